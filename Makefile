@@ -1,0 +1,101 @@
+PYTHON ?= python3
+BIN := $(CURDIR)/.venv/bin
+STAMP := .venv/.installed
+WHEEL_DIR := build/wheel-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check wheel-check clean
+
+# What is active in the caller's shell must not reach the project's environment: another virtual environment,
+# another Spark, or a pip that installs elsewhere.
+unexport PYTHONPATH PYTHONHOME PYTHONOPTIMIZE VIRTUAL_ENV MYPYPATH PIP_TARGET PIP_PREFIX
+unexport SPARK_HOME SPARK_CONF_DIR SPARK_REMOTE PYSPARK_SUBMIT_ARGS
+unexport PYRIGHT_PYTHON_FORCE_VERSION PYRIGHT_PYTHON_PYLANCE_VERSION
+export PIP_USER := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Keeps pyright from asking the network whether there is a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Spark's workers would otherwise be the first python3 of the PATH, which lacks the project's dependencies.
+export PYSPARK_PYTHON := $(BIN)/python
+export PYSPARK_DRIVER_PYTHON := $(BIN)/python
+
+# Spark prefers JAVA_HOME to the PATH, so one that is too old has to go, not only to be overlooked.
+WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tools/java.py) && export JAVA_HOME && \
+	{ [ -n "$$JAVA_HOME" ] || unset JAVA_HOME; } &&
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1:\2/p' Makefile | while IFS=: read -r name text; do \
+		printf '  make %-12s %s\n' "$$name" "$$text"; \
+	done
+
+setup: $(STAMP) ## prepare .venv and Java (the other targets do what they need of it)
+	@'$(BIN)/python' tools/java.py > /dev/null
+
+demo: $(STAMP) ## run the flights example
+	@$(WITH_JAVA) '$(BIN)/python' docs/examples/flights.py
+
+test: $(STAMP) ## run all tests
+	@$(WITH_JAVA) '$(BIN)/python' -m pytest
+
+test-fast: $(STAMP) ## run the tests that need no Spark
+	@'$(BIN)/python' -m pytest -m "not spark"
+
+check: $(STAMP) ## lint, formatting and types
+	'$(BIN)/python' -m ruff check .
+	'$(BIN)/python' -m ruff format --check .
+	'$(BIN)/python' -m mypy --strict flowalg laws interpreters tests docs tools
+	'$(BIN)/python' -m pyright
+
+# A half-made environment must not count as one, hence the stamp, written last.
+$(STAMP): pyproject.toml
+	@'$(BIN)/python' -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
+			echo 'error: $(PYTHON) is not Python 3.11 or newer; name one that is: make PYTHON=python3.11' >&2; exit 1; }; \
+		$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || { \
+			echo 'error: $(PYTHON) has no venv module; on Debian: apt-get install python3-venv' >&2; exit 1; }; \
+		$(PYTHON) -m venv --clear .venv; \
+	}
+	'$(BIN)/python' -m pip install --quiet -e '.[dev]'
+	@touch $@
+
+# The names that a wheel adds to the installer's site-packages are part of its interface.
+define CHECK_TOP_LEVEL
+import sys, zipfile
+
+found = {name.split("/")[0] for name in zipfile.ZipFile(sys.argv[1]).namelist()}
+packages = {"flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_spark"}
+info = {name for name in found if name.endswith(".dist-info")}
+assert found - info == packages and len(info) == 1, f"top level of the wheel: {sorted(found)}"
+endef
+export CHECK_TOP_LEVEL
+
+# The algebra alone must not pull in an engine.
+define CHECK_PLAIN
+import importlib.util
+
+import flowalg
+
+present = [name for name in ("pyspark", "polars", "hypothesis") if importlib.util.find_spec(name)]
+assert not present, f"the plain wheel brought {present}"
+endef
+export CHECK_PLAIN
+
+# Python's -I keeps the source tree out of the import path: only what the wheel holds can be imported.
+wheel-check: $(STAMP) ## build the wheel and try it in clean environments, plain and with its extras
+	@rm -rf $(WHEEL_DIR)
+	'$(BIN)/python' -m build --wheel --outdir $(WHEEL_DIR) > /dev/null
+	@'$(BIN)/python' -I -c "$$CHECK_TOP_LEVEL" $(WHEEL_DIR)/*.whl
+	@'$(BIN)/python' -m venv $(WHEEL_DIR)/plain
+	$(WHEEL_DIR)/plain/bin/python -m pip install --quiet $(WHEEL_DIR)/*.whl
+	@$(WHEEL_DIR)/plain/bin/python -I -c "$$CHECK_PLAIN"
+	@'$(BIN)/python' -m venv $(WHEEL_DIR)/extras
+	$(WHEEL_DIR)/extras/bin/python -m pip install --quiet "$$(echo $(WHEEL_DIR)/*.whl)[spark,laws]"
+	@$(WHEEL_DIR)/extras/bin/python -I -c \
+		'import flowalg, flowalg_laws, flowalg_reference, flowalg_shard, flowalg_spark'
+	@rm -rf $(WHEEL_DIR)
+	@echo 'wheel-check: the wheel is complete, and plain without its extras'
+
+clean: ## remove everything these targets make, .venv and a fetched Java included
+	rm -rf .venv .java build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf spark-warehouse metastore_db derby.log artifacts
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

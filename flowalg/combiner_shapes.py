@@ -1,0 +1,79 @@
+"""The shape of what a combiner gives, from the shape of what it is given."""
+
+from __future__ import annotations
+
+from typing import Final, get_type_hints
+
+from flowalg.combiners import Combiner, Count, Max, Mean, Min, Over, Sum, Together
+from flowalg.errors import RecordTypeError
+from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.expressions import Param
+from flowalg.shapes import (
+    BINARY,
+    BOOLEAN,
+    DAY,
+    DECIMAL,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    Shape,
+    TupleOf,
+    shape_of,
+)
+
+_ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
+
+
+def argument_shape(over: Over[object, object], value: Shape) -> Shape | None:
+    """The shape of what the function of an ``Over`` gives; ``None`` where only running it would tell."""
+    return analyse_function(over.function, Param(value)).shape
+
+
+def combined_shape(combiner: Combiner[object, object, object], value: Shape | None) -> Shape | None:
+    """The shape of a combiner's result over values of a shape; ``None`` where it cannot be known.
+
+    Raises ``RecordTypeError`` when the combiner cannot take values of that shape.
+    """
+    match combiner:
+        case Count():
+            return INTEGER
+        case Over():
+            return combined_shape(
+                combiner.combiner, None if value is None else argument_shape(combiner, value)
+            )
+        case Together(parts=parts):
+            shapes = tuple(combined_shape(part, value) for part in parts)
+            known = tuple(shape for shape in shapes if shape is not None)
+            return TupleOf(known) if len(known) == len(shapes) else None
+        case Mean():
+            return FLOAT if value is None else _numeric(value, "Mean") and FLOAT
+        case Sum():
+            return None if value is None else _numeric(value, "Sum")
+        case Min() | Max():
+            if value is not None and value not in _ORDERED:
+                kinds = ", ".join(map(str, _ORDERED))
+                raise RecordTypeError(
+                    f"{type(combiner).__name__} cannot order {value}; it takes one of {kinds}"
+                )
+            return value
+        case _:
+            return _annotated_result(combiner)
+
+
+def _numeric(value: Shape, combiner: str) -> Shape:
+    if value in (INTEGER, FLOAT):
+        return value
+    raise RecordTypeError(f"{combiner} cannot add up {value}; it takes int or float")
+
+
+def _annotated_result(combiner: Combiner[object, object, object]) -> Shape | None:
+    try:
+        hint = get_type_hints(type(combiner).extract).get("return")
+        return None if hint is None else shape_of(hint)
+    except (NameError, TypeError, RecordTypeError):
+        return None
+
+
+__all__ = ["argument_shape", "combined_shape"]

@@ -1,0 +1,143 @@
+"""The user's functions as values: what is applied to an element, and what is said when that fails.
+
+Four forms are enough for the whole element-wise family: a plain call, a call that spreads a tuple over its
+arguments, ``key_by`` (pair the element with a key computed from it) and ``map_values`` (leave the key alone).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
+
+from attrs import field, frozen
+
+from flowalg.errors import ArgumentError, FlowalgError, KeyedCollectionError, UserFunctionError, describe
+from flowalg.kv import KV
+
+
+@frozen
+class Call:
+    """``f(x)``. ``result`` is the type of what it returns, where the user has said it."""
+
+    f: Callable[..., object] = field()
+    result: object = field(default=None)
+
+    @f.validator
+    def _is_callable(self, _: object, value: object) -> None:
+        if not callable(value):
+            raise ArgumentError("the function", value, "callable, such as lambda s: s.points")
+
+
+@frozen
+class Spread:
+    """``f(*x)``, for a tuple ``x``."""
+
+    call: Call
+
+
+@frozen
+class WithKey:
+    """``KV(f(x), x)``: what ``key_by`` does."""
+
+    call: Call
+
+
+@frozen
+class OnValue:
+    """``KV(x.key, f(x.value))``: what ``map_values`` does."""
+
+    function: Call | Spread
+
+
+Function: TypeAlias = Call | Spread | WithKey | OnValue
+
+
+def user_call(function: Function) -> Call:
+    """The user's own function inside a form."""
+    match function:
+        case Call():
+            return function
+        case Spread(call=call) | WithKey(call=call):
+            return call
+        case OnValue(function=inner):
+            return user_call(inner)
+    assert_never(function)
+
+
+def place_of(f: Callable[..., object]) -> str:
+    """A function's name with its file and line, as messages give it."""
+    code = getattr(f, "__code__", None)
+    name = getattr(f, "__qualname__", None) or repr(f)
+    if code is None:
+        return f"{getattr(f, '__module__', '?')}.{name}"
+    return f"{name.rpartition('.')[2]} at {_short(code.co_filename)}:{code.co_firstlineno}"
+
+
+def _short(filename: str) -> str:
+    relative = os.path.relpath(filename) if os.path.isabs(filename) else filename
+    return filename if relative.startswith("..") else relative
+
+
+def apply(function: Function, element: object, transform: str) -> object:
+    """The function's value at an element.
+
+    What the user's function raises is raised again as ``UserFunctionError``, which names the transform, the
+    function with its file and line, and the record.
+    """
+    match function:
+        case Call(f=f):
+            return _guarded(f, (element,), element, transform)
+        case Spread(call=Call(f=f)):
+            arguments = element if isinstance(element, tuple) else (element,)
+            return _guarded(f, arguments, element, transform)
+        case WithKey(call=Call(f=f)):
+            return KV(_guarded(f, (element,), element, transform), element)
+        case OnValue(function=inner):
+            pair = keyed(element, transform)
+            return KV(pair.key, apply(inner, pair.value, transform))
+    assert_never(function)
+
+
+def keyed(element: object, transform: str) -> KV[object, object]:
+    """The element as a pair; raises ``KeyedCollectionError`` when it is none."""
+    if isinstance(element, KV):
+        return element
+    raise KeyedCollectionError(
+        f"{transform} needs elements that are KV(key, value) pairs, and got {describe(element)}; "
+        "call key_by(...) first"
+    )
+
+
+def _guarded(
+    f: Callable[..., object], arguments: tuple[object, ...], element: object, transform: str
+) -> object:
+    try:
+        return f(*arguments)
+    except FlowalgError:
+        raise
+    except Exception as cause:
+        raise failure(transform, f, element, cause) from cause
+
+
+def failure(
+    transform: str, f: Callable[..., object], element: object, cause: BaseException
+) -> UserFunctionError:
+    """What to raise when a user's function has raised ``cause`` on ``element``."""
+    return UserFunctionError(
+        f"{transform}: {place_of(f)} raised {type(cause).__name__}: {cause}, on the record {describe(element)}"
+    )
+
+
+__all__ = [
+    "Call",
+    "Function",
+    "OnValue",
+    "Spread",
+    "WithKey",
+    "apply",
+    "failure",
+    "keyed",
+    "place_of",
+    "user_call",
+]

@@ -1,0 +1,113 @@
+"""What is known of a chain of element-wise steps: the shape after each, and which of them lift."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from attrs import frozen
+
+from flowalg.functions import Call, Function, OnValue, Spread, WithKey
+from flowalg.kv import KV
+from flowalg.lifting.expressions import Build, Expr, Opaque, Param, Part, opaque_part
+from flowalg.lifting.lift import lift
+from flowalg.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
+from flowalg.steps import Filter, FlatMap, Map, Step
+
+
+@frozen
+class StepAnalysis:
+    """One step, with the expression of its function at an element and the shapes before and after.
+
+    A shape is ``None`` where only running the function would tell it.
+    """
+
+    step: Step
+    before: Shape | None
+    expression: Expr
+    after: Shape | None
+
+    @property
+    def opaque(self) -> Opaque | None:
+        """Why the step runs in Python; ``None`` when it is lifted."""
+        return opaque_part(self.expression)
+
+
+def analyse(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:
+    """Each step of a chain, analysed in the shape that the steps before it leave."""
+    found = []
+    for step in steps:
+        one = _analyse_step(step, before)
+        found.append(one)
+        before = one.after
+    return tuple(found)
+
+
+def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
+    element: Expr = (
+        Opaque(None, "the type of its input is not known", "") if before is None else Param(before)
+    )
+    expression = analyse_function(step.function, element)
+    match step:
+        case Map():
+            after = expression.shape
+        case Filter():
+            after = before
+            if expression.shape != BOOLEAN and opaque_part(expression) is None:
+                expression = Opaque(
+                    expression.shape, f"it gives a {expression.shape}, not a bool", step.label
+                )
+        case FlatMap():
+            after = expression.shape.of if isinstance(expression.shape, ListOf) else None
+        case _:
+            assert_never(step)
+    return StepAnalysis(step, before, expression, after)
+
+
+def analyse_function(function: Function, element: Expr) -> Expr:
+    """The expression that one form of user function computes from an element."""
+    match function:
+        case Call():
+            return lift(function, (element,))
+        case Spread(call=call):
+            return lift(call, _items(element))
+        case WithKey(call=call):
+            return _pair(lift(call, (element,)), element)
+        case OnValue(function=inner):
+            key, value = _key_and_value(element)
+            return _pair(key, analyse_function(inner, value))
+    assert_never(function)
+
+
+def _items(element: Expr) -> tuple[Expr, ...]:
+    shape = element.shape
+    if isinstance(element, Build):
+        return element.parts
+    if isinstance(shape, TupleOf):
+        return tuple(Part(element, i, f"[{i}]", one) for i, one in enumerate(shape.items))
+    return (element,)
+
+
+def _key_and_value(element: Expr) -> tuple[Expr, Expr]:
+    shape = element.shape
+    if isinstance(element, Build) and shape is not None and is_keyed(shape):
+        return element.parts[0], element.parts[1]
+    if isinstance(shape, RecordOf) and shape.cls is KV:
+        key, value = (Part(element, i, one.name, one.shape) for i, one in enumerate(shape.fields))
+        return key, value
+    unknown = element if isinstance(element, Opaque) else Opaque(None, "its element is no KV", "")
+    return unknown, unknown
+
+
+def _pair(key: Expr, value: Expr) -> Expr:
+    if key.shape is not None and value.shape is not None:
+        return Build(kv_of(key.shape, value.shape), (key, value))
+    missing = opaque_part(key) if key.shape is None else opaque_part(value)
+    return Opaque(None, *(("unknown", "") if missing is None else (missing.reason, missing.place)))
+
+
+def is_keyed(shape: Shape) -> bool:
+    """Whether a shape is that of ``KV`` pairs."""
+    return isinstance(shape, RecordOf) and shape.cls is KV
+
+
+__all__ = ["StepAnalysis", "analyse", "analyse_function", "is_keyed"]

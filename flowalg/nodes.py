@@ -1,0 +1,166 @@
+"""The syntax tree of a pipeline: four kinds of node, immutable, untyped (the typed handle is ``PCollection``).
+
+Everything that the surface offers desugars to these, so that an interpreter is one exhaustive match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias, assert_never
+
+from attrs import field, frozen
+
+from flowalg.combiner_shapes import combined_shape
+from flowalg.combiners import Combiner
+from flowalg.errors import KeyedCollectionError
+from flowalg.functions import Call
+from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
+from flowalg.shapes import RecordOf, Shape, kv_of
+from flowalg.steps import Step
+from flowalg.windowing import WindowingStrategy
+
+
+@frozen
+class SourceNode:
+    """Where elements enter: records of one class, each with an event time."""
+
+    name: str
+    shape: Shape
+    event_time: Call
+
+
+@frozen
+class ElementWise:
+    """A chain of element-wise steps (ParDo, Dataflow Model 2.1). Fusion is concatenation of the chains."""
+
+    input: Node
+    steps: tuple[Step, ...]
+    analyses: tuple[StepAnalysis, ...] = field(eq=False, repr=False)
+
+    @classmethod
+    def then(cls, node: Node, step: Step) -> ElementWise:
+        """The node followed by one more step."""
+        if isinstance(node, ElementWise):
+            steps = (*node.steps, step)
+            return cls(node.input, steps, (*node.analyses, *analyse((step,), shape_after(node))))
+        return cls(node, (step,), analyse((step,), shape_after(node)))
+
+
+@frozen
+class WindowInto:
+    """The windowing strategy of the groupings that follow (AssignWindows, Dataflow Model 2.2.1)."""
+
+    input: Node
+    strategy: WindowingStrategy
+
+
+@frozen
+class CombinePerKey:
+    """One value per key and window, again and again as the trigger says (GroupByKeyAndWindow and combine)."""
+
+    input: Node
+    combiner: Combiner[object, object, object]
+    label: str = field(default="combine_per_key")
+
+    def __attrs_post_init__(self) -> None:
+        shape = shape_after(self.input)
+        if shape is not None:
+            require_keyed(shape, self.label)
+
+
+Node: TypeAlias = SourceNode | ElementWise | WindowInto | CombinePerKey
+
+DEFAULT_STRATEGY: Final = WindowingStrategy()
+
+
+def require_keyed(shape: Shape, transform: str) -> None:
+    """Raises ``KeyedCollectionError`` unless elements of the shape are ``KV`` pairs."""
+    if not is_keyed(shape):
+        raise KeyedCollectionError(
+            f"{transform} needs elements that are KV(key, value) pairs, and these are {shape}; "
+            "call key_by(...) first"
+        )
+
+
+def shape_after(node: Node) -> Shape | None:
+    """The shape of a node's elements; ``None`` where only running the user's functions would tell."""
+    match node:
+        case SourceNode(shape=shape):
+            return shape
+        case ElementWise(analyses=analyses):
+            return analyses[-1].after
+        case WindowInto(input=inner):
+            return shape_after(inner)
+        case CombinePerKey(input=inner, combiner=combiner):
+            match shape_after(inner):
+                case RecordOf(fields=(key, value)):
+                    result = combined_shape(combiner, value.shape)
+                    return None if result is None else kv_of(key.shape, result)
+                case _:
+                    return None
+    assert_never(node)
+
+
+def inputs_of(node: Node) -> tuple[Node, ...]:
+    """The nodes that a node reads."""
+    match node:
+        case SourceNode():
+            return ()
+        case ElementWise(input=inner) | WindowInto(input=inner) | CombinePerKey(input=inner):
+            return (inner,)
+    assert_never(node)
+
+
+def nodes_of(node: Node) -> Iterator[Node]:
+    """The node and everything upstream of it, sources first."""
+    for inner in inputs_of(node):
+        yield from nodes_of(inner)
+    yield node
+
+
+def sources_of(node: Node) -> tuple[SourceNode, ...]:
+    """The sources of a pipeline, each once."""
+    return tuple(dict.fromkeys(one for one in nodes_of(node) if isinstance(one, SourceNode)))
+
+
+@frozen
+class EffectiveStrategy:
+    """The windowing strategy in force at a node.
+
+    ``fresh`` says that elements are still to be assigned windows; after a grouping they keep the window that
+    they came out of, until the next ``window(...)`` (SEMANTICS section 3).
+    """
+
+    strategy: WindowingStrategy
+    fresh: bool
+
+
+def strategy_at(node: Node) -> EffectiveStrategy:
+    """The windowing strategy that a grouping after ``node`` groups by."""
+    match node:
+        case SourceNode():
+            return EffectiveStrategy(DEFAULT_STRATEGY, fresh=True)
+        case ElementWise(input=inner):
+            return strategy_at(inner)
+        case WindowInto(strategy=strategy):
+            return EffectiveStrategy(strategy, fresh=True)
+        case CombinePerKey(input=inner):
+            return EffectiveStrategy(strategy_at(inner).strategy, fresh=False)
+    assert_never(node)
+
+
+__all__ = [
+    "DEFAULT_STRATEGY",
+    "CombinePerKey",
+    "EffectiveStrategy",
+    "ElementWise",
+    "Node",
+    "SourceNode",
+    "WindowInto",
+    "inputs_of",
+    "nodes_of",
+    "require_keyed",
+    "shape_after",
+    "sources_of",
+    "strategy_at",
+]

@@ -1,0 +1,227 @@
+"""The user's handle on a pipeline: ``PCollection[A]``, a typed value over an untyped node (DM, section 2.1).
+
+Nothing runs here. A collection is an immutable expression; its methods give larger expressions, and an
+interpreter gives them meaning. Every function is typed from its collection, so lambdas need no annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Generic, TypeVar, overload
+
+from attrs import frozen
+
+from flowalg.combiners import Aggregate, Together, as_combiner
+from flowalg.errors import ArgumentError
+from flowalg.functions import Call, OnValue, Spread, WithKey, apply, place_of
+from flowalg.kv import KV
+from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.expressions import Param
+from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto, require_keyed, shape_after
+from flowalg.shapes import TIMESTAMP, Shape, shape_of
+from flowalg.steps import Filter, FlatMap, Map
+from flowalg.triggers import DEFAULT_TRIGGER, Trigger
+from flowalg.windowing import Accumulation, AllowedLateness, WindowingStrategy
+from flowalg.windows import WindowFn
+
+A_co = TypeVar("A_co", covariant=True)
+B = TypeVar("B")
+K = TypeVar("K")
+V = TypeVar("V")
+R = TypeVar("R")
+Out1 = TypeVar("Out1")
+Out2 = TypeVar("Out2")
+Out3 = TypeVar("Out3")
+Out4 = TypeVar("Out4")
+
+
+@frozen
+class PCollection(Generic[A_co]):
+    """A collection of elements of type ``A``, each with a value, an event time, a window and a weight.
+
+    ``result``, where a method has it, is the type of what the function returns. It is only needed for a
+    lambda whose result type Spark could not know otherwise; the error that asks for it says so.
+    """
+
+    node: Node
+
+    def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
+        """``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""
+        return self._then(Map(Call(f, result)))
+
+    def filter(self, predicate: Callable[[A_co], bool]) -> PCollection[A_co]:
+        """The elements of which ``predicate`` says ``True``; it must give a ``bool``."""
+        return self._then(Filter(Call(predicate)))
+
+    def flat_map(self, f: Callable[[A_co], Iterable[B]], *, result: type[B] | None = None) -> PCollection[B]:
+        """All that ``f`` gives for each element, in order. ``result`` is the type of one item."""
+        return self._then(FlatMap(Call(f, None if result is None else list[result])))  # type: ignore[valid-type]
+
+    def key_by(self, f: Callable[[A_co], K], *, result: type[K] | None = None) -> PCollection[KV[K, A_co]]:
+        """Each element under the key that ``f`` gives for it."""
+        return self._then(Map(WithKey(Call(f, result)), "key_by"))
+
+    def map_values(
+        self: PCollection[KV[K, V]], f: Callable[[V], B], *, result: type[B] | None = None
+    ) -> PCollection[KV[K, B]]:
+        """``f`` of each value; keys stay. Raises ``KeyedCollectionError`` on an unkeyed collection."""
+        return self._keywise(Map(OnValue(Call(f, result)), "map_values"))
+
+    def window(
+        self,
+        windows: WindowFn,
+        *,
+        trigger: Trigger = DEFAULT_TRIGGER,
+        accumulation: Accumulation = Accumulation.ACCUMULATING,
+        allowed_lateness: AllowedLateness | None = None,
+    ) -> PCollection[A_co]:
+        """Where in event time, when in processing time, and how panes refine each other (DM, section 1).
+
+        Takes effect at the groupings that follow, until the next ``window``. ``allowed_lateness`` is how far the
+        watermark may pass a window's end before later elements are dropped (and counted); ``FOREVER`` drops
+        nothing. Unset means ``FOREVER``, except that streaming refuses to keep state for ever unasked.
+        """
+        strategy = WindowingStrategy(windows, trigger, accumulation, allowed_lateness)
+        return PCollection(WindowInto(self.node, strategy))
+
+    @overload
+    def combine_per_key(self: PCollection[KV[K, V]], first: Aggregate[V, B], /) -> PCollection[KV[K, B]]: ...
+    @overload
+    def combine_per_key(
+        self: PCollection[KV[K, V]], first: Aggregate[V, Out1], /, *, into: Callable[[Out1], R]
+    ) -> PCollection[KV[K, R]]: ...
+    @overload
+    def combine_per_key(
+        self: PCollection[KV[K, V]], first: Aggregate[V, Out1], second: Aggregate[V, Out2], /
+    ) -> PCollection[KV[K, tuple[Out1, Out2]]]: ...
+    @overload
+    def combine_per_key(
+        self: PCollection[KV[K, V]],
+        first: Aggregate[V, Out1],
+        second: Aggregate[V, Out2],
+        /,
+        *,
+        into: Callable[[Out1, Out2], R],
+    ) -> PCollection[KV[K, R]]: ...
+    @overload
+    def combine_per_key(
+        self: PCollection[KV[K, V]],
+        first: Aggregate[V, Out1],
+        second: Aggregate[V, Out2],
+        third: Aggregate[V, Out3],
+        /,
+    ) -> PCollection[KV[K, tuple[Out1, Out2, Out3]]]: ...
+    @overload
+    def combine_per_key(
+        self: PCollection[KV[K, V]],
+        first: Aggregate[V, Out1],
+        second: Aggregate[V, Out2],
+        third: Aggregate[V, Out3],
+        /,
+        *,
+        into: Callable[[Out1, Out2, Out3], R],
+    ) -> PCollection[KV[K, R]]: ...
+    @overload
+    def combine_per_key(
+        self: PCollection[KV[K, V]],
+        first: Aggregate[V, Out1],
+        second: Aggregate[V, Out2],
+        third: Aggregate[V, Out3],
+        fourth: Aggregate[V, Out4],
+        /,
+    ) -> PCollection[KV[K, tuple[Out1, Out2, Out3, Out4]]]: ...
+    @overload
+    def combine_per_key(
+        self: PCollection[KV[K, V]],
+        first: Aggregate[V, Out1],
+        second: Aggregate[V, Out2],
+        third: Aggregate[V, Out3],
+        fourth: Aggregate[V, Out4],
+        /,
+        *,
+        into: Callable[[Out1, Out2, Out3, Out4], R],
+    ) -> PCollection[KV[K, R]]: ...
+    def combine_per_key(
+        self, *combiners: Aggregate[V, object], into: Callable[..., R] | None = None
+    ) -> PCollection[KV[K, object]]:
+        """One value per key and window, combined from all of that key's values in the window.
+
+        With several combiners the values are read once and the result is a tuple, or what ``into`` makes of
+        the results: a record class names them. Raises ``KeyedCollectionError`` on an unkeyed collection.
+        """
+        parts = tuple(as_combiner(f"combiner {i + 1}", one) for i, one in enumerate(combiners))
+        if not parts:
+            raise ArgumentError("combiners", parts, "one or more combiners, such as Sum()")
+        combiner = parts[0] if len(parts) == 1 else Together(parts)
+        names = ", ".join(type(part).__name__ for part in parts)
+        grouped: PCollection[KV[K, object]] = PCollection(
+            CombinePerKey(self.node, combiner, f"combine_per_key({names})")  # type: ignore[arg-type]
+        )
+        if into is None:
+            return grouped
+        call = Call(into)
+        step = Map(OnValue(call if len(parts) == 1 else Spread(call)), "combine_per_key(into=…)")
+        return grouped._keywise(step)
+
+    def apply(self, transform: Callable[[PCollection[A_co]], B]) -> B:
+        """A composite transform: ``transform`` is any function from this collection."""
+        return transform(self)
+
+    def _then(self, step: Map | Filter | FlatMap) -> PCollection[B]:
+        return PCollection(ElementWise.then(self.node, step))
+
+    def _keywise(self, step: Map) -> PCollection[B]:
+        shape = shape_after(self.node)
+        if shape is not None:
+            require_keyed(shape, step.label)
+        return self._then(step)
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape of the elements; ``None`` where only running the user's functions would tell."""
+        return shape_after(self.node)
+
+
+@frozen(init=False)
+class Source(PCollection[A_co]):
+    """Where elements of one record class enter a pipeline, in the global window.
+
+    ``name`` appears in messages; ``record`` is a frozen attrs class, or a scalar type; ``event_time`` says when
+    an element happened, as a timezone-aware datetime. What the data are is said when the pipeline is run.
+    """
+
+    name: str
+    record: type[A_co]
+
+    def __init__(self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime]) -> None:
+        if not isinstance(name, str) or not name:
+            raise ArgumentError("Source.name", name, "a non-empty str")
+        call = Call(event_time)
+        shape = shape_of(record)
+        lifted = analyse_function(call, Param(shape)).shape
+        if lifted is not None and lifted != TIMESTAMP:
+            raise ArgumentError(
+                "Source.event_time",
+                place_of(event_time),
+                f"a function to a datetime; this one gives {lifted}",
+            )
+        self.__attrs_init__(SourceNode(name, shape, call), name, record)
+
+    def event_time_of(self, element: object) -> datetime:
+        """When an element happened, by the source's own function."""
+        point = apply(self._event_time, element, f"Source({self.name!r}).event_time")
+        if not isinstance(point, datetime):
+            raise ArgumentError(f"the event time of source {self.name!r}", point, "a timezone-aware datetime")
+        return point
+
+    @property
+    def _event_time(self) -> Call:
+        assert isinstance(self.node, SourceNode)
+        return self.node.event_time
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+
+__all__ = ["PCollection", "Source"]

@@ -1,0 +1,167 @@
+"""Timelines: what a source did, as a value (SEMANTICS section 4).
+
+A timeline is a finite sequence of instants. In one instant elements are observed together, then both clocks
+read its values, then every affected window is evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from attrs import evolve, frozen
+
+from flowalg.errors import ArgumentError, FlowalgError
+from flowalg.functions import failure
+from flowalg.time import (
+    MAX_TIME,
+    MIN_TIME,
+    EventTime,
+    ProcessingTime,
+    duration_of,
+    event_time,
+    processing_time,
+    show,
+)
+from flowalg.watermarks import ClockReport, WatermarkPolicy
+
+if TYPE_CHECKING:
+    from flowalg.pcollection import Source
+
+A_co = TypeVar("A_co", covariant=True)
+A = TypeVar("A")
+
+
+@frozen
+class Instant(Generic[A_co]):
+    """Elements that are observed together, and what the clocks read then."""
+
+    processing_time: ProcessingTime
+    elements: tuple[A_co, ...]
+    watermark: EventTime
+
+
+@frozen
+class Timeline(Generic[A_co]):
+    """A finite sequence of instants, with processing times and watermarks that never go back.
+
+    Build one by hand with ``Timeline[Score]().at(...).at(...).end(...)``, or from records that carry both times
+    with ``from_records``.
+    """
+
+    instants: tuple[Instant[A_co], ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        for before, after in zip(self.instants, self.instants[1:], strict=False):
+            if after.processing_time < before.processing_time:
+                raise ArgumentError(
+                    "processing_time",
+                    show(after.processing_time),
+                    f"not before {show(before.processing_time)}",
+                )
+            if after.watermark < before.watermark:
+                raise ArgumentError(
+                    "watermark", show(after.watermark), f"not before {show(before.watermark)}"
+                )
+
+    @property
+    def watermark(self) -> EventTime:
+        """The watermark after the last instant; ``MIN_TIME`` before the first."""
+        return self.instants[-1].watermark if self.instants else MIN_TIME
+
+    def at(self, time: datetime, *elements: A, watermark: datetime | None = None) -> Timeline[A_co | A]:
+        """The timeline with one more instant, at a processing time; the watermark stays unless it is given."""
+        reads = self.watermark if watermark is None else event_time(watermark, argument="watermark")
+        instant = Instant(processing_time(time, argument="time"), elements, reads)
+        return Timeline((*self.instants, instant))
+
+    def end(self, time: datetime) -> Timeline[A_co]:
+        """The timeline with a last instant, at which the input has ended: its watermark is ``MAX_TIME``."""
+        return Timeline((*self.instants, Instant(processing_time(time, argument="time"), (), MAX_TIME)))
+
+    @classmethod
+    def batch(cls, elements: Iterable[A], *, time: datetime) -> Timeline[A]:
+        """Everything in one instant whose watermark is ``MAX_TIME``: what a batch is (SEMANTICS section 11)."""
+        return Timeline((Instant(processing_time(time, argument="time"), tuple(elements), MAX_TIME),))
+
+    @classmethod
+    def micro_batches(
+        cls,
+        source: Source[A],
+        batches: Iterable[Sequence[A]],
+        *,
+        processing_time: Callable[[A], datetime],
+        watermark: WatermarkPolicy,
+        ends: bool = True,
+    ) -> Timeline[A]:
+        """One instant for each batch of records that carry both times.
+
+        An instant's processing time is the greatest in its batch (never less than the one before), and its
+        watermark is what the policy says after it. With ``ends`` the input ends after the last batch.
+        """
+        instants: list[Instant[A]] = []
+        clock: ProcessingTime | None = None
+        reads = MIN_TIME
+        for batch in batches:
+            seen = [_point("processing_time", processing_time, one) for one in batch]
+            latest = max(seen, default=None)
+            if latest is not None:
+                clock = ProcessingTime(latest if clock is None else max(clock, latest))
+            if clock is None:
+                continue
+            events = [EventTime(_point("event_time", source.event_time_of, one)) for one in batch]
+            reads = watermark.advance(reads, ClockReport.of(events))
+            instants.append(Instant(clock, tuple(batch), reads))
+        if ends and clock is not None:
+            instants.append(Instant(clock, (), MAX_TIME))
+        return Timeline(tuple(instants))
+
+    @classmethod
+    def from_records(
+        cls,
+        source: Source[A],
+        records: Iterable[A],
+        *,
+        processing_time: Callable[[A], datetime],
+        watermark: WatermarkPolicy,
+        every: timedelta | None = None,
+        ends: bool = True,
+    ) -> Timeline[A]:
+        """The timeline of records that carry both times, in order of processing time.
+
+        Records of one processing time share an instant; with ``every``, those of one period of processing time
+        (aligned to the epoch) do.
+        """
+        period = 1 if every is None else duration_of("every", every, allow_zero=False)
+        keyed = [(_point("processing_time", processing_time, one), one) for one in records]
+        keyed.sort(key=lambda pair: pair[0])
+        batches = (
+            [one for _, one in group] for _, group in groupby(keyed, key=lambda pair: pair[0] // period)
+        )
+        return cls.micro_batches(
+            source, batches, processing_time=processing_time, watermark=watermark, ends=ends
+        )
+
+    def __iter__(self) -> Iterator[Instant[A_co]]:
+        return iter(self.instants)
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    def without_end(self) -> Timeline[A_co]:
+        """The timeline cut before its input ends: what has been seen of it while it goes on."""
+        return evolve(self, instants=tuple(one for one in self.instants if one.watermark < MAX_TIME))
+
+
+def _point(argument: str, f: Callable[[A], datetime], record: A) -> int:
+    try:
+        return processing_time(f(record), argument=argument)
+    except FlowalgError:
+        raise
+    except Exception as cause:
+        raise failure(argument, f, record, cause) from cause
+
+
+__all__ = ["Instant", "Timeline"]

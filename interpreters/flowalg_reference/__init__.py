@@ -1,0 +1,8 @@
+"""The reference interpreter: the semantics in executable form, in plain Python.
+
+It is direct rather than fast, and every engine is held to it, pane by pane.
+"""
+
+from flowalg_reference.run import Run, WatermarkReading, run, run_batch
+
+__all__ = ["Run", "WatermarkReading", "run", "run_batch"]

@@ -1,0 +1,206 @@
+"""Running a pipeline over timelines: one instant after another, through all its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Generic, TypeAlias, TypeVar, assert_never, cast
+
+from attrs import evolve, frozen
+
+from flowalg.errors import ArgumentError, ElementError, UnboundSourceError, UnsupportedError, describe
+from flowalg.functions import apply
+from flowalg.nodes import DEFAULT_STRATEGY, CombinePerKey, ElementWise, Node, SourceNode, WindowInto, sources_of
+from flowalg.panes import Drop, Pane
+from flowalg.pcollection import PCollection, Source
+from flowalg.steps import Filter, FlatMap, Map, Step
+from flowalg.time import MIN_TIME, EventTime, ProcessingTime, event_time
+from flowalg.timeline import Instant, Timeline
+from flowalg.values import canonical, conform
+from flowalg_reference.elements import Arrivals, Element, Now
+from flowalg_reference.grouping import Grouping
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+
+Operator: TypeAlias = Callable[[Now], Arrivals]
+
+
+@frozen
+class WatermarkReading:
+    """The watermark of the whole input, and that of the output, after an instant."""
+
+    processing_time: ProcessingTime
+    input: EventTime
+    output: EventTime
+
+
+@frozen
+class Run(Generic[A_co]):
+    """All that a pipeline did over its timelines: its panes in order, its drops, and its watermarks."""
+
+    panes: tuple[Pane[A_co], ...]
+    dropped: tuple[Drop, ...]
+    watermarks: tuple[WatermarkReading, ...]
+
+
+def run(pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]]) -> Run[A]:
+    """The panes, drops and watermarks of a pipeline over one timeline for each of its sources.
+
+    Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``UserFunctionError``
+    when a function of the user's raises, and ``UnsupportedError`` for a pipeline that groups nothing.
+    """
+    groupings: list[Grouping] = []
+    return _drive(pipeline, _bind(pipeline, inputs), groupings)
+
+
+def run_batch(
+    pipeline: PCollection[A],
+    inputs: Mapping[Source[object], Iterable[object]],
+    *,
+    time: datetime = datetime(1970, 1, 1, tzinfo=UTC),
+) -> Run[A]:
+    """The panes of a pipeline over bounded data: one instant, at whose end the input has ended (section 11).
+
+    Every window emits one pane and is freed, since nothing can come after.
+    """
+    timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
+    return run(PCollection(_nothing_later(pipeline.node)), cast("dict[Source[object], Timeline[object]]", timelines))
+
+
+def _nothing_later(node: Node) -> Node:
+    """The pipeline with no allowed lateness anywhere: in a batch there is nothing to wait for."""
+    match node:
+        case SourceNode():
+            return WindowInto(node, evolve(DEFAULT_STRATEGY, allowed_lateness=timedelta(0)))
+        case ElementWise(input=inner) | CombinePerKey(input=inner):
+            return evolve(node, input=_nothing_later(inner))
+        case WindowInto(input=inner, strategy=strategy):
+            return WindowInto(_nothing_later(inner), evolve(strategy, allowed_lateness=timedelta(0)))
+    assert_never(node)
+
+
+def _bind(
+    pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]]
+) -> dict[str, Timeline[object]]:
+    """The timeline of each source by its name."""
+    wanted = {source.name: source for source in sources_of(pipeline.node)}
+    given: dict[str, Timeline[object]] = {}
+    for source, timeline in inputs.items():
+        if not isinstance(source, Source) or source.node not in wanted.values():
+            known = ", ".join(sorted(wanted))
+            raise UnboundSourceError(f"inputs has {describe(source)}, which the pipeline does not read; it reads {known}")
+        if not isinstance(timeline, Timeline):
+            raise ArgumentError(f"the input of source {source.name!r}", timeline, "a Timeline")
+        given[source.name] = timeline
+    for name in wanted:
+        if name not in given:
+            raise UnboundSourceError(f"source {name!r} is not bound: pass inputs={{{name}: timeline}}")
+    return given
+
+
+def _drive(
+    pipeline: PCollection[A], timelines: dict[str, Timeline[object]], groupings: list[Grouping]
+) -> Run[A]:
+    operator = _operator(pipeline.node, groupings)
+    if not groupings:
+        raise UnsupportedError("the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)")
+    panes: list[Pane[A]] = []
+    readings: list[WatermarkReading] = []
+    for now in _instants(timelines, {one.name: one for one in sources_of(pipeline.node)}):
+        arrivals = operator(now)
+        panes.extend(_pane(one) for one in arrivals.elements)
+        reads = min(one.watermark for one in now.arrivals.values())
+        readings.append(WatermarkReading(now.processing_time, reads, arrivals.watermark))
+    dropped = tuple(drop for grouping in groupings for drop in grouping.drops)
+    return Run(tuple(panes), dropped, tuple(readings))
+
+
+def _pane(element: Element) -> Pane[A]:
+    assert element.info is not None
+    return Pane(cast("A", element.value), element.window, element.event_time, element.info)
+
+
+def _operator(node: Node, groupings: list[Grouping]) -> Operator:
+    """What a node does in an instant. Groupings carry state; they are added to ``groupings``."""
+    match node:
+        case SourceNode(name=name):
+            return lambda now: now.arrivals[name]
+        case WindowInto(input=inner):
+            return _operator(inner, groupings)
+        case ElementWise(input=inner, steps=steps):
+            upstream = _operator(inner, groupings)
+            return lambda now: _through(steps, upstream(now))
+        case CombinePerKey(input=inner):
+            upstream = _operator(inner, groupings)
+            grouping = Grouping.of(node)
+            groupings.append(grouping)
+            return lambda now: grouping.instant(now.processing_time, upstream(now))
+    assert_never(node)
+
+
+def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
+    elements: Iterable[Element] = arrivals.elements
+    for step in steps:
+        elements = [after for element in elements for after in step_element(step, element)]
+    return Arrivals(tuple(elements), arrivals.watermark)
+
+
+def step_element(step: Step, element: Element) -> Iterator[Element]:
+    """What one element-wise step makes of an element: event time, window and pane stay (section 2)."""
+    result = apply(step.function, element.value, step.label)
+    where = f"the result of {step.label}"
+    match step:
+        case Map():
+            yield evolve(element, value=canonical(result, where))
+        case Filter():
+            if not isinstance(result, bool):
+                raise ElementError(f"{where} is {describe(result)}; it must be a bool")
+            if result:
+                yield element
+        case FlatMap():
+            if isinstance(result, str) or not isinstance(result, Iterable):
+                raise ElementError(f"{where} is {describe(result)}; it must be an iterable of elements")
+            for one in result:
+                yield evolve(element, value=canonical(one, where))
+        case _:
+            assert_never(step)
+
+
+def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:
+    """The instants of all sources as one sequence; a source that does nothing keeps its watermark.
+
+    The first instants of several sources at one processing time are one instant; so are the second ones.
+    """
+    keyed = [
+        (time, number, name, instant)
+        for name, timeline in timelines.items()
+        for time, same_time in groupby(timeline, key=lambda one: one.processing_time)
+        for number, instant in enumerate(same_time)
+    ]
+    keyed.sort(key=lambda one: one[:3])
+    watermarks = dict.fromkeys(timelines, MIN_TIME)
+    for (time, _), together in groupby(keyed, key=lambda one: one[:2]):
+        elements: dict[str, tuple[Element, ...]] = dict.fromkeys(timelines, ())
+        for _, _, name, instant in together:
+            watermarks[name] = instant.watermark
+            elements[name] = _entering(sources[name], instant)
+        yield Now(time, {name: Arrivals(elements[name], watermarks[name]) for name in timelines})
+
+
+def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ...]:
+    """The elements of an instant, checked against the source's record class, in the global window."""
+    where = f"an element of source {source.name!r}"
+    label = f"Source({source.name!r}).event_time"
+    entering = []
+    for raw in instant.elements:
+        value = conform(raw, source.shape, where)
+        point = apply(source.event_time, value, label)
+        if not isinstance(point, datetime):
+            raise ElementError(f"the event time of {where} is {describe(point)}; it must be a datetime, on {value!r}")
+        entering.append(Element(value, event_time(point, argument=f"the event time of {where}")))
+    return tuple(entering)
+
+
+__all__ = ["Run", "WatermarkReading", "run", "run_batch"]
