@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from flowalg.combiner_shapes import combined_shape
 from flowalg.combiners import Combiner
-from flowalg.errors import KeyedCollectionError
+from flowalg.errors import KeyedCollectionError, UnsupportedError
 from flowalg.functions import Call
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
 from flowalg.shapes import RecordOf, Shape, kv_of
@@ -123,6 +123,16 @@ def sources_of(node: Node) -> tuple[SourceNode, ...]:
     return tuple(dict.fromkeys(one for one in nodes_of(node) if isinstance(one, SourceNode)))
 
 
+def last_grouping(node: Node) -> CombinePerKey:
+    """The grouping that makes a pipeline's panes; raises ``UnsupportedError`` when it groups nothing."""
+    for one in reversed(tuple(nodes_of(node))):
+        if isinstance(one, CombinePerKey):
+            return one
+    raise UnsupportedError(
+        "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
+    )
+
+
 @frozen
 class EffectiveStrategy:
     """The windowing strategy in force at a node.
@@ -158,6 +168,7 @@ __all__ = [
     "SourceNode",
     "WindowInto",
     "inputs_of",
+    "last_grouping",
     "nodes_of",
     "require_keyed",
     "shape_after",

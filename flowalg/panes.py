@@ -40,6 +40,9 @@ class DropReason(Enum):
     EXPIRED = "expired"
     """The window's end plus the allowed lateness was behind the watermark already."""
 
+    CLOSED = "closed"
+    """The window's trigger had finished already."""
+
 
 @frozen
 class PaneInfo:

@@ -79,16 +79,24 @@ class Grouping:
         pair = keyed(element.value, self.label)
         _check_key(pair.key, self.label)
         for window in self._windows(element):
-            if self._expired(window, self.watermark):
-                reason = DropReason.EXPIRED
-                drop = Drop(pair, element.event_time, window, reason, time, self.watermark)
-                self.drops.append(drop)
-                continue
             place = Place(window, pair.key)
+            refused = self._refused(place)
+            if refused is not None:
+                self.drops.append(Drop(pair, element.event_time, window, refused, time, self.watermark))
+                continue
             cell = self.cells.get(place) or self._open(place)
             cell.contents = self.combiner.add(cell.contents, pair.value)
             cell.changed = True
             yield place
+
+    def _refused(self, place: Place) -> DropReason | None:
+        """Why a window takes no more elements, if it does not."""
+        if self._expired(place.window, self.watermark):
+            return DropReason.EXPIRED
+        cell = self.cells.get(place)
+        if cell is not None and isinstance(cell.trigger, Finished):
+            return DropReason.CLOSED
+        return None
 
     def _windows(self, element: Element) -> Iterable[Window]:
         return self.strategy.windows.assign(element.event_time) if self.fresh else (element.window,)
@@ -163,7 +171,9 @@ def _check_key(key: object, label: str) -> None:
     try:
         hash(key)
     except TypeError as unhashable:
-        raise ElementError(f"{label} was given the key {describe(key)}, which is not hashable") from unhashable
+        raise ElementError(
+            f"{label} was given the key {describe(key)}, which is not hashable"
+        ) from unhashable
 
 
 __all__ = ["Grouping", "timing"]

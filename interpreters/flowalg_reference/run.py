@@ -9,13 +9,23 @@ from typing import Generic, TypeAlias, TypeVar, assert_never, cast
 
 from attrs import evolve, frozen
 
-from flowalg.errors import ArgumentError, ElementError, UnboundSourceError, UnsupportedError, describe
+from flowalg.errors import ArgumentError, ElementError, describe
 from flowalg.functions import apply
-from flowalg.nodes import DEFAULT_STRATEGY, CombinePerKey, ElementWise, Node, SourceNode, WindowInto, sources_of
+from flowalg.inputs import inputs_by_name
+from flowalg.nodes import (
+    DEFAULT_STRATEGY,
+    CombinePerKey,
+    ElementWise,
+    Node,
+    SourceNode,
+    WindowInto,
+    last_grouping,
+    sources_of,
+)
 from flowalg.panes import Drop, Pane
 from flowalg.pcollection import PCollection, Source
-from flowalg.steps import Filter, FlatMap, Map, Step
-from flowalg.time import MIN_TIME, EventTime, ProcessingTime, event_time
+from flowalg.steps import Step, step_values
+from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time
 from flowalg.timeline import Instant, Timeline
 from flowalg.values import canonical, conform
 from flowalg_reference.elements import Arrivals, Element, Now
@@ -52,7 +62,11 @@ def run(pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[objec
     when a function of the user's raises, and ``UnsupportedError`` for a pipeline that groups nothing.
     """
     groupings: list[Grouping] = []
-    return _drive(pipeline, _bind(pipeline, inputs), groupings)
+    timelines = inputs_by_name(pipeline.node, inputs, "timeline")
+    for name, timeline in timelines.items():
+        if not isinstance(timeline, Timeline):
+            raise ArgumentError(f"the input of source {name!r}", timeline, "a Timeline")
+    return _drive(pipeline, timelines, groupings)
 
 
 def run_batch(
@@ -66,7 +80,9 @@ def run_batch(
     Every window emits one pane and is freed, since nothing can come after.
     """
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
-    return run(PCollection(_nothing_later(pipeline.node)), cast("dict[Source[object], Timeline[object]]", timelines))
+    return run(
+        PCollection(_nothing_later(pipeline.node)), cast("dict[Source[object], Timeline[object]]", timelines)
+    )
 
 
 def _nothing_later(node: Node) -> Node:
@@ -81,31 +97,11 @@ def _nothing_later(node: Node) -> Node:
     assert_never(node)
 
 
-def _bind(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]]
-) -> dict[str, Timeline[object]]:
-    """The timeline of each source by its name."""
-    wanted = {source.name: source for source in sources_of(pipeline.node)}
-    given: dict[str, Timeline[object]] = {}
-    for source, timeline in inputs.items():
-        if not isinstance(source, Source) or source.node not in wanted.values():
-            known = ", ".join(sorted(wanted))
-            raise UnboundSourceError(f"inputs has {describe(source)}, which the pipeline does not read; it reads {known}")
-        if not isinstance(timeline, Timeline):
-            raise ArgumentError(f"the input of source {source.name!r}", timeline, "a Timeline")
-        given[source.name] = timeline
-    for name in wanted:
-        if name not in given:
-            raise UnboundSourceError(f"source {name!r} is not bound: pass inputs={{{name}: timeline}}")
-    return given
-
-
 def _drive(
     pipeline: PCollection[A], timelines: dict[str, Timeline[object]], groupings: list[Grouping]
 ) -> Run[A]:
+    last_grouping(pipeline.node)
     operator = _operator(pipeline.node, groupings)
-    if not groupings:
-        raise UnsupportedError("the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)")
     panes: list[Pane[A]] = []
     readings: list[WatermarkReading] = []
     for now in _instants(timelines, {one.name: one for one in sources_of(pipeline.node)}):
@@ -143,29 +139,13 @@ def _operator(node: Node, groupings: list[Grouping]) -> Operator:
 def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
     elements: Iterable[Element] = arrivals.elements
     for step in steps:
-        elements = [after for element in elements for after in step_element(step, element)]
+        where = f"the result of {step.label}"
+        elements = [
+            evolve(element, value=canonical(value, where))
+            for element in elements
+            for value in step_values(step, element.value)
+        ]
     return Arrivals(tuple(elements), arrivals.watermark)
-
-
-def step_element(step: Step, element: Element) -> Iterator[Element]:
-    """What one element-wise step makes of an element: event time, window and pane stay (section 2)."""
-    result = apply(step.function, element.value, step.label)
-    where = f"the result of {step.label}"
-    match step:
-        case Map():
-            yield evolve(element, value=canonical(result, where))
-        case Filter():
-            if not isinstance(result, bool):
-                raise ElementError(f"{where} is {describe(result)}; it must be a bool")
-            if result:
-                yield element
-        case FlatMap():
-            if isinstance(result, str) or not isinstance(result, Iterable):
-                raise ElementError(f"{where} is {describe(result)}; it must be an iterable of elements")
-            for one in result:
-                yield evolve(element, value=canonical(one, where))
-        case _:
-            assert_never(step)
 
 
 def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:
@@ -198,8 +178,15 @@ def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ..
         value = conform(raw, source.shape, where)
         point = apply(source.event_time, value, label)
         if not isinstance(point, datetime):
-            raise ElementError(f"the event time of {where} is {describe(point)}; it must be a datetime, on {value!r}")
-        entering.append(Element(value, event_time(point, argument=f"the event time of {where}")))
+            raise ElementError(
+                f"the event time of {where} is {describe(point)}; it must be a datetime, on {value!r}"
+            )
+        when = event_time(point, argument=f"the event time of {where}")
+        if when >= MAX_TIME:
+            raise ElementError(
+                f"the event time of {where} is the end of time; it must be before, on {value!r}"
+            )
+        entering.append(Element(value, when))
     return tuple(entering)
 
 

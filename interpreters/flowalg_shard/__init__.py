@@ -1,1 +1,23 @@
-"""Placeholder."""
+"""The vectorised step: one instant of a grouping, for all keys of a shard at once, as Polars tables.
+
+An engine's inner part. It knows no Spark: an engine brings bundles and reports, keeps the state, and carries the
+emissions on. ``step`` is pure and deterministic, and equals the reference interpreter pane by pane.
+"""
+
+from flowalg_shard.bundle import precombine, report_of
+from flowalg_shard.stage import AggregateColumn, Stage, aggregate_columns
+from flowalg_shard.step import Emission, ShardState, step
+from flowalg_shard.tables import pack, unpack
+
+__all__ = [
+    "AggregateColumn",
+    "Emission",
+    "ShardState",
+    "Stage",
+    "aggregate_columns",
+    "pack",
+    "precombine",
+    "report_of",
+    "step",
+    "unpack",
+]

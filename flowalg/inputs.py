@@ -1,0 +1,35 @@
+"""Which data a pipeline is run on: one input for each of its sources, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from flowalg.errors import UnboundSourceError, describe
+from flowalg.nodes import Node, sources_of
+from flowalg.pcollection import Source
+
+Input = TypeVar("Input")
+
+
+def inputs_by_name(root: Node, inputs: Mapping[Source[object], Input], kind: str) -> dict[str, Input]:
+    """The input of each source by its name; ``kind`` is what messages call an input.
+
+    Raises ``UnboundSourceError`` for a source without an input, and for an input without a source.
+    """
+    wanted = {source.name: source for source in sources_of(root)}
+    given: dict[str, Input] = {}
+    for source, value in inputs.items():
+        if not isinstance(source, Source) or source.node not in wanted.values():
+            known = ", ".join(sorted(wanted))
+            raise UnboundSourceError(
+                f"inputs has {describe(source)}, which the pipeline does not read; it reads {known}"
+            )
+        given[source.name] = value
+    for name in wanted:
+        if name not in given:
+            raise UnboundSourceError(f"source {name!r} is not bound: pass inputs={{{name}: {kind}}}")
+    return given
+
+
+__all__ = ["inputs_by_name"]

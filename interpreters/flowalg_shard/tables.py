@@ -1,0 +1,32 @@
+"""Tables as bytes, for the exchange between partitions and shards and for the state store."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+
+
+def pack(table: pl.DataFrame) -> bytes:
+    """A table as Arrow IPC bytes; no bytes at all for a table without rows, whose columns do not matter."""
+    if table.is_empty():
+        return b""
+    buffer = io.BytesIO()
+    table.write_ipc(buffer, compression="lz4")
+    return buffer.getvalue()
+
+
+def unpack(payload: bytes) -> pl.DataFrame:
+    """The table of some bytes; one without columns for no bytes."""
+    if not payload:
+        return pl.DataFrame()
+    return pl.read_ipc(io.BytesIO(payload))
+
+
+def stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of several tables of one schema, of which those without rows may lack their columns."""
+    filled = [table for table in tables if not table.is_empty()]
+    return pl.concat(filled) if filled else pl.DataFrame()
+
+
+__all__ = ["pack", "stack", "unpack"]

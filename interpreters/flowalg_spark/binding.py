@@ -1,0 +1,156 @@
+"""A source bound to a frame: its schema checked, its records spread over columns, its event times found.
+
+A row that does not fit its record class fails the query with a message that names the field; nothing is
+dropped. Only fields that the pipeline uses are looked at, so that Spark can leave the others unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.errors import ArgumentError, SchemaMismatchError
+from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.expressions import Param, opaque_part
+from flowalg.nodes import SourceNode
+from flowalg.shapes import DURATION, FLOAT, INTEGER, EnumOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.time import MAX_TIME, MIN_TIME, show
+from flowalg_spark.columns import single
+from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
+from flowalg_spark.layout import layout_of, leaves, named, visible_element
+from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME
+from flowalg_spark.python_rows import PythonEventTimes
+from flowalg_spark.schema import parts_of, spark_type
+
+
+@frozen
+class Clocks:
+    """What a streaming source says about time: its rows' processing times, and which row says that it ends."""
+
+    processing_time: Column
+    ended: Column
+
+
+def require_frame(name: str, frame: object) -> DataFrame:
+    """The frame, if it is one; raises ``ArgumentError`` otherwise."""
+    if isinstance(frame, DataFrame):
+        return frame
+    raise ArgumentError(f"the input of source {name!r}", frame, "a Spark DataFrame")
+
+
+def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) -> Flow:
+    """The flow of a source's elements, with their event times; guarded, with its clocks, on a stream.
+
+    Raises ``SchemaMismatchError`` listing every field of the record class that the frame lacks or has with
+    another type.
+    """
+    shape = source.shape
+    problems = list(_mismatches(shape, frame.schema))
+    if problems:
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        raise SchemaMismatchError(
+            f"source {source.name!r} reads {shape}, and the frame does not fit it:{lines}"
+        )
+    keep = None if clocks is None else ~F.coalesce(clocks.ended, F.lit(False))
+    meta: dict[str, Column] = {}
+    if clocks is not None and keep is not None:
+        meta = {PROCESSING_TIME: clocks.processing_time, ENDED: ~keep, KEEP: keep}
+    values = _checked(source, frame.schema, keep)
+    selected = frame.select(*values, *(column.alias(name) for name, column in meta.items()))
+    return _with_event_time(Flow(selected, shape, {name: META_TYPES[name] for name in meta}), source)
+
+
+def _with_event_time(flow: Flow, source: SourceNode) -> Flow:
+    label = f"Source({source.name!r}).event_time"
+    expression = analyse_function(source.event_time, Param(source.shape))
+    opaque = opaque_part(expression)
+    if opaque is None:
+        lifted = flow.with_meta(
+            **{EVENT_TIME: _in_range(F.unix_micros(single(expression, flow.element)), source, flow)}
+        )
+        return lifted.noted(LiftingNote(label, None, None))
+    blank = flow.with_meta(**{EVENT_TIME: F.lit(None)})
+    schema = row_schema(blank.shape, blank.meta)
+    function = PythonEventTimes(
+        layout_of(flow.shape), source.event_time, label, flow.guarded, arrow_schema(schema)
+    )
+    return blank.mapped_in_arrow(function, blank.shape).noted(LiftingNote(label, opaque.reason, opaque.place))
+
+
+def _in_range(micros: Column, source: SourceNode, flow: Flow) -> Column:
+    message = (
+        f"source {source.name!r}: an event time lies outside of [{show(MIN_TIME)} = 0001-01-03, "
+        f"{show(MAX_TIME)} = 9999-12-30): "
+    )
+    far = F.raise_error(F.concat(F.lit(message), micros.cast("string"), F.lit(" us since 1970")))
+    near = F.when((micros >= F.lit(MIN_TIME)) & (micros < F.lit(MAX_TIME)), micros).otherwise(far)
+    return F.when(named(KEEP), near) if flow.guarded else near
+
+
+def _mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
+    if not isinstance(shape, RecordOf):
+        yield from _mismatch("value", shape, schema)
+        return
+    for one in shape.fields:
+        yield from _mismatch(one.name, one.shape, schema)
+
+
+def _mismatch(name: str, shape: Shape, schema: T.StructType) -> Iterator[str]:
+    found = next((field for field in schema.fields if field.name == name), None)
+    if found is None:
+        columns = ", ".join(schema.names) or "none"
+        yield f"{name}: missing; it must be a {spark_type(shape).simpleString()} (the frame's columns: {columns})"
+    elif not fits(found.dataType, shape):
+        hint = ""
+        if isinstance(found.dataType, T.TimestampNTZType):
+            hint = ", a timestamp without a time zone, which names no point in time"
+        yield (
+            f"{name}: is {found.dataType.simpleString()}{hint}; it must be {spark_type(shape).simpleString()} "
+            f"for the Python type {shape}"
+        )
+
+
+def fits(found: T.DataType, shape: Shape) -> bool:
+    """Whether values of a Spark type can be read as values of a shape, without loss."""
+    match shape:
+        case OptionalOf(of=inner):
+            return fits(found, inner)
+        case Scalar() if shape == INTEGER:
+            return isinstance(found, T.ByteType | T.ShortType | T.IntegerType | T.LongType)
+        case Scalar() if shape == FLOAT:
+            return isinstance(found, T.ByteType | T.ShortType | T.IntegerType | T.FloatType | T.DoubleType)
+        case Scalar() if shape == DURATION:
+            return isinstance(found, T.DayTimeIntervalType)
+        case RecordOf() | TupleOf():
+            return isinstance(found, T.StructType) and not any(
+                problem for name, one in parts_of(shape) for problem in _mismatch(name, one, found)
+            )
+        case Scalar() | EnumOf():
+            return found == spark_type(shape)
+        case _:
+            return isinstance(found, T.ArrayType) and fits(found.elementType, shape.of)
+
+
+def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> list[Column]:
+    """The columns of a record's leaves, each checked to have no null that its type does not allow."""
+    nullable = {one.name for one in schema.fields if one.nullable}
+    columns = []
+    layout = leaves(layout_of(source.shape))
+    for leaf, name in zip(leaves(visible_element(source.shape)), (one.at for one in layout), strict=True):
+        column = leaf.at.cast(spark_type(leaf.shape))
+        if not isinstance(leaf.shape, OptionalOf) and ("." in name or name in nullable):
+            message = _null_message(source.name, name, leaf.shape)
+            column = F.coalesce(column, F.raise_error(F.lit(message)))
+        columns.append((column if keep is None else F.when(keep, column)).alias(name))
+    return columns
+
+
+def _null_message(source: str, path: str, shape: Shape) -> str:
+    return f"source {source!r}: a row has null in {path}, which must be a {shape}; make it {shape} | None to allow it"
+
+
+__all__ = ["Clocks", "bound_source", "fits", "require_frame"]

@@ -1,0 +1,197 @@
+"""A collection on its way through Spark: a frame, where its element lies, and the columns that travel along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+import pyarrow as pa
+from attrs import evolve, frozen
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from flowalg.errors import UnsupportedError
+from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.expressions import Expr, can_raise
+from flowalg.shapes import ListOf, Shape
+from flowalg.steps import Filter, FlatMap, Map, Step
+from flowalg_spark.columns import evaluate, single
+from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, spread
+from flowalg_spark.meta import KEEP, META_TYPES
+from flowalg_spark.python_rows import ArrowFunction, PythonSteps
+from flowalg_spark.schema import spark_type
+
+
+@frozen
+class LiftingNote:
+    """How one of the user's functions runs: inside Spark, or in Python and why."""
+
+    transform: str
+    reason: str | None
+    place: str | None
+
+    def __str__(self) -> str:
+        if self.reason is None:
+            return f"{self.transform}: lifted to Spark columns"
+        where = f", at {self.place}" if self.place else ""
+        return f"{self.transform}: runs in Python, because of {self.reason}{where}"
+
+
+@frozen
+class Flow:
+    """A frame whose columns are the leaves of an element's layout, and then ``meta``.
+
+    A *guarded* flow, on a stream, keeps a row for every element of its source: those that a filter has dropped
+    have ``KEEP`` false and no value, but their event times move the clocks.
+    """
+
+    frame: DataFrame
+    shape: Shape
+    meta: Mapping[str, T.DataType]
+    notes: tuple[LiftingNote, ...] = ()
+
+    @property
+    def guarded(self) -> bool:
+        """Whether rows that are not kept are carried along."""
+        return KEEP in self.meta
+
+    @property
+    def element(self) -> Columns:
+        """The columns of the element."""
+        return columns_at(layout_of(self.shape))
+
+    def with_meta(self, **columns: Column) -> Flow:
+        """The flow with some of its other columns added or replaced."""
+        meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
+        kept = [leaf.at for leaf in leaves(self.element)]
+        others = [
+            columns[name].cast(kind).alias(name) if name in columns else named(name)
+            for name, kind in meta.items()
+        ]
+        return evolve(self, frame=self.frame.select(*kept, *others), meta=meta)
+
+    def selected(self, columns: Columns, shape: Shape) -> Flow:
+        """The flow with another element in place of its own."""
+        frame = self.frame.select(*spread(columns, shape), *map(named, self.meta))
+        return evolve(self, frame=frame, shape=shape)
+
+    def evaluated(self, expression: Expr, element: Columns) -> Columns:
+        """What an expression gives for elements; on rows that are not kept it is not evaluated if it can fail."""
+        columns = evaluate(expression, element)
+        return guarded(columns) if self.guarded and can_raise(expression) else columns
+
+    def mapped_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
+        """The flow with its rows replaced by what a function of Arrow batches makes of them."""
+        schema = row_schema(shape, self.meta)
+        return evolve(self, frame=self.frame.mapInArrow(function, schema), shape=shape)
+
+    def noted(self, *notes: LiftingNote) -> Flow:
+        """The flow with more said about how its functions run."""
+        return evolve(self, notes=(*self.notes, *notes))
+
+
+def guarded(columns: Columns) -> Columns:
+    """The columns of an element on the rows that are kept, and null elsewhere."""
+    match columns:
+        case Leaf(shape=shape, at=column):
+            return Leaf(shape, F.when(named(KEEP), column))
+        case Branch(shape=shape, parts=parts):
+            return Branch(shape, tuple(guarded(part) for part in parts))
+
+
+def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
+    """The Spark schema of a flow's rows."""
+    fields = [T.StructField(leaf.at, spark_type(leaf.shape)) for leaf in leaves(layout_of(shape))]
+    return T.StructType([*fields, *(T.StructField(name, kind) for name, kind in meta.items())])
+
+
+def arrow_schema(schema: T.StructType) -> pa.Schema:
+    """The Arrow schema of a Spark schema, timestamps in UTC."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
+    """The flow after a chain of element-wise steps.
+
+    Lifted steps are projections and filters; a run of others is one pass over Arrow batches, which ends as soon
+    as a known type lets the next lifted step begin.
+    """
+    analyses = list(analyse(steps, flow.shape))
+    while analyses:
+        if analyses[0].opaque is None:
+            flow = _lifted(flow, analyses.pop(0))
+        else:
+            run = [analyses.pop(0)]
+            while analyses and (run[-1].after is None or analyses[0].opaque is not None):
+                run.append(analyses.pop(0))
+            flow = in_python(flow, run)
+    return flow
+
+
+def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
+    noted = flow.noted(LiftingNote(one.step.label, None, None))
+    match one.step:
+        case Map():
+            assert one.after is not None
+            return noted.selected(flow.evaluated(one.expression, flow.element), one.after)
+        case Filter():
+            predicate = single(one.expression, flow.element)
+            if not flow.guarded:
+                return evolve(noted, frame=flow.frame.filter(predicate))
+            return noted.with_meta(**{KEEP: F.when(named(KEEP), predicate).otherwise(F.lit(False))})
+        case FlatMap():
+            return _exploded(noted, one)
+    assert_never(one.step)
+
+
+def _exploded(flow: Flow, one: StepAnalysis) -> Flow:
+    """A lifted ``flat_map``: one row for each item of a list."""
+    items = evaluate(one.expression, flow.element)
+    assert isinstance(items, Leaf)
+    assert isinstance(items.shape, ListOf)
+    if flow.guarded or not isinstance(layout_of(items.shape.of), Leaf):
+        return in_python(flow, [one])
+    name = layout_of(items.shape.of)
+    assert isinstance(name, Leaf)
+    exploded = flow.frame.select(F.explode(items.at).alias(name.at), *map(named, flow.meta))
+    return evolve(flow, frame=exploded, shape=items.shape.of)
+
+
+def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
+    """The flow after a run of steps that Python computes, in one pass over Arrow batches."""
+    after = run[-1].after
+    if after is None:
+        raise UnsupportedError(
+            f"{run[-1].step.label}: Spark cannot know the type of its result; say it with result=… , "
+            "or use a def with a return annotation"
+        )
+    function = PythonSteps(
+        layout_of(flow.shape),
+        layout_of(after),
+        after,
+        tuple(one.step for one in run),
+        flow.guarded,
+        arrow_schema(row_schema(after, flow.meta)),
+    )
+    notes = [_note(one) for one in run]
+    return flow.mapped_in_arrow(function, after).noted(*notes)
+
+
+def _note(one: StepAnalysis) -> LiftingNote:
+    opaque = one.opaque
+    if opaque is None:
+        return LiftingNote(one.step.label, "a neighbouring step that does", None)
+    return LiftingNote(one.step.label, opaque.reason, opaque.place or None)
+
+
+__all__ = [
+    "Flow",
+    "LiftingNote",
+    "arrow_schema",
+    "in_python",
+    "row_schema",
+    "guarded",
+    "through_steps",
+]

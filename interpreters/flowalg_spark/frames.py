@@ -1,0 +1,220 @@
+"""The frame that compiling gives: an ordinary DataFrame of panes, which also knows its pipeline.
+
+Its columns are the fields of the element (``key`` and ``value`` for pairs; records inside them are structs), then
+``window`` (start, end), ``event_time``, ``change``, and ``pane`` (timing, index, is_first, is_last,
+processing_time, watermark).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.errors import RecordTypeError
+from flowalg.panes import Change, Pane, PaneInfo, Timing
+from flowalg.pcollection import PCollection
+from flowalg.shapes import RecordOf, Shape
+from flowalg.time import EventTime, ProcessingTime
+from flowalg.values import order_key
+from flowalg.windows import Window
+from flowalg_spark.flow import Flow, LiftingNote
+from flowalg_spark.layout import (
+    Branch,
+    columns_at,
+    layout_of,
+    leaves,
+    named,
+    nested,
+    spread,
+    visible_element,
+)
+from flowalg_spark.meta import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    KEEP,
+    PANE_META,
+    PANE_TIME,
+    START,
+    TIMING,
+    WATERMARK,
+)
+from flowalg_spark.schema import spark_type
+from flowalg_spark.values import read
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+
+OWN_COLUMNS: Final = ("window", "event_time", "change", "pane", "drop")
+"""The columns that are not the element's."""
+
+
+def visible(flow: Flow) -> list[Column]:
+    """The columns of panes as a user sees them."""
+    return [*_element_columns(flow.shape), *_pane_columns(flow.guarded)]
+
+
+def _element_columns(shape: Shape) -> list[Column]:
+    element = columns_at(layout_of(shape))
+    if isinstance(shape, RecordOf) and isinstance(element, Branch):
+        for one in shape.fields:
+            if one.name in OWN_COLUMNS:
+                raise RecordTypeError(
+                    f"{shape}.{one.name} would be hidden by the column {one.name} that every pane has; "
+                    "rename the field"
+                )
+        return [nested(part).alias(one.name) for part, one in zip(element.parts, shape.fields, strict=True)]
+    return [nested(element).alias("value")]
+
+
+def _time(name: str) -> Column:
+    return F.timestamp_micros(named(name))
+
+
+def _pane_columns(guarded: bool) -> list[Column]:
+    pane = F.struct(
+        named(TIMING).alias("timing"),
+        named(INDEX).alias("index"),
+        named(IS_FIRST).alias("is_first"),
+        named(IS_LAST).alias("is_last"),
+        _time(PANE_TIME).alias("processing_time"),
+        _time(WATERMARK).alias("watermark"),
+    )
+    return [
+        F.struct(_time(START).alias("start"), _time(END).alias("end")).alias("window"),
+        _time(EVENT_TIME).alias("event_time"),
+        named(CHANGE).alias("change"),
+        (F.when(named(KEEP), pane) if guarded else pane).alias("pane"),
+    ]
+
+
+def drop_type(pair: RecordOf) -> T.StructType:
+    """What is said of drops: why, how many elements, of which key, what they come to, and the clocks then."""
+    key, value = pair.fields
+    return T.StructType(
+        [
+            T.StructField("reason", T.StringType()),
+            T.StructField("count", T.LongType()),
+            T.StructField("key", spark_type(key.shape)),
+            T.StructField("value", spark_type(value.shape)),
+            T.StructField("processing_time", T.TimestampType()),
+            T.StructField("watermark", T.TimestampType()),
+        ]
+    )
+
+
+def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
+    """The panes of a frame that ``compile`` has given, or of what a sink has stored of it, as typed values.
+
+    They come in order: by processing time, then by window, index and key. For results that fit in memory.
+    """
+    shape = pipeline.shape
+    if shape is None:
+        raise RecordTypeError("the element type of the pipeline is not known, so its panes cannot be rebuilt")
+    stored = frame.select(*spread(visible_element(shape), shape), *_flat_meta())
+    table = stored.toArrow()
+    elements = read(layout_of(shape), table)
+    meta = table.select(list(PANE_META)).to_pylist()
+    panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
+    return tuple(sorted(panes, key=_order))
+
+
+def _order(pane: Pane[object]) -> tuple[object, ...]:
+    retracts = pane.change is Change.VALUE
+    return (pane.processing_time, pane.watermark, pane.window, order_key(pane.element), retracts, pane.index)
+
+
+def _pane(element: A, row: dict[str, object]) -> Pane[A]:
+    micros = {name: cast("int", row[name]) for name in (EVENT_TIME, START, END, PANE_TIME, WATERMARK, INDEX)}
+    info = PaneInfo(
+        Change(row[CHANGE]),
+        Timing(row[TIMING]),
+        micros[INDEX],
+        is_first=bool(row[IS_FIRST]),
+        is_last=bool(row[IS_LAST]),
+        processing_time=ProcessingTime(micros[PANE_TIME]),
+        watermark=EventTime(micros[WATERMARK]),
+    )
+    window = Window(end=EventTime(micros[END]), start=EventTime(micros[START]))
+    return Pane(element, window, EventTime(micros[EVENT_TIME]), info)
+
+
+def _flat_meta() -> list[Column]:
+    pane = F.col("pane")
+    return [
+        F.unix_micros("event_time").alias(EVENT_TIME),
+        F.unix_micros(F.col("window").getField("start")).alias(START),
+        F.unix_micros(F.col("window").getField("end")).alias(END),
+        F.col("change").alias(CHANGE),
+        pane.getField("timing").alias(TIMING),
+        pane.getField("index").alias(INDEX),
+        pane.getField("is_first").alias(IS_FIRST),
+        pane.getField("is_last").alias(IS_LAST),
+        F.unix_micros(pane.getField("processing_time")).alias(PANE_TIME),
+        F.unix_micros(pane.getField("watermark")).alias(WATERMARK),
+    ]
+
+
+if TYPE_CHECKING:
+    _Frame = DataFrame
+else:
+
+    class _Frame:
+        """Nothing: Spark's class of frames, classic or Connect, is known only once there is a frame."""
+
+
+class PaneFrame(_Frame, Generic[A_co]):
+    """An ordinary DataFrame of panes, which also knows how the pipeline's functions run.
+
+    What is derived from it (``select``, ``join``, ``writeStream`` and so on) is as usual.
+    """
+
+    _notes: tuple[LiftingNote, ...]
+    _with_drops: Callable[[], DataFrame]
+
+    @property
+    def lifting(self) -> tuple[LiftingNote, ...]:
+        """How each of the user's functions runs: as Spark columns, or in Python and why."""
+        return self._notes
+
+    def explain(self, extended: bool | str | None = None, mode: str | None = None) -> None:
+        """Print how each of the user's functions runs, and then Spark's plan."""
+        print("== Functions ==", *self._notes, "", sep="\n")  # noqa: T201  # DataFrame.explain prints too
+        super().explain(extended, mode)
+
+    def with_drops(self) -> DataFrame:
+        """The panes and, as more rows, what was dropped: of the same query, so that nothing is lost.
+
+        A dropped row has a ``drop`` and no element and no ``pane``. It stands for all elements that one key and
+        window refused in one instant: ``drop`` says the reason, the count, the key, the value that they would have
+        come to, and what the clocks read.
+        """
+        return self._with_drops()
+
+
+@lru_cache(maxsize=4)
+def _class_over(base: type[DataFrame]) -> type[DataFrame]:
+    """The pane frame over Spark's own class of frames, classic or Connect."""
+    return type("PaneFrame", (PaneFrame, base), {})
+
+
+def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: Callable[[], DataFrame]) -> PaneFrame[A]:
+    """The visible frame of a compiled pipeline."""
+    panes_only = flow.frame.filter(named(KEEP)) if flow.guarded else flow.frame
+    frame = panes_only.select(*visible(flow))
+    panes = cast("PaneFrame[A]", object.__new__(_class_over(type(frame))))
+    vars(panes).update(vars(frame))
+    panes._notes = flow.notes
+    panes._with_drops = with_drops
+    return panes
+
+
+__all__ = ["PaneFrame", "collect", "drop_type", "pane_frame", "visible"]

@@ -1,0 +1,103 @@
+"""Element-wise steps that only Python can compute, over Arrow batches of typed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+
+import pyarrow as pa
+from attrs import frozen
+
+from flowalg.errors import ElementError, describe
+from flowalg.functions import Call, apply
+from flowalg.shapes import Shape
+from flowalg.steps import Step, step_values
+from flowalg.time import event_time
+from flowalg.values import conform
+from flowalg_spark.layout import Layout
+from flowalg_spark.meta import EVENT_TIME, KEEP
+from flowalg_spark.values import read, write
+
+
+@frozen
+class PythonSteps:
+    """A chain of steps over the elements of a batch; other columns travel with their element.
+
+    With ``guarded`` rows have a ``KEEP`` column: elements that are not kept are passed over, and an element that
+    gives nothing leaves a row that is not kept, because its event time still moves the clocks.
+    """
+
+    before: Layout
+    after: Layout
+    after_shape: Shape
+    steps: tuple[Step, ...]
+    guarded: bool
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches after the steps."""
+        for batch in batches:
+            yield self.transformed(batch)
+
+    def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """One batch after the steps."""
+        kept = batch.column(KEEP).to_pylist() if self.guarded else [True] * batch.num_rows
+        present = pa.array([index for index, keep in enumerate(kept) if keep], pa.int64())
+        elements = iter(read(self.before, batch.take(present)))
+        origins: list[int] = []
+        results: list[object] = []
+        for index, keep in enumerate(kept):
+            found = list(self.through(next(elements))) if keep else []
+            if not found and self.guarded:
+                found = [None]
+            origins.extend([index] * len(found))
+            results.extend(found)
+        arrays = write(self.after, results)
+        others = batch.take(pa.array(origins, pa.int64()))
+        for name in self.schema.names[len(arrays) :]:
+            present_now = pa.array([one is not None for one in results], pa.bool_())
+            arrays.append(present_now if name == KEEP else others.column(name))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def through(self, element: object) -> Iterator[object]:
+        """What the steps make of one element, checked against the shape that is expected."""
+        elements: Iterable[object] = (element,)
+        for step in self.steps:
+            elements = [after for one in elements for after in step_values(step, one)]
+        where = f"the result of {self.steps[-1].label}"
+        return (conform(one, self.after_shape, where) for one in elements)
+
+
+@frozen
+class PythonEventTimes:
+    """The event times of elements whose source says them with a function that only Python can compute."""
+
+    layout: Layout
+    call: Call
+    label: str
+    guarded: bool
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches with their ``EVENT_TIME`` filled in."""
+        for batch in batches:
+            kept = batch.column(KEEP).to_pylist() if self.guarded else [True] * batch.num_rows
+            present = pa.array([index for index, keep in enumerate(kept) if keep], pa.int64())
+            points = iter([self.point(one) for one in read(self.layout, batch.take(present))])
+            times = pa.array([next(points) if keep else None for keep in kept], pa.int64())
+            arrays = [times if name == EVENT_TIME else batch.column(name) for name in self.schema.names]
+            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def point(self, element: object) -> int:
+        """The event time of one element."""
+        found = apply(self.call, element, self.label)
+        if not isinstance(found, datetime):
+            raise ElementError(
+                f"{self.label} gave {describe(found)}; it must be a datetime, on {describe(element)}"
+            )
+        return event_time(found, argument=self.label)
+
+
+ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+__all__ = ["ArrowFunction", "PythonEventTimes", "PythonSteps"]
