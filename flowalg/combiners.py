@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
@@ -236,6 +236,13 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
         return tuple(part.extract(one) for part, one in zip(self.parts, accumulator, strict=True))
 
 
+def together(parts: tuple[Combiner[object, object, object], ...]) -> Combiner[object, object, object]:
+    """One combiner that does what all of them do; a single one stays as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return cast("Combiner[object, object, object]", Together(parts))
+
+
 def as_combiner(argument: str, value: object) -> Combiner[object, object, object]:
     """The value, if it is a combiner; raises ``ArgumentError`` otherwise."""
     if isinstance(value, Combiner):
@@ -285,4 +292,5 @@ __all__ = [
     "Together",
     "Total",
     "as_combiner",
+    "together",
 ]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
-from attrs import field, frozen
+from attrs import frozen
 
 from flowalg.errors import ArgumentError, FlowalgError, KeyedCollectionError, UserFunctionError, describe
 from flowalg.kv import KV
@@ -20,13 +20,12 @@ from flowalg.kv import KV
 class Call:
     """``f(x)``. ``result`` is the type of what it returns, where the user has said it."""
 
-    f: Callable[..., object] = field()
-    result: object = field(default=None)
+    f: Callable[..., object]
+    result: object = None
 
-    @f.validator
-    def _is_callable(self, _: object, value: object) -> None:
-        if not callable(value):
-            raise ArgumentError("the function", value, "callable, such as lambda s: s.points")
+    def __attrs_post_init__(self) -> None:
+        if not callable(self.f):
+            raise ArgumentError("the function", self.f, "callable, such as lambda s: s.points")
 
 
 @frozen

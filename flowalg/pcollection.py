@@ -12,7 +12,7 @@ from typing import Generic, TypeVar, overload
 
 from attrs import frozen
 
-from flowalg.combiners import Aggregate, Together, as_combiner
+from flowalg.combiners import Aggregate, as_combiner, together
 from flowalg.errors import ArgumentError
 from flowalg.functions import Call, OnValue, Spread, WithKey, apply, place_of
 from flowalg.kv import KV
@@ -20,7 +20,7 @@ from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param
 from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto, require_keyed, shape_after
 from flowalg.shapes import TIMESTAMP, Shape, shape_of
-from flowalg.steps import Filter, FlatMap, Map
+from flowalg.steps import Filter, FlatMap, Map, Step
 from flowalg.triggers import DEFAULT_TRIGGER, Trigger
 from flowalg.windowing import Accumulation, AllowedLateness, WindowingStrategy
 from flowalg.windows import WindowFn
@@ -48,25 +48,26 @@ class PCollection(Generic[A_co]):
 
     def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
         """``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""
-        return self._then(Map(Call(f, result)))
+        return PCollection(self._then(Map(Call(f, result))))
 
     def filter(self, predicate: Callable[[A_co], bool]) -> PCollection[A_co]:
         """The elements of which ``predicate`` says ``True``; it must give a ``bool``."""
-        return self._then(Filter(Call(predicate)))
+        return PCollection(self._then(Filter(Call(predicate))))
 
     def flat_map(self, f: Callable[[A_co], Iterable[B]], *, result: type[B] | None = None) -> PCollection[B]:
         """All that ``f`` gives for each element, in order. ``result`` is the type of one item."""
-        return self._then(FlatMap(Call(f, None if result is None else list[result])))  # type: ignore[valid-type]
+        items = None if result is None else list[result]  # type: ignore[valid-type]  # a type, at run time
+        return PCollection(self._then(FlatMap(Call(f, items))))
 
     def key_by(self, f: Callable[[A_co], K], *, result: type[K] | None = None) -> PCollection[KV[K, A_co]]:
         """Each element under the key that ``f`` gives for it."""
-        return self._then(Map(WithKey(Call(f, result)), "key_by"))
+        return PCollection(self._then(Map(WithKey(Call(f, result)), "key_by")))
 
     def map_values(
         self: PCollection[KV[K, V]], f: Callable[[V], B], *, result: type[B] | None = None
     ) -> PCollection[KV[K, B]]:
         """``f`` of each value; keys stay. Raises ``KeyedCollectionError`` on an unkeyed collection."""
-        return self._keywise(Map(OnValue(Call(f, result)), "map_values"))
+        return PCollection(self._keywise(Map(OnValue(Call(f, result)), "map_values")))
 
     def window(
         self,
@@ -143,8 +144,8 @@ class PCollection(Generic[A_co]):
         into: Callable[[Out1, Out2, Out3, Out4], R],
     ) -> PCollection[KV[K, R]]: ...
     def combine_per_key(
-        self, *combiners: Aggregate[V, object], into: Callable[..., R] | None = None
-    ) -> PCollection[KV[K, object]]:
+        self, *combiners: object, into: Callable[..., object] | None = None
+    ) -> PCollection[object]:
         """One value per key and window, combined from all of that key's values in the window.
 
         With several combiners the values are read once and the result is a tuple, or what ``into`` makes of
@@ -153,25 +154,23 @@ class PCollection(Generic[A_co]):
         parts = tuple(as_combiner(f"combiner {i + 1}", one) for i, one in enumerate(combiners))
         if not parts:
             raise ArgumentError("combiners", parts, "one or more combiners, such as Sum()")
-        combiner = parts[0] if len(parts) == 1 else Together(parts)
+        combiner = together(parts)
         names = ", ".join(type(part).__name__ for part in parts)
-        grouped: PCollection[KV[K, object]] = PCollection(
-            CombinePerKey(self.node, combiner, f"combine_per_key({names})")  # type: ignore[arg-type]
-        )
+        grouped = CombinePerKey(self.node, combiner, f"combine_per_key({names})")
         if into is None:
-            return grouped
+            return PCollection(grouped)
         call = Call(into)
-        step = Map(OnValue(call if len(parts) == 1 else Spread(call)), "combine_per_key(into=…)")
-        return grouped._keywise(step)
+        named = OnValue(call if len(parts) == 1 else Spread(call))
+        return PCollection(ElementWise.then(grouped, Map(named, "combine_per_key(into=…)")))
 
     def apply(self, transform: Callable[[PCollection[A_co]], B]) -> B:
         """A composite transform: ``transform`` is any function from this collection."""
         return transform(self)
 
-    def _then(self, step: Map | Filter | FlatMap) -> PCollection[B]:
-        return PCollection(ElementWise.then(self.node, step))
+    def _then(self, step: Step) -> Node:
+        return ElementWise.then(self.node, step)
 
-    def _keywise(self, step: Map) -> PCollection[B]:
+    def _keywise(self, step: Step) -> Node:
         shape = shape_after(self.node)
         if shape is not None:
             require_keyed(shape, step.label)
@@ -183,7 +182,6 @@ class PCollection(Generic[A_co]):
         return shape_after(self.node)
 
 
-@frozen(init=False)
 class Source(PCollection[A_co]):
     """Where elements of one record class enter a pipeline, in the global window.
 
@@ -191,8 +189,7 @@ class Source(PCollection[A_co]):
     an element happened, as a timezone-aware datetime. What the data are is said when the pipeline is run.
     """
 
-    name: str
-    record: type[A_co]
+    __slots__ = ()
 
     def __init__(self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime]) -> None:
         if not isinstance(name, str) or not name:
@@ -206,22 +203,24 @@ class Source(PCollection[A_co]):
                 place_of(event_time),
                 f"a function to a datetime; this one gives {lifted}",
             )
-        self.__attrs_init__(SourceNode(name, shape, call), name, record)
+        super().__init__(SourceNode(name, shape, call))
+
+    @property
+    def _source(self) -> SourceNode:
+        assert isinstance(self.node, SourceNode)
+        return self.node
+
+    @property
+    def name(self) -> str:
+        """The name that messages and inputs know the source by."""
+        return self._source.name
 
     def event_time_of(self, element: object) -> datetime:
         """When an element happened, by the source's own function."""
-        point = apply(self._event_time, element, f"Source({self.name!r}).event_time")
+        point = apply(self._source.event_time, element, f"Source({self.name!r}).event_time")
         if not isinstance(point, datetime):
             raise ArgumentError(f"the event time of source {self.name!r}", point, "a timezone-aware datetime")
         return point
-
-    @property
-    def _event_time(self) -> Call:
-        assert isinstance(self.node, SourceNode)
-        return self.node.event_time
-
-    def __hash__(self) -> int:
-        return hash(self.node)
 
 
 __all__ = ["PCollection", "Source"]

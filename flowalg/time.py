@@ -34,7 +34,7 @@ _FIRST: Final = datetime(1, 1, 3, tzinfo=UTC)
 _LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 
 MIN_TIME: Final = EventTime(_micros_since_epoch(_FIRST))
-"""The beginning of time: 0001-01-03T00:00Z. Two days inside ``datetime``'s range, to be printable in every time zone."""
+"""The beginning of time: 0001-01-03T00:00Z, two days inside ``datetime``'s range: printable in every zone."""
 
 MAX_TIME: Final = EventTime(_micros_since_epoch(_LAST))
 """The end of time: 9999-12-30T00:00Z. A watermark there says that the input has ended."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import field, frozen
+from attrs import frozen
 
 from flowalg.errors import ArgumentError
 
@@ -32,12 +32,11 @@ OnceTrigger: TypeAlias = AtWatermark
 class Repeat:
     """Fires whenever ``trigger`` does, and resets it when it finishes. Never finishes itself."""
 
-    trigger: Trigger = field()
+    trigger: Trigger
 
-    @trigger.validator
-    def _is_a_trigger(self, _: object, value: object) -> None:
-        if not isinstance(value, AtWatermark | Repeat):
-            raise ArgumentError("Repeat.trigger", value, "a trigger, such as AtWatermark()")
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.trigger, AtWatermark | Repeat):
+            raise ArgumentError("Repeat.trigger", self.trigger, "a trigger, such as AtWatermark()")
 
     def __str__(self) -> str:
         return f"repeatedly, {self.trigger}"

@@ -80,9 +80,7 @@ def run_batch(
     Every window emits one pane and is freed, since nothing can come after.
     """
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
-    return run(
-        PCollection(_nothing_later(pipeline.node)), cast("dict[Source[object], Timeline[object]]", timelines)
-    )
+    return run(PCollection(_nothing_later(pipeline.node)), timelines)
 
 
 def _nothing_later(node: Node) -> Node:
@@ -102,7 +100,7 @@ def _drive(
 ) -> Run[A]:
     last_grouping(pipeline.node)
     operator = _operator(pipeline.node, groupings)
-    panes: list[Pane[A]] = []
+    panes: list[Pane[object]] = []
     readings: list[WatermarkReading] = []
     for now in _instants(timelines, {one.name: one for one in sources_of(pipeline.node)}):
         arrivals = operator(now)
@@ -110,12 +108,12 @@ def _drive(
         reads = min(one.watermark for one in now.arrivals.values())
         readings.append(WatermarkReading(now.processing_time, reads, arrivals.watermark))
     dropped = tuple(drop for grouping in groupings for drop in grouping.drops)
-    return Run(tuple(panes), dropped, tuple(readings))
+    return Run(cast("tuple[Pane[A], ...]", tuple(panes)), dropped, tuple(readings))
 
 
-def _pane(element: Element) -> Pane[A]:
+def _pane(element: Element) -> Pane[object]:
     assert element.info is not None
-    return Pane(cast("A", element.value), element.window, element.event_time, element.info)
+    return Pane(element.value, element.window, element.event_time, element.info)
 
 
 def _operator(node: Node, groupings: list[Grouping]) -> Operator:

@@ -67,9 +67,9 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
 
 def _may_overflow(values: pl.Series) -> bool:
     """Whether a sum of some of the values could need more than 64 bits."""
-    if values.is_empty():
+    low, high = values.min(), values.max()
+    if not isinstance(low, int) or not isinstance(high, int):
         return False
-    low, high = int(values.min() or 0), int(values.max() or 0)  # type: ignore[call-overload]  # an Int64 column
     return max(-low, high) * len(values) > MAX_INTEGER
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from flowalg_shard.stage import AggregateColumn
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.combiners import Count, Max, Mean, Min, Sum
-from flowalg_shard.stage import AggregateColumn
 from flowalg_spark.layout import named
 
 

@@ -8,11 +8,11 @@ from typing import Final
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
-
-from flowalg.panes import Change
 from flowalg_shard import Stage, pack, precombine, report_of, unpack
 from flowalg_shard.stage import END, SHARD, START
 from flowalg_shard.step import DROPPED, INDEX, IS_FIRST, IS_LAST, REASON, TIMING
+
+from flowalg.panes import Change
 from flowalg_spark import meta
 from flowalg_spark.processor import BUNDLE_SCHEMA
 

@@ -190,8 +190,8 @@ __all__ = [
     "Flow",
     "LiftingNote",
     "arrow_schema",
+    "guarded",
     "in_python",
     "row_schema",
-    "guarded",
     "through_steps",
 ]

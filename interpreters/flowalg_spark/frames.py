@@ -8,7 +8,6 @@ processing_time, watermark).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from pyspark.sql import Column, DataFrame
@@ -27,7 +26,6 @@ from flowalg_spark.layout import (
     Branch,
     columns_at,
     layout_of,
-    leaves,
     named,
     nested,
     spread,
@@ -200,7 +198,6 @@ class PaneFrame(_Frame, Generic[A_co]):
         return self._with_drops()
 
 
-@lru_cache(maxsize=4)
 def _class_over(base: type[DataFrame]) -> type[DataFrame]:
     """The pane frame over Spark's own class of frames, classic or Connect."""
     return type("PaneFrame", (PaneFrame, base), {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from flowalg_shard.stage import Stage, aggregate_columns, scalar_combiners
 from pyspark.sql import Column
 
 from flowalg.combiners import Combiner, Count, Over
@@ -14,7 +15,6 @@ from flowalg.lifting.expressions import Expr, Opaque, Param, opaque_part
 from flowalg.nodes import CombinePerKey, strategy_at
 from flowalg.shapes import RecordOf, Shape, TupleOf, contains_float, kv_of
 from flowalg.steps import Map
-from flowalg_shard.stage import Stage, aggregate_columns, scalar_combiners
 from flowalg_spark.flow import Flow, LiftingNote, in_python
 from flowalg_spark.layout import Branch, Columns, Leaf, layout_of, leaves, named
 

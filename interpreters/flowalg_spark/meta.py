@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import types as T
-
 from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, START
+from pyspark.sql import types as T
 
 TIMING: Final = "__timing"
 INDEX: Final = "__index"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from flowalg_shard import ShardState, Stage, pack, step, unpack
+from flowalg_shard.stage import SHARD
 from pyspark.sql import Row
 from pyspark.sql import types as T
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from flowalg.errors import UnsupportedError
 from flowalg.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.watermarks import ClockReport, WatermarkPolicy
-from flowalg_shard import ShardState, Stage, pack, step, unpack
-from flowalg_shard.stage import SHARD
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues, ValueState
@@ -69,11 +69,11 @@ class ShardProcessor(StatefulProcessor):
         """Name the state variable; runs on the driver too."""
         self.state: ValueState = handle.getValueState("shard", _STATE_SCHEMA)
 
-    def handleInputRows(  # noqa: N802  # Spark's name
+    def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
         self,
         key: tuple[object, ...],
         rows: Iterator[Row],
-        timerValues: TimerValues,  # noqa: N803
+        timerValues: TimerValues,
     ) -> Iterator[Row]:
         """Run the shard step over the batch's rows."""
         arrived = list(rows)

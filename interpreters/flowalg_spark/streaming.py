@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TypeVar, assert_never
 
 from attrs import evolve, field, frozen
+from flowalg_shard.stage import SHARD, Stage
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,7 +21,6 @@ from flowalg.pcollection import PCollection, Source
 from flowalg.shapes import RecordOf
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
 from flowalg.windows import GlobalWindows
-from flowalg_shard.stage import SHARD, Stage
 from flowalg_spark.binding import Clocks, bound_source, require_frame
 from flowalg_spark.exchange import FromEmissions, ToBundles
 from flowalg_spark.flow import Flow, arrow_schema, guarded, row_schema, through_steps

@@ -75,7 +75,7 @@ def encode(value: object, shape: Shape) -> object:
     assert_never(shape)
 
 
-def write(layout: Layout, elements: list[object]) -> list[pa.Array]:
+def write(layout: Layout, elements: list[object]) -> list[pa.Array[pa.Scalar[pa.DataType]]]:
     """Elements as the arrays of a layout's leaves, in order; ``None`` for an element that is not there."""
     match layout:
         case Leaf(shape=shape):
