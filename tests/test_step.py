@@ -1,0 +1,198 @@
+"""The shard step against the reference, without Spark: thousands of timelines in seconds.
+
+This family catches faults of the vectorised semantics: assignment, pre-combination, firing, expiry, and the packed
+state. It cannot catch faults of the lowering or of the engine; ``test_spark_streaming`` does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import flowalg_reference as reference
+import polars as pl
+import pytest
+from attrs import frozen
+from flowalg_laws.strategies import Reading, batches, policies, strategies_of_windowing
+from flowalg_shard import ShardState, Stage, aggregate_columns, pack, precombine, report_of, step, unpack
+from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START
+from flowalg_shard.step import DROPPED, INDEX, IS_FIRST, IS_LAST, REASON, TIMING
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowalg import (
+    KV,
+    MAX_TIME,
+    ClockReport,
+    Count,
+    ElementError,
+    GlobalWindows,
+    Instant,
+    Max,
+    Mean,
+    Min,
+    PCollection,
+    Sum,
+    Timeline,
+    ValueRangeError,
+)
+from flowalg.combiners import Combiner, together
+from flowalg.nodes import WindowInto
+from flowalg.shapes import FLOAT, INTEGER, Shape
+from flowalg.time import event_time
+from flowalg.watermarks import WatermarkPolicy
+from tests.test_reference import READINGS, VALUES
+
+EVERYTHING = (Sum[int](), Count(), Mean(), Min[int](), Max[int]())
+SCHEMA = {
+    "key": pl.String,
+    **{f"a{i}": pl.Int64 for i in range(len(EVERYTHING))},
+    SHARD: pl.Int32,
+    KEEP: pl.Boolean,
+    EVENT_TIME: pl.Int64,
+    PROCESSING_TIME: pl.Int64,
+    ENDED: pl.Boolean,
+}
+
+
+@frozen
+class Emitted:
+    """Panes and drops of a run, as bags."""
+
+    panes: Counter[tuple[object, ...]]
+    drops: Counter[tuple[object, ...]]
+
+
+def rows_of(instant: Instant[Reading], part: Sequence[Reading], shards: int) -> pl.DataFrame:
+    """The rows of one input partition. A filter has dropped the negative values: they only move the clocks."""
+    rows = [
+        {
+            "key": one.key,
+            **{f"a{i}": one.value for i in range(len(EVERYTHING))},
+            SHARD: ord(one.key) % shards,
+            KEEP: one.value >= 0,
+            EVENT_TIME: event_time(one.at),
+            PROCESSING_TIME: instant.processing_time,
+            ENDED: False,
+        }
+        for one in part
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def stage_of(pipeline: PCollection[KV[str, int]], shape: Shape = INTEGER) -> Stage:
+    """The stage that computes everything over a windowed collection."""
+    assert isinstance(pipeline.node, WindowInto)
+    combiner: Combiner[object, object, object] = together(EVERYTHING)  # type: ignore[arg-type]
+    columns = aggregate_columns(combiner, (shape,) * len(EVERYTHING))
+    return Stage("combine_per_key", ("key",), columns, pipeline.node.strategy)
+
+
+def run_step(
+    stage: Stage, timeline: Timeline[Reading], policy: WatermarkPolicy, *, partitions: int, shards: int
+) -> Emitted:
+    """The emissions of all shards; bundles and state go through their packed form, as in an engine."""
+    states = [(b"", ShardState().watermark) for _ in range(shards)]
+    panes: Counter[tuple[object, ...]] = Counter()
+    drops: Counter[tuple[object, ...]] = Counter()
+    results = [column.result for column in stage.aggregates]
+    for instant in timeline:
+        tables = [rows_of(instant, instant.elements[i::partitions], shards) for i in range(partitions)]
+        report = ClockReport(ended=instant.watermark == MAX_TIME)
+        for table in tables:
+            report = report.merge(report_of(table))
+        bundles = [precombine(stage, table) for table in tables]
+        for shard, (packed, before) in enumerate(states):
+            mine = [
+                unpack(pack(one.filter(pl.col(SHARD) == shard).drop(SHARD))) for one in bundles if len(one)
+            ]
+            watermark = policy.advance(before, report)
+            state, emission = step(stage, ShardState(unpack(packed), before), mine, watermark)
+            states[shard] = (pack(state.table), state.watermark)
+            clocks = (instant.processing_time, watermark)
+            for row in emission.panes.iter_rows(named=True):
+                said = (row[TIMING], row[INDEX], row[IS_FIRST], row[IS_LAST])
+                panes[(row["key"], row[START], row[END], *(row[one] for one in results), *said, *clocks)] += 1
+            for row in emission.drops.iter_rows(named=True):
+                drops[(row["key"], row[START], row[END], row[REASON], *clocks[:1])] += row[DROPPED]
+    return Emitted(panes, drops)
+
+
+def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Reading]) -> Emitted:
+    """The same from the reference interpreter."""
+    node = pipeline.node
+    assert isinstance(node, WindowInto)
+    kept = VALUES.filter(lambda pair: pair.value >= 0)
+    everything = PCollection[KV[str, int]](WindowInto(kept.node, node.strategy))
+    parts = everything.combine_per_key(Sum(), Count(), Mean(), Min())
+    last = everything.combine_per_key(Max())
+    run, again = reference.run(parts, {READINGS: timeline}), reference.run(last, {READINGS: timeline})
+    panes: Counter[tuple[object, ...]] = Counter()
+    for one, other in zip(run.panes, again.panes, strict=True):
+        said = (one.timing.value, one.index, one.is_first, one.is_last, one.processing_time, one.watermark)
+        panes[(one.key, one.window.start, one.window.end, *one.value, other.value, *said)] += 1
+    drops: Counter[tuple[object, ...]] = Counter()
+    for drop in run.dropped:
+        assert isinstance(drop.element, KV)
+        where = (drop.element.key, drop.window.start, drop.window.end)
+        drops[(*where, drop.reason.value, drop.processing_time)] += 1
+    return Emitted(panes, drops)
+
+
+@settings(max_examples=500)
+@given(st.data())
+def test_the_step_equals_the_reference(data: st.DataObject) -> None:
+    """Pane by pane and drop by drop, whatever the windows, trigger, lateness, partitions and shards."""
+    pipeline = data.draw(strategies_of_windowing(VALUES))
+    policy = data.draw(policies())
+    timeline = Timeline.micro_batches(
+        READINGS,
+        data.draw(batches()),
+        processing_time=lambda one: one.seen,
+        watermark=policy,
+        ends=data.draw(st.booleans()),
+    )
+    partitions, shards = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    stepped = run_step(stage_of(pipeline), timeline, policy, partitions=partitions, shards=shards)
+    assert stepped == run_reference(pipeline, timeline)
+
+
+def table(values: list[float], kind: type[pl.DataType]) -> pl.DataFrame:
+    """One key's values in one shard, at the epoch."""
+    arguments = {f"a{i}": pl.Series(values, dtype=kind) for i in range(len(EVERYTHING))}
+    same = {"key": "a", SHARD: 0, KEEP: True, EVENT_TIME: 0, PROCESSING_TIME: 0, ENDED: False}
+    return pl.DataFrame(arguments).with_columns(**{name: pl.lit(value) for name, value in same.items()})
+
+
+GLOBALLY = VALUES.window(GlobalWindows())
+
+
+def test_a_sum_that_overflows_is_refused_in_a_bundle() -> None:
+    """Polars would wrap; the step names the grouping, the sum and the key."""
+    with pytest.raises(
+        ValueRangeError, match=r"combine_per_key: the sum 9223372036854775808 overflows 64 bits.*'a'"
+    ):
+        precombine(stage_of(GLOBALLY), table([2**62, 2**62], pl.Int64))
+
+
+def test_a_sum_that_overflows_is_refused_across_bundles() -> None:
+    """Two bundles that each fit may not fit together."""
+    stage = stage_of(GLOBALLY)
+    bundles = [precombine(stage, table([2**62], pl.Int64)).drop(SHARD) for _ in range(2)]
+    with pytest.raises(ValueRangeError, match="overflows 64 bits"):
+        step(stage, ShardState(), bundles, MAX_TIME)
+
+
+def test_a_sum_may_use_all_64_bits() -> None:
+    """The largest and the smallest integers are sums like any other."""
+    stage = stage_of(GLOBALLY)
+    for extreme in (2**63 - 1, -(2**63)):
+        bundle = precombine(stage, table([extreme, 0], pl.Int64)).drop(SHARD)
+        _, emission = step(stage, ShardState(), [bundle], MAX_TIME)
+        assert emission.panes["r0"].to_list() == [extreme]
+
+
+def test_nan_has_no_place_in_an_order() -> None:
+    """Polars would ignore it; Min and Max refuse it, as the reference does."""
+    with pytest.raises(ElementError, match="Min was given nan"):
+        precombine(stage_of(GLOBALLY, FLOAT), table([1.0, float("nan")], pl.Float64))
