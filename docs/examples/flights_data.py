@@ -15,7 +15,9 @@ The rules:
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -29,9 +31,7 @@ from attrs import frozen
 NEW_YORK: Final = ZoneInfo("America/New_York")
 
 POINT: Final = pa.timestamp("us", tz="UTC")
-SCHEMA: Final = pa.schema(
-    [("origin", pa.string()), ("delay", pa.int64()), ("scheduled", POINT), ("actual", POINT)]
-)
+SCHEMA: Final = pa.schema({"origin": pa.string(), "delay": pa.int64(), "scheduled": POINT, "actual": POINT})
 
 
 @frozen
@@ -45,7 +45,7 @@ class CleanFlights:
     departed: pa.Table
     cancelled: int
 
-    def scheduled_between(self, start: pd.Timestamp, end: pd.Timestamp) -> pa.Table:
+    def scheduled_between(self, start: datetime, end: datetime) -> pa.Table:
         """The departures scheduled from ``start`` to before ``end``."""
         scheduled = self.departed["scheduled"]
         since = pc.greater_equal(scheduled, pa.scalar(start, POINT))
@@ -94,8 +94,8 @@ def write_replay(flights: CleanFlights, folder: Path, batches: int) -> int:
     folder.mkdir(parents=True)
     table = flights.departed
     cuts = [table.num_rows * one // batches for one in range(batches + 1)]
-    parts = [_marked(table.slice(start, end - start), last=False) for start, end in zip(cuts, cuts[1:])]
-    nothing = pa.table({name: pa.nulls(1, one) for name, one in zip(SCHEMA.names, SCHEMA.types)}, SCHEMA)
+    parts = [_marked(table.slice(start, end - start), last=False) for start, end in pairwise(cuts)]
+    nothing = pa.Table.from_pylist([{}], SCHEMA)
     for number, part in enumerate([*parts, _marked(nothing, last=True)]):
         path = folder / f"{number:03}.parquet"
         pq.write_table(part, path)

@@ -107,9 +107,11 @@ def _grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
         windows, end = _fresh_windows(stage.strategy.windows)
     else:
         windows, end = [named(START), named(END)], named(END)
-    grouped = columns.flow.frame.groupBy(*keys, *windows).agg(
-        *(native(one, stage.label) for one in stage.aggregates)
-    )
+    frame = columns.flow.frame
+    if columns.fresh and not windows:
+        # Nothing else reads the event times then, and a bad one must not pass because nobody looked.
+        frame = frame.filter(named(EVENT_TIME).isNotNull())
+    grouped = frame.groupBy(*keys, *windows).agg(*(native(one, stage.label) for one in stage.aggregates))
     start = named(START) if windows else F.lit(MIN_TIME)
     meta: dict[str, Column] = {
         EVENT_TIME: end - F.lit(1),
