@@ -24,6 +24,7 @@ Out_co = TypeVar("Out_co", covariant=True)
 Acc = TypeVar("Acc")
 A = TypeVar("A")
 B = TypeVar("B")
+Value = TypeVar("Value")
 Number = TypeVar("Number", bound=int | float)
 # The default lets a bare ``Sum()`` over text be an error in every type checker.
 Summed = DefaultingTypeVar("Summed", bound=int | float, default=int)
@@ -161,7 +162,7 @@ class Min(Combiner[A, "A | None", A]):
         return _present(accumulator, "Min")
 
     @staticmethod
-    def of(f: Callable[[A], B]) -> Aggregate[A, B]:
+    def of(f: Callable[[Value], B]) -> Aggregate[Value, B]:
         """The least of what ``f`` gives for each value."""
         least: Combiner[B, object, B] = Min()  # type: ignore[assignment]  # the accumulator is forgotten
         return Over(Call(f), least)  # type: ignore[arg-type]  # and so is the type in the middle
@@ -186,7 +187,7 @@ class Max(Combiner[A, "A | None", A]):
         return _present(accumulator, "Max")
 
     @staticmethod
-    def of(f: Callable[[A], B]) -> Aggregate[A, B]:
+    def of(f: Callable[[Value], B]) -> Aggregate[Value, B]:
         """The greatest of what ``f`` gives for each value."""
         greatest: Combiner[B, object, B] = Max()  # type: ignore[assignment]  # the accumulator is forgotten
         return Over(Call(f), greatest)  # type: ignore[arg-type]  # and so is the type in the middle

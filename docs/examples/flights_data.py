@@ -31,7 +31,13 @@ from attrs import frozen
 NEW_YORK: Final = ZoneInfo("America/New_York")
 
 POINT: Final = pa.timestamp("us", tz="UTC")
-SCHEMA: Final = pa.schema({"origin": pa.string(), "delay": pa.int64(), "scheduled": POINT, "actual": POINT})
+COLUMNS: Final[dict[str, pa.DataType]] = {
+    "origin": pa.string(),
+    "delay": pa.int64(),
+    "scheduled": POINT,
+    "actual": POINT,
+}
+SCHEMA: Final = pa.schema(COLUMNS)
 
 
 @frozen

@@ -1,0 +1,119 @@
+"""What an engine gave, and whether two engines gave the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import asdict, frozen
+
+from flowalg import KV, EventTime, Pane, ProcessingTime, Timing, Window, to_datetime
+
+AirportHour: TypeAlias = tuple[str, Window]
+
+SHOWN: Final = 5
+"""How many differences are worth reading."""
+
+
+class Stats(Protocol):
+    """What the pipeline says of an airport-hour."""
+
+    @property
+    def departures(self) -> int:
+        """How many flights departed."""
+
+    @property
+    def mean_delay(self) -> float:
+        """Their mean delay in minutes."""
+
+
+@frozen
+class Outcome:
+    """What an engine gave: its panes, and how many departures each airport-hour dropped."""
+
+    engine: str
+    input: str
+    panes: tuple[Pane[KV[str, Stats]], ...]
+    dropped: Mapping[AirportHour, int]
+
+    @property
+    def finals(self) -> dict[AirportHour, Stats]:
+        """The final value of each airport-hour: that of its last pane, since panes accumulate."""
+        return {(pane.key, pane.window): pane.value for pane in sorted(self.panes, key=lambda one: one.index)}
+
+    @property
+    def timings(self) -> Counter[Timing]:
+        """How many panes were early, on time and late."""
+        return Counter(pane.timing for pane in self.panes)
+
+    def within(self, start: EventTime, end: EventTime) -> Outcome:
+        """The outcome of the windows inside a stretch of event time."""
+        return Outcome(
+            self.engine,
+            self.input,
+            tuple(pane for pane in self.panes if start <= pane.window.start and pane.window.end <= end),
+            {hour: n for hour, n in self.dropped.items() if start <= hour[1].start and hour[1].end <= end},
+        )
+
+    def accounts_for(self, departures: int) -> bool:
+        """Whether the final values and the drops together are so many departures: none lost, none counted twice."""
+        return sum(one.departures for one in self.finals.values()) + sum(self.dropped.values()) == departures
+
+
+@frozen
+class Comparison:
+    """The final values of two engines, compared exactly for every airport-hour in which neither dropped anything."""
+
+    engines: tuple[str, str]
+    compared: int
+    left_out: int
+    differences: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether something was compared, and all of it was equal."""
+        return self.compared > 0 and not self.differences
+
+    def __str__(self) -> str:
+        verdict = f"{len(self.differences):,} differ" if self.differences else "equal"
+        summary = (
+            f"{' = '.join(self.engines)}: {self.compared:,} airport-hours compared, {verdict}; "
+            f"{self.left_out:,} that dropped departures left out"
+        )
+        return "\n  ".join([summary, *islice(self.differences, SHOWN)])
+
+
+def compare(one: Outcome, other: Outcome) -> Comparison:
+    """Whether two engines agree on the final value of each airport-hour in which neither dropped anything."""
+    ours, theirs = one.finals, other.finals
+    dropping = {*one.dropped, *other.dropped}
+    hours = sorted({*ours, *theirs} - dropping, key=lambda hour: (hour[1], hour[0]))
+    differences = tuple(
+        f"{origin} {window}: {one.engine} has {ours.get((origin, window), 'nothing')}, "
+        f"{other.engine} has {theirs.get((origin, window), 'nothing')}"
+        for origin, window in hours
+        if ours.get((origin, window)) != theirs.get((origin, window))
+    )
+    return Comparison((one.engine, other.engine), len(hours), len(dropping), differences)
+
+
+def write_panes(panes: Iterable[Pane[KV[str, Stats]]], path: Path) -> None:
+    """The panes as Parquet, in the columns that the Spark interpreters give them."""
+    pq.write_table(pa.Table.from_pylist([_row(pane) for pane in panes]), path)
+
+
+def _row(pane: Pane[KV[str, Stats]]) -> dict[str, object]:
+    info = asdict(pane.info, value_serializer=_stored)
+    return {
+        "key": pane.key,
+        "value": asdict(pane.value),
+        "window": {"start": to_datetime(pane.window.start), "end": to_datetime(pane.window.end)},
+        "event_time": to_datetime(pane.event_time),
+        "change": info.pop("change"),
+        "pane": info,
+    }
