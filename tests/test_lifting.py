@@ -72,7 +72,7 @@ OPAQUE: dict[str, tuple[Callable[[Edge], object], Shape | None, str]] = {
     "a big integer as a float": (lambda e: (e.x + e.y) * 0.5, FLOAT, "may exceed 64 bits"),
     "a constructor that checks": (lambda e: Checked(e.x), shape_of(Checked), "validator of its own"),
     "a property": (lambda e: Shy(e.x).twice, None, "no plain field twice"),
-    "a default": (lambda e, k=1: e.x + k, None, "default, keyword-only or variable arguments"),
+    "a default": (lambda e, k=1: e.x + k, None, "default, keyword-only or variable"),  # type: ignore[misc]
     "a comprehension": (lambda e: [c for c in e.s], None, "ListComp"),  # noqa: C416
     "a builtin": (str, TEXT, "the construction of str"),
 }
