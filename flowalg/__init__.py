@@ -20,7 +20,15 @@ from flowalg.errors import (
 from flowalg.kv import KV
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, Source
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, to_datetime
+from flowalg.time import (
+    MAX_TIME,
+    MIN_TIME,
+    EventTime,
+    ProcessingTime,
+    event_time,
+    processing_time,
+    to_datetime,
+)
 from flowalg.timeline import Instant, Timeline
 from flowalg.triggers import AtWatermark, OnceTrigger, Repeat, Trigger
 from flowalg.watermarks import BoundedDisorder, ClockReport, WatermarkPolicy
@@ -76,5 +84,7 @@ __all__ = [
     "Window",
     "WindowFn",
     "WindowingStrategy",
+    "event_time",
+    "processing_time",
     "to_datetime",
 ]

@@ -69,9 +69,18 @@ def read_flights() -> pd.DataFrame:
 
 def clean(flights: pd.DataFrame) -> CleanFlights:
     """The departures among raw rows, by the rules above."""
+    departed = departures(flights)
+    # Those of one minute in the order of their schedule, then of the file: the same replay every time.
+    ordered = departed.sort_values(["actual", "scheduled"], kind="stable")
+    table = pa.Table.from_pandas(ordered, SCHEMA, preserve_index=False)
+    return CleanFlights(table, len(flights) - len(departed))
+
+
+def departures(flights: pd.DataFrame) -> pd.DataFrame:
+    """The raw rows that departed, under the columns of the clean ones."""
     departed = flights[flights["dep_time"].notna()]
     scheduled = to_utc(departed, departed["sched_dep_time"])
-    rows = pd.DataFrame(
+    return pd.DataFrame(
         {
             "origin": departed["origin"],
             "delay": departed["dep_delay"].astype("int64"),
@@ -79,10 +88,6 @@ def clean(flights: pd.DataFrame) -> CleanFlights:
             "actual": scheduled + pd.to_timedelta(departed["dep_delay"], unit="min"),
         }
     )
-    # Those of one minute in the order of their schedule, then of the file: the same replay every time.
-    rows = rows.sort_values(["actual", "scheduled"], kind="stable")
-    table = pa.Table.from_pandas(rows, SCHEMA, preserve_index=False)
-    return CleanFlights(table, len(flights) - len(departed))
 
 
 def to_utc(flights: pd.DataFrame, hhmm: pd.Series[int]) -> pd.Series[pd.Timestamp]:

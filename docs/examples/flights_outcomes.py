@@ -10,9 +10,9 @@ from typing import Final, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import asdict, frozen
+from attrs import evolve, frozen
 
-from flowalg import KV, EventTime, Pane, ProcessingTime, Timing, Window, to_datetime
+from flowalg import KV, EventTime, Pane, Timing, Window, to_datetime
 
 AirportHour: TypeAlias = tuple[str, Window]
 
@@ -26,10 +26,12 @@ class Stats(Protocol):
     @property
     def departures(self) -> int:
         """How many flights departed."""
+        ...
 
     @property
     def mean_delay(self) -> float:
         """Their mean delay in minutes."""
+        ...
 
 
 @frozen
@@ -37,7 +39,8 @@ class Outcome:
     """What an engine gave: its panes, and how many departures each airport-hour dropped."""
 
     engine: str
-    input: str
+    over: str
+    instants: int
     panes: tuple[Pane[KV[str, Stats]], ...]
     dropped: Mapping[AirportHour, int]
 
@@ -53,11 +56,14 @@ class Outcome:
 
     def within(self, start: EventTime, end: EventTime) -> Outcome:
         """The outcome of the windows inside a stretch of event time."""
-        return Outcome(
-            self.engine,
-            self.input,
-            tuple(pane for pane in self.panes if start <= pane.window.start and pane.window.end <= end),
-            {hour: n for hour, n in self.dropped.items() if start <= hour[1].start and hour[1].end <= end},
+
+        def inside(window: Window) -> bool:
+            return start <= window.start and window.end <= end
+
+        return evolve(
+            self,
+            panes=tuple(pane for pane in self.panes if inside(pane.window)),
+            dropped={hour: count for hour, count in self.dropped.items() if inside(hour[1])},
         )
 
     def accounts_for(self, departures: int) -> bool:
@@ -80,10 +86,10 @@ class Comparison:
         return self.compared > 0 and not self.differences
 
     def __str__(self) -> str:
-        verdict = f"{len(self.differences):,} differ" if self.differences else "equal"
+        verdict = f"{len(self.differences):,} differ" if self.differences else "all equal"
         summary = (
-            f"{' = '.join(self.engines)}: {self.compared:,} airport-hours compared, {verdict}; "
-            f"{self.left_out:,} that dropped departures left out"
+            f"{' and '.join(self.engines)}: {self.compared:,} airport-hours compared, {verdict}; "
+            f"{self.left_out:,} that dropped departures are left out"
         )
         return "\n  ".join([summary, *islice(self.differences, SHOWN)])
 
@@ -108,12 +114,18 @@ def write_panes(panes: Iterable[Pane[KV[str, Stats]]], path: Path) -> None:
 
 
 def _row(pane: Pane[KV[str, Stats]]) -> dict[str, object]:
-    info = asdict(pane.info, value_serializer=_stored)
     return {
         "key": pane.key,
-        "value": asdict(pane.value),
+        "value": {"departures": pane.value.departures, "mean_delay": pane.value.mean_delay},
         "window": {"start": to_datetime(pane.window.start), "end": to_datetime(pane.window.end)},
         "event_time": to_datetime(pane.event_time),
-        "change": info.pop("change"),
-        "pane": info,
+        "change": pane.change.value,
+        "pane": {
+            "timing": pane.timing.value,
+            "index": pane.index,
+            "is_first": pane.is_first,
+            "is_last": pane.is_last,
+            "processing_time": to_datetime(pane.processing_time),
+            "watermark": to_datetime(pane.watermark),
+        },
     }

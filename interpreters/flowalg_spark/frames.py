@@ -112,11 +112,14 @@ def drop_type(pair: RecordOf) -> T.StructType:
 def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
     """The panes of a frame that ``compile`` has given, or of what a sink has stored of it, as typed values.
 
-    They come in order: by processing time, then by window, index and key. For results that fit in memory.
+    They come in order: by processing time, then by window, key and index. Of a frame with drops they are the panes.
+    For results that fit in memory.
     """
     shape = pipeline.shape
     if shape is None:
         raise RecordTypeError("the element type of the pipeline is not known, so its panes cannot be rebuilt")
+    if "drop" in frame.columns:
+        frame = frame.filter(F.col("drop").isNull())
     stored = frame.select(*spread(visible_element(shape), shape), *_flat_meta())
     table = stored.toArrow()
     elements = read(layout_of(shape), table)

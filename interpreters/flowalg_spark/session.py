@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Final
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from flowalg.errors import UnsupportedError
@@ -22,26 +25,32 @@ SETTINGS: Final = {
 """Settings of a session that streams: the state store that ``transformWithState`` needs, and larger batches."""
 
 
-def local_session(app: str = "flowalg", *, cores: int = 2, memory: str = "4g") -> SparkSession:
-    """A session on this machine whose workers run the same Python as the driver.
+def local_session(
+    app: str = "flowalg", *, cores: int = 2, memory: str = "4g", log: Path | None = None
+) -> SparkSession:
+    """A session on this machine whose workers run the same Python, with the same modules, as the driver.
 
-    ``cores`` is also the number of shuffle partitions, and so of state stores. Stop the session when done.
+    ``cores`` is also the number of shuffle partitions, and so of state stores. What the JVM and the workers print
+    goes to the file ``log``, if one is given, instead of to the terminal. Stop the session when done.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = (
-        SparkSession.builder.master(f"local[{cores}]")
-        .appName(app)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", str(cores))
-        .config("spark.driver.memory", memory)
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-    )
-    for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    conf = SparkConf().setMaster(f"local[{cores}]").setAppName(app)
+    local = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.driver.memory": memory,
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    conf.setAll([*local.items(), *SETTINGS.items()])
+    if log is not None and SparkContext._gateway is None:
+        # The workers print to the JVM's own output, which no setting silences.
+        with log.open("w") as stream:
+            gateway = launch_gateway(conf, {"stdout": stream, "stderr": stream})  # type: ignore[no-untyped-call]
+        SparkContext(conf=conf, gateway=gateway)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -42,7 +42,8 @@ class StreamInput:
     processing time is Spark's timestamp of the batch, the same on replay; a source that carries processing times of
     its own says them with ``processing_time``, a timestamp column, and an instant's is then the greatest in its
     batch. ``end_of_input`` is a boolean column that is true on a row which is no element and says that nothing
-    more will come: the watermark then goes to the end of time.
+    more will come: the watermark then goes to the end of time. A file source reads files by their modification times,
+    so that the file with that row must be the newest.
     """
 
     frame: DataFrame

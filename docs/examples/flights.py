@@ -1,0 +1,261 @@
+"""Delays at New York's three airports in 2013: one pipeline, run by all three interpreters.
+
+Event time is when a flight was scheduled to leave, processing time when it left, so lateness is real: a flight
+that leaves five hours late is seen five hours after its hour was full. ``hourly`` says, for each airport and hour,
+how many of the flights scheduled then departed, and with what mean delay. It is written once. ``main`` runs it over
+a week in the reference interpreter, over the year as a Spark batch, and over the year replayed as a Spark stream;
+it compares their final values, and leaves panes and a picture in ``build/demo``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from os.path import relpath
+from pathlib import Path
+from typing import Final, cast
+
+import flowalg_reference
+import pyarrow as pa
+from attrs import frozen
+from flights_data import NEW_YORK, CleanFlights, clean, read_flights, write_replay
+from flights_outcomes import AirportHour, Comparison, Outcome, compare, write_panes
+from flights_picture import Day, Fate, Mark, Reading, draw
+from flights_report import Steps, engine_table, steps, worst_hours
+from flowalg_spark import StreamInput, batch, collect, local_session, streaming
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from rich.console import Console
+
+from flowalg import (
+    KV,
+    MAX_TIME,
+    MIN_TIME,
+    BoundedDisorder,
+    Count,
+    Drop,
+    EventTime,
+    FixedWindows,
+    Mean,
+    Source,
+    Timeline,
+    Window,
+    to_datetime,
+)
+from flowalg.time import event_time
+
+
+@frozen
+class Departure:
+    """A flight that left: from which airport, how many minutes late (early: negative), and when."""
+
+    origin: str
+    delay: int
+    scheduled: datetime
+    actual: datetime
+
+
+@frozen
+class HourStats:
+    """What is said of an airport's hour: how many flights scheduled then departed, and their mean delay."""
+
+    departures: int
+    mean_delay: float
+
+
+departures = Source("departures", Departure, event_time=lambda d: d.scheduled)
+
+HOUR: Final = timedelta(hours=1)
+
+# Nine of ten flights leave within 49 minutes of their schedule, so an hour behind the latest one most windows are
+# complete. 99 of 100 leave within 191 minutes, so two hours more lose only the slowest.
+WATERMARK: Final = BoundedDisorder(HOUR)
+LATENESS: Final = timedelta(hours=2)
+
+hourly = (
+    departures.key_by(lambda d: d.origin)
+    .window(FixedWindows(HOUR), allowed_lateness=LATENESS)
+    .combine_per_key(Count(), Mean.of(lambda d: d.delay), into=HourStats)
+)
+
+WEEK: Final = (datetime(2013, 1, 25, tzinfo=NEW_YORK), datetime(2013, 2, 1, tzinfo=NEW_YORK))
+"""The seven days that end with January's two worst."""
+
+STORM: Final = datetime(2013, 3, 8, tzinfo=NEW_YORK)
+"""The day with the year's longest delays: snow."""
+
+REFERENCE, BATCH, STREAMING = "reference", "Spark batch", "Spark streaming"
+MICRO_BATCHES: Final = 60
+"""Some six days each, so what can be late or dropped are the few flights that had yet to leave when one ended."""
+
+DEMO: Final = Path(__file__).resolve().parents[2] / "build" / "demo"
+
+
+def replayed(flights: pa.Table, every: timedelta) -> Timeline[Departure]:
+    """The timeline of flights as they left, those of one period of the clock observed together."""
+    records = [Departure(**row) for row in flights.to_pylist()]
+    return Timeline.from_records(
+        departures, records, processing_time=lambda d: d.actual, watermark=WATERMARK, every=every
+    )
+
+
+def in_memory(flights: pa.Table, folder: Path) -> Outcome:
+    """The reference interpreter over flights, observed once an hour."""
+    timeline = replayed(flights, HOUR)
+    run = flowalg_reference.run(hourly, {departures: timeline})
+    write_panes(run.panes, folder / "reference.parquet")
+    dropped = Counter((_dropped(drop).key, drop.window) for drop in run.dropped)
+    return Outcome(REFERENCE, "week", len(timeline), run.panes, dropped)
+
+
+def in_batch(spark: SparkSession, replay: str, folder: Path) -> Outcome:
+    """Spark batch over the year."""
+    path = str(folder / "batch")
+    frame = spark.read.parquet(replay).filter(~F.col("last"))
+    batch.compile(hourly, {departures: frame}).write.parquet(path)
+    return Outcome(BATCH, "year", 1, collect(hourly, spark.read.parquet(path)), {})
+
+
+def start_stream(spark: SparkSession, replay: str, folder: Path) -> StreamingQuery:
+    """Spark streaming over the year, one file after another; panes and drops go to Parquet from one query."""
+    schema = spark.read.parquet(replay).schema
+    frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(replay)
+    stream = StreamInput(frame, WATERMARK, processing_time=F.col("actual"), end_of_input=F.col("last"))
+    return (
+        streaming.compile(hourly, {departures: stream})
+        .with_drops()
+        .writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(folder / "streaming"), format="parquet")
+    )
+
+
+def follow(query: StreamingQuery, done: Callable[[int], None]) -> None:
+    """Wait until a query has ended, saying how many micro-batches are done; raises when the query has failed."""
+    try:
+        while not query.awaitTermination(1):
+            if (latest := query.lastProgress) is not None:
+                done(latest.batchId + 1)
+    finally:
+        query.stop()
+
+
+def streamed(stored: DataFrame, micro_batches: int) -> Outcome:
+    """What the stream's sink holds: panes, and counts of what was dropped."""
+    drops = stored.filter(F.col("drop").isNotNull()).select(
+        "drop.key", F.unix_micros("window.start"), F.unix_micros("window.end"), "drop.count"
+    )
+    dropped: Counter[AirportHour] = Counter()
+    for key, start, end, count in drops.collect():
+        dropped[key, Window.of(EventTime(start), EventTime(end))] += count
+    panes = collect(hourly, stored.filter(F.col("drop").isNull()))
+    return Outcome(STREAMING, "year", micro_batches, panes, dropped)
+
+
+def draw_storm(flights: CleanFlights, folder: Path) -> None:
+    """The picture of the storm's day, seen by the reference interpreter every quarter of an hour."""
+    timeline = replayed(flights.scheduled_between(STORM, STORM + timedelta(days=1)), timedelta(minutes=15))
+    run = flowalg_reference.run(hourly, {departures: timeline})
+    dropped = {_dropped(drop).value for drop in run.dropped}
+    before = (MIN_TIME, *(reading.input for reading in run.watermarks))
+    marks = [
+        Mark(
+            flight.scheduled, flight.actual, Fate.DROPPED if flight in dropped else _taken(flight, watermark)
+        )
+        for instant, watermark in zip(timeline, before, strict=False)
+        for flight in instant.elements
+    ]
+    readings = [
+        Reading(to_datetime(one.processing_time), to_datetime(one.input))
+        for one in run.watermarks
+        if one.input < MAX_TIME
+    ]
+    title = f"Departures from New York on {STORM.day} {STORM:%B %Y}, a day of snow"
+    subtitle = "Each point is a flight; its height above the dashed line is its delay."
+    draw(Day(STORM, marks, readings), title, subtitle, folder / "storm")
+
+
+def _taken(flight: Departure, watermark: EventTime) -> Fate:
+    """Whether the watermark had passed the end of the flight's hour when the flight left."""
+    hour_end = flight.scheduled.replace(minute=0) + HOUR
+    return Fate.LATE if hour_end <= to_datetime(watermark) else Fate.ON_TIME
+
+
+def _dropped(drop: Drop) -> KV[str, Departure]:
+    return cast("KV[str, Departure]", drop.element)
+
+
+def run_all(flights: CleanFlights, progress: Steps, folder: Path) -> tuple[Outcome, Outcome, Outcome]:
+    """What the reference, the batch and the stream give; each leaves its panes in the folder."""
+    with progress.step(REFERENCE):
+        reference = in_memory(flights.scheduled_between(*WEEK), folder)
+    with progress.step("start of Spark"):
+        spark = local_session("flights", log=DEMO / "spark.log")
+    try:
+        replay = folder / "replay"
+        files = write_replay(flights, replay, MICRO_BATCHES)
+        with progress.step(BATCH):
+            year = in_batch(spark, str(replay), folder)
+        with progress.step(STREAMING, files) as done:
+            follow(start_stream(spark, str(replay), folder), done)
+            stream = streamed(spark.read.parquet(str(folder / "streaming")), files)
+    finally:
+        spark.stop()
+    return reference, year, stream
+
+
+def comparisons(reference: Outcome, year: Outcome, stream: Outcome) -> tuple[Comparison, ...]:
+    """The stream against the batch over the year, and the reference against both over its week."""
+    start, end = (event_time(point) for point in WEEK)
+    return (
+        compare(stream, year),
+        compare(reference, year.within(start, end)),
+        compare(reference, stream.within(start, end)),
+    )
+
+
+def report(flights: CleanFlights, outcomes: tuple[Outcome, Outcome, Outcome]) -> bool:
+    """Say whether the interpreters agree, and whether each accounts for every departure that went into it."""
+    departed = flights.departed.num_rows
+    put_in = (flights.scheduled_between(*WEEK).num_rows, departed, departed)
+    lost = [one.engine for one, count in zip(outcomes, put_in, strict=True) if not one.accounts_for(count)]
+    for engine in lost:
+        print(f"{engine}: final values and drops together are not the departures that went in")
+    found = comparisons(*outcomes)
+    print(*found, sep="\n")
+    if lost or not all(one.agrees for one in found):
+        print("demo: the interpreters differ")
+        return False
+    over_year, over_week, _ = found
+    print(
+        f"demo: all interpreters agree (streaming and batch on {over_year.compared:,} airport-hours of the year, "
+        f"the reference with both on {over_week.compared:,} of its week)"
+    )
+    return True
+
+
+def main() -> int:
+    """Run the example; gives 0 if all interpreters agree, else 1."""
+    shutil.rmtree(DEMO, ignore_errors=True)
+    DEMO.mkdir(parents=True)
+    console = Console()
+    with steps(console, MICRO_BATCHES + 6) as progress:
+        with progress.step("reading and cleaning"):
+            flights = clean(read_flights())
+        outcomes = run_all(flights, progress, DEMO)
+        with progress.step("picture"):
+            draw_storm(flights, DEMO)
+    _, year, _ = outcomes
+    console.print(worst_hours(year.finals), engine_table(outcomes, progress.seconds), sep="\n")
+    departed, cancelled = flights.departed.num_rows, flights.cancelled
+    print(f"{departed:,} flights departed in 2013; {cancelled:,} were cancelled, and are left out.")
+    print(f"Panes and picture are in {relpath(DEMO)}.")
+    return 0 if report(flights, outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
