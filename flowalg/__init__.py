@@ -4,7 +4,9 @@ A pipeline is a value. ``flowalg_reference`` runs it in memory, ``flowalg_spark.
 ``flowalg_spark.streaming`` on Spark, and all three give the same panes.
 """
 
-from flowalg.combiners import Aggregate, Combiner, Count, Max, Mean, Min, Sum
+from flowalg.assignment import CustomWindows, FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
+from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.combiners import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
 from flowalg.errors import (
     ArgumentError,
     ElementError,
@@ -30,10 +32,29 @@ from flowalg.time import (
     to_datetime,
 )
 from flowalg.timeline import Instant, Timeline
-from flowalg.triggers import AtWatermark, OnceTrigger, Repeat, Trigger
+from flowalg.triggers import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    Never,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    Repeat,
+    RepeatUntil,
+    SequenceOf,
+    Trigger,
+)
 from flowalg.watermarks import BoundedDisorder, ClockReport, WatermarkPolicy
-from flowalg.windowing import FOREVER, Accumulation, AllowedLateness, WindowingStrategy
-from flowalg.windows import GLOBAL_WINDOW, FixedWindows, GlobalWindows, Window, WindowFn
+from flowalg.windowing import FOREVER, Accumulation, AllowedLateness, OnTime, PaneTime, WindowingStrategy
+from flowalg.windows import GLOBAL_WINDOW, Window
+from flowalg.words import in_words
 
 __all__ = [
     "FOREVER",
@@ -42,15 +63,27 @@ __all__ = [
     "MAX_TIME",
     "MIN_TIME",
     "Accumulation",
+    "AfterDelay",
     "Aggregate",
     "AllowedLateness",
+    "Always",
+    "And",
     "ArgumentError",
+    "AtCount",
+    "AtElement",
+    "AtMeasure",
+    "AtPeriod",
+    "AtSignal",
     "AtWatermark",
     "BoundedDisorder",
+    "CalendarDays",
+    "CalendarMonths",
+    "CalendarWeeks",
     "Change",
     "ClockReport",
     "Combiner",
     "Count",
+    "CustomWindows",
     "Drop",
     "DropReason",
     "ElementError",
@@ -58,19 +91,29 @@ __all__ = [
     "FixedWindows",
     "FlowalgError",
     "GlobalWindows",
+    "Group",
     "Instant",
     "KeyedCollectionError",
     "Max",
     "Mean",
     "Min",
+    "Never",
+    "OnTime",
     "OnceTrigger",
+    "Or",
+    "OrFinally",
     "PCollection",
     "Pane",
     "PaneInfo",
+    "PaneTime",
     "ProcessingTime",
     "RecordTypeError",
     "Repeat",
+    "RepeatUntil",
     "SchemaMismatchError",
+    "SequenceOf",
+    "Sessions",
+    "SlidingWindows",
     "Source",
     "Sum",
     "Timeline",
@@ -86,5 +129,6 @@ __all__ = [
     "WindowingStrategy",
     "event_time",
     "processing_time",
+    "in_words",
     "to_datetime",
 ]

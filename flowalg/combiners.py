@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar, cast
 
 from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
@@ -48,6 +48,9 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
 
     __slots__ = ()
 
+    ordered: ClassVar[bool] = False
+    """Whether the result depends on the order of the values: then they are added by event time, then arrival."""
+
     @abstractmethod
     def zero(self) -> Acc:
         """The accumulator of no values."""
@@ -65,9 +68,28 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
         """The result; depends on nothing but the accumulator."""
 
 
+class Group(Combiner[In_contra, Acc, Out_co]):
+    """An abelian group: a combiner that can also take a value back, and so absorbs a retraction directly.
+
+    Law: ``subtract(add(a, v), v) = a``. A grouping that receives retractions and whose combiner is no group keeps all
+    of its values, to combine them anew.
+    """
+
+    __slots__ = ()
+
+    signed: ClassVar[bool] = False
+    """Whether the result means something when more was taken back than given: a sum does, a mean does not."""
+
+    @abstractmethod
+    def subtract(self, accumulator: Acc, value: In_contra) -> Acc:
+        """The accumulator with one value taken back."""
+
+
 @frozen
-class Sum(Combiner[Summed, Summed, Summed]):
+class Sum(Group[Summed, Summed, Summed]):
     """The sum of integers (64-bit; overflow is an error, of a partial sum too) or of floats."""
+
+    signed: ClassVar[bool] = True
 
     def zero(self) -> Summed:  # noqa: D102
         return 0  # type: ignore[return-value]  # 0 is the unit of both kinds of numbers
@@ -81,6 +103,9 @@ class Sum(Combiner[Summed, Summed, Summed]):
             check_integer(total, "a partial result of Sum")
         return total
 
+    def subtract(self, accumulator: Summed, value: Summed) -> Summed:  # noqa: D102
+        return self.merge(accumulator, -_number(value, "Sum"))  # type: ignore[arg-type]  # of the same kind
+
     def extract(self, accumulator: Summed) -> Summed:  # noqa: D102
         return accumulator
 
@@ -91,14 +116,19 @@ class Sum(Combiner[Summed, Summed, Summed]):
 
 
 @frozen
-class Count(Combiner[object, int, int]):
+class Count(Group[object, int, int]):
     """How many values there are."""
+
+    signed: ClassVar[bool] = True
 
     def zero(self) -> int:  # noqa: D102
         return 0
 
     def add(self, accumulator: int, value: object) -> int:  # noqa: D102
         return accumulator + 1
+
+    def subtract(self, accumulator: int, value: object) -> int:  # noqa: D102
+        return accumulator - 1
 
     def merge(self, one: int, other: int) -> int:  # noqa: D102
         return one + other
@@ -116,7 +146,7 @@ class Total:
 
 
 @frozen
-class Mean(Combiner[float, Total, float]):
+class Mean(Group[float, Total, float]):
     """The arithmetic mean, a float. Integers are summed exactly, then divided once, as floats.
 
     A mean of no values does not exist; a window without values has no pane.
@@ -133,6 +163,9 @@ class Mean(Combiner[float, Total, float]):
         if isinstance(total, int):
             check_integer(total, "a partial sum of Mean")
         return Total(one.count + other.count, total)
+
+    def subtract(self, accumulator: Total, value: float) -> Total:  # noqa: D102
+        return self.merge(accumulator, Total(-1, -_number(value, "Mean")))
 
     def extract(self, accumulator: Total) -> float:  # noqa: D102
         return float(accumulator.total) / float(accumulator.count)
@@ -285,6 +318,7 @@ __all__ = [
     "Aggregate",
     "Combiner",
     "Count",
+    "Group",
     "Max",
     "Mean",
     "Min",

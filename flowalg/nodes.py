@@ -17,7 +17,7 @@ from flowalg.functions import Call
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
 from flowalg.shapes import RecordOf, Shape, kv_of
 from flowalg.steps import Step
-from flowalg.windowing import WindowingStrategy
+from flowalg.windowing import Accumulation, WindowingStrategy
 
 
 @frozen
@@ -133,6 +133,15 @@ def last_grouping(node: Node) -> CombinePerKey:
     )
 
 
+def retracts(node: Node) -> bool:
+    """Whether a node's elements can be retractions: whether a grouping upstream retracts."""
+    return any(
+        isinstance(one, CombinePerKey)
+        and strategy_at(one.input).strategy.accumulation is Accumulation.RETRACTING
+        for one in nodes_of(node)
+    )
+
+
 @frozen
 class EffectiveStrategy:
     """The windowing strategy in force at a node.
@@ -171,6 +180,7 @@ __all__ = [
     "last_grouping",
     "nodes_of",
     "require_keyed",
+    "retracts",
     "shape_after",
     "sources_of",
     "strategy_at",

@@ -130,6 +130,7 @@ class Drop:
     reason: DropReason
     processing_time: ProcessingTime
     watermark: EventTime
+    change: Change = Change.VALUE
 
 
 __all__ = ["Change", "Drop", "DropReason", "Pane", "PaneInfo", "Timing"]

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar, overload
 
 from attrs import frozen
 
+from flowalg.assignment import WindowFn
 from flowalg.combiners import Aggregate, as_combiner, together
 from flowalg.errors import ArgumentError
 from flowalg.functions import Call, OnValue, Spread, WithKey, apply, place_of
@@ -22,8 +23,7 @@ from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowIn
 from flowalg.shapes import TIMESTAMP, Shape, shape_of
 from flowalg.steps import Filter, FlatMap, Map, Step
 from flowalg.triggers import DEFAULT_TRIGGER, Trigger
-from flowalg.windowing import Accumulation, AllowedLateness, WindowingStrategy
-from flowalg.windows import WindowFn
+from flowalg.windowing import Accumulation, AllowedLateness, OnTime, PaneTime, WindowingStrategy
 
 A_co = TypeVar("A_co", covariant=True)
 B = TypeVar("B")
@@ -76,14 +76,17 @@ class PCollection(Generic[A_co]):
         trigger: Trigger = DEFAULT_TRIGGER,
         accumulation: Accumulation = Accumulation.ACCUMULATING,
         allowed_lateness: AllowedLateness | None = None,
+        pane_time: PaneTime = PaneTime.END_OF_WINDOW,
+        on_time: OnTime = OnTime.IF_CHANGED,
     ) -> PCollection[A_co]:
         """Where in event time, when in processing time, and how panes refine each other (DM, section 1).
 
         Takes effect at the groupings that follow, until the next ``window``. ``allowed_lateness`` is how far the
         watermark may pass a window's end before later elements are dropped (and counted); ``FOREVER`` drops
-        nothing. Unset means ``FOREVER``, except that streaming refuses to keep state for ever unasked.
+        nothing. ``pane_time`` is which event time panes carry, and ``on_time`` whether an unchanged window still has
+        an on-time pane. Unset lateness means ``FOREVER``, except that streaming refuses to keep state for ever unasked.
         """
-        strategy = WindowingStrategy(windows, trigger, accumulation, allowed_lateness)
+        strategy = WindowingStrategy(windows, trigger, accumulation, allowed_lateness, pane_time, on_time)
         return PCollection(WindowInto(self.node, strategy))
 
     @overload

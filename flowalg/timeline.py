@@ -6,12 +6,12 @@ read its values, then every affected window is evaluated once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.errors import ArgumentError, FlowalgError
 from flowalg.functions import failure
@@ -41,6 +41,8 @@ class Instant(Generic[A_co]):
     processing_time: ProcessingTime
     elements: tuple[A_co, ...]
     watermark: EventTime
+    percentile_watermarks: Mapping[float, EventTime] = field(factory=dict)
+    signals: frozenset[str] = frozenset()
 
 
 @frozen
@@ -62,19 +64,33 @@ class Timeline(Generic[A_co]):
                     f"not before {show(before.processing_time)}",
                 )
             if after.watermark < before.watermark:
-                raise ArgumentError(
-                    "watermark", show(after.watermark), f"not before {show(before.watermark)}"
-                )
+                valid = f"not before {show(before.watermark)}"
+                raise ArgumentError("watermark", show(after.watermark), valid)
+            for q, point in before.percentile_watermarks.items():
+                if after.percentile_watermarks.get(q, point) < point:
+                    found = show(after.percentile_watermarks[q])
+                    raise ArgumentError(f"percentile_watermarks[{q}]", found, f"not before {show(point)}")
 
     @property
     def watermark(self) -> EventTime:
         """The watermark after the last instant; ``MIN_TIME`` before the first."""
         return self.instants[-1].watermark if self.instants else MIN_TIME
 
-    def at(self, time: datetime, *elements: A, watermark: datetime | None = None) -> Timeline[A_co | A]:
-        """The timeline with one more instant, at a processing time; the watermark stays unless it is given."""
+    def at(
+        self,
+        time: datetime,
+        *elements: A,
+        watermark: datetime | None = None,
+        percentiles: Mapping[float, datetime] | None = None,
+        signals: Iterable[str] = (),
+    ) -> Timeline[A_co | A]:
+        """The timeline with one more instant, at a processing time; a watermark stays unless it is given."""
         reads = self.watermark if watermark is None else event_time(watermark, argument="watermark")
-        instant = Instant(processing_time(time, argument="time"), elements, reads)
+        outrun = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
+        for q, point in (percentiles or {}).items():
+            outrun[q] = event_time(point, argument=f"percentiles[{q}]")
+        clock = processing_time(time, argument="time")
+        instant = Instant(clock, elements, reads, outrun, frozenset(signals))
         return Timeline((*self.instants, instant))
 
     def end(self, time: datetime) -> Timeline[A_co]:

@@ -8,18 +8,49 @@ from typing import Final, TypeAlias
 
 from attrs import field, frozen
 
+from flowalg.assignment import GlobalWindows, WindowFn
 from flowalg.errors import ArgumentError
 from flowalg.time import Micros, duration_of
-from flowalg.triggers import DEFAULT_TRIGGER, AtWatermark, Repeat, Trigger
-from flowalg.windows import FixedWindows, GlobalWindows, WindowFn
+from flowalg.triggers import DEFAULT_TRIGGER, Trigger, require_trigger
 
 
 @unique
 class Accumulation(Enum):
     """How the panes of one window refine each other (Dataflow Model, section 2.3)."""
 
+    DISCARDING = "discarding"
+    """Each pane holds what has come since the last one; whoever wants the whole adds them up."""
+
     ACCUMULATING = "accumulating"
-    """Each pane holds all contents of the window so far."""
+    """Each pane holds all contents of the window so far, and takes the last one's place."""
+
+    RETRACTING = "retracting"
+    """Accumulating, and before each pane the ones that it replaces are taken back: for a grouping downstream."""
+
+
+@unique
+class PaneTime(Enum):
+    """Which event time a pane carries (SEMANTICS section 7)."""
+
+    END_OF_WINDOW = "end of window"
+    """The last instant inside the window, so that what follows puts the pane in the same window."""
+
+    EARLIEST = "earliest"
+    """The earliest event time among the pane's contents; the watermark downstream is held back to it."""
+
+    LATEST = "latest"
+    """The latest event time among the pane's contents."""
+
+
+@unique
+class OnTime(Enum):
+    """Whether a window has an on-time pane when nothing has changed since the last one."""
+
+    IF_CHANGED = "if changed"
+    """As in all drawn figures: a watermark that passes an unchanged window emits nothing."""
+
+    ALWAYS = "always"
+    """An on-time pane for every window that exists, unchanged or empty as it may be."""
 
 
 @unique
@@ -51,16 +82,21 @@ class WindowingStrategy:
     trigger: Trigger = field(default=DEFAULT_TRIGGER)
     accumulation: Accumulation = field(default=Accumulation.ACCUMULATING)
     allowed_lateness: AllowedLateness | None = field(default=None)
+    pane_time: PaneTime = field(default=PaneTime.END_OF_WINDOW)
+    on_time: OnTime = field(default=OnTime.IF_CHANGED)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.windows, FixedWindows | GlobalWindows):
-            raise ArgumentError(
-                "windows", self.windows, "a window strategy, such as FixedWindows(timedelta(minutes=2))"
-            )
-        if not isinstance(self.trigger, AtWatermark | Repeat):
-            raise ArgumentError("trigger", self.trigger, "a trigger, such as Repeat(AtWatermark())")
-        if not isinstance(self.accumulation, Accumulation):
-            raise ArgumentError("accumulation", self.accumulation, "Accumulation.ACCUMULATING")
+        if not isinstance(self.windows, WindowFn):
+            valid = "a window strategy, such as FixedWindows(timedelta(minutes=2))"
+            raise ArgumentError("windows", self.windows, valid)
+        require_trigger("trigger", self.trigger)
+        for argument, value, kind in (
+            ("accumulation", self.accumulation, Accumulation),
+            ("pane_time", self.pane_time, PaneTime),
+            ("on_time", self.on_time, OnTime),
+        ):
+            if not isinstance(value, kind):
+                raise ArgumentError(argument, value, " or ".join(str(one) for one in kind))
         if self.allowed_lateness is not None and not isinstance(self.allowed_lateness, Forever):
             duration_of("allowed_lateness", self.allowed_lateness, allow_zero=True)
 
@@ -72,4 +108,4 @@ class WindowingStrategy:
         return None
 
 
-__all__ = ["FOREVER", "Accumulation", "AllowedLateness", "Forever", "WindowingStrategy"]
+__all__ = ["FOREVER", "Accumulation", "AllowedLateness", "Forever", "OnTime", "PaneTime", "WindowingStrategy"]

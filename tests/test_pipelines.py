@@ -17,7 +17,6 @@ from flowalg import (
     KV,
     Accumulation,
     ArgumentError,
-    AtWatermark,
     BoundedDisorder,
     ClockReport,
     Count,
@@ -193,5 +192,4 @@ def test_clock_reports_are_a_commutative_monoid(a: ClockReport, b: ClockReport, 
 
 def test_triggers_are_told_in_words() -> None:
     """A strategy's parts say what they are as a person would."""
-    assert str(Repeat(AtWatermark())) == "repeatedly, when the watermark passes the end of the window"
     assert str(FixedWindows(timedelta(minutes=2))) == "fixed windows of 0:02:00"

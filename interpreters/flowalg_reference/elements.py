@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Mapping
+
+from attrs import field, frozen
 
 from flowalg.panes import PaneInfo
 from flowalg.time import EventTime, ProcessingTime
@@ -11,28 +13,47 @@ from flowalg.windows import GLOBAL_WINDOW, Window
 
 @frozen
 class Element:
-    """A value with its event time and window; ``info`` is there once it has come out of a grouping."""
+    """A value with its event time, window and weight (SEMANTICS section 2).
+
+    ``weight`` is +1 for a value and -1 for a retraction; ``info`` is there once it has come out of a grouping.
+    """
 
     value: object
     event_time: EventTime
     window: Window = GLOBAL_WINDOW
+    weight: int = 1
     info: PaneInfo | None = None
 
 
 @frozen
+class Clocks:
+    """What both clocks read after an instant's elements have been observed."""
+
+    processing_time: ProcessingTime
+    watermark: EventTime
+    percentiles: Mapping[float, EventTime] = field(factory=dict)
+
+    def percentile(self, q: float | None) -> EventTime:
+        """The q-percentile watermark; never behind the watermark, and equal to it where nothing is known."""
+        known = self.watermark if q is None else self.percentiles.get(q, self.watermark)
+        return max(known, self.watermark)
+
+
+@frozen
 class Arrivals:
-    """What a node gives in one instant: its elements, and its output watermark after them."""
+    """What a node gives in one instant: its elements, and its clocks after them."""
 
     elements: tuple[Element, ...]
-    watermark: EventTime
+    clocks: Clocks
 
 
 @frozen
 class Now:
-    """One instant of the whole pipeline: the processing time, and what each source brings, by its name."""
+    """One instant of the whole pipeline: what each source brings, by its name, and the signals given."""
 
     processing_time: ProcessingTime
-    arrivals: dict[str, Arrivals]
+    arrivals: Mapping[str, Arrivals]
+    signals: frozenset[str] = frozenset()
 
 
-__all__ = ["Arrivals", "Element", "Now"]
+__all__ = ["Arrivals", "Clocks", "Element", "Now"]

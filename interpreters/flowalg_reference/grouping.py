@@ -3,169 +3,212 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from attrs import define, field, frozen
 
-from flowalg.combiners import Combiner
+from flowalg.assignment import merging
+from flowalg.combiners import Group
 from flowalg.errors import ElementError, describe
 from flowalg.functions import keyed
-from flowalg.kv import KV
-from flowalg.nodes import CombinePerKey, strategy_at
-from flowalg.panes import Change, Drop, DropReason, PaneInfo, Timing
+from flowalg.nodes import CombinePerKey, retracts, strategy_at
+from flowalg.panes import Change, Drop, DropReason
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
-from flowalg.values import canonical, order_key
-from flowalg.windowing import WindowingStrategy
-from flowalg.windows import Window
-from flowalg_reference.elements import Arrivals, Element
-from flowalg_reference.triggering import Finished, TriggerState, fire, ready, start
+from flowalg.triggers import AtElement, AtMeasure, AtSignal, AtWatermark
+from flowalg.values import order_key
+from flowalg.windows import Window, span
+from flowalg_reference.cells import Cell, Rules, merged
+from flowalg_reference.elements import Arrivals, Clocks, Element
+from flowalg_reference.triggering import Leaf, deadlines, fire, leaves, ready, seen_of
 
 
 @frozen
 class Place:
-    """Where contents are kept: one key in one window."""
+    """One window of one key."""
 
     window: Window
     key: object
 
 
 @define
-class Cell:
-    """One window of one key: its contents combined, its trigger, and what its panes have shown so far."""
-
-    contents: object
-    trigger: TriggerState
-    changed: bool = False
-    panes: int = 0
-
-
-@define
 class Grouping:
-    """The state of one ``combine_per_key``, moved on by one instant at a time."""
+    """The state of one grouping, moved on by one instant at a time."""
 
-    combiner: Combiner[object, object, object]
-    strategy: WindowingStrategy
+    rules: Rules
     fresh: bool
-    label: str
     watermark: EventTime = MIN_TIME
-    output_watermark: EventTime = MIN_TIME
-    cells: dict[Place, Cell] = field(factory=dict)
-    alarms: list[tuple[EventTime, int, Place]] = field(factory=list)
+    output: EventTime = MIN_TIME
+    cells: dict[object, dict[Window, Cell]] = field(factory=lambda: defaultdict(dict))
     drops: list[Drop] = field(factory=list)
-    alarms_set: int = 0
+    alarms: list[tuple[int, int, Place]] = field(factory=list)
+    deadlines: list[tuple[ProcessingTime, int, Place]] = field(factory=list)
+    restless: set[Place] = field(factory=set)
+    unshown: dict[Place, EventTime] = field(factory=dict)
+    set_so_far: int = 0
 
     @classmethod
     def of(cls, node: CombinePerKey) -> Grouping:
         """The grouping of a node, before its first instant."""
         effective = strategy_at(node.input)
-        return cls(node.combiner, effective.strategy, effective.fresh, node.label)
+        holds = node.combiner.ordered or (retracts(node.input) and not isinstance(node.combiner, Group))
+        return cls(Rules(node.combiner, effective.strategy, node.label, holds), effective.fresh)
 
-    def instant(self, time: ProcessingTime, arrivals: Arrivals) -> Arrivals:
-        """The panes of one instant, and the output watermark after it."""
-        before, after = self.watermark, arrivals.watermark
-        touched = {place for element in arrivals.elements for place in self._absorb(element, time)}
-        self.watermark = after
-        affected = touched | set(self._alarmed())
-        panes = tuple(
-            pane
-            for place in sorted(affected, key=lambda one: (one.window, order_key(one.key)))
-            for pane in self._evaluate(place, self.cells[place], before, after, time)
+    def instant(self, arrivals: Arrivals, signals: frozenset[str]) -> Arrivals:
+        """The panes of one instant, and the clocks downstream after it."""
+        before, clocks = self.watermark, arrivals.clocks
+        touched = set(self._arrive(arrivals.elements, before, clocks.processing_time))
+        touched |= set(self._signalled(signals))
+        self.watermark = clocks.watermark
+        affected = touched | set(self._woken(clocks))
+        self.restless = set()
+        panes = [
+            pane for place in sorted(affected, key=_order) for pane in self._evaluate(place, before, clocks)
+        ]
+        self.output = max(self.output, min([clocks.watermark, *self.unshown.values()]))
+        held = {q: min(point, self.output) for q, point in clocks.percentiles.items()}
+        return Arrivals(tuple(panes), Clocks(clocks.processing_time, self.output, held))
+
+    def _arrive(
+        self, elements: Iterable[Element], before: EventTime, time: ProcessingTime
+    ) -> Iterator[Place]:
+        """Steps 1 to 3, key by key: assign windows, drop, merge, observe."""
+        data: tuple[Leaf, ...] = tuple(
+            leaf for leaf in leaves(self.rules.strategy.trigger) if isinstance(leaf, AtMeasure | AtElement)
         )
-        self.output_watermark = max(self.output_watermark, min(after, self._hold()))
-        return Arrivals(panes, self.output_watermark)
+        by_key: dict[object, list[tuple[Element, Window]]] = defaultdict(list)
+        for element in elements:
+            key = _checked_key(keyed(element.value, self.rules.label).key, self.rules.label)
+            for window in self._assigned(element, key):
+                if self._meets_closed(key, window, element.event_time):
+                    self._drop(element, window, DropReason.CLOSED, time)
+                else:
+                    by_key[key].append((element, window))
+        for key, arriving in by_key.items():
+            for window, members, joining in self._groups(key, arriving):
+                if not members and self.rules.expired(window, before):
+                    for element, proto in joining:
+                        self._drop(element, proto, DropReason.EXPIRED, time)
+                    continue
+                cell = self._replace(key, window, members, before)
+                for element, _ in joining:
+                    value = keyed(element.value, self.rules.label).value
+                    seen = seen_of(data, value, element.weight, time)
+                    cell.take(value, element.event_time, element.weight, seen)
+                yield Place(window, key)
 
-    def _absorb(self, element: Element, time: ProcessingTime) -> Iterator[Place]:
-        """Steps 1 and 3: assign windows to an element, drop it where it is too late, observe it elsewhere."""
-        pair = keyed(element.value, self.label)
-        _check_key(pair.key, self.label)
-        for window in self._windows(element):
-            place = Place(window, pair.key)
-            refused = self._refused(place)
-            if refused is not None:
-                self.drops.append(Drop(pair, element.event_time, window, refused, time, self.watermark))
-                continue
-            cell = self.cells.get(place) or self._open(place)
-            cell.contents = self.combiner.add(cell.contents, pair.value)
-            cell.changed = True
-            yield place
+    def _assigned(self, element: Element, key: object) -> tuple[Window, ...]:
+        if not self.fresh:
+            return (element.window,)
+        return self.rules.strategy.windows.assign(element.event_time, key)
 
-    def _refused(self, place: Place) -> DropReason | None:
-        """Why a window takes no more elements, if it does not."""
-        if self._expired(place.window, self.watermark):
-            return DropReason.EXPIRED
-        cell = self.cells.get(place)
-        if cell is not None and isinstance(cell.trigger, Finished):
-            return DropReason.CLOSED
-        return None
+    def _meets_closed(self, key: object, window: Window, point: EventTime) -> bool:
+        """Whether an element belongs to a window whose trigger has finished."""
+        cells = self.cells.get(key, {})
+        if merging(self.rules.strategy.windows) is None or not self.fresh:
+            cell = cells.get(window)
+            return cell is not None and cell.closed
+        return any(cell.closed and point in cell.window for cell in cells.values())
 
-    def _windows(self, element: Element) -> Iterable[Window]:
-        return self.strategy.windows.assign(element.event_time) if self.fresh else (element.window,)
+    def _groups(
+        self, key: object, arriving: list[tuple[Element, Window]]
+    ) -> Iterator[tuple[Window, list[Cell], list[tuple[Element, Window]]]]:
+        """Step 2: the windows that there are now, each with the live ones it is made of and what joins it."""
+        joining: dict[Window, list[tuple[Element, Window]]] = defaultdict(list)
+        for element, window in arriving:
+            joining[window].append((element, window))
+        cells = self.cells[key]
+        merge = merging(self.rules.strategy.windows) if self.fresh else None
+        if merge is None:
+            for window, elements in joining.items():
+                yield window, [cells[window]] if window in cells else [], elements
+            return
+        live = {window: cell for window, cell in cells.items() if not cell.closed}
+        for group in merge.merge(dict.fromkeys((*live, *joining))):
+            members = [live[window] for window in group if window in live]
+            elements = [pair for window in group for pair in joining.get(window, ())]
+            if elements or len(members) > 1:
+                yield span(group), members, elements
 
-    def _open(self, place: Place) -> Cell:
-        cell = Cell(self.combiner.zero(), start(self.strategy.trigger))
-        self.cells[place] = cell
-        self._set_alarm(place.window.end, place)
-        lateness = self.strategy.lateness_micros
-        if lateness:
-            self._set_alarm(EventTime(place.window.end + lateness), place)
+    def _replace(self, key: object, window: Window, members: list[Cell], before: EventTime) -> Cell:
+        """Put the window that some live windows have become in their place."""
+        cells = self.cells[key]
+        for member in members:
+            del cells[member.window]
+            self.unshown.pop(Place(member.window, key), None)
+        cell = merged(window, members, self.rules, before)
+        cells[window] = cell
+        if [member.window for member in members] != [window]:
+            self._set_alarms(Place(window, key))
         return cell
 
-    def _evaluate(
-        self, place: Place, cell: Cell, before: EventTime, after: EventTime, time: ProcessingTime
-    ) -> Iterator[Element]:
-        """Steps 5 and 6: fire if the trigger is ready; flush and free when the window expires."""
-        window = place.window
-        fires = ready(self.strategy.trigger, cell.trigger, window, after)
-        if fires:
-            cell.trigger = fire(self.strategy.trigger, cell.trigger)
-        expires = self._expired(window, after)
-        if cell.changed and (fires or expires or after == MAX_TIME):
-            is_last = expires or isinstance(cell.trigger, Finished)
-            info = PaneInfo(
-                Change.VALUE,
-                timing(window, before, after),
-                index=cell.panes,
-                is_first=cell.panes == 0,
-                is_last=is_last,
-                processing_time=time,
-                watermark=after,
-            )
-            cell.changed = False
-            cell.panes += 1
-            value = canonical(self.combiner.extract(cell.contents), f"the result of {self.label}")
-            yield Element(KV(place.key, value), window.last_instant, window, info)
-        if expires:
-            del self.cells[place]
+    def _signalled(self, signals: frozenset[str]) -> Iterator[Place]:
+        """Every live window hears a signal that its trigger could be waiting for."""
+        names = {leaf.name for leaf in leaves(self.rules.strategy.trigger) if isinstance(leaf, AtSignal)}
+        heard = signals & names
+        if heard:
+            for key, cells in self.cells.items():
+                for cell in cells.values():
+                    cell.signalled(heard)
+                    yield Place(cell.window, key)
 
-    def _expired(self, window: Window, watermark: EventTime) -> bool:
-        lateness = self.strategy.lateness_micros
-        return lateness is not None and window.end + lateness <= watermark
+    def _evaluate(self, place: Place, before: EventTime, clocks: Clocks) -> Iterator[Element]:
+        """Steps 5 and 6 for one window, and what will wake it next."""
+        cell = self.cells[place.key][place.window]
+        yield from cell.evaluate(place.key, self.rules, before, clocks)
+        self.unshown.pop(place, None)
+        if self.rules.expired(place.window, clocks.watermark):
+            del self.cells[place.key][place.window]
+            if not self.cells[place.key]:
+                del self.cells[place.key]
+            return
+        if cell.changed:
+            self.unshown[place] = cell.hold(self.rules)
+        if cell.closed:
+            return
+        trigger = self.rules.strategy.trigger
+        again = ready(trigger, cell.trigger, cell.window, clocks)
+        if again and fire(trigger, cell.trigger, cell.window, clocks) != cell.trigger:
+            self.restless.add(place)
+        for deadline in deadlines(trigger, cell.trigger):
+            if deadline > clocks.processing_time:
+                self.set_so_far += 1
+                heapq.heappush(self.deadlines, (deadline, self.set_so_far, place))
 
-    def _set_alarm(self, point: EventTime, place: Place) -> None:
-        """Have the place evaluated when the watermark reaches a point, or when the input ends."""
-        self.alarms_set += 1
-        heapq.heappush(self.alarms, (min(point, MAX_TIME), self.alarms_set, place))
+    def next_deadline(self) -> ProcessingTime | None:
+        """The next processing time at which a trigger becomes ready by itself."""
+        return self.deadlines[0][0] if self.deadlines else None
 
-    def _alarmed(self) -> Iterator[Place]:
-        while self.alarms and self.alarms[0][0] <= self.watermark:
-            _, _, place = heapq.heappop(self.alarms)
-            if place in self.cells:
-                yield place
+    def _set_alarms(self, place: Place) -> None:
+        """Have a window evaluated when the watermarks reach its end, and when it expires."""
+        for point in (place.window.end, place.window.end + (self.rules.strategy.lateness_micros or 0)):
+            self.set_so_far += 1
+            heapq.heappush(self.alarms, (min(point, MAX_TIME), self.set_so_far, place))
 
-    def _hold(self) -> EventTime:
-        """The least event time that a pane still to come for what is buffered would carry (section 9)."""
-        waiting = (place.window.last_instant for place, cell in self.cells.items() if cell.changed)
-        return min(waiting, default=MAX_TIME)
+    def _woken(self, clocks: Clocks) -> Iterator[Place]:
+        """The windows that the clocks affect: alarms that are due, and those that are ready again at once."""
+        places = list(self.restless)
+        while self.deadlines and self.deadlines[0][0] <= clocks.processing_time:
+            places.append(heapq.heappop(self.deadlines)[2])
+        while self.alarms and self.alarms[0][0] <= clocks.watermark:
+            places.append(heapq.heappop(self.alarms)[2])
+        if any(
+            isinstance(leaf, AtWatermark) and leaf.percentile for leaf in leaves(self.rules.strategy.trigger)
+        ):
+            places.extend(Place(window, key) for key, cells in self.cells.items() for window in cells)
+        return (place for place in places if place.window in self.cells.get(place.key, {}))
+
+    def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
+        change = Change.VALUE if element.weight > 0 else Change.RETRACTION
+        drop = Drop(element.value, element.event_time, window, reason, time, self.watermark, change)
+        self.drops.append(drop)
 
 
-def timing(window: Window, before: EventTime, after: EventTime) -> Timing:
-    """Early, on time or late, by the watermark before an instant and after it (section 7)."""
-    if after < window.end:
-        return Timing.EARLY
-    return Timing.ON_TIME if before < window.end else Timing.LATE
+def _order(place: Place) -> tuple[Window, tuple[object, ...]]:
+    return place.window, order_key(place.key)
 
 
-def _check_key(key: object, label: str) -> None:
+def _checked_key(key: object, label: str) -> object:
     if isinstance(key, float):
         raise ElementError(f"{label} was given the key {describe(key)}; floats cannot be compared exactly")
     try:
@@ -174,6 +217,7 @@ def _check_key(key: object, label: str) -> None:
         raise ElementError(
             f"{label} was given the key {describe(key)}, which is not hashable"
         ) from unhashable
+    return key
 
 
-__all__ = ["Grouping", "timing"]
+__all__ = ["Grouping", "Place"]

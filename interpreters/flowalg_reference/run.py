@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from itertools import groupby
 from typing import Generic, TypeAlias, TypeVar, assert_never, cast
 
@@ -28,7 +29,7 @@ from flowalg.steps import Step, step_values
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time
 from flowalg.timeline import Instant, Timeline
 from flowalg.values import canonical, conform
-from flowalg_reference.elements import Arrivals, Element, Now
+from flowalg_reference.elements import Arrivals, Clocks, Element, Now
 from flowalg_reference.grouping import Grouping
 
 A = TypeVar("A")
@@ -55,18 +56,32 @@ class Run(Generic[A_co]):
     watermarks: tuple[WatermarkReading, ...]
 
 
-def run(pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]]) -> Run[A]:
+class Mode(Enum):
+    """When an engine looks at its clocks (SEMANTICS section 4)."""
+
+    CONTINUOUS = "continuous"
+    """Also at each processing time that a trigger waits for: an empty instant is inserted there."""
+
+    MICRO_BATCH = "micro-batch"
+    """Only when a batch comes: a deadline is noticed at the first instant at or after it."""
+
+
+def run(
+    pipeline: PCollection[A],
+    inputs: Mapping[Source[object], Timeline[object]],
+    *,
+    mode: Mode = Mode.CONTINUOUS,
+) -> Run[A]:
     """The panes, drops and watermarks of a pipeline over one timeline for each of its sources.
 
     Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``UserFunctionError``
     when a function of the user's raises, and ``UnsupportedError`` for a pipeline that groups nothing.
     """
-    groupings: list[Grouping] = []
     timelines = inputs_by_name(pipeline.node, inputs, "timeline")
     for name, timeline in timelines.items():
         if not isinstance(timeline, Timeline):
             raise ArgumentError(f"the input of source {name!r}", timeline, "a Timeline")
-    return _drive(pipeline, timelines, groupings)
+    return _drive(pipeline, timelines, mode)
 
 
 def run_batch(
@@ -95,20 +110,42 @@ def _nothing_later(node: Node) -> Node:
     assert_never(node)
 
 
-def _drive(
-    pipeline: PCollection[A], timelines: dict[str, Timeline[object]], groupings: list[Grouping]
-) -> Run[A]:
+def _drive(pipeline: PCollection[A], timelines: dict[str, Timeline[object]], mode: Mode) -> Run[A]:
     last_grouping(pipeline.node)
+    groupings: list[Grouping] = []
     operator = _operator(pipeline.node, groupings)
     panes: list[Pane[object]] = []
     readings: list[WatermarkReading] = []
-    for now in _instants(timelines, {one.name: one for one in sources_of(pipeline.node)}):
+
+    def step(now: Now) -> None:
         arrivals = operator(now)
         panes.extend(_pane(one) for one in arrivals.elements)
-        reads = min(one.watermark for one in now.arrivals.values())
-        readings.append(WatermarkReading(now.processing_time, reads, arrivals.watermark))
+        reads = min(one.clocks.watermark for one in now.arrivals.values())
+        readings.append(WatermarkReading(now.processing_time, reads, arrivals.clocks.watermark))
+
+    before: Now | None = None
+    for now in _instants(timelines, {one.name: one for one in sources_of(pipeline.node)}):
+        if mode is Mode.CONTINUOUS and before is not None:
+            for empty in _deadlines(before, now.processing_time, groupings):
+                step(empty)
+        step(now)
+        before = now
     dropped = tuple(drop for grouping in groupings for drop in grouping.drops)
     return Run(cast("tuple[Pane[A], ...]", tuple(panes)), dropped, tuple(readings))
+
+
+def _deadlines(before: Now, until: ProcessingTime, groupings: list[Grouping]) -> Iterator[Now]:
+    """An empty instant at every deadline before a processing time, in order, as each is reached."""
+    while True:
+        pending = [one for one in (grouping.next_deadline() for grouping in groupings) if one is not None]
+        if not pending or min(pending) >= until:
+            return
+        time = min(pending)
+        quiet = {
+            name: Arrivals((), evolve(one.clocks, processing_time=time))
+            for name, one in before.arrivals.items()
+        }
+        yield Now(time, quiet)
 
 
 def _pane(element: Element) -> Pane[object]:
@@ -130,11 +167,12 @@ def _operator(node: Node, groupings: list[Grouping]) -> Operator:
             upstream = _operator(inner, groupings)
             grouping = Grouping.of(node)
             groupings.append(grouping)
-            return lambda now: grouping.instant(now.processing_time, upstream(now))
+            return lambda now: grouping.instant(upstream(now), now.signals)
     assert_never(node)
 
 
 def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
+    """Element-wise steps: event time, window, weight and pane stay (section 2)."""
     elements: Iterable[Element] = arrivals.elements
     for step in steps:
         where = f"the result of {step.label}"
@@ -143,7 +181,7 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
             for element in elements
             for value in step_values(step, element.value)
         ]
-    return Arrivals(tuple(elements), arrivals.watermark)
+    return Arrivals(tuple(elements), arrivals.clocks)
 
 
 def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:
@@ -158,13 +196,16 @@ def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceN
         for number, instant in enumerate(same_time)
     ]
     keyed.sort(key=lambda one: one[:3])
-    watermarks = dict.fromkeys(timelines, MIN_TIME)
+    reads = {name: Clocks(ProcessingTime(MIN_TIME), MIN_TIME) for name in timelines}
     for (time, _), together in groupby(keyed, key=lambda one: one[:2]):
         elements: dict[str, tuple[Element, ...]] = dict.fromkeys(timelines, ())
+        signals: frozenset[str] = frozenset()
         for _, _, name, instant in together:
-            watermarks[name] = instant.watermark
+            reads[name] = Clocks(time, instant.watermark, instant.percentile_watermarks)
             elements[name] = _entering(sources[name], instant)
-        yield Now(time, {name: Arrivals(elements[name], watermarks[name]) for name in timelines})
+            signals |= instant.signals
+        clocks = {name: evolve(one, processing_time=time) for name, one in reads.items()}
+        yield Now(time, {name: Arrivals(elements[name], clocks[name]) for name in timelines}, signals)
 
 
 def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ...]:
@@ -188,4 +229,4 @@ def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ..
     return tuple(entering)
 
 
-__all__ = ["Run", "WatermarkReading", "run", "run_batch"]
+__all__ = ["Mode", "Run", "WatermarkReading", "run", "run_batch"]

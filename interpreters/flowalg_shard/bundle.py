@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 import polars as pl
 
+from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
+from flowalg.errors import UnsupportedError
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.watermarks import ClockReport
-from flowalg.windows import FixedWindows, GlobalWindows, WindowFn
 from flowalg_shard.aggregates import check_ordered, combine, lifted
 from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START, Stage
 
@@ -60,7 +59,8 @@ def window_bounds(windows: WindowFn) -> list[pl.Expr]:
                 start.clip(MIN_TIME, MAX_TIME).alias(START),
                 (start + size).clip(MIN_TIME, MAX_TIME).alias(END),
             ]
-    assert_never(windows)
+        case _:
+            raise UnsupportedError(f"{windows} have no columns")
 
 
 __all__ = ["COUNT", "precombine", "report_of", "window_bounds"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 import polars as pl
 from attrs import field, frozen
 
+from flowalg.errors import UnsupportedError
 from flowalg.panes import DropReason, Timing
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.triggers import AtWatermark, Repeat, Trigger
 from flowalg.windowing import WindowingStrategy
+from flowalg.words import in_words
 from flowalg_shard.aggregates import combine, extracted
 from flowalg_shard.bundle import COUNT
 from flowalg_shard.stage import END, START, Stage
@@ -159,11 +159,12 @@ def _expired(strategy: WindowingStrategy, watermark: EventTime) -> pl.Expr:
 def ready(trigger: Trigger, watermark: EventTime) -> pl.Expr:
     """Whether each row's trigger fires when its window is evaluated."""
     match trigger:
-        case AtWatermark():
+        case AtWatermark(percentile=None):
             return pl.col(END) <= watermark
         case Repeat(trigger=inner):
             return ready(inner, watermark)
-    assert_never(trigger)
+        case _:
+            raise UnsupportedError(f"a trigger that fires {in_words(trigger)} has no columns")
 
 
 def finishes(trigger: Trigger) -> bool:

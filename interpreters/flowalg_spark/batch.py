@@ -10,17 +10,19 @@ from datetime import datetime
 from typing import TypeVar, assert_never
 
 from attrs import evolve
+from flowalg_shard.support import require_pane_time, require_windows
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
+from flowalg.errors import UnsupportedError
 from flowalg.inputs import inputs_by_name
 from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto, last_grouping, shape_after
 from flowalg.panes import Change, Pane, Timing
 from flowalg.pcollection import PCollection, Source
 from flowalg.shapes import RecordOf
 from flowalg.time import MAX_TIME, MIN_TIME, processing_time
-from flowalg.windows import FixedWindows, GlobalWindows, WindowFn
 from flowalg_spark.aggregates import native
 from flowalg_spark.binding import bound_source, require_frame
 from flowalg_spark.flow import Flow, through_steps
@@ -102,6 +104,8 @@ def _grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     result = after.fields[1].shape if isinstance(after, RecordOf) else None
     columns = grouping_columns(flow, node, result)
     stage = columns.stage
+    require_windows(stage.strategy.windows, stage.label)
+    require_pane_time(stage.strategy, stage.label)
     keys = [named(key) for key in stage.keys]
     if columns.fresh:
         windows, end = _fresh_windows(stage.strategy.windows)
@@ -144,7 +148,8 @@ def _fresh_windows(windows: WindowFn) -> tuple[list[Column], Column]:
             point = named(EVENT_TIME)
             start = point - F.pmod(point - offset, size)
             return [_clamped(start).alias(START)], _fixed_end(windows)
-    assert_never(windows)
+        case _:
+            raise UnsupportedError(f"{windows} have no columns")
 
 
 def _clamped(point: Column) -> Column:
@@ -154,7 +159,7 @@ def _clamped(point: Column) -> Column:
 def _fixed_end(windows: FixedWindows) -> Column:
     """The end of a fixed window from its start, also where the start was cut off at the beginning of time."""
     size = F.lit(windows.size_micros).cast("bigint")
-    first = windows.assign(MIN_TIME)[0]
+    first = windows.assign(MIN_TIME, None)[0]
     cut = F.when(named(START) == F.lit(MIN_TIME), F.lit(first.end))
     return cut.otherwise(_clamped(named(START) + size))
 

@@ -11,16 +11,17 @@ from typing import TypeVar, assert_never
 
 from attrs import evolve, field, frozen
 from flowalg_shard.stage import SHARD, Stage
+from flowalg_shard.support import require_strategy
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from flowalg.assignment import GlobalWindows
 from flowalg.errors import ArgumentError, UnsupportedError
 from flowalg.inputs import inputs_by_name
 from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto, last_grouping, shape_after
 from flowalg.pcollection import PCollection, Source
 from flowalg.shapes import RecordOf
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
-from flowalg.windows import GlobalWindows
 from flowalg_spark.binding import Clocks, bound_source, require_frame
 from flowalg_spark.exchange import FromEmissions, ToBundles
 from flowalg_spark.flow import Flow, arrow_schema, guarded, row_schema, through_steps
@@ -145,6 +146,7 @@ def _grouped(node: CombinePerKey, flow: Flow, policy: WatermarkPolicy, shards: t
     after = shape_after(node)
     result = after.fields[1].shape if isinstance(after, RecordOf) else None
     columns = grouping_columns(flow, node, result)
+    require_strategy(columns.stage.strategy, columns.stage.label)
     _require_lateness(columns.stage)
     sharded = _sharded(columns, shards)
     to_bundles = ToBundles(columns.stage, shards, arrow_schema(sharded.schema))

@@ -1,0 +1,121 @@
+"""Triggers as a person would say them: ``every minute until the watermark passes, then at every late element``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import assert_never
+
+from flowalg.functions import place_of
+from flowalg.triggers import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    Never,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+)
+
+_UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000), ("second", 1_000_000))
+
+
+def in_words(trigger: Trigger) -> str:
+    """One line that says when a trigger fires."""
+    match trigger:
+        case SequenceOf(triggers=triggers):
+            late = [any(map(_ends_on_time, triggers[:number])) for number in range(len(triggers))]
+            return ", then ".join(_told(one, after) for one, after in zip(triggers, late, strict=True))
+        case Repeat(trigger=inner):
+            return _repeated(inner, "")
+        case OrFinally(main=main, until_=until):
+            return f"{in_words(main)} until {_condition(until)}"
+        case _:
+            return f"when {_condition(trigger)}"
+
+
+def _told(trigger: Trigger, late: bool) -> str:
+    return _repeated(trigger.trigger, "late ") if late and isinstance(trigger, Repeat) else in_words(trigger)
+
+
+def _ends_on_time(trigger: Trigger) -> bool:
+    """Whether what comes after the trigger is late: it lasts until the watermark passes."""
+    return isinstance(trigger, AtWatermark) or (
+        isinstance(trigger, OrFinally) and isinstance(trigger.until_, AtWatermark)
+    )
+
+
+def _repeated(trigger: Trigger, late: str) -> str:
+    match trigger:
+        case AtPeriod(period=period, offset=offset):
+            return f"every {duration_in_words(period)}" + (
+                f" from {duration_in_words(offset)} on" if offset else ""
+            )
+        case AtCount(count=1):
+            return f"at every {late}element"
+        case AtCount(count=count):
+            return f"at every {count} {late}elements"
+        case AtWatermark():
+            return f"whenever {_condition(trigger)}"
+        case Repeat(trigger=inner):
+            return _repeated(inner, late)
+        case SequenceOf() | OrFinally():
+            return f"again and again ({in_words(trigger)})"
+        case _:
+            return f"whenever {_condition(trigger)}"
+
+
+def _condition(trigger: OnceTrigger) -> str:
+    match trigger:
+        case AtWatermark(percentile=None):
+            return "the watermark passes"
+        case AtWatermark(percentile=percentile):
+            return f"the {percentile:.4g} watermark passes"
+        case AtCount(count=1):
+            return "an element has come"
+        case AtCount(count=count):
+            return f"{count} elements have come"
+        case AtMeasure(measure=measure, amount=amount):
+            return f"{place_of(measure)} adds up to {amount}"
+        case AtElement(predicate=predicate):
+            return f"an element satisfies {place_of(predicate)}"
+        case AtPeriod(period=period):
+            return f"the next {duration_in_words(period)} begins"
+        case AfterDelay(delay=delay):
+            return f"{duration_in_words(delay)} have passed since the first element"
+        case AtSignal(name=name):
+            return f"the signal {name!r} is given"
+        case Never():
+            return "never"
+        case Always():
+            return "always"
+        case And(triggers=triggers):
+            return " and ".join(_joined(one) for one in triggers)
+        case Or(triggers=triggers):
+            return " or ".join(_joined(one) for one in triggers)
+    assert_never(trigger)
+
+
+def _joined(trigger: OnceTrigger) -> str:
+    compound = isinstance(trigger, And | Or) and len(trigger.triggers) > 1
+    return f"({_condition(trigger)})" if compound else _condition(trigger)
+
+
+def duration_in_words(duration: timedelta) -> str:
+    """``minute``, ``2 minutes``, ``90 seconds``: a duration in the largest unit that divides it."""
+    micros = duration // timedelta(microseconds=1)
+    for name, size in _UNITS:
+        if micros and micros % size == 0:
+            return name if micros == size else f"{micros // size} {name}s"
+    return f"{micros / 1_000_000:g} seconds"
+
+
+__all__ = ["duration_in_words", "in_words"]
