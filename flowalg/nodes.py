@@ -101,6 +101,20 @@ def shape_after(node: Node) -> Shape | None:
     assert_never(node)
 
 
+def outline(node: Node) -> str:
+    """A pipeline in one line, from its sources on."""
+    match node:
+        case SourceNode(name=name):
+            return name
+        case ElementWise(input=inner, steps=steps):
+            return " > ".join([outline(inner), *(step.label for step in steps)])
+        case WindowInto(input=inner, strategy=strategy):
+            return f"{outline(inner)} > window({strategy.windows})"
+        case CombinePerKey(input=inner, label=label):
+            return f"{outline(inner)} > {label}"
+    assert_never(node)
+
+
 def inputs_of(node: Node) -> tuple[Node, ...]:
     """The nodes that a node reads."""
     match node:
@@ -179,6 +193,7 @@ __all__ = [
     "inputs_of",
     "last_grouping",
     "nodes_of",
+    "outline",
     "require_keyed",
     "retracts",
     "shape_after",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Generic, TypeVar, overload
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.assignment import WindowFn
 from flowalg.combiners import Aggregate, as_combiner, together
@@ -19,7 +19,16 @@ from flowalg.functions import Call, OnValue, Spread, WithKey, apply, place_of
 from flowalg.kv import KV
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param
-from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto, require_keyed, shape_after
+from flowalg.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Node,
+    SourceNode,
+    WindowInto,
+    outline,
+    require_keyed,
+    shape_after,
+)
 from flowalg.shapes import TIMESTAMP, Shape, shape_of
 from flowalg.steps import Filter, FlatMap, Map, Step
 from flowalg.triggers import DEFAULT_TRIGGER, Trigger
@@ -44,7 +53,7 @@ class PCollection(Generic[A_co]):
     lambda whose result type Spark could not know otherwise; the error that asks for it says so.
     """
 
-    node: Node
+    node: Node = field(repr=outline)
 
     def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
         """``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""

@@ -13,7 +13,7 @@ import flowalg_reference as reference
 import polars as pl
 import pytest
 from attrs import frozen
-from flowalg_laws.strategies import Reading, batches, policies, strategies_of_windowing
+from flowalg_laws.strategies import Reading, batches, fixed_windows, policies, put_into, windowing_strategies
 from flowalg_shard import ShardState, Stage, aggregate_columns, pack, precombine, report_of, step, unpack
 from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START
 from flowalg_shard.step import DROPPED, INDEX, IS_FIRST, IS_LAST, REASON, TIMING
@@ -23,6 +23,8 @@ from hypothesis import strategies as st
 from flowalg import (
     KV,
     MAX_TIME,
+    Accumulation,
+    AtWatermark,
     ClockReport,
     Count,
     ElementError,
@@ -32,6 +34,7 @@ from flowalg import (
     Mean,
     Min,
     PCollection,
+    Repeat,
     Sum,
     Timeline,
     ValueRangeError,
@@ -143,7 +146,15 @@ def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Readin
 @given(st.data())
 def test_the_step_equals_the_reference(data: st.DataObject) -> None:
     """Pane by pane and drop by drop, whatever the windows, trigger, lateness, partitions and shards."""
-    pipeline = data.draw(strategies_of_windowing(VALUES))
+    strategy = data.draw(
+        windowing_strategies(
+            windows=st.one_of(st.builds(GlobalWindows), fixed_windows()),
+            trigger=st.sampled_from([Repeat(AtWatermark()), AtWatermark(), Repeat(Repeat(AtWatermark()))]),
+            modes=st.just(Accumulation.ACCUMULATING),
+            plain=True,
+        )
+    )
+    pipeline = put_into(VALUES, strategy)
     policy = data.draw(policies())
     timeline = Timeline.micro_batches(
         READINGS,

@@ -180,8 +180,9 @@ class Grouping:
         return self.deadlines[0][0] if self.deadlines else None
 
     def _set_alarms(self, place: Place) -> None:
-        """Have a window evaluated when the watermarks reach its end, and when it expires."""
-        for point in (place.window.end, place.window.end + (self.rules.strategy.lateness_micros or 0)):
+        """Have a window evaluated when the watermark reaches its end, when it expires, and when the input ends."""
+        end = place.window.end
+        for point in {end, end + (self.rules.strategy.lateness_micros or 0), MAX_TIME}:
             self.set_so_far += 1
             heapq.heappush(self.alarms, (min(point, MAX_TIME), self.set_so_far, place))
 

@@ -7,7 +7,15 @@ of combiners over generated values: one call, for anybody's combiner.
 from flowalg_laws.check import check_combiner
 from flowalg_laws.combiners import COMBINER_LAWS, CombinerLaw
 from flowalg_laws.equation import Equation
-from flowalg_laws.strategies import Reading, fixed_windows, readings, strategies_of_windowing, timelines
+from flowalg_laws.strategies import (
+    Reading,
+    put_into,
+    readings,
+    timelines,
+    triggers,
+    window_fns,
+    windowing_strategies,
+)
 
 __all__ = [
     "COMBINER_LAWS",
@@ -15,8 +23,10 @@ __all__ = [
     "Equation",
     "Reading",
     "check_combiner",
-    "fixed_windows",
+    "put_into",
     "readings",
-    "strategies_of_windowing",
     "timelines",
+    "triggers",
+    "window_fns",
+    "windowing_strategies",
 ]

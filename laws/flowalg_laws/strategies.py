@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from attrs import frozen
 from hypothesis import strategies as st
@@ -10,7 +11,6 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     FOREVER,
-    KV,
     Accumulation,
     AfterDelay,
     AllowedLateness,
@@ -42,9 +42,11 @@ from flowalg import (
     Timeline,
     Trigger,
     WindowFn,
+    WindowingStrategy,
 )
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, event_time, processing_time
 
+A = TypeVar("A")
 START = datetime(2024, 1, 1, tzinfo=UTC)
 MAX_MINUTE = 40
 
@@ -194,7 +196,7 @@ def triggers() -> SearchStrategy[Trigger]:
             st.builds(OrFinally, inner, once_triggers()),
         )
 
-    start: SearchStrategy[Trigger] = once_triggers()  # type: ignore[assignment]  # a once-trigger is a trigger
+    start: SearchStrategy[Trigger] = once_triggers()
     return st.recursive(start, compound, max_leaves=4)
 
 
@@ -204,26 +206,37 @@ def latenesses() -> SearchStrategy[AllowedLateness]:
 
 
 @st.composite
-def strategies_of_windowing(
+def windowing_strategies(
     draw: st.DrawFn,
-    collection: PCollection[KV[str, int]],
     *,
     windows: SearchStrategy[WindowFn] | None = None,
     trigger: SearchStrategy[Trigger] | None = None,
     modes: SearchStrategy[Accumulation] | None = None,
     plain: bool = False,
-) -> PCollection[KV[str, int]]:
-    """A keyed collection put into generated windows, with a generated trigger, mode and lateness.
+) -> WindowingStrategy:
+    """Windowing strategies, each part of which is drawn unless it is given.
 
     With ``plain`` panes carry the end of their window, and only what has changed comes out.
     """
+    return WindowingStrategy(
+        draw(window_fns() if windows is None else windows),
+        draw(triggers() if trigger is None else trigger),
+        draw(st.sampled_from(Accumulation) if modes is None else modes),
+        draw(latenesses()),
+        PaneTime.END_OF_WINDOW if plain else draw(st.sampled_from(PaneTime)),
+        OnTime.IF_CHANGED if plain else draw(st.sampled_from(OnTime)),
+    )
+
+
+def put_into(collection: PCollection[A], strategy: WindowingStrategy) -> PCollection[A]:
+    """A collection in the windows of a strategy."""
     return collection.window(
-        draw(windows or window_fns()),
-        trigger=draw(trigger or triggers()),
-        accumulation=draw(modes or st.sampled_from(Accumulation)),
-        allowed_lateness=draw(latenesses()),
-        pane_time=PaneTime.END_OF_WINDOW if plain else draw(st.sampled_from(PaneTime)),
-        on_time=OnTime.IF_CHANGED if plain else draw(st.sampled_from(OnTime)),
+        strategy.windows,
+        trigger=strategy.trigger,
+        accumulation=strategy.accumulation,
+        allowed_lateness=strategy.allowed_lateness,
+        pane_time=strategy.pane_time,
+        on_time=strategy.on_time,
     )
 
 
@@ -238,11 +251,12 @@ __all__ = [
     "once_leaves",
     "once_triggers",
     "policies",
+    "put_into",
     "readings",
     "sessions",
     "sliding_windows",
-    "strategies_of_windowing",
     "timelines",
     "triggers",
     "window_fns",
+    "windowing_strategies",
 ]
