@@ -6,6 +6,7 @@ A pipeline is a value. ``flowalg_reference`` runs it in memory, ``flowalg_spark.
 
 from flowalg.assignment import CustomWindows, FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
 from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
 from flowalg.errors import (
     ArgumentError,
@@ -19,6 +20,7 @@ from flowalg.errors import (
     UserFunctionError,
     ValueRangeError,
 )
+from flowalg.joining import co_group_by_key, inner_join, left_join
 from flowalg.kv import KV
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, Source
@@ -31,6 +33,9 @@ from flowalg.time import (
     processing_time,
     to_datetime,
 )
+from flowalg.pcollection import PCollection, Source, flatten
+from flowalg.statistics import Variance
+from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, to_datetime
 from flowalg.timeline import Instant, Timeline
 from flowalg.triggers import (
     AfterDelay,
@@ -65,9 +70,11 @@ __all__ = [
     "Accumulation",
     "AfterDelay",
     "Aggregate",
+    "AllOf",
     "AllowedLateness",
     "Always",
     "And",
+    "AnyOf",
     "ArgumentError",
     "AtCount",
     "AtElement",
@@ -118,17 +125,25 @@ __all__ = [
     "Sum",
     "Timeline",
     "Timing",
+    "ToList",
+    "ToSet",
+    "TopN",
     "Trigger",
     "UnboundSourceError",
     "UnsupportedError",
     "UserFunctionError",
     "ValueRangeError",
+    "Variance",
     "WatermarkPolicy",
     "Window",
     "WindowFn",
     "WindowingStrategy",
     "event_time",
     "processing_time",
+    "co_group_by_key",
+    "flatten",
     "in_words",
+    "inner_join",
+    "left_join",
     "to_datetime",
 ]

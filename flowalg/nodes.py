@@ -1,4 +1,4 @@
-"""The syntax tree of a pipeline: four kinds of node, immutable, untyped (the typed handle is ``PCollection``).
+"""The syntax tree of a pipeline: five kinds of node, immutable, untyped (the typed handle is ``PCollection``).
 
 Everything that the surface offers desugars to these, so that an interpreter is one exhaustive match.
 """
@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from flowalg.combiner_shapes import combined_shape
 from flowalg.combiners import Combiner
-from flowalg.errors import KeyedCollectionError, UnsupportedError
+from flowalg.errors import ArgumentError, KeyedCollectionError, UnsupportedError
 from flowalg.functions import Call
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
 from flowalg.shapes import RecordOf, Shape, kv_of
@@ -68,7 +68,26 @@ class CombinePerKey:
             require_keyed(shape, self.label)
 
 
-Node: TypeAlias = SourceNode | ElementWise | WindowInto | CombinePerKey
+@frozen
+class Flatten:
+    """Several collections as one: their union, as bags. All must be in the same windows (Dataflow Model, 2.1)."""
+
+    inputs: tuple[Node, ...]
+
+    def __attrs_post_init__(self) -> None:
+        if not self.inputs:
+            raise ArgumentError("Flatten.inputs", self.inputs, "one or more collections")
+        first, *others = (strategy_at(node) for node in self.inputs)
+        for other in others:
+            if other != first:
+                raise ArgumentError(
+                    "the collections",
+                    f"{first.strategy.windows} and {other.strategy.windows}",
+                    "in the same windows, with the same trigger, mode and lateness; put window(...) after them",
+                )
+
+
+Node: TypeAlias = SourceNode | ElementWise | WindowInto | CombinePerKey | Flatten
 
 DEFAULT_STRATEGY: Final = WindowingStrategy()
 
@@ -98,6 +117,9 @@ def shape_after(node: Node) -> Shape | None:
                     return None if result is None else kv_of(key.shape, result)
                 case _:
                     return None
+        case Flatten(inputs=inputs):
+            first, *others = (shape_after(one) for one in inputs)
+            return first if all(other == first for other in others) else None
     assert_never(node)
 
 
@@ -112,6 +134,8 @@ def outline(node: Node) -> str:
             return f"{outline(inner)} > window({strategy.windows})"
         case CombinePerKey(input=inner, label=label):
             return f"{outline(inner)} > {label}"
+        case Flatten(inputs=inputs):
+            return f"({' + '.join(outline(one) for one in inputs)})"
     assert_never(node)
 
 
@@ -122,6 +146,8 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
             return ()
         case ElementWise(input=inner) | WindowInto(input=inner) | CombinePerKey(input=inner):
             return (inner,)
+        case Flatten(inputs=inputs):
+            return inputs
     assert_never(node)
 
 
@@ -179,6 +205,8 @@ def strategy_at(node: Node) -> EffectiveStrategy:
             return EffectiveStrategy(strategy, fresh=True)
         case CombinePerKey(input=inner):
             return EffectiveStrategy(strategy_at(inner).strategy, fresh=False)
+        case Flatten(inputs=inputs):
+            return strategy_at(inputs[0])
     assert_never(node)
 
 
@@ -187,6 +215,7 @@ __all__ = [
     "CombinePerKey",
     "EffectiveStrategy",
     "ElementWise",
+    "Flatten",
     "Node",
     "SourceNode",
     "WindowInto",

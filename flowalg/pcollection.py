@@ -11,10 +11,12 @@ from datetime import datetime
 from typing import Generic, TypeVar, overload
 
 from attrs import field, frozen
+from returns.result import Result
 
 from flowalg.assignment import WindowFn
-from flowalg.combiners import Aggregate, as_combiner, together
-from flowalg.errors import ArgumentError
+from flowalg.collecting import ToList, TopN
+from flowalg.combiners import Aggregate, Count, as_combiner, together
+from flowalg.errors import ArgumentError, ElementError, describe
 from flowalg.functions import Call, OnValue, Spread, WithKey, apply, place_of
 from flowalg.kv import KV
 from flowalg.lifting.analysis import analyse_function
@@ -22,6 +24,7 @@ from flowalg.lifting.expressions import Param
 from flowalg.nodes import (
     CombinePerKey,
     ElementWise,
+    Flatten,
     Node,
     SourceNode,
     WindowInto,
@@ -30,11 +33,12 @@ from flowalg.nodes import (
     shape_after,
 )
 from flowalg.shapes import TIMESTAMP, Shape, shape_of
-from flowalg.steps import Filter, FlatMap, Map, Step
+from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 from flowalg.triggers import DEFAULT_TRIGGER, Trigger
 from flowalg.windowing import Accumulation, AllowedLateness, OnTime, PaneTime, WindowingStrategy
 
 A_co = TypeVar("A_co", covariant=True)
+A = TypeVar("A")
 B = TypeVar("B")
 K = TypeVar("K")
 V = TypeVar("V")
@@ -175,6 +179,52 @@ class PCollection(Generic[A_co]):
         named = OnValue(call if len(parts) == 1 else Spread(call))
         return PCollection(ElementWise.then(grouped, Map(named, "combine_per_key(into=…)")))
 
+    def group_by_key(self: PCollection[KV[K, V]]) -> PCollection[KV[K, list[V]]]:
+        """All values of each key and window, in order of event time and, within one, of arrival."""
+        combiner = as_combiner("combiner", ToList())
+        return PCollection(CombinePerKey(self.node, combiner, "group_by_key"))
+
+    def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
+        """One value per window, combined from all elements in it, whatever their key."""
+        whole = as_combiner("combiner", combiner)
+        everything = ElementWise.then(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
+        grouped = CombinePerKey(everything, whole, f"combine_globally({type(whole).__name__})")
+        return PCollection(ElementWise.then(grouped, Map(Call(_value_of), "combine_globally")))
+
+    def distinct(self) -> PCollection[A_co]:
+        """Each element that is in a window, once for each of the window's panes."""
+        counted = CombinePerKey(
+            ElementWise.then(self.node, Map(WithKey(Call(_itself)), "distinct")),
+            as_combiner("", Count()),
+            "distinct",
+        )
+        return PCollection(ElementWise.then(counted, Map(Call(_key_of), "distinct")))
+
+    def top(self, n: int, *, by: Callable[[A_co], object] | None = None) -> PCollection[list[A_co]]:
+        """The ``n`` greatest elements of each window, the greatest first, by ``by`` or by themselves."""
+        return self.combine_globally(TopN(n, by))
+
+    def with_timestamps(self, f: Callable[[A_co], datetime]) -> PCollection[A_co]:
+        """The same elements with event times that ``f`` gives; one behind the watermark makes its element late.
+
+        Place it before ``window``: elements that have come out of a grouping keep the window that they came in.
+        """
+        return PCollection(self._then(Restamp(Call(f))))
+
+    def split(self, f: Callable[[A_co], Result[B, R]]) -> tuple[PCollection[B], PCollection[R]]:
+        """Two collections: what ``f`` gives as ``Success``, and what it gives as ``Failure``.
+
+        A parser is such a function: ``good, bad = lines.split(parse)``. Neither is lost.
+        """
+        success, failed = FlatMap(Call(Successes(f)), "split"), FlatMap(Call(Failures(f)), "split")
+        return PCollection(self._then(success)), PCollection(self._then(failed))
+
+    def only(self, kind: type[B]) -> PCollection[B]:
+        """The elements that are of a class: one of the outputs of a function that tags by type."""
+        if not isinstance(kind, type):
+            raise ArgumentError("kind", kind, "a class")
+        return PCollection(self._then(Filter(Call(IsA(kind)), "only")))
+
     def apply(self, transform: Callable[[PCollection[A_co]], B]) -> B:
         """A composite transform: ``transform`` is any function from this collection."""
         return transform(self)
@@ -192,6 +242,73 @@ class PCollection(Generic[A_co]):
     def shape(self) -> Shape | None:
         """The shape of the elements; ``None`` where only running the user's functions would tell."""
         return shape_after(self.node)
+
+
+def flatten(*collections: PCollection[A]) -> PCollection[A]:
+    """Several collections as one: the union of their elements, as bags.
+
+    All must be in the same windows. The watermark is the least of theirs. Law: associative and commutative.
+    """
+    for number, one in enumerate(collections, start=1):
+        if not isinstance(one, PCollection):
+            raise ArgumentError(f"collection {number}", one, "a PCollection")
+    return PCollection(Flatten(tuple(one.node for one in collections)))
+
+
+def _one_key(element: object) -> int:
+    return 0
+
+
+def _itself(element: object) -> object:
+    return element
+
+
+def _value_of(pair: KV[object, object]) -> object:
+    return pair.value
+
+
+def _key_of(pair: KV[object, object]) -> object:
+    return pair.key
+
+
+@frozen
+class Successes:
+    """What a splitting function gives as ``Success``, as a list of none or one."""
+
+    f: Callable[..., Result[object, object]]
+
+    def __call__(self, element: object) -> list[object]:
+        """The successes at an element."""
+        return _result(self.f, element).map(lambda value: [value]).value_or([])
+
+
+@frozen
+class Failures:
+    """What a splitting function gives as ``Failure``, as a list of none or one."""
+
+    f: Callable[..., Result[object, object]]
+
+    def __call__(self, element: object) -> list[object]:
+        """The failures at an element."""
+        return _result(self.f, element).swap().map(lambda value: [value]).value_or([])
+
+
+def _result(f: Callable[..., Result[object, object]], element: object) -> Result[object, object]:
+    result = f(element)
+    if not isinstance(result, Result):
+        raise ElementError(f"split({place_of(f)}) gave {describe(result)}; it must be a Success or a Failure")
+    return result
+
+
+@frozen
+class IsA:
+    """Whether an element is of a class."""
+
+    kind: type
+
+    def __call__(self, element: object) -> bool:
+        """The test."""
+        return isinstance(element, self.kind)
 
 
 class Source(PCollection[A_co]):
@@ -235,4 +352,4 @@ class Source(PCollection[A_co]):
         return point
 
 
-__all__ = ["PCollection", "Source"]
+__all__ = ["Failures", "IsA", "PCollection", "Source", "Successes", "flatten"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from attrs import frozen
 
 from flowalg.errors import ElementError, describe
 from flowalg.functions import Function, apply, place_of, user_call
+from flowalg.time import EventTime, event_time
 
 
 @frozen
@@ -50,7 +52,20 @@ class FlatMap:
         return _label(self.name, self.function)
 
 
-Step: TypeAlias = Map | Filter | FlatMap
+@frozen
+class Restamp:
+    """The same elements, with event times that the function gives."""
+
+    function: Function
+    name: str = "with_timestamps"
+
+    @property
+    def label(self) -> str:
+        """The transform as messages name it."""
+        return _label(self.name, self.function)
+
+
+Step: TypeAlias = Map | Filter | FlatMap | Restamp
 
 
 def step_values(step: Step, element: object) -> Iterable[object]:
@@ -72,11 +87,22 @@ def step_values(step: Step, element: object) -> Iterable[object]:
             if isinstance(result, str) or not isinstance(result, Iterable):
                 raise ElementError(f"{where} is {describe(result)}; it must be an iterable of elements")
             return result
+        case Restamp():
+            return (element,)
     assert_never(step)
+
+
+def restamped(step: Restamp, element: object) -> EventTime:
+    """The event time that a ``with_timestamps`` gives an element."""
+    result = apply(step.function, element, step.label)
+    where = f"the result of {step.label}"
+    if not isinstance(result, datetime):
+        raise ElementError(f"{where} is {describe(result)}; it must be a timezone-aware datetime")
+    return event_time(result, argument=where)
 
 
 def _label(name: str, function: Function) -> str:
     return f"{name}({place_of(user_call(function).f)})"
 
 
-__all__ = ["Filter", "FlatMap", "Map", "Step", "step_values"]
+__all__ = ["Filter", "FlatMap", "Map", "Restamp", "Step", "restamped", "step_values"]

@@ -179,7 +179,7 @@ def test_however_it_runs_the_result_is_that_of_the_batch(data: st.DataObject) ->
     Per window of the batch result, the last accumulating pane, the sum of the discarding panes (those of windows that
     merged into it included), and the one pane that stands under retraction each equal the batch pane.
     """
-    mode = data.draw(st.sampled_from(Accumulation))
+    mode: Accumulation = data.draw(st.sampled_from(Accumulation))
     strategy = drawn(data, mode, repeated=True)
     collection = put_into(VALUES, strategy)
     timeline = data.draw(free_timelines(ends=True))

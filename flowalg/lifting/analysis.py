@@ -11,7 +11,7 @@ from flowalg.kv import KV
 from flowalg.lifting.expressions import Build, Expr, Opaque, Param, Part, opaque_part
 from flowalg.lifting.lift import lift
 from flowalg.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
-from flowalg.steps import Filter, FlatMap, Map, Step
+from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 
 
 @frozen
@@ -50,6 +50,8 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
     match step:
         case Map():
             after = expression.shape
+        case Restamp():
+            after = before
         case Filter():
             after = before
             if expression.shape != BOOLEAN and opaque_part(expression) is None:

@@ -17,6 +17,7 @@ from flowalg.nodes import (
     DEFAULT_STRATEGY,
     CombinePerKey,
     ElementWise,
+    Flatten,
     Node,
     SourceNode,
     WindowInto,
@@ -25,7 +26,7 @@ from flowalg.nodes import (
 )
 from flowalg.panes import Drop, Pane
 from flowalg.pcollection import PCollection, Source
-from flowalg.steps import Step, step_values
+from flowalg.steps import Restamp, Step, restamped, step_values
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time
 from flowalg.timeline import Instant, Timeline
 from flowalg.values import canonical, conform
@@ -105,6 +106,8 @@ def _nothing_later(node: Node) -> Node:
             return WindowInto(node, evolve(DEFAULT_STRATEGY, allowed_lateness=timedelta(0)))
         case ElementWise(input=inner) | CombinePerKey(input=inner):
             return evolve(node, input=_nothing_later(inner))
+        case Flatten(inputs=inputs):
+            return Flatten(tuple(_nothing_later(inner) for inner in inputs))
         case WindowInto(input=inner, strategy=strategy):
             return WindowInto(_nothing_later(inner), evolve(strategy, allowed_lateness=timedelta(0)))
     assert_never(node)
@@ -168,6 +171,9 @@ def _operator(node: Node, groupings: list[Grouping]) -> Operator:
             grouping = Grouping.of(node)
             groupings.append(grouping)
             return lambda now: grouping.instant(upstream(now), now.signals)
+        case Flatten(inputs=inputs):
+            upstreams = [_operator(inner, groupings) for inner in inputs]
+            return lambda now: _flattened([one(now) for one in upstreams])
     assert_never(node)
 
 
@@ -175,13 +181,27 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
     """Element-wise steps: event time, window, weight and pane stay (section 2)."""
     elements: Iterable[Element] = arrivals.elements
     for step in steps:
-        where = f"the result of {step.label}"
-        elements = [
-            evolve(element, value=canonical(value, where))
-            for element in elements
-            for value in step_values(step, element.value)
-        ]
+        elements = [after for element in elements for after in _stepped(step, element)]
     return Arrivals(tuple(elements), arrivals.clocks)
+
+
+def _stepped(step: Step, element: Element) -> Iterator[Element]:
+    if isinstance(step, Restamp):
+        yield evolve(element, event_time=restamped(step, element.value))
+        return
+    where = f"the result of {step.label}"
+    for value in step_values(step, element.value):
+        yield evolve(element, value=canonical(value, where))
+
+
+def _flattened(arrivals: list[Arrivals]) -> Arrivals:
+    """The union of what several nodes give; the watermark is the least of theirs (section 9)."""
+    clocks = [one.clocks for one in arrivals]
+    named = {q for one in clocks for q in one.percentiles}
+    percentiles = {q: min(one.percentile(q) for one in clocks) for q in named}
+    watermark = min(one.watermark for one in clocks)
+    elements = tuple(element for one in arrivals for element in one.elements)
+    return Arrivals(elements, Clocks(clocks[0].processing_time, watermark, percentiles))
 
 
 def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:

@@ -18,7 +18,16 @@ from pyspark.sql import types as T
 from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
 from flowalg.errors import UnsupportedError
 from flowalg.inputs import inputs_by_name
-from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto, last_grouping, shape_after
+from flowalg.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Node,
+    SourceNode,
+    WindowInto,
+    last_grouping,
+    shape_after,
+)
 from flowalg.panes import Change, Pane, Timing
 from flowalg.pcollection import PCollection, Source
 from flowalg.shapes import RecordOf
@@ -95,6 +104,10 @@ def _lower(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
             return through_steps(_lower(inner, frames, time), steps)
         case CombinePerKey(input=inner):
             return _grouped(node, _lower(inner, frames, time), time)
+        case Flatten():
+            raise UnsupportedError(
+                "flatten, co_group_by_key and joins run in the reference interpreter only so far"
+            )
     assert_never(node)
 
 

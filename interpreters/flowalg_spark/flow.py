@@ -16,10 +16,10 @@ from flowalg.errors import UnsupportedError
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.expressions import Expr, can_raise
 from flowalg.shapes import ListOf, Shape
-from flowalg.steps import Filter, FlatMap, Map, Step
+from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 from flowalg_spark.columns import evaluate, single
 from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, spread
-from flowalg_spark.meta import KEEP, META_TYPES
+from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES
 from flowalg_spark.python_rows import ArrowFunction, PythonSteps
 from flowalg_spark.schema import spark_type
 
@@ -143,6 +143,9 @@ def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
             return noted.with_meta(**{KEEP: F.when(named(KEEP), predicate).otherwise(F.lit(False))})
         case FlatMap():
             return _exploded(noted, one)
+        case Restamp():
+            micros = F.unix_micros(single(one.expression, flow.element))
+            return noted.with_meta(**{EVENT_TIME: F.when(named(KEEP), micros) if flow.guarded else micros})
     assert_never(one.step)
 
 
@@ -166,6 +169,10 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
         raise UnsupportedError(
             f"{run[-1].step.label}: Spark cannot know the type of its result; say it with result=… , "
             "or use a def with a return annotation"
+        )
+    if any(isinstance(one.step, Restamp) for one in run):
+        raise UnsupportedError(
+            f"{run[0].step.label}: with_timestamps runs on Spark only where it is lifted so far"
         )
     function = PythonSteps(
         layout_of(flow.shape),

@@ -18,7 +18,16 @@ from pyspark.sql import functions as F
 from flowalg.assignment import GlobalWindows
 from flowalg.errors import ArgumentError, UnsupportedError
 from flowalg.inputs import inputs_by_name
-from flowalg.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto, last_grouping, shape_after
+from flowalg.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Node,
+    SourceNode,
+    WindowInto,
+    last_grouping,
+    shape_after,
+)
 from flowalg.pcollection import PCollection, Source
 from flowalg.shapes import RecordOf
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
@@ -138,6 +147,10 @@ def _lower(
             upstream = _lower(inner, grouping, streams, shards)
             (stream,) = streams.values()
             return _grouped(node, upstream, stream.watermark, shards)
+        case Flatten():
+            raise UnsupportedError(
+                "flatten, co_group_by_key and joins run in the reference interpreter only so far"
+            )
     assert_never(node)
 
 
