@@ -23,7 +23,8 @@ from flowalg.errors import (
 from flowalg.joining import co_group_by_key, inner_join, left_join
 from flowalg.kv import KV
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
-from flowalg.pcollection import PCollection, Source
+from flowalg.pcollection import PCollection, Source, flatten
+from flowalg.statistics import Variance
 from flowalg.time import (
     MAX_TIME,
     MIN_TIME,
@@ -33,9 +34,6 @@ from flowalg.time import (
     processing_time,
     to_datetime,
 )
-from flowalg.pcollection import PCollection, Source, flatten
-from flowalg.statistics import Variance
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, to_datetime
 from flowalg.timeline import Instant, Timeline
 from flowalg.triggers import (
     AfterDelay,
@@ -138,12 +136,12 @@ __all__ = [
     "Window",
     "WindowFn",
     "WindowingStrategy",
-    "event_time",
-    "processing_time",
     "co_group_by_key",
+    "event_time",
     "flatten",
     "in_words",
     "inner_join",
     "left_join",
+    "processing_time",
     "to_datetime",
 ]

@@ -127,7 +127,8 @@ def _pairs(pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, B]]]:
 
 def _pairs_or_none(pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, B | None]]]:
     left, right = pair.value
-    return [KV(pair.key, (a, b)) for a in left for b in (right or [None])]
+    others: list[B | None] = [*right] if right else [None]
+    return [KV(pair.key, (a, b)) for a in left for b in others]
 
 
 __all__ = ["Separate", "Tag", "Tagged", "co_group_by_key", "inner_join", "left_join"]

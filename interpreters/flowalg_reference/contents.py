@@ -68,13 +68,17 @@ class Contents:
             self.accumulator = self.combiner.merge(self.accumulator, other.accumulator)
 
     def _hold(self, new: Held) -> None:
-        """Keep a value, unless it meets its opposite, equal to it, which goes with it."""
+        """Keep a value, unless it meets its opposite, equal to it, which goes with it.
+
+        Of several equal values the one of the same event time goes, since that is what a retraction takes back.
+        """
         if new.weight < 0 or self.unmatched:
-            for index, one in enumerate(self.held):
-                if one.weight == -new.weight and one.value == new.value:
-                    del self.held[index]
-                    self.unmatched -= one.weight < 0
-                    return
+            opposite = [one for one in self.held if one.weight == -new.weight and one.value == new.value]
+            if opposite:
+                met = next((one for one in opposite if one.event_time == new.event_time), opposite[0])
+                self.held.remove(met)
+                self.unmatched -= met.weight < 0
+                return
         self.held.append(new)
         self.unmatched += new.weight < 0
 

@@ -133,12 +133,13 @@ class Grouping:
     def _replace(self, key: object, window: Window, members: list[Cell], before: EventTime) -> Cell:
         """Put the window that some live windows have become in their place."""
         cells = self.cells[key]
+        grown = [member.window for member in members] != [window]
         for member in members:
             del cells[member.window]
             self.unshown.pop(Place(member.window, key), None)
         cell = merged(window, members, self.rules, before)
         cells[window] = cell
-        if [member.window for member in members] != [window]:
+        if grown:
             self._set_alarms(Place(window, key))
         return cell
 

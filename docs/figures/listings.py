@@ -1,0 +1,245 @@
+"""The figures' pipelines, written as the papers' listings write them.
+
+Each function is one listing: what it returns is what stands beside the picture, and its docstring says what there is
+to see in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from docs.figures.listing import Build, Listing, Scores
+from flowalg import (
+    Accumulation,
+    AtCount,
+    AtPeriod,
+    AtWatermark,
+    FixedWindows,
+    GlobalWindows,
+    Repeat,
+    SequenceOf,
+    Sessions,
+    Sum,
+)
+from flowalg.triggers import RepeatUntil
+
+LISTINGS: Final[dict[str, Listing]] = {}
+"""The pipelines by their figure's id."""
+
+_DATAFLOW: Final = "The Dataflow Model"
+_STREAMING: Final = "Streaming 102"
+
+
+def _figure(paper: str, number: str, title: str) -> Callable[[Build], Build]:
+    def add(build: Build) -> Build:
+        name = build.__name__.replace("_", "-")
+        LISTINGS[name] = Listing(name, paper, number, title, build)
+        return build
+
+    return add
+
+
+@_figure(_DATAFLOW, "6", "Classic batch")
+def dataflow_6(scores: Scores) -> Scores:
+    """The watermark waits for all of the input, so there is one pane, with the sum of everything."""
+    return scores.combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "7", "Global window, every minute, accumulating")
+def dataflow_7(scores: Scores) -> Scores:
+    """Each minute gives the sum of all that has been seen: every pane takes the last one's place."""
+    return scores.window(
+        GlobalWindows(),
+        trigger=Repeat(AtPeriod(timedelta(minutes=1))),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "8", "Global window, every minute, discarding")
+def dataflow_8(scores: Scores) -> Scores:
+    """The same panes in time, each with its own minute's data only: windows of processing time."""
+    return scores.window(
+        GlobalWindows(),
+        trigger=Repeat(AtPeriod(timedelta(minutes=1))),
+        accumulation=Accumulation.DISCARDING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "9", "Global window, every two data, discarding")
+def dataflow_9(scores: Scores) -> Scores:
+    """A pane at every second datum, whenever that comes: windows of tuples."""
+    return scores.window(
+        GlobalWindows(),
+        trigger=Repeat(AtCount(2)),
+        accumulation=Accumulation.DISCARDING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "10", "Fixed windows, batch")
+def dataflow_10(scores: Scores) -> Scores:
+    """A batch engine sums each window once, after all input; windows come out in the order of event time."""
+    return scores.window(FixedWindows(timedelta(minutes=2))).combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "11", "Fixed windows, micro-batch")
+def dataflow_11(scores: Scores) -> Scores:
+    """In each one-minute batch the watermark passes everything; the windows with new data come out anew."""
+    return scores.window(FixedWindows(timedelta(minutes=2))).combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "12", "Fixed windows, streaming")
+def dataflow_12(scores: Scores) -> Scores:
+    """Each window comes out when the watermark passes its end. The 9 is late, and gives the first one again."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=Repeat(AtWatermark()),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "13", "Fixed windows, streaming, with partial results")
+def dataflow_13(scores: Scores) -> Scores:
+    """Until the watermark passes there is a result each minute. Where nothing is new then, no pane is on time."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=SequenceOf(
+            RepeatUntil(AtPeriod(timedelta(minutes=1)), AtWatermark()),
+            Repeat(AtWatermark()),
+        ),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_DATAFLOW, "14", "Sessions, retracting")
+def dataflow_14(scores: Scores) -> Scores:
+    """The 8 joins the sessions of 7 and 10: both are taken back and 25 takes their place; the 9 joins that to 5."""
+    return scores.window(
+        Sessions(timedelta(minutes=1)),
+        trigger=SequenceOf(
+            RepeatUntil(AtPeriod(timedelta(minutes=1)), AtWatermark()),
+            Repeat(AtWatermark()),
+        ),
+        accumulation=Accumulation.RETRACTING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "2", "Classic batch")
+def streaming102_2(scores: Scores) -> Scores:
+    """One pane with the sum of everything, when the input has ended."""
+    return scores.combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "4", "Fixed windows, batch")
+def streaming102_4(scores: Scores) -> Scores:
+    """One pane for each window, all of them when the input has ended."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark(),
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "6, right", "Fixed windows, heuristic watermark")
+def streaming102_6_heuristic(scores: Scores) -> Scores:
+    """The watermark was wrong about the 9, and the trigger fires once: the 9 is dropped, and 5 stays wrong."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark(),
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "7, left", "Early and late firings, perfect watermark")
+def streaming102_7_perfect(scores: Scores) -> Scores:
+    """The watermark waits for the 9, so nothing is late; early panes tell of the slow windows in the meantime."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark()
+        .with_early_firings(AtPeriod(timedelta(minutes=1)))
+        .with_late_firings(AtCount(1)),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "7, right", "Early and late firings, heuristic watermark")
+def streaming102_7_heuristic(scores: Scores) -> Scores:
+    """On-time panes come sooner than with the perfect watermark; the late pane puts the first window right."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark()
+        .with_early_firings(AtPeriod(timedelta(minutes=1)))
+        .with_late_firings(AtCount(1)),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "8", "One minute of allowed lateness")
+def streaming102_8(scores: Scores) -> Scores:
+    """The 6 is late and taken in. A window closes when the watermark is a minute past its end: the 9 is dropped."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark()
+        .with_early_firings(AtPeriod(timedelta(minutes=1)))
+        .with_late_firings(AtCount(1)),
+        accumulation=Accumulation.ACCUMULATING,
+        allowed_lateness=timedelta(minutes=1),
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "9", "Early and late firings, discarding")
+def streaming102_9(scores: Scores) -> Scores:
+    """Each pane holds what is new since the last one, so the panes of a window add up to its sum."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark()
+        .with_early_firings(AtPeriod(timedelta(minutes=1)))
+        .with_late_firings(AtCount(1)),
+        accumulation=Accumulation.DISCARDING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "13, left", "Windows of event time")
+def streaming102_13_left(scores: Scores) -> Scores:
+    """Windows of event time: in whatever order the data come, the last panes are 14, 22, 3 and 12."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark()
+        .with_early_firings(AtPeriod(timedelta(minutes=1)))
+        .with_late_firings(AtCount(1)),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "14, left", "Windows of processing time, by trigger")
+def streaming102_14_left(scores: Scores) -> Scores:
+    """One window for all of event time, cut every two minutes of processing time: the order decides the sums."""
+    return scores.window(
+        GlobalWindows(),
+        trigger=Repeat(AtPeriod(timedelta(minutes=2))),
+        accumulation=Accumulation.DISCARDING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "15, left", "Windows of processing time, by ingress time")
+def streaming102_15_left(scores: Scores) -> Scores:
+    """The event time is that of arrival, so data and watermark keep to the diagonal and nothing is ever late."""
+    return scores.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=AtWatermark(),
+        accumulation=Accumulation.ACCUMULATING,
+    ).combine_per_key(Sum())
+
+
+@_figure(_STREAMING, "17", "Sessions, retracting, with early and late firings")
+def streaming102_17(scores: Scores) -> Scores:
+    """Sessions grow together as data come between them; what they said before is taken back in the same instant."""
+    return scores.window(
+        Sessions(timedelta(minutes=1)),
+        trigger=AtWatermark()
+        .with_early_firings(AtPeriod(timedelta(minutes=1)))
+        .with_late_firings(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+    ).combine_per_key(Sum())
+
+
+__all__ = ["LISTINGS"]

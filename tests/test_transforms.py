@@ -1,0 +1,299 @@
+"""The transforms beyond the element-wise family, on the reference, against plain Python.
+
+Faults of the desugaring show here; faults of grouping itself show in ``test_reference``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import timedelta
+
+import flowalg_reference as reference
+import pytest
+from attrs import frozen
+from flowalg_laws import check_combiner, put_into, windowing_strategies
+from flowalg_laws.strategies import free_timelines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from returns.result import Failure, Result, Success
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    AllOf,
+    AnyOf,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    Change,
+    Count,
+    ElementError,
+    EventTime,
+    FixedWindows,
+    Max,
+    PCollection,
+    Repeat,
+    Sessions,
+    Source,
+    Sum,
+    Timeline,
+    ToList,
+    TopN,
+    ToSet,
+    Variance,
+    Window,
+    co_group_by_key,
+    flatten,
+    inner_join,
+    left_join,
+)
+from flowalg.combiners import as_combiner
+from tests.scores import POINTS, SCORES, Score, minute
+from tests.test_reference import READINGS, VALUES
+
+MINUTES = FixedWindows(timedelta(minutes=5))
+SCORE = st.builds(Score, st.sampled_from("abc"), st.integers(-5, 5), st.integers(0, 20).map(minute))
+SCORES_LIST = st.lists(SCORE, max_size=12)
+
+OTHERS = Source("others", Score, event_time=lambda s: s.at)
+OTHER_POINTS: PCollection[KV[str, int]] = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points)
+
+
+def values(
+    collection: PCollection[object], scores: list[Score], others: list[Score] | None = None
+) -> list[object]:
+    """The elements of a collection's batch, in order of their panes."""
+    inputs: dict[Source[object], list[Score]] = {SCORES: scores}
+    if others is not None:
+        inputs[OTHERS] = others
+    return [pane.element for pane in reference.run_batch(collection, inputs).panes]
+
+
+@given(SCORES_LIST)
+def test_group_by_key_keeps_the_order_of_event_time(scores: list[Score]) -> None:
+    """All values of a key, by event time and then by arrival."""
+    grouped: dict[str, list[int]] = defaultdict(list)
+    for score in sorted(scores, key=lambda s: s.at):
+        grouped[score.team].append(score.points)
+    expected = [KV(team, grouped[team]) for team in sorted(grouped)]
+    assert values(POINTS.group_by_key(), scores) == expected
+
+
+@given(SCORES_LIST)
+def test_combine_globally_forgets_the_keys(scores: list[Score]) -> None:
+    """One value per window of all elements."""
+    total = SCORES.map(lambda s: s.points).combine_globally(Sum())
+    assert values(total, scores) == ([sum(s.points for s in scores)] if scores else [])
+
+
+@given(SCORES_LIST)
+def test_distinct_gives_each_element_once(scores: list[Score]) -> None:
+    """A set, per window."""
+    assert values(SCORES.map(lambda s: s.team).distinct(), scores) == sorted({s.team for s in scores})
+
+
+@given(SCORES_LIST, st.integers(1, 4))
+def test_top_gives_the_greatest_first(scores: list[Score], n: int) -> None:
+    """By what ``by`` says."""
+    found = values(SCORES.map(lambda s: s.points).top(n, by=lambda p: -p), scores)
+    assert found == ([sorted(s.points for s in scores)[:n]] if scores else [])
+
+
+@given(SCORES_LIST, SCORES_LIST)
+def test_flatten_is_the_union_of_bags(scores: list[Score], others: list[Score]) -> None:
+    """Law: commutative; what is in either is in it, as often."""
+    both = flatten(POINTS, OTHER_POINTS).combine_per_key(Count())
+    turned = flatten(OTHER_POINTS, POINTS).combine_per_key(Count())
+    expected = Counter(s.team for s in [*scores, *others])
+    assert values(both, scores, others) == [KV(team, expected[team]) for team in sorted(expected)]
+    assert values(both, scores, others) == values(turned, scores, others)
+
+
+@given(SCORES_LIST, SCORES_LIST)
+def test_joins_pair_values_of_one_key(scores: list[Score], others: list[Score]) -> None:
+    """Inner and left joins against nested loops."""
+    pairs = Counter((a.team, a.points, b.points) for a in scores for b in others if a.team == b.team)
+    inner = values(inner_join(POINTS, OTHER_POINTS), scores, others)
+    assert Counter((one.key, *one.value) for one in inner if isinstance(one, KV)) == pairs
+    alone = Counter((a.team, a.points, None) for a in scores if all(a.team != b.team for b in others))
+    left = values(left_join(POINTS, OTHER_POINTS), scores, others)
+    assert Counter((one.key, *one.value) for one in left if isinstance(one, KV)) == pairs + alone
+
+
+def test_a_co_group_has_every_side_of_a_key() -> None:
+    """A key that only one side has gets an empty list from the other."""
+    grouped = co_group_by_key(POINTS, OTHER_POINTS)
+    found = values(grouped, [Score("a", 1, minute(0))], [Score("b", 2, minute(0))])
+    assert found == [KV("a", ([1], [])), KV("b", ([], [2]))]
+
+
+def test_a_flatten_waits_for_the_slowest() -> None:
+    """The watermark is the least of its inputs'."""
+    both = flatten(POINTS, OTHER_POINTS).window(MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
+    fast = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(9))
+    slow = Timeline[Score]().at(minute(1), watermark=minute(1)).at(minute(2), watermark=minute(6))
+    run = reference.run(both, {SCORES: fast, OTHERS: slow})
+    assert [(one.value, one.watermark) for one in run.panes] == [
+        (1, Timeline[Score]().at(minute(0), watermark=minute(6)).watermark)
+    ]
+
+
+def test_flatten_takes_one_windowing() -> None:
+    """Collections in different windows have no common groups, and are refused with both."""
+    with pytest.raises(ArgumentError, match="in the same windows"):
+        flatten(POINTS.window(MINUTES), OTHER_POINTS)
+
+
+def test_new_timestamps_move_elements_to_other_windows() -> None:
+    """``with_timestamps`` comes before the windows are assigned."""
+    later = SCORES.with_timestamps(lambda s: s.at + timedelta(minutes=5)).key_by(lambda s: s.team)
+    counted = later.window(MINUTES).combine_per_key(Count())
+    (pane,) = reference.run_batch(counted, {SCORES: [Score("a", 1, minute(1))]}).panes
+    assert pane.window.start == Timeline[Score]().at(minute(5), watermark=minute(5)).watermark
+
+
+@frozen
+class Bad:
+    """What could not be parsed."""
+
+    text: str
+
+
+def parsed(score: Score) -> Result[int, Bad]:
+    """A function that fails as data."""
+    return Success(score.points) if score.points >= 0 else Failure(Bad(score.team))
+
+
+def test_split_loses_neither_side() -> None:
+    """Successes and failures are two typed collections."""
+    good, bad = SCORES.split(parsed)
+    scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0)), Score("c", 4, minute(0))]
+    assert values(good.combine_globally(Sum()), scores) == [7]
+    assert values(bad.map(lambda b: b.text).distinct(), scores) == ["b"]
+
+
+def test_only_takes_one_of_several_types() -> None:
+    """A function that tags by type has an output for each."""
+    tagged = SCORES.map(lambda s: s.points if s.points > 1 else Bad(s.team))
+    scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0))]
+    assert values(tagged.only(int).combine_globally(Sum()), scores) == [3]
+    assert values(tagged.only(Bad).map(lambda b: b.text).distinct(), scores) == ["b"]
+
+
+def test_collecting_combiners_keep_the_laws() -> None:
+    """Up to the order that a list has no right to."""
+    numbers = st.integers(-5, 5)
+    check_combiner(ToSet[int](), numbers)
+    check_combiner(TopN[int](2), numbers)
+    check_combiner(ToList[int](), numbers, equal=lambda a, b: sorted(a) == sorted(b))
+    check_combiner(AnyOf(), st.booleans())
+    check_combiner(AllOf(), st.booleans())
+    check_combiner(Variance(), numbers)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1), st.integers(-9, 9))
+def test_a_group_takes_back_without_a_trace(given_values: list[int], extra: int) -> None:
+    """Law: ``subtract(add(a, v), v) = a``."""
+    for combiner in (Sum[int](), Count(), Variance()):
+        accumulator = combiner.zero()
+        for value in given_values:
+            accumulator = combiner.add(accumulator, value)  # type: ignore[arg-type]
+        again = combiner.subtract(combiner.add(accumulator, extra), extra)  # type: ignore[arg-type]
+        assert again == accumulator
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1))
+def test_variance_is_the_mean_squared_distance(numbers: list[float]) -> None:
+    """Against the textbook, closely."""
+    whole = as_combiner("it", Variance())
+    accumulator = whole.zero()
+    for number in numbers:
+        accumulator = whole.add(accumulator, number)
+    mean = sum(numbers) / len(numbers)
+    assert whole.extract(accumulator) == pytest.approx(
+        sum((x - mean) ** 2 for x in numbers) / len(numbers), abs=1e-3
+    )
+
+
+def test_truths_are_bools() -> None:
+    """Truthiness is a guess."""
+    with pytest.raises(ElementError, match="take bools"):
+        AnyOf().add(AnyOf().zero(), 1)  # type: ignore[arg-type]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> None:
+    """What stands downstream is what the panes that stand upstream give, whether or not the combiner subtracts."""
+    retracting = windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True)
+    upstream = put_into(VALUES, data.draw(retracting)).combine_per_key(Sum())
+    once = upstream.map(lambda pair: KV("all", pair.value))
+    again = once.window(
+        FixedWindows(timedelta(minutes=20)),
+        trigger=Repeat(data.draw(st.sampled_from([AtWatermark(), AtCount(1)]))),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    )
+    combiner = data.draw(st.sampled_from([Sum[int](), Count(), Max[int](), ToList[int]()]))
+    timeline = data.draw(free_timelines(ends=True))
+    once_run = reference.run(once, {READINGS: timeline})
+    standing: dict[Window, list[tuple[EventTime, int]]] = defaultdict(list)
+    for pane in once_run.panes:
+        (window,) = FixedWindows(timedelta(minutes=20)).assign(pane.event_time, None)
+        entry = (pane.event_time, pane.value)
+        if pane.change is Change.VALUE:
+            standing[window].append(entry)
+        else:
+            standing[window].remove(entry)
+    final: dict[Window, object] = {}
+    grouped: PCollection[KV[str, object]] = again.combine_per_key(combiner)  # type: ignore[call-overload]
+    for one in reference.run(grouped, {READINGS: timeline}).panes:
+        if one.change is Change.VALUE:
+            assert one.window not in final
+            final[one.window] = one.value
+        else:
+            assert final.pop(one.window) == one.value
+    assert final == {window: combined(combiner, held) for window, held in standing.items() if held}
+
+
+def combined(combiner: object, held: list[tuple[EventTime, int]]) -> object:
+    """What plain Python gives for the values that stand in a window."""
+    numbers = [value for _, value in sorted(held, key=lambda entry: entry[0])]
+    match combiner:
+        case Sum():
+            return sum(numbers)
+        case Count():
+            return len(numbers)
+        case Max():
+            return max(numbers)
+        case _:
+            return numbers
+
+
+def test_sessions_that_grow_correct_a_count_downstream() -> None:
+    """How many sessions lasted under five minutes, corrected as late events join them (retractions downstream)."""
+    sessions = POINTS.window(
+        Sessions(timedelta(minutes=2)),
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Count())
+    number = sessions.map(lambda pair: KV("sessions", 1)).window(
+        FixedWindows(timedelta(hours=1)),
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    )
+    counted = number.combine_per_key(Sum())
+    timeline = Timeline[Score]()
+    for number_of, at in enumerate((0, 3, 2)):  # the third event joins the first two sessions
+        timeline = timeline.at(minute(10 + number_of), Score("a", 1, minute(at)))
+    run = reference.run(counted, {SCORES: timeline})
+    assert [(one.change.value, one.value) for one in run.panes] == [
+        ("value", 1),
+        ("retraction", 1),
+        ("value", 2),
+        ("retraction", 2),
+        ("value", 1),
+    ]
