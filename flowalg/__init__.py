@@ -20,7 +20,6 @@ from flowalg.errors import (
     UserFunctionError,
     ValueRangeError,
 )
-from flowalg.joining import co_group_by_key, inner_join, left_join
 from flowalg.kv import KV
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, Source, flatten
@@ -136,12 +135,9 @@ __all__ = [
     "Window",
     "WindowFn",
     "WindowingStrategy",
-    "co_group_by_key",
     "event_time",
     "flatten",
     "in_words",
-    "inner_join",
-    "left_join",
     "processing_time",
     "to_datetime",
 ]

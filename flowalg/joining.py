@@ -6,7 +6,7 @@ the windows, triggers, lateness and retractions of any grouping.
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar, cast, overload
+from typing import ClassVar, TypeVar, cast
 
 from attrs import frozen
 
@@ -15,14 +15,11 @@ from flowalg.errors import ArgumentError
 from flowalg.functions import Call, OnValue
 from flowalg.kv import KV
 from flowalg.nodes import CombinePerKey, ElementWise, Flatten, Node
-from flowalg.pcollection import PCollection
-from flowalg.steps import Map
+from flowalg.steps import FlatMap, Map
 
 K = TypeVar("K")
 A = TypeVar("A")
 B = TypeVar("B")
-C = TypeVar("C")
-D = TypeVar("D")
 
 
 @frozen
@@ -71,53 +68,26 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
         return tuple(list(known) for known in accumulator)
 
 
-@overload
-def co_group_by_key(
-    first: PCollection[KV[K, A]], second: PCollection[KV[K, B]], /
-) -> PCollection[KV[K, tuple[list[A], list[B]]]]: ...
-@overload
-def co_group_by_key(
-    first: PCollection[KV[K, A]], second: PCollection[KV[K, B]], third: PCollection[KV[K, C]], /
-) -> PCollection[KV[K, tuple[list[A], list[B], list[C]]]]: ...
-@overload
-def co_group_by_key(
-    first: PCollection[KV[K, A]],
-    second: PCollection[KV[K, B]],
-    third: PCollection[KV[K, C]],
-    fourth: PCollection[KV[K, D]],
-    /,
-) -> PCollection[KV[K, tuple[list[A], list[B], list[C], list[D]]]]: ...
-def co_group_by_key(*collections: PCollection[KV[K, object]]) -> PCollection[object]:
-    """For each key and window, the values of each collection: two to four collections with keys of one type.
-
-    They must have one windowing strategy, put into the same windows in the same way.
-    """
-    if not 2 <= len(collections) <= 4:
-        raise ArgumentError("collections", collections, "two to four keyed collections")
-    return PCollection(
-        _co_group(tuple(one.node for one in collections), f"co_group_by_key of {len(collections)}")
-    )
-
-
-def _co_group(nodes: tuple[Node, ...], label: str) -> Node:
+def co_grouped(nodes: tuple[Node, ...]) -> Node:
+    """The co-group of some keyed collections: for each key and window a list of the values of each."""
+    if not 2 <= len(nodes) <= 4:
+        raise ArgumentError("collections", nodes, "two to four keyed collections")
     tagged = tuple(
         ElementWise.then(node, Map(OnValue(Call(Tag(number))), "co_group_by_key"))
         for number, node in enumerate(nodes)
     )
     separate = cast("Combiner[object, object, object]", Separate(len(nodes)))
-    return CombinePerKey(Flatten(tagged), separate, label)
+    return CombinePerKey(Flatten(tagged), separate, f"co_group_by_key of {len(nodes)}")
 
 
-def inner_join(left: PCollection[KV[K, A]], right: PCollection[KV[K, B]]) -> PCollection[KV[K, tuple[A, B]]]:
+def inner_joined(left: Node, right: Node) -> Node:
     """Each pair of a left and a right value of one key and window."""
-    return co_group_by_key(left, right).flat_map(_pairs)
+    return ElementWise.then(co_grouped((left, right)), FlatMap(Call(_pairs), "inner_join"))
 
 
-def left_join(
-    left: PCollection[KV[K, A]], right: PCollection[KV[K, B]]
-) -> PCollection[KV[K, tuple[A, B | None]]]:
+def left_joined(left: Node, right: Node) -> Node:
     """Each left value with each right value of its key and window, or with ``None`` where there is none."""
-    return co_group_by_key(left, right).flat_map(_pairs_or_none)
+    return ElementWise.then(co_grouped((left, right)), FlatMap(Call(_pairs_or_none), "left_join"))
 
 
 def _pairs(pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, B]]]:
@@ -131,4 +101,4 @@ def _pairs_or_none(pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, 
     return [KV(pair.key, (a, b)) for a in left for b in others]
 
 
-__all__ = ["Separate", "Tag", "Tagged", "co_group_by_key", "inner_join", "left_join"]
+__all__ = ["Separate", "Tag", "Tagged", "co_grouped", "inner_joined", "left_joined"]

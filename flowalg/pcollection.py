@@ -18,6 +18,7 @@ from flowalg.collecting import ToList, TopN
 from flowalg.combiners import Aggregate, Count, as_combiner, together
 from flowalg.errors import ArgumentError, ElementError, describe
 from flowalg.functions import Call, OnValue, Spread, WithKey, apply, place_of
+from flowalg.joining import co_grouped, inner_joined, left_joined
 from flowalg.kv import KV
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param
@@ -183,6 +184,45 @@ class PCollection(Generic[A_co]):
         """All values of each key and window, in order of event time and, within one, of arrival."""
         combiner = as_combiner("combiner", ToList())
         return PCollection(CombinePerKey(self.node, combiner, "group_by_key"))
+
+    @overload
+    def co_group_by_key(
+        self: PCollection[KV[K, V]], second: PCollection[KV[K, Out2]], /
+    ) -> PCollection[KV[K, tuple[list[V], list[Out2]]]]: ...
+    @overload
+    def co_group_by_key(
+        self: PCollection[KV[K, V]], second: PCollection[KV[K, Out2]], third: PCollection[KV[K, Out3]], /
+    ) -> PCollection[KV[K, tuple[list[V], list[Out2], list[Out3]]]]: ...
+    @overload
+    def co_group_by_key(
+        self: PCollection[KV[K, V]],
+        second: PCollection[KV[K, Out2]],
+        third: PCollection[KV[K, Out3]],
+        fourth: PCollection[KV[K, Out4]],
+        /,
+    ) -> PCollection[KV[K, tuple[list[V], list[Out2], list[Out3], list[Out4]]]]: ...
+    def co_group_by_key(self, *others: PCollection[object]) -> PCollection[object]:
+        """For each key and window, the values of this and of one to three other collections.
+
+        All have keys of one type, and one windowing strategy: put into the same windows in the same way. A key that
+        only some of them have gets an empty list from the others.
+        """
+        for number, other in enumerate(others, start=2):
+            if not isinstance(other, PCollection):
+                raise ArgumentError(f"collection {number}", other, "a keyed PCollection")
+        return PCollection(co_grouped((self.node, *(other.node for other in others))))
+
+    def inner_join(
+        self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
+    ) -> PCollection[KV[K, tuple[V, B]]]:
+        """Each pair of a value of this and one of ``right``, of one key and window."""
+        return PCollection(inner_joined(self.node, right.node))
+
+    def left_join(
+        self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
+    ) -> PCollection[KV[K, tuple[V, B | None]]]:
+        """Each value with each of ``right`` of its key and window, or with ``None`` where there is none."""
+        return PCollection(left_joined(self.node, right.node))
 
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
         """One value per window, combined from all elements in it, whatever their key."""

@@ -63,6 +63,8 @@ def _repeated(trigger: Trigger, late: str) -> str:
             return f"at every {late}element"
         case AtCount(count=count):
             return f"at every {count} {late}elements"
+        case AtWatermark() if late:
+            return "with every batch of late elements"
         case AtWatermark():
             return f"whenever {_condition(trigger)}"
         case Repeat(trigger=inner):

@@ -43,10 +43,7 @@ from flowalg import (
     ToSet,
     Variance,
     Window,
-    co_group_by_key,
     flatten,
-    inner_join,
-    left_join,
 )
 from flowalg.combiners import as_combiner
 from tests.scores import POINTS, SCORES, Score, minute
@@ -114,16 +111,16 @@ def test_flatten_is_the_union_of_bags(scores: list[Score], others: list[Score]) 
 def test_joins_pair_values_of_one_key(scores: list[Score], others: list[Score]) -> None:
     """Inner and left joins against nested loops."""
     pairs = Counter((a.team, a.points, b.points) for a in scores for b in others if a.team == b.team)
-    inner = values(inner_join(POINTS, OTHER_POINTS), scores, others)
+    inner = values(POINTS.inner_join(OTHER_POINTS), scores, others)
     assert Counter((one.key, *one.value) for one in inner if isinstance(one, KV)) == pairs
     alone = Counter((a.team, a.points, None) for a in scores if all(a.team != b.team for b in others))
-    left = values(left_join(POINTS, OTHER_POINTS), scores, others)
+    left = values(POINTS.left_join(OTHER_POINTS), scores, others)
     assert Counter((one.key, *one.value) for one in left if isinstance(one, KV)) == pairs + alone
 
 
 def test_a_co_group_has_every_side_of_a_key() -> None:
     """A key that only one side has gets an empty list from the other."""
-    grouped = co_group_by_key(POINTS, OTHER_POINTS)
+    grouped = POINTS.co_group_by_key(OTHER_POINTS)
     found = values(grouped, [Score("a", 1, minute(0))], [Score("b", 2, minute(0))])
     assert found == [KV("a", ([1], [])), KV("b", ([], [2]))]
 
@@ -231,7 +228,7 @@ def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> No
     once = upstream.map(lambda pair: KV("all", pair.value))
     again = once.window(
         FixedWindows(timedelta(minutes=20)),
-        trigger=Repeat(data.draw(st.sampled_from([AtWatermark(), AtCount(1)]))),
+        trigger=data.draw(st.sampled_from([Repeat(AtWatermark()), Repeat(AtCount(1))])),
         accumulation=Accumulation.RETRACTING,
         allowed_lateness=FOREVER,
     )

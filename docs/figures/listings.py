@@ -19,11 +19,11 @@ from flowalg import (
     FixedWindows,
     GlobalWindows,
     Repeat,
+    RepeatUntil,
     SequenceOf,
     Sessions,
     Sum,
 )
-from flowalg.triggers import RepeatUntil
 
 LISTINGS: Final[dict[str, Listing]] = {}
 """The pipelines by their figure's id."""

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import assert_type
 
 import flowalg_reference as reference
 from attrs import frozen
+from returns.result import Failure, Result, Success
 
-from flowalg import KV, Count, Max, Mean, Min, Pane, PCollection, Source, Sum, Timeline
+from flowalg import (
+    KV,
+    And,
+    AtCount,
+    AtElement,
+    AtPeriod,
+    AtWatermark,
+    Count,
+    Max,
+    Mean,
+    Min,
+    Or,
+    OrFinally,
+    Pane,
+    PCollection,
+    Repeat,
+    SequenceOf,
+    Sessions,
+    Source,
+    Sum,
+    Timeline,
+    ToList,
+    ToSet,
+    Variance,
+    flatten,
+)
 
 
 @frozen
@@ -39,6 +65,11 @@ SEATS = KEYED.map_values(lambda f: f.seats)
 def long_haul(flights: PCollection[Flight]) -> PCollection[str]:
     """A composite."""
     return flights.filter(lambda f: f.delay > 1.0).map(lambda f: f.origin)
+
+
+def checked(flight: Flight) -> Result[Flight, str]:
+    """A function that fails as data."""
+    return Success(flight) if flight.seats else Failure(flight.origin)
 
 
 def table(flight: Flight, at: datetime) -> None:
@@ -76,6 +107,31 @@ def table(flight: Flight, at: datetime) -> None:
         PCollection[KV[str, tuple[int, datetime, int, float]]],
     )
     assert_type(FLIGHTS.apply(long_haul), PCollection[str])
+    assert_type(KEYED.group_by_key(), PCollection[KV[str, list[Flight]]])
+    assert_type(FLIGHTS.combine_globally(Count()), PCollection[int])
+    assert_type(FLIGHTS.combine_globally(Mean.of(lambda f: f.delay)), PCollection[float])
+    assert_type(FLIGHTS.map(lambda f: f.origin).distinct(), PCollection[str])
+    assert_type(FLIGHTS.top(3, by=lambda f: f.delay), PCollection[list[Flight]])
+    assert_type(FLIGHTS.with_timestamps(lambda f: f.at), PCollection[Flight])
+    assert_type(FLIGHTS.split(checked), tuple[PCollection[Flight], PCollection[str]])
+    assert_type(FLIGHTS.map(lambda f: f.seats if f.delay else f.origin).only(int), PCollection[int])
+    assert_type(flatten(SEATS, SEATS), PCollection[KV[str, int]])
+    assert_type(SEATS.co_group_by_key(KEYED), PCollection[KV[str, tuple[list[int], list[Flight]]]])
+    assert_type(
+        SEATS.co_group_by_key(KEYED, SEATS), PCollection[KV[str, tuple[list[int], list[Flight], list[int]]]]
+    )
+    assert_type(SEATS.inner_join(KEYED), PCollection[KV[str, tuple[int, Flight]]])
+    assert_type(SEATS.left_join(KEYED), PCollection[KV[str, tuple[int, Flight | None]]])
+    assert_type(SEATS.combine_per_key(ToList()), PCollection[KV[str, list[int]]])
+    assert_type(SEATS.combine_per_key(ToSet()), PCollection[KV[str, frozenset[int]]])
+    assert_type(SEATS.combine_per_key(Variance()), PCollection[KV[str, float]])
+    assert_type(AtCount(1) & AtWatermark(), And)
+    assert_type(AtCount(1) | AtWatermark(), Or)
+    assert_type(AtCount(1) >> AtWatermark().repeat(), SequenceOf)
+    assert_type(AtCount(1).repeat().until(AtWatermark()), OrFinally)
+    early = AtPeriod(timedelta(minutes=1))
+    assert_type(AtWatermark().with_early_firings(early).with_late_firings(AtCount(1)), SequenceOf)
+    KEYED.window(Sessions(timedelta(minutes=1)), trigger=Repeat(AtElement(lambda f: f.seats > 3)))
     assert_type(Timeline[Flight]().at(at, flight), Timeline[Flight])
     run = reference.run(SEATS.combine_per_key(Sum()), {FLIGHTS: Timeline[Flight]()})
     assert_type(run, reference.Run[KV[str, int]])
