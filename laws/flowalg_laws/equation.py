@@ -6,15 +6,15 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 
 
 @frozen
-class Equation(Generic[A]):
+class Equation(Generic[A_co]):
     """The two sides of a law for some inputs; the equality to judge them by is the caller's."""
 
-    left: A
-    right: A
+    left: A_co
+    right: A_co
 
 
 __all__ = ["Equation"]
