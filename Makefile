@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo figures test test-fast check wheel-check clean
+.PHONY: help setup demo figures test test-fast check wheel-check clean bench-reference
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
 # another Spark, or a pip that installs elsewhere.
@@ -33,6 +33,9 @@ setup: $(STAMP) ## prepare .venv and Java (the other targets do what they need o
 
 demo: $(STAMP) ## run the flights example
 	@$(WITH_JAVA) '$(BIN)/python' docs/examples/flights.py
+
+bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
+	@'$(BIN)/python' docs/benchmarks/reference.py
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/python' -m docs.figures.make_gallery

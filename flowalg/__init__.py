@@ -21,6 +21,7 @@ from flowalg.errors import (
     ValueRangeError,
 )
 from flowalg.kv import KV
+from flowalg.normal_forms import normalise
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, Source, flatten
 from flowalg.statistics import Variance
@@ -138,6 +139,7 @@ __all__ = [
     "event_time",
     "flatten",
     "in_words",
+    "normalise",
     "processing_time",
     "to_datetime",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,12 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("default")
+# How hard the properties are tried; ``FLOWALG_PROFILE=thorough`` takes hours where ``quick`` takes a minute.
+for name, examples in (("quick", 20), ("thorough", 2000)):
+    settings.register_profile(
+        name, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile(os.environ.get("FLOWALG_PROFILE", "quick"))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 from flowalg_laws import check_combiner, put_into, windowing_strategies
 from flowalg_laws.strategies import free_timelines
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from returns.result import Failure, Result, Success
 
@@ -219,7 +219,6 @@ def test_truths_are_bools() -> None:
         AnyOf().add(AnyOf().zero(), 1)  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> None:
     """What stands downstream is what the panes that stand upstream give, whether or not the combiner subtracts."""

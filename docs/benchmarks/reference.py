@@ -1,0 +1,80 @@
+"""How long the reference interpreter takes on the flights, and that its cost grows in proportion to its input.
+
+`make bench-reference` runs 10,000, 100,000 and 400,000 elements (a year has 328,521; more come from going around again
+a year later), one instant for each minute in which flights left, under the flights' own pipeline and under early and
+late firings with retractions. It prints seconds and elements a second; nothing is asserted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
+
+import flowalg_reference as reference
+from flights import HOUR, LATENESS, WATERMARK, Departure, departures, hourly
+from flights_data import clean, read_flights
+
+from flowalg import (
+    Accumulation,
+    AtCount,
+    AtPeriod,
+    AtWatermark,
+    Count,
+    FixedWindows,
+    PCollection,
+    Timeline,
+)
+
+SIZES = (10_000, 100_000, 400_000)
+YEAR = timedelta(days=365)
+
+corrected = (
+    departures.key_by(lambda d: d.origin)
+    .window(
+        FixedWindows(HOUR),
+        trigger=AtWatermark()
+        .with_early_firings(AtPeriod(timedelta(minutes=10)))
+        .with_late_firings(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=LATENESS,
+    )
+    .combine_per_key(Count())
+)
+
+
+def records(size: int) -> list[Departure]:
+    """That many departures in the order of their actual time."""
+    year = [Departure(**row) for row in clean(read_flights()).departed.to_pylist()]
+    again = [Departure(d.origin, d.delay, d.scheduled + YEAR, d.actual + YEAR) for d in year]
+    return sorted([*year, *again], key=lambda d: d.actual)[:size]
+
+
+def seconds(pipeline: PCollection[object], timeline: Timeline[Departure]) -> float:
+    """How long one run takes."""
+    start = time.perf_counter()
+    reference.run(pipeline, {departures: timeline})
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print a line for each pipeline and size."""
+    everything = records(max(SIZES))
+    for name, pipeline in (("default trigger", hourly), ("early, late, retracting", corrected)):
+        for size in SIZES:
+            timeline = Timeline.from_records(
+                departures,
+                everything[:size],
+                processing_time=lambda d: d.actual,
+                watermark=WATERMARK,
+                every=timedelta(minutes=1),
+            )
+            took = seconds(pipeline, timeline)
+            print(f"{name:<24} {size:>8,} elements  {took:6.1f} s  {size / took:>9,.0f} a second")
+
+
+if __name__ == "__main__":
+    main()
