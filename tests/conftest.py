@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # How hard the properties are tried; ``FLOWALG_PROFILE=thorough`` takes hours where ``quick`` takes a minute.
-for name, examples in (("quick", 20), ("thorough", 2000)):
+for name, examples in (("quick", 15), ("thorough", 2000)):
     settings.register_profile(
         name, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

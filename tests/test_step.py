@@ -142,7 +142,7 @@ def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Readin
     return Emitted(panes, drops)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.data())
 def test_the_step_equals_the_reference(data: st.DataObject) -> None:
     """Pane by pane and drop by drop, whatever the windows, trigger, lateness, partitions and shards."""
