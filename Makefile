@@ -44,7 +44,7 @@ test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest
 
 test-fast: $(STAMP) ## run the tests that need no Spark
-	@'$(BIN)/python' -m pytest -m "not spark"
+	@'$(BIN)/python' -m pytest -n auto -m "not spark"
 
 check: $(STAMP) ## lint, formatting and types
 	'$(BIN)/python' -m ruff check .
