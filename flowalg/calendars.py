@@ -13,11 +13,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from attrs import frozen
 
 from flowalg.errors import ArgumentError
-from flowalg.time import EventTime, to_datetime
+from flowalg.time import MAX_TIME, MIN_TIME, EventTime, to_datetime
 from flowalg.windows import Window, clamp
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_ONE_DAY: Final = timedelta(days=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -37,10 +36,11 @@ def _midnight(day: date, zone: ZoneInfo) -> EventTime:
     return clamp((naive - _EPOCH - offset) // _MICROSECOND)
 
 
-def _window(point: EventTime, first: date, after: date | None, zone: ZoneInfo) -> tuple[Window, ...]:
-    """The window from the first day up to the day after the last, which holds the point."""
-    end = clamp(2**63) if after is None else _midnight(after, zone)
-    return (Window(end=end, start=_midnight(first, zone)),)
+def _window(first: date | None, after: date | None, zone: ZoneInfo) -> tuple[Window, ...]:
+    """The window from its first day up to the day after its last; ``None`` lies beyond the bounds of time."""
+    start = MIN_TIME if first is None else _midnight(first, zone)
+    end = MAX_TIME if after is None else _midnight(after, zone)
+    return (Window(end=end, start=start),)
 
 
 def _day_of(point: EventTime, zone: ZoneInfo) -> date:
@@ -60,7 +60,7 @@ class CalendarDays:
         """The day that holds the event time."""
         zone = _zone("CalendarDays.zone", self.zone)
         day = _day_of(point, zone)
-        return _window(point, day, day + _ONE_DAY, zone)
+        return _window(day, _moved(day, 1), zone)
 
     def __str__(self) -> str:
         return f"days in {self.zone}"
@@ -82,9 +82,8 @@ class CalendarWeeks:
         """The week that holds the event time."""
         zone = _zone("CalendarWeeks.zone", self.zone)
         day = _day_of(point, zone)
-        since = timedelta(days=(day.weekday() - self.first_day) % 7)
-        first = date.min if day - date.min < since else day - since
-        return _window(point, first, _later(first, 7), zone)
+        since = (day.weekday() - self.first_day) % 7
+        return _window(_moved(day, -since), _moved(day, 7 - since), zone)
 
     def __str__(self) -> str:
         return f"weeks in {self.zone}"
@@ -103,16 +102,19 @@ class CalendarMonths:
         """The month that holds the event time."""
         zone = _zone("CalendarMonths.zone", self.zone)
         first = _day_of(point, zone).replace(day=1)
-        after = _later(first, 32)
-        return _window(point, first, None if after is None else after.replace(day=1), zone)
+        after = _moved(first, 32)
+        return _window(first, None if after is None else after.replace(day=1), zone)
 
     def __str__(self) -> str:
         return f"months in {self.zone}"
 
 
-def _later(day: date, days: int) -> date | None:
-    """A day some days later; ``None`` when it lies after the end of time."""
-    return None if date.max - day < timedelta(days=days) else day + timedelta(days=days)
+def _moved(day: date, days: int) -> date | None:
+    """A day some days later or earlier; ``None`` beyond what a date can be."""
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return None
 
 
 __all__ = ["CalendarDays", "CalendarMonths", "CalendarWeeks"]

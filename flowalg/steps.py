@@ -14,55 +14,44 @@ from flowalg.time import EventTime, event_time
 
 
 @frozen
-class Map:
-    """One element for each. ``name`` is the method that the user called."""
+class _Labelled:
+    """What every step has: the user's function, and the method that was called with it."""
 
     function: Function
+    name: str
+
+    @property
+    def label(self) -> str:
+        """The transform as messages name it."""
+        return f"{self.name}({place_of(user_call(self.function).f)})"
+
+
+@frozen
+class Map(_Labelled):
+    """One element for each."""
+
     name: str = "map"
 
-    @property
-    def label(self) -> str:
-        """The transform as messages name it."""
-        return _label(self.name, self.function)
-
 
 @frozen
-class Filter:
+class Filter(_Labelled):
     """The elements of which the function says ``True``."""
 
-    function: Function
     name: str = "filter"
 
-    @property
-    def label(self) -> str:
-        """The transform as messages name it."""
-        return _label(self.name, self.function)
-
 
 @frozen
-class FlatMap:
+class FlatMap(_Labelled):
     """Any number of elements for each."""
 
-    function: Function
     name: str = "flat_map"
-
-    @property
-    def label(self) -> str:
-        """The transform as messages name it."""
-        return _label(self.name, self.function)
 
 
 @frozen
-class Restamp:
+class Restamp(_Labelled):
     """The same elements, with event times that the function gives."""
 
-    function: Function
     name: str = "with_timestamps"
-
-    @property
-    def label(self) -> str:
-        """The transform as messages name it."""
-        return _label(self.name, self.function)
 
 
 Step: TypeAlias = Map | Filter | FlatMap | Restamp
@@ -99,10 +88,6 @@ def restamped(step: Restamp, element: object) -> EventTime:
     if not isinstance(result, datetime):
         raise ElementError(f"{where} is {describe(result)}; it must be a timezone-aware datetime")
     return event_time(result, argument=where)
-
-
-def _label(name: str, function: Function) -> str:
-    return f"{name}({place_of(user_call(function).f)})"
 
 
 __all__ = ["Filter", "FlatMap", "Map", "Restamp", "Step", "restamped", "step_values"]
