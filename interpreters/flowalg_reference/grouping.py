@@ -177,8 +177,14 @@ class Grouping:
                 heapq.heappush(self.deadlines, (deadline, self.set_so_far, place))
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which a trigger becomes ready by itself."""
-        return self.deadlines[0][0] if self.deadlines else None
+        """The next processing time at which a leaf that is still watching becomes ready by itself."""
+        while self.deadlines:
+            deadline, _, place = self.deadlines[0]
+            cell = self.cells.get(place.key, {}).get(place.window)
+            if cell is not None and deadline in deadlines(self.rules.strategy.trigger, cell.trigger):
+                return deadline
+            heapq.heappop(self.deadlines)
+        return None
 
     def _set_alarms(self, place: Place) -> None:
         """Have a window evaluated when the watermark reaches its end, when it expires, and when the input ends."""
