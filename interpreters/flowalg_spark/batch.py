@@ -113,9 +113,7 @@ def _lower(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
 
 def _grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     """One row per key and window, with what its only pane says of itself."""
-    after = shape_after(node)
-    result = after.fields[1].shape if isinstance(after, RecordOf) else None
-    columns = grouping_columns(flow, node, result)
+    columns = grouping_columns(flow, node)
     stage = columns.stage
     require_windows(stage.strategy.windows, stage.label)
     require_pane_time(stage.strategy, stage.label)

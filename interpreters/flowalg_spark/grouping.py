@@ -6,6 +6,7 @@ from attrs import evolve, frozen
 from flowalg_shard.stage import Stage, aggregate_columns, scalar_combiners
 from pyspark.sql import Column
 
+from flowalg.combiner_shapes import combined_shape
 from flowalg.combiners import Combiner, Count, Over
 from flowalg.errors import UnsupportedError
 from flowalg.functions import Call, OnValue, apply
@@ -52,7 +53,7 @@ class Arguments:
         return tuple(value if call is None else apply(call, value, self.label) for call in self.calls)
 
 
-def grouping_columns(flow: Flow, node: CombinePerKey, result: Shape | None) -> GroupingColumns:
+def grouping_columns(flow: Flow, node: CombinePerKey) -> GroupingColumns:
     """The columns that ``node`` reads from a flow, and the stage that they are for.
 
     Raises ``UnsupportedError`` for keys or combiners that Spark cannot take.
@@ -64,6 +65,7 @@ def grouping_columns(flow: Flow, node: CombinePerKey, result: Shape | None) -> G
             raise UnsupportedError(f"{node.label} groups {other}, which is no KV")
     if contains_float(key.shape):
         raise UnsupportedError(f"{node.label} has keys of {key.shape}; floats cannot be compared exactly")
+    result = combined_shape(node.combiner, value.shape)
     if result is None:
         raise UnsupportedError(f"{node.label}: Spark cannot know the type of the combiner's result")
     flow, arguments = _arguments(flow, node, value.shape)

@@ -41,22 +41,22 @@ class PythonSteps:
 
     def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """One batch after the steps."""
-        kept = batch.column(KEEP).to_pylist() if self.guarded else [True] * batch.num_rows
-        present = pa.array([index for index, keep in enumerate(kept) if keep], pa.int64())
-        elements = iter(read(self.before, batch.take(present)))
+        kept, present = _kept(batch, self.guarded)
+        elements = iter(read(self.before, present))
         origins: list[int] = []
         results: list[object] = []
+        there: list[bool] = []
         for index, keep in enumerate(kept):
             found = list(self.through(next(elements))) if keep else []
-            if not found and self.guarded:
-                found = [None]
-            origins.extend([index] * len(found))
-            results.extend(found)
+            gives = bool(found) or not self.guarded
+            rows = found if gives else [None]
+            origins.extend([index] * len(rows))
+            results.extend(rows)
+            there.extend([gives] * len(rows))
         arrays = write(self.after, results)
         others = batch.take(pa.array(origins, pa.int64()))
         for name in self.schema.names[len(arrays) :]:
-            present_now = pa.array([one is not None for one in results], pa.bool_())
-            arrays.append(present_now if name == KEEP else others.column(name))
+            arrays.append(pa.array(there, pa.bool_()) if name == KEEP else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def through(self, element: object) -> Iterator[object]:
@@ -81,9 +81,8 @@ class PythonEventTimes:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches with their ``EVENT_TIME`` filled in."""
         for batch in batches:
-            kept = batch.column(KEEP).to_pylist() if self.guarded else [True] * batch.num_rows
-            present = pa.array([index for index, keep in enumerate(kept) if keep], pa.int64())
-            points = iter([self.point(one) for one in read(self.layout, batch.take(present))])
+            kept, present = _kept(batch, self.guarded)
+            points = iter([self.point(one) for one in read(self.layout, present)])
             times = pa.array([next(points) if keep else None for keep in kept], pa.int64())
             arrays = [times if name == EVENT_TIME else batch.column(name) for name in self.schema.names]
             yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
@@ -96,6 +95,12 @@ class PythonEventTimes:
                 f"{self.label} gave {describe(found)}; it must be a datetime, on {describe(element)}"
             )
         return event_time(found, argument=self.label)
+
+
+def _kept(batch: pa.RecordBatch, guarded: bool) -> tuple[list[bool], pa.RecordBatch]:
+    """Which rows of a batch are elements, and the batch of those alone."""
+    kept = [bool(keep) for keep in batch.column(KEEP).to_pylist()] if guarded else [True] * batch.num_rows
+    return kept, batch.filter(pa.array(kept, pa.bool_()))
 
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]

@@ -26,10 +26,8 @@ from flowalg.nodes import (
     SourceNode,
     WindowInto,
     last_grouping,
-    shape_after,
 )
 from flowalg.pcollection import PCollection, Source
-from flowalg.shapes import RecordOf
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
 from flowalg_spark.binding import Clocks, bound_source, require_frame
 from flowalg_spark.exchange import FromEmissions, ToBundles
@@ -156,9 +154,7 @@ def _lower(
 
 def _grouped(node: CombinePerKey, flow: Flow, policy: WatermarkPolicy, shards: tuple[int, ...]) -> Flow:
     """The panes and drops of a grouping: pre-combined, exchanged by shard, stepped, and unpacked."""
-    after = shape_after(node)
-    result = after.fields[1].shape if isinstance(after, RecordOf) else None
-    columns = grouping_columns(flow, node, result)
+    columns = grouping_columns(flow, node)
     require_strategy(columns.stage.strategy, columns.stage.label)
     _require_lateness(columns.stage)
     sharded = _sharded(columns, shards)

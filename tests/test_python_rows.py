@@ -1,0 +1,29 @@
+"""Steps that only Python can compute, over Arrow batches, without a Spark session."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from flowalg_spark.layout import layout_of
+from flowalg_spark.meta import KEEP
+from flowalg_spark.python_rows import PythonSteps
+
+from flowalg.functions import Call
+from flowalg.shapes import INTEGER, OptionalOf
+from flowalg.steps import Map
+
+
+def test_none_is_an_element_and_not_an_absence() -> None:
+    """On a stream a function may give ``None``: the row stays kept; only what a filter has dropped is not."""
+    optional = OptionalOf(INTEGER)
+    schema = pa.schema([pa.field("value", pa.int64()), pa.field(KEEP, pa.bool_())])
+    steps = PythonSteps(
+        layout_of(INTEGER),
+        layout_of(optional),
+        optional,
+        (Map(Call(lambda n: None if n == 1 else n)),),
+        guarded=True,
+        schema=schema,
+    )
+    batch = pa.RecordBatch.from_pydict({"value": [1, 2, None], KEEP: [True, True, False]}, schema=schema)
+    (after,) = steps([batch])
+    assert after.to_pydict() == {"value": [None, 2, None], KEEP: [True, True, False]}
