@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from flowalg_spark.flow import arrow_schema, row_schema
 from flowalg_spark.layout import layout_of
-from flowalg_spark.meta import KEEP
+from flowalg_spark.meta import KEEP, META_TYPES
 from flowalg_spark.python_rows import PythonSteps
 
 from flowalg.functions import Call
@@ -15,7 +16,7 @@ from flowalg.steps import Map
 def test_none_is_an_element_and_not_an_absence() -> None:
     """On a stream a function may give ``None``: the row stays kept; only what a filter has dropped is not."""
     optional = OptionalOf(INTEGER)
-    schema = pa.schema([pa.field("value", pa.int64()), pa.field(KEEP, pa.bool_())])
+    schema = arrow_schema(row_schema(optional, {KEEP: META_TYPES[KEEP]}))
     steps = PythonSteps(
         layout_of(INTEGER),
         layout_of(optional),
@@ -24,6 +25,11 @@ def test_none_is_an_element_and_not_an_absence() -> None:
         guarded=True,
         schema=schema,
     )
-    batch = pa.RecordBatch.from_pydict({"value": [1, 2, None], KEEP: [True, True, False]}, schema=schema)
+    rows: list[dict[str, int | bool | None]] = [
+        {"value": 1, KEEP: True},
+        {"value": 2, KEEP: True},
+        {"value": None, KEEP: False},
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=schema)
     (after,) = steps([batch])
     assert after.to_pydict() == {"value": [None, 2, None], KEEP: [True, True, False]}
