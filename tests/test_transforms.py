@@ -46,6 +46,7 @@ from flowalg import (
     flatten,
 )
 from flowalg.combiners import as_combiner
+from flowalg.time import event_time
 from tests.scores import POINTS, SCORES, Score, minute
 from tests.test_reference import READINGS, VALUES
 
@@ -251,6 +252,29 @@ def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> No
         else:
             assert final.pop(one.window) == one.value
     assert final == {window: combined(combiner, held) for window, held in standing.items() if held}
+
+
+@pytest.mark.parametrize("accumulation", [Accumulation.ACCUMULATING, Accumulation.RETRACTING])
+def test_a_sum_of_what_was_all_taken_back_is_no_pane(accumulation: Accumulation) -> None:
+    """A session is extended before the window downstream first comes out: that window is empty then, not zero."""
+    upstream = POINTS.window(
+        Sessions(timedelta(minutes=13)), accumulation=Accumulation.RETRACTING
+    ).combine_per_key(Sum())
+    whole = (
+        upstream.map(lambda pair: KV("all", pair.value))
+        .window(FixedWindows(timedelta(minutes=20)), accumulation=accumulation, allowed_lateness=FOREVER)
+        .combine_per_key(Sum())
+    )
+    timeline = (
+        Timeline[Score]()
+        .at(minute(0), Score("a", 0, minute(0)), watermark=minute(13))
+        .at(minute(0), Score("a", 0, minute(8)))
+        .end(minute(0))
+    )
+    panes = reference.run(whole, {SCORES: timeline}).panes
+    assert [(pane.change, pane.window.start) for pane in panes] == [
+        (Change.VALUE, event_time(minute(20), argument="window"))
+    ]
 
 
 def combined(combiner: object, held: list[tuple[EventTime, int]]) -> object:

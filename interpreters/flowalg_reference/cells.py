@@ -95,7 +95,7 @@ class Cell:
     ) -> Iterator[Element]:
         """Retractions of what stands, and then the new value, if there is one."""
         mode = rules.strategy.accumulation
-        gives = self.contents.has_value
+        gives = self.contents.has_value(mode)
         for position, pane in enumerate(self.standing):
             last = is_last and not gives and position + 1 == len(self.standing)
             info = self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 
 from flowalg.combiners import Combiner, Group
 from flowalg.time import EventTime
+from flowalg.windowing import Accumulation
 
 AnyCombiner = Combiner[object, object, object]
 
@@ -82,12 +83,17 @@ class Contents:
         self.held.append(new)
         self.unmatched += new.weight < 0
 
-    @property
-    def has_value(self) -> bool:
-        """Whether there is anything to combine: not when all that came was taken back."""
+    def has_value(self, mode: Accumulation) -> bool:
+        """Whether there is anything to combine: not when all that came was taken back.
+
+        What has changed since the last pane, which is what ``DISCARDING`` shows, may be less than nothing.
+        """
         if self.holds:
             return any(one.weight > 0 for one in self.held)
-        return self.size > 0 or (isinstance(self.combiner, Group) and self.combiner.signed)
+        changes = (
+            mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.signed
+        )
+        return self.size > 0 or changes
 
     def extract(self) -> object:
         """The combined value; values that are held are combined in order of event time, then of arrival."""
