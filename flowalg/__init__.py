@@ -23,7 +23,8 @@ from flowalg.errors import (
 from flowalg.kv import KV
 from flowalg.normal_forms import normalise
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
-from flowalg.pcollection import PCollection, Source, flatten
+from flowalg.pcollection import PCollection, SideInput, flatten
+from flowalg.source import Source
 from flowalg.statistics import Variance
 from flowalg.time import (
     MAX_TIME,
@@ -118,6 +119,7 @@ __all__ = [
     "SchemaMismatchError",
     "SequenceOf",
     "Sessions",
+    "SideInput",
     "SlidingWindows",
     "Source",
     "Sum",

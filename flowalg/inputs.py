@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from flowalg.errors import UnboundSourceError, describe
 from flowalg.nodes import Node, sources_of
-from flowalg.pcollection import Source
+from flowalg.source import Source
 
 Input = TypeVar("Input")
 

@@ -41,6 +41,11 @@ class Tag:
         return Tagged(self.source, value)
 
 
+def untagged(value: object) -> object:
+    """The user's own value, which is what a trigger that looks at values is shown."""
+    return value.value if isinstance(value, Tagged) else value
+
+
 Lists = tuple[tuple[object, ...], ...]
 
 
@@ -101,4 +106,4 @@ def _pairs_or_none(pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, 
     return [KV(pair.key, (a, b)) for a in left for b in others]
 
 
-__all__ = ["Separate", "Tag", "Tagged", "co_grouped", "inner_joined", "left_joined"]
+__all__ = ["Separate", "Tag", "Tagged", "co_grouped", "inner_joined", "left_joined", "untagged"]

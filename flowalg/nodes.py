@@ -1,4 +1,4 @@
-"""The syntax tree of a pipeline: five kinds of node, immutable, untyped (the typed handle is ``PCollection``).
+"""The syntax tree of a pipeline: six kinds of node, immutable, untyped (the typed handle is ``PCollection``).
 
 Everything that the surface offers desugars to these, so that an interpreter is one exhaustive match.
 """
@@ -15,7 +15,8 @@ from flowalg.combiners import Combiner
 from flowalg.errors import ArgumentError, KeyedCollectionError, UnsupportedError
 from flowalg.functions import Call
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
-from flowalg.shapes import RecordOf, Shape, kv_of
+from flowalg.shapes import RecordOf, Shape, TupleOf, kv_of
+from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
 from flowalg.steps import Step
 from flowalg.windowing import Accumulation, WindowingStrategy
 
@@ -87,7 +88,19 @@ class Flatten:
                 )
 
 
-Node: TypeAlias = SourceNode | ElementWise | WindowInto | CombinePerKey | Flatten
+@frozen
+class WithSide:
+    """Each element beside what its window of another collection comes to, once that is complete (side input)."""
+
+    input: Node
+    side: Node
+    view: View
+
+    def __attrs_post_init__(self) -> None:
+        require_readable(strategy_at(self.side).strategy.windows, self.view)
+
+
+Node: TypeAlias = SourceNode | ElementWise | WindowInto | CombinePerKey | Flatten | WithSide
 
 DEFAULT_STRATEGY: Final = WindowingStrategy()
 
@@ -120,7 +133,19 @@ def shape_after(node: Node) -> Shape | None:
         case Flatten(inputs=inputs):
             first, *others = (shape_after(one) for one in inputs)
             return first if all(other == first for other in others) else None
+        case WithSide(input=inner, side=side, view=view):
+            element, read = shape_after(inner), _shape_read(view, shape_after(side))
+            return None if element is None or read is None else TupleOf((element, read))
     assert_never(node)
+
+
+def _shape_read(view: View, side: Shape | None) -> Shape | None:
+    match view:
+        case Singleton(default=default):
+            return side if default is NO_DEFAULT else None
+        case AsMap():
+            return None
+    assert_never(view)
 
 
 def outline(node: Node) -> str:
@@ -136,6 +161,8 @@ def outline(node: Node) -> str:
             return f"{outline(inner)} > {label}"
         case Flatten(inputs=inputs):
             return f"({' + '.join(outline(one) for one in inputs)})"
+        case WithSide(input=inner, side=side):
+            return f"{outline(inner)} > with_side({outline(side)})"
     assert_never(node)
 
 
@@ -148,7 +175,14 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
             return (inner,)
         case Flatten(inputs=inputs):
             return inputs
+        case WithSide(input=inner, side=side):
+            return (side, inner)
     assert_never(node)
+
+
+def elements_from(node: Node) -> tuple[Node, ...]:
+    """The nodes whose elements a node passes on: those that it reads, but for a side input."""
+    return (node.input,) if isinstance(node, WithSide) else inputs_of(node)
 
 
 def nodes_of(node: Node) -> Iterator[Node]:
@@ -165,21 +199,28 @@ def sources_of(node: Node) -> tuple[SourceNode, ...]:
 
 def last_grouping(node: Node) -> CombinePerKey:
     """The grouping that makes a pipeline's panes; raises ``UnsupportedError`` when it groups nothing."""
-    for one in reversed(tuple(nodes_of(node))):
-        if isinstance(one, CombinePerKey):
-            return one
-    raise UnsupportedError(
-        "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
-    )
+    found = next(_last_groupings(node), None)
+    if found is None:
+        raise UnsupportedError(
+            "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
+        )
+    return found
+
+
+def _last_groupings(node: Node) -> Iterator[CombinePerKey]:
+    if isinstance(node, CombinePerKey):
+        yield node
+        return
+    for inner in elements_from(node):
+        yield from _last_groupings(inner)
 
 
 def retracts(node: Node) -> bool:
     """Whether a node's elements can be retractions: whether a grouping upstream retracts."""
-    return any(
-        isinstance(one, CombinePerKey)
-        and strategy_at(one.input).strategy.accumulation is Accumulation.RETRACTING
-        for one in nodes_of(node)
-    )
+    if isinstance(node, CombinePerKey):
+        mode = strategy_at(node.input).strategy.accumulation
+        return mode is Accumulation.RETRACTING or retracts(node.input)
+    return any(retracts(inner) for inner in elements_from(node))
 
 
 @frozen
@@ -199,7 +240,7 @@ def strategy_at(node: Node) -> EffectiveStrategy:
     match node:
         case SourceNode():
             return EffectiveStrategy(DEFAULT_STRATEGY, fresh=True)
-        case ElementWise(input=inner):
+        case ElementWise(input=inner) | WithSide(input=inner):
             return strategy_at(inner)
         case WindowInto(strategy=strategy):
             return EffectiveStrategy(strategy, fresh=True)
@@ -219,6 +260,8 @@ __all__ = [
     "Node",
     "SourceNode",
     "WindowInto",
+    "WithSide",
+    "elements_from",
     "inputs_of",
     "last_grouping",
     "nodes_of",

@@ -6,7 +6,7 @@ interpreter gives them meaning. Every function is typed from its collection, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Generic, TypeVar, overload
 
@@ -16,24 +16,25 @@ from returns.result import Result
 from flowalg.assignment import WindowFn
 from flowalg.collecting import ToList, TopN
 from flowalg.combiners import Aggregate, Count, as_combiner, together
-from flowalg.errors import ArgumentError, ElementError, describe
-from flowalg.functions import Call, OnValue, Spread, WithKey, apply, place_of
+from flowalg.errors import ArgumentError
+from flowalg.functions import Call, OnValue, Spread, WithKey
 from flowalg.joining import co_grouped, inner_joined, left_joined
 from flowalg.kv import KV
-from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.expressions import Param
 from flowalg.nodes import (
     CombinePerKey,
     ElementWise,
     Flatten,
     Node,
-    SourceNode,
     WindowInto,
+    WithSide,
     outline,
     require_keyed,
     shape_after,
+    strategy_at,
 )
-from flowalg.shapes import TIMESTAMP, Shape, shape_of
+from flowalg.shapes import Shape
+from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
+from flowalg.splitting import Failures, IsA, Successes
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 from flowalg.triggers import DEFAULT_TRIGGER, Trigger
 from flowalg.windowing import Accumulation, AllowedLateness, OnTime, PaneTime, WindowingStrategy
@@ -48,6 +49,20 @@ Out1 = TypeVar("Out1")
 Out2 = TypeVar("Out2")
 Out3 = TypeVar("Out3")
 Out4 = TypeVar("Out4")
+
+
+@frozen
+class SideInput(Generic[A_co]):
+    """What each window of a collection comes to, for the elements of another one to read.
+
+    Made by ``as_singleton`` and ``as_map``; read by ``with_side``, ``map_with``, ``filter_with`` and ``flat_map_with``.
+    """
+
+    node: Node = field(repr=outline)
+    view: View
+
+    def __attrs_post_init__(self) -> None:
+        require_readable(strategy_at(self.node).strategy.windows, self.view)
 
 
 @frozen
@@ -265,6 +280,57 @@ class PCollection(Generic[A_co]):
             raise ArgumentError("kind", kind, "a class")
         return PCollection(self._then(Filter(Call(IsA(kind)), "only")))
 
+    @overload
+    def as_singleton(self) -> SideInput[A_co]: ...
+    @overload
+    def as_singleton(self, *, default: B) -> SideInput[A_co | B]: ...
+    def as_singleton(self, *, default: object = NO_DEFAULT) -> SideInput[object]:
+        """This collection as a side input: the one value of each window, or ``default`` where there is none.
+
+        A window with two values, or with none and no default, is an ``ElementError`` when an element reads it.
+        Raises ``ArgumentError`` for windows that overlap, leave gaps, merge, or differ between keys.
+        """
+        return SideInput(self.node, Singleton(default))
+
+    def as_map(self: PCollection[KV[K, V]]) -> SideInput[Mapping[K, V]]:
+        """This collection as a side input: each window's keys with their values, of which each key has one.
+
+        Raises ``KeyedCollectionError`` on an unkeyed collection, and ``ArgumentError`` as ``as_singleton`` does.
+        """
+        shape = shape_after(self.node)
+        if shape is not None:
+            require_keyed(shape, "as_map")
+        return SideInput(self.node, AsMap())
+
+    def with_side(self, side: SideInput[B]) -> PCollection[tuple[A_co, B]]:
+        """Each element beside what its window of a side input comes to (Dataflow Model, section 2.1).
+
+        That is the side's window that contains the element's event time. The element waits until that window is
+        complete, and holds the watermark of what follows back; what it reads never changes afterwards. Elements of
+        the side that come after that are dropped as closed. To have results corrected by them, join instead.
+        """
+        if not isinstance(side, SideInput):
+            raise ArgumentError("side", side, "a side input, as as_singleton() and as_map() give")
+        return PCollection(WithSide(self.node, side.node, side.view))
+
+    def map_with(
+        self, side: SideInput[V], f: Callable[[A_co, V], B], *, result: type[B] | None = None
+    ) -> PCollection[B]:
+        """``f`` of each element and what it reads of a side input; see ``with_side``."""
+        return PCollection(self.with_side(side)._then(Map(Spread(Call(f, result)), "map_with")))
+
+    def flat_map_with(
+        self, side: SideInput[V], f: Callable[[A_co, V], Iterable[B]], *, result: type[B] | None = None
+    ) -> PCollection[B]:
+        """All that ``f`` gives for each element and what it reads of a side input; see ``with_side``."""
+        items = None if result is None else list[result]  # type: ignore[valid-type]  # a type, at run time
+        return PCollection(self.with_side(side)._then(FlatMap(Spread(Call(f, items)), "flat_map_with")))
+
+    def filter_with(self, side: SideInput[V], predicate: Callable[[A_co, V], bool]) -> PCollection[A_co]:
+        """The elements of which ``predicate`` says ``True``, given what they read of a side input."""
+        kept = self.with_side(side)._then(Filter(Spread(Call(predicate)), "filter_with"))
+        return PCollection(ElementWise.then(kept, Map(Call(_first), "filter_with")))
+
     def apply(self, transform: Callable[[PCollection[A_co]], B]) -> B:
         """A composite transform: ``transform`` is any function from this collection."""
         return transform(self)
@@ -303,6 +369,10 @@ def _itself(element: object) -> object:
     return element
 
 
+def _first(pair: tuple[object, object]) -> object:
+    return pair[0]
+
+
 def _value_of(pair: KV[object, object]) -> object:
     return pair.value
 
@@ -311,85 +381,4 @@ def _key_of(pair: KV[object, object]) -> object:
     return pair.key
 
 
-@frozen
-class Successes:
-    """What a splitting function gives as ``Success``, as a list of none or one."""
-
-    f: Callable[..., Result[object, object]]
-
-    def __call__(self, element: object) -> list[object]:
-        """The successes at an element."""
-        return _result(self.f, element).map(lambda value: [value]).value_or([])
-
-
-@frozen
-class Failures:
-    """What a splitting function gives as ``Failure``, as a list of none or one."""
-
-    f: Callable[..., Result[object, object]]
-
-    def __call__(self, element: object) -> list[object]:
-        """The failures at an element."""
-        return _result(self.f, element).swap().map(lambda value: [value]).value_or([])
-
-
-def _result(f: Callable[..., Result[object, object]], element: object) -> Result[object, object]:
-    result = f(element)
-    if not isinstance(result, Result):
-        raise ElementError(f"split({place_of(f)}) gave {describe(result)}; it must be a Success or a Failure")
-    return result
-
-
-@frozen
-class IsA:
-    """Whether an element is of a class."""
-
-    kind: type
-
-    def __call__(self, element: object) -> bool:
-        """The test."""
-        return isinstance(element, self.kind)
-
-
-class Source(PCollection[A_co]):
-    """Where elements of one record class enter a pipeline, in the global window.
-
-    ``name`` appears in messages; ``record`` is a frozen attrs class, or a scalar type; ``event_time`` says when
-    an element happened, as a timezone-aware datetime. What the data are is said when the pipeline is run.
-    """
-
-    __slots__ = ()
-
-    def __init__(self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime]) -> None:
-        if not isinstance(name, str) or not name:
-            raise ArgumentError("Source.name", name, "a non-empty str")
-        call = Call(event_time)
-        shape = shape_of(record)
-        lifted = analyse_function(call, Param(shape)).shape
-        if lifted is not None and lifted != TIMESTAMP:
-            raise ArgumentError(
-                "Source.event_time",
-                place_of(event_time),
-                f"a function to a datetime; this one gives {lifted}",
-            )
-        super().__init__(SourceNode(name, shape, call))
-
-    @property
-    def _source(self) -> SourceNode:
-        assert isinstance(self.node, SourceNode)
-        return self.node
-
-    @property
-    def name(self) -> str:
-        """The name that messages and inputs know the source by."""
-        return self._source.name
-
-    def event_time_of(self, element: object) -> datetime:
-        """When an element happened, by the source's own function."""
-        point = apply(self._source.event_time, element, f"Source({self.name!r}).event_time")
-        if not isinstance(point, datetime):
-            raise ArgumentError(f"the event time of source {self.name!r}", point, "a timezone-aware datetime")
-        return point
-
-
-__all__ = ["Failures", "IsA", "PCollection", "Source", "Successes", "flatten"]
+__all__ = ["PCollection", "flatten"]

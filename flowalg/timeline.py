@@ -28,7 +28,7 @@ from flowalg.time import (
 from flowalg.watermarks import ClockReport, WatermarkPolicy
 
 if TYPE_CHECKING:
-    from flowalg.pcollection import Source
+    from flowalg.source import Source
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")

@@ -142,6 +142,16 @@ def canonical(value: object, where: str) -> object:
     return value
 
 
+def holds_float(value: object) -> bool:
+    """Whether a value is a float, or a tuple, list or record that has one inside."""
+    if isinstance(value, float):
+        return True
+    if isinstance(value, tuple | list):
+        return any(holds_float(item) for item in value)
+    kind: type = type(value)
+    return attrs.has(kind) and any(holds_float(getattr(value, one.name)) for one in attrs.fields(kind))
+
+
 _PLAIN: Final = (str, float, bool, type(None), bytes, date)
 
 
@@ -173,4 +183,13 @@ def order_key(value: object) -> tuple[object, ...]:
     return (1, value)
 
 
-__all__ = ["MAX_INTEGER", "MIN_INTEGER", "canonical", "check_integer", "conform", "order_key", "rebuild"]
+__all__ = [
+    "MAX_INTEGER",
+    "MIN_INTEGER",
+    "canonical",
+    "check_integer",
+    "conform",
+    "holds_float",
+    "order_key",
+    "rebuild",
+]

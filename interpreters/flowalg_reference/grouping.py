@@ -12,11 +12,12 @@ from flowalg.assignment import merging
 from flowalg.combiners import Group
 from flowalg.errors import ElementError, describe
 from flowalg.functions import keyed
+from flowalg.joining import untagged
 from flowalg.nodes import CombinePerKey, retracts, strategy_at
 from flowalg.panes import Change, Drop, DropReason
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.triggers import AtElement, AtMeasure, AtSignal, AtWatermark
-from flowalg.values import order_key
+from flowalg.values import holds_float, order_key
 from flowalg.windows import Window, span
 from flowalg_reference.cells import Cell, Rules, merged
 from flowalg_reference.elements import Arrivals, Clocks, Element
@@ -93,7 +94,7 @@ class Grouping:
                 cell = self._replace(key, window, members, before)
                 for element, _ in joining:
                     value = keyed(element.value, self.rules.label).value
-                    seen = seen_of(data, value, element.weight, time)
+                    seen = seen_of(data, untagged(value), element.weight, time)
                     cell.take(value, element.event_time, element.weight, seen)
                 yield Place(window, key)
 
@@ -217,7 +218,7 @@ def _order(place: Place) -> tuple[Window, tuple[object, ...]]:
 
 
 def _checked_key(key: object, label: str) -> object:
-    if isinstance(key, float):
+    if holds_float(key):
         raise ElementError(f"{label} was given the key {describe(key)}; floats cannot be compared exactly")
     try:
         hash(key)

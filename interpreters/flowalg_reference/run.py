@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from itertools import groupby
-from typing import Generic, TypeAlias, TypeVar, assert_never, cast
+from typing import Generic, TypeVar, assert_never, cast
 
 from attrs import evolve, frozen
 
@@ -21,22 +21,22 @@ from flowalg.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithSide,
     last_grouping,
     sources_of,
 )
 from flowalg.panes import Drop, Pane
-from flowalg.pcollection import PCollection, Source
-from flowalg.steps import Restamp, Step, restamped, step_values
+from flowalg.pcollection import PCollection
+from flowalg.source import Source
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time
 from flowalg.timeline import Instant, Timeline
-from flowalg.values import canonical, conform
+from flowalg.values import conform
 from flowalg_reference.elements import Arrivals, Clocks, Element, Now
 from flowalg_reference.grouping import Grouping
+from flowalg_reference.operators import Operators
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
-
-Operator: TypeAlias = Callable[[Now], Arrivals]
 
 
 @frozen
@@ -106,6 +106,8 @@ def _nothing_later(node: Node) -> Node:
             return WindowInto(node, evolve(DEFAULT_STRATEGY, allowed_lateness=timedelta(0)))
         case ElementWise(input=inner) | CombinePerKey(input=inner):
             return evolve(node, input=_nothing_later(inner))
+        case WithSide(input=inner, side=side):
+            return evolve(node, input=_nothing_later(inner), side=_nothing_later(side))
         case Flatten(inputs=inputs):
             return Flatten(tuple(_nothing_later(inner) for inner in inputs))
         case WindowInto(input=inner, strategy=strategy):
@@ -115,8 +117,8 @@ def _nothing_later(node: Node) -> Node:
 
 def _drive(pipeline: PCollection[A], timelines: dict[str, Timeline[object]], mode: Mode) -> Run[A]:
     last_grouping(pipeline.node)
-    groupings: list[Grouping] = []
-    operator = _operator(pipeline.node, groupings)
+    operators = Operators()
+    operator = operators.of(pipeline.node)
     panes: list[Pane[object]] = []
     readings: list[WatermarkReading] = []
 
@@ -129,12 +131,11 @@ def _drive(pipeline: PCollection[A], timelines: dict[str, Timeline[object]], mod
     before: Now | None = None
     for now in _instants(timelines, {one.name: one for one in sources_of(pipeline.node)}):
         if mode is Mode.CONTINUOUS and before is not None:
-            for empty in _deadlines(before, now.processing_time, groupings):
+            for empty in _deadlines(before, now.processing_time, operators.groupings):
                 step(empty)
         step(now)
         before = now
-    dropped = tuple(drop for grouping in groupings for drop in grouping.drops)
-    return Run(cast("tuple[Pane[A], ...]", tuple(panes)), dropped, tuple(readings))
+    return Run(cast("tuple[Pane[A], ...]", tuple(panes)), operators.dropped, tuple(readings))
 
 
 def _deadlines(before: Now, until: ProcessingTime, groupings: list[Grouping]) -> Iterator[Now]:
@@ -154,54 +155,6 @@ def _deadlines(before: Now, until: ProcessingTime, groupings: list[Grouping]) ->
 def _pane(element: Element) -> Pane[object]:
     assert element.info is not None
     return Pane(element.value, element.window, element.event_time, element.info)
-
-
-def _operator(node: Node, groupings: list[Grouping]) -> Operator:
-    """What a node does in an instant. Groupings carry state; they are added to ``groupings``."""
-    match node:
-        case SourceNode(name=name):
-            return lambda now: now.arrivals[name]
-        case WindowInto(input=inner):
-            return _operator(inner, groupings)
-        case ElementWise(input=inner, steps=steps):
-            upstream = _operator(inner, groupings)
-            return lambda now: _through(steps, upstream(now))
-        case CombinePerKey(input=inner):
-            upstream = _operator(inner, groupings)
-            grouping = Grouping.of(node)
-            groupings.append(grouping)
-            return lambda now: grouping.instant(upstream(now), now.signals)
-        case Flatten(inputs=inputs):
-            upstreams = [_operator(inner, groupings) for inner in inputs]
-            return lambda now: _flattened([one(now) for one in upstreams])
-    assert_never(node)
-
-
-def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
-    """Element-wise steps: event time, window, weight and pane stay (section 2)."""
-    elements: Iterable[Element] = arrivals.elements
-    for step in steps:
-        elements = [after for element in elements for after in _stepped(step, element)]
-    return Arrivals(tuple(elements), arrivals.clocks)
-
-
-def _stepped(step: Step, element: Element) -> Iterator[Element]:
-    if isinstance(step, Restamp):
-        yield evolve(element, event_time=restamped(step, element.value))
-        return
-    where = f"the result of {step.label}"
-    for value in step_values(step, element.value):
-        yield evolve(element, value=canonical(value, where))
-
-
-def _flattened(arrivals: list[Arrivals]) -> Arrivals:
-    """The union of what several nodes give; the watermark is the least of theirs (section 9)."""
-    clocks = [one.clocks for one in arrivals]
-    named = {q for one in clocks for q in one.percentiles}
-    percentiles = {q: min(one.percentile(q) for one in clocks) for q in named}
-    watermark = min(one.watermark for one in clocks)
-    elements = tuple(element for one in arrivals for element in one.elements)
-    return Arrivals(elements, Clocks(clocks[0].processing_time, watermark, percentiles))
 
 
 def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:

@@ -25,12 +25,14 @@ from flowalg.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithSide,
     last_grouping,
     shape_after,
 )
 from flowalg.panes import Change, Pane, Timing
-from flowalg.pcollection import PCollection, Source
+from flowalg.pcollection import PCollection
 from flowalg.shapes import RecordOf
+from flowalg.source import Source
 from flowalg.time import MAX_TIME, MIN_TIME, processing_time
 from flowalg_spark.aggregates import native
 from flowalg_spark.binding import bound_source, require_frame
@@ -108,6 +110,8 @@ def _lower(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
             raise UnsupportedError(
                 "flatten, co_group_by_key and joins run in the reference interpreter only so far"
             )
+        case WithSide():
+            raise UnsupportedError("side inputs run in the reference interpreter only so far")
     assert_never(node)
 
 

@@ -25,9 +25,11 @@ from flowalg.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithSide,
     last_grouping,
 )
-from flowalg.pcollection import PCollection, Source
+from flowalg.pcollection import PCollection
+from flowalg.source import Source
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
 from flowalg_spark.binding import Clocks, bound_source, require_frame
 from flowalg_spark.exchange import FromEmissions, ToBundles
@@ -149,6 +151,8 @@ def _lower(
             raise UnsupportedError(
                 "flatten, co_group_by_key and joins run in the reference interpreter only so far"
             )
+        case WithSide():
+            raise UnsupportedError("side inputs run in the reference interpreter only so far")
     assert_never(node)
 
 

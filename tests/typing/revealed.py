@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import assert_type
@@ -28,6 +29,7 @@ from flowalg import (
     Repeat,
     SequenceOf,
     Sessions,
+    SideInput,
     Source,
     Sum,
     Timeline,
@@ -122,6 +124,15 @@ def table(flight: Flight, at: datetime) -> None:
     )
     assert_type(SEATS.inner_join(KEYED), PCollection[KV[str, tuple[int, Flight]]])
     assert_type(SEATS.left_join(KEYED), PCollection[KV[str, tuple[int, Flight | None]]])
+    total = FLIGHTS.map(lambda f: f.seats).combine_globally(Sum())
+    assert_type(total.as_singleton(), SideInput[int])
+    assert_type(total.as_singleton(default=None), SideInput[int | None])
+    assert_type(SEATS.combine_per_key(Sum()).as_map(), SideInput[Mapping[str, int]])
+    seats = SEATS.combine_per_key(Sum()).as_map()
+    assert_type(FLIGHTS.with_side(total.as_singleton()), PCollection[tuple[Flight, int]])
+    assert_type(FLIGHTS.map_with(seats, lambda f, known: f.seats / known[f.origin]), PCollection[float])
+    assert_type(FLIGHTS.filter_with(seats, lambda f, known: f.origin in known), PCollection[Flight])
+    assert_type(FLIGHTS.flat_map_with(seats, lambda f, known: [known[f.origin]]), PCollection[int])
     assert_type(SEATS.combine_per_key(ToList()), PCollection[KV[str, list[int]]])
     assert_type(SEATS.combine_per_key(ToSet()), PCollection[KV[str, frozenset[int]]])
     assert_type(SEATS.combine_per_key(Variance()), PCollection[KV[str, float]])

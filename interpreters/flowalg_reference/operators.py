@@ -1,0 +1,105 @@
+"""What each node of a pipeline does in an instant. A collection that is used twice is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, assert_never
+
+from attrs import define, evolve, field
+
+from flowalg.nodes import CombinePerKey, ElementWise, Flatten, Node, SourceNode, WindowInto, WithSide
+from flowalg.panes import Drop
+from flowalg.steps import Restamp, Step, restamped, step_values
+from flowalg.values import canonical
+from flowalg_reference.elements import Arrivals, Clocks, Element, Now
+from flowalg_reference.grouping import Grouping
+from flowalg_reference.sides import SideReader
+
+Operator: TypeAlias = Callable[[Now], Arrivals]
+
+
+@define
+class Operators:
+    """The operators of a pipeline's nodes, and the state of those that have one."""
+
+    groupings: list[Grouping] = field(factory=list)
+    sides: list[SideReader] = field(factory=list)
+    made: dict[int, Operator] = field(factory=dict)
+
+    def of(self, node: Node) -> Operator:
+        """The operator of a node; the same one wherever the node is used."""
+        if id(node) not in self.made:
+            self.made[id(node)] = once_an_instant(self._make(node))
+        return self.made[id(node)]
+
+    def _make(self, node: Node) -> Operator:
+        match node:
+            case SourceNode(name=name):
+                return lambda now: now.arrivals[name]
+            case WindowInto(input=inner):
+                return self.of(inner)
+            case ElementWise(input=inner, steps=steps):
+                upstream = self.of(inner)
+                return lambda now: _through(steps, upstream(now))
+            case CombinePerKey(input=inner):
+                upstream = self.of(inner)
+                grouping = Grouping.of(node)
+                self.groupings.append(grouping)
+                return lambda now: grouping.instant(upstream(now), now.signals)
+            case Flatten(inputs=inputs):
+                upstreams = [self.of(inner) for inner in inputs]
+                return lambda now: _flattened([one(now) for one in upstreams])
+            case WithSide(input=inner, side=side):
+                upstream, beside = self.of(inner), self.of(side)
+                reader = SideReader.of(node)
+                self.sides.append(reader)
+                return lambda now: reader.instant(upstream(now), beside(now))
+        assert_never(node)
+
+    @property
+    def dropped(self) -> tuple[Drop, ...]:
+        """All drops, grouping by grouping."""
+        keepers: list[Grouping | SideReader] = [*self.groupings, *self.sides]
+        return tuple(drop for one in keepers for drop in one.drops)
+
+
+def once_an_instant(operator: Operator) -> Operator:
+    """The operator, which remembers what it gave in the instant that it was last asked about."""
+    last: list[tuple[Now, Arrivals]] = []
+
+    def remembering(now: Now) -> Arrivals:
+        if not last or last[0][0] is not now:
+            last[:] = [(now, operator(now))]
+        return last[0][1]
+
+    return remembering
+
+
+def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
+    """Element-wise steps: event time, window, weight and pane stay (section 2)."""
+    elements: Iterable[Element] = arrivals.elements
+    for step in steps:
+        elements = [after for element in elements for after in _stepped(step, element)]
+    return Arrivals(tuple(elements), arrivals.clocks)
+
+
+def _stepped(step: Step, element: Element) -> Iterator[Element]:
+    if isinstance(step, Restamp):
+        yield evolve(element, event_time=restamped(step, element.value))
+        return
+    where = f"the result of {step.label}"
+    for value in step_values(step, element.value):
+        yield evolve(element, value=canonical(value, where))
+
+
+def _flattened(arrivals: list[Arrivals]) -> Arrivals:
+    """The union of what several nodes give; the watermark is the least of theirs (section 9)."""
+    clocks = [one.clocks for one in arrivals]
+    named = {q for one in clocks for q in one.percentiles}
+    percentiles = {q: min(one.percentile(q) for one in clocks) for q in named}
+    watermark = min(one.watermark for one in clocks)
+    elements = tuple(element for one in arrivals for element in one.elements)
+    return Arrivals(elements, Clocks(clocks[0].processing_time, watermark, percentiles))
+
+
+__all__ = ["Operator", "Operators"]
