@@ -23,6 +23,7 @@ from flowalg import (
     ArgumentError,
     AtWatermark,
     BoundedDisorder,
+    ClockReport,
     ClockView,
     CustomPolicy,
     EventTime,
@@ -122,6 +123,19 @@ def test_how_far_ahead_a_record_is_is_judged_by_its_own_processing_time() -> Non
     assert reads(policy, (9.0, [from_("a", 2.5, 1)])) == ["-"]
 
 
+def test_a_record_too_far_ahead_still_says_how_late_it_is() -> None:
+    """Its processing time is an instant's like any other's; its event time and its lag are not heard."""
+    report = MonotonePerPartition(max_ahead=MINUTE, percentiles=(0.5,)).report([from_("a", 9, 1)])
+    assert report == ClockReport(latest_processing=processing_time(minute(1)))
+
+
+def test_a_clock_that_is_set_back_stands_still() -> None:
+    """Processing time does not go back, so that a partition cannot become active by it."""
+    policy = BoundedDisorder(timedelta(0), idle_after=5 * MINUTE)
+    *_, last = clocks_of(policy, [Moment(processing_time(minute(one))) for one in (9, 3)])
+    assert last.processing_time == processing_time(minute(9))
+
+
 def test_a_timeout_waits_by_the_clock() -> None:
     """For that long from an event time on, with or without data."""
     assert reads(Timeout(3 * MINUTE), (1.0, [from_("a", 9, 1)]), (5.0, []), (7.0, [])) == ["-2", "2", "4"]
@@ -198,6 +212,7 @@ def test_a_function_sees_the_clock_in_datetimes() -> None:
     assert (first.processing_time, first.watermark) == (minute(10), to_datetime(MIN_TIME))
     assert (first.reached, first.known, first.idle) == (minute(4), minute(9), frozenset())
     assert (second.watermark, second.reached, second.idle) == (minute(8), minute(9), frozenset("a"))
+    assert second.known == minute(9), "what is known stays known"
     assert second.partitions == {"a": minute(8), "b": minute(9)}
     assert [second.lag(q) for q in (0.5, 0.9)] == [6 * MINUTE, 6 * MINUTE]
     assert [first.lag(q) for q in (0.5, 0.9)] == [2 * MINUTE, 6 * MINUTE]

@@ -29,7 +29,7 @@ def lag_of(event: EventTime, seen: ProcessingTime, resolution: Micros) -> Micros
     512, so that there are few different lags.
     """
     units = -(-max(seen - event, 0) // resolution)
-    coarse = max((units - 1).bit_length() - _FINE_BITS, 0)
+    coarse = max(units.bit_length() - _FINE_BITS, 0)
     return (-(-units >> coarse) << coarse) * resolution
 
 
