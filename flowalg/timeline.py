@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import groupby
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
-from flowalg.errors import ArgumentError, FlowalgError
-from flowalg.functions import failure
+from flowalg.errors import ArgumentError
+from flowalg.recorded import Batch, Clockwork, by_period, in_batches, with_ticks
 from flowalg.time import (
     MAX_TIME,
     MIN_TIME,
@@ -25,7 +24,7 @@ from flowalg.time import (
     processing_time,
     show,
 )
-from flowalg.watermarks import ClockReport, WatermarkPolicy
+from flowalg.watermarks import WatermarkPolicy, clocks_of
 
 if TYPE_CHECKING:
     from flowalg.source import Source
@@ -110,29 +109,17 @@ class Timeline(Generic[A_co]):
         *,
         processing_time: Callable[[A], datetime],
         watermark: WatermarkPolicy,
+        partition: Callable[[A], str] | None = None,
         ends: bool = True,
     ) -> Timeline[A]:
         """One instant for each batch of records that carry both times.
 
         An instant's processing time is the greatest in its batch (never less than the one before), and its
-        watermark is what the policy says after it. With ``ends`` the input ends after the last batch.
+        watermarks are what the policy says after it. ``partition`` names the partition of the source that a record
+        comes from; without it there is one. With ``ends`` the input ends after the last batch.
         """
-        instants: list[Instant[A]] = []
-        clock: ProcessingTime | None = None
-        reads = MIN_TIME
-        for batch in batches:
-            seen = [_point("processing_time", processing_time, one) for one in batch]
-            latest = max(seen, default=None)
-            if latest is not None:
-                clock = ProcessingTime(latest if clock is None else max(clock, latest))
-            if clock is None:
-                continue
-            events = [EventTime(_point("event_time", source.event_time_of, one)) for one in batch]
-            reads = watermark.advance(reads, ClockReport.of(events))
-            instants.append(Instant(clock, tuple(batch), reads))
-        if ends and clock is not None:
-            instants.append(Instant(clock, (), MAX_TIME))
-        return Timeline(tuple(instants))
+        clockwork = Clockwork(source, processing_time, partition)
+        return _recorded(list(in_batches(clockwork, batches)), watermark, ends=ends)
 
     @classmethod
     def from_records(
@@ -142,23 +129,23 @@ class Timeline(Generic[A_co]):
         *,
         processing_time: Callable[[A], datetime],
         watermark: WatermarkPolicy,
+        partition: Callable[[A], str] | None = None,
         every: timedelta | None = None,
+        tick: timedelta | None = None,
         ends: bool = True,
     ) -> Timeline[A]:
         """The timeline of records that carry both times, in order of processing time.
 
         Records of one processing time share an instant; with ``every``, those of one period of processing time
-        (aligned to the epoch) do.
+        (aligned to the epoch) do. With ``tick`` there is also an empty instant at every multiple of it, from the first
+        record to the last, at which there would be none: policies that go by the clock, and partitions that are idle,
+        are then noticed while nothing comes.
         """
         period = 1 if every is None else duration_of("every", every, allow_zero=False)
-        keyed = [(_point("processing_time", processing_time, one), one) for one in records]
-        keyed.sort(key=lambda pair: pair[0])
-        batches = (
-            [one for _, one in group] for _, group in groupby(keyed, key=lambda pair: pair[0] // period)
-        )
-        return cls.micro_batches(
-            source, batches, processing_time=processing_time, watermark=watermark, ends=ends
-        )
+        batches = by_period(Clockwork(source, processing_time, partition), records, period)
+        if tick is not None:
+            batches = with_ticks(batches, duration_of("tick", tick, allow_zero=False))
+        return _recorded(list(batches), watermark, ends=ends)
 
     def __iter__(self) -> Iterator[Instant[A_co]]:
         return iter(self.instants)
@@ -171,13 +158,21 @@ class Timeline(Generic[A_co]):
         return evolve(self, instants=tuple(one for one in self.instants if one.watermark < MAX_TIME))
 
 
-def _point(argument: str, f: Callable[[A], datetime], record: A) -> int:
-    try:
-        return processing_time(f(record), argument=argument)
-    except FlowalgError:
-        raise
-    except Exception as cause:
-        raise failure(argument, f, record, cause) from cause
+def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -> Timeline[A]:
+    """One instant for each batch, with what a policy says after it; with ``ends`` another one ends the input."""
+    if not isinstance(policy, WatermarkPolicy):
+        valid = "a watermark policy, such as BoundedDisorder(timedelta(seconds=30))"
+        raise ArgumentError("watermark", policy, valid)
+    clocks = list(clocks_of(policy, [batch.moment for batch in batches]))
+    instants = [
+        Instant(batch.moment.processing_time, batch.records, clock.watermark, clock.percentiles)
+        for batch, clock in zip(batches, clocks, strict=True)
+    ]
+    if ends and clocks:
+        time = clocks[-1].processing_time
+        last = policy.advance(clocks[-1], policy.report((), ended=True), time)
+        instants.append(Instant(time, (), last.watermark, last.percentiles))
+    return Timeline(tuple(instants))
 
 
 __all__ = ["Instant", "Timeline"]

@@ -18,9 +18,7 @@ from flowalg import (
     Accumulation,
     ArgumentError,
     BoundedDisorder,
-    ClockReport,
     Count,
-    EventTime,
     FixedWindows,
     KeyedCollectionError,
     Max,
@@ -175,19 +173,6 @@ def test_pipelines_survive_a_cloudpickle() -> None:
     again = reference.run_batch(back, {source: scores})
     assert again == reference.run_batch(totals, {SCORES: scores})
     assert [one.value for one in again.panes] == [9, 4, 5]
-
-
-REPORTS = st.builds(
-    ClockReport, st.none() | st.integers(0, 9).map(EventTime), st.just(None), ended=st.booleans()
-)
-
-
-@given(REPORTS, REPORTS, REPORTS)
-def test_clock_reports_are_a_commutative_monoid(a: ClockReport, b: ClockReport, c: ClockReport) -> None:
-    """Law: partitions may report in any order and division."""
-    assert a.merge(b.merge(c)) == a.merge(b).merge(c)
-    assert a.merge(b) == b.merge(a)
-    assert a.merge(ClockReport()) == a
 
 
 def test_triggers_are_told_in_words() -> None:

@@ -24,6 +24,7 @@ from flowalg import (
     SchemaMismatchError,
     Source,
     Sum,
+    Timeout,
     UnboundSourceError,
     UnsupportedError,
 )
@@ -217,6 +218,15 @@ def test_streaming_takes_streams(spark: SparkSession) -> None:
         streaming.compile(SUMS, {SCORES: StreamInput(scores(spark), POLICY)})
     with pytest.raises(ArgumentError, match="must be a watermark policy, such as BoundedDisorder"):
         StreamInput(scores(spark), timedelta(0))  # type: ignore[arg-type]
+
+
+def test_streaming_refuses_policies_that_it_does_not_run(spark: SparkSession, tmp_path: Path) -> None:
+    """When the pipeline is compiled, by source and policy; before, the policy is a value like any other."""
+    frame = stream(spark, tmp_path)[SCORES].frame
+    with pytest.raises(
+        UnsupportedError, match=r"source 'scores': .* and not Timeout \(the processing time, less 0:00:00\)"
+    ):
+        streaming.compile(SUMS, {SCORES: StreamInput(frame, Timeout(timedelta(0)))})
 
 
 def test_streaming_needs_its_state_store(spark: SparkSession, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def run_step(
     stage: Stage, timeline: Timeline[Reading], policy: WatermarkPolicy, *, partitions: int, shards: int
 ) -> Emitted:
     """The emissions of all shards; bundles and state go through their packed form, as in an engine."""
-    states = [(b"", ShardState().watermark) for _ in range(shards)]
+    states = [(b"", policy.start()) for _ in range(shards)]
     panes: Counter[tuple[object, ...]] = Counter()
     drops: Counter[tuple[object, ...]] = Counter()
     results = [column.result for column in stage.aggregates]
@@ -109,10 +109,11 @@ def run_step(
             mine = [
                 unpack(pack(one.filter(pl.col(SHARD) == shard).drop(SHARD))) for one in bundles if len(one)
             ]
-            watermark = policy.advance(before, report)
-            state, emission = step(stage, ShardState(unpack(packed), before), mine, watermark)
-            states[shard] = (pack(state.table), state.watermark)
-            clocks = (instant.processing_time, watermark)
+            after = policy.advance(before, report, instant.processing_time)
+            known = ShardState(unpack(packed), before.watermark)
+            state, emission = step(stage, known, mine, after.watermark)
+            states[shard] = (pack(state.table), after)
+            clocks = (instant.processing_time, after.watermark)
             for row in emission.panes.iter_rows(named=True):
                 said = (row[TIMING], row[INDEX], row[IS_FIRST], row[IS_LAST])
                 panes[(row["key"], row[START], row[END], *(row[one] for one in results), *said, *clocks)] += 1

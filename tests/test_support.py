@@ -5,23 +5,26 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from flowalg_shard.support import require_pane_time, require_strategy, require_windows
+from flowalg_shard.support import require_pane_time, require_policy, require_strategy, require_windows
 
 from flowalg import (
     FOREVER,
     Accumulation,
     AtCount,
     AtWatermark,
+    BoundedDisorder,
     CalendarDays,
     CustomWindows,
     FixedWindows,
     GlobalWindows,
     OnTime,
     PaneTime,
+    Perfect,
     Repeat,
     Sessions,
     SlidingWindows,
     UnsupportedError,
+    WatermarkPolicy,
     WindowFn,
     WindowingStrategy,
 )
@@ -75,3 +78,20 @@ def test_batch_refuses_what_panes_would_carry_otherwise() -> None:
     """Triggers and modes do not matter to a batch, but the event time of its panes does."""
     with pytest.raises(UnsupportedError, match="not the latest event time"):
         require_pane_time(WindowingStrategy(pane_time=PaneTime.LATEST), "it")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (Perfect(), r"Perfect \(what the source knows to be complete\)"),
+        (BoundedDisorder(MINUTE, idle_after=MINUTE), r"BoundedDisorder \(the greatest .* idle for 0:01:00\)"),
+        (BoundedDisorder(MINUTE, percentiles=(0.5,)), r"BoundedDisorder \(the greatest .* percentiles 0.5\)"),
+    ],
+)
+def test_other_policies_are_refused_by_streaming(policy: WatermarkPolicy, message: str) -> None:
+    """By name and in words, with the interpreter that runs it; bounded disorder without options runs."""
+    require_policy(BoundedDisorder(MINUTE), "it")
+    with pytest.raises(
+        UnsupportedError, match=rf"it: .* and not {message}; the reference interpreter runs it"
+    ):
+        require_policy(policy, "it")

@@ -4,7 +4,7 @@ An engine's inner part. It knows no Spark: an engine brings bundles and reports,
 emissions on. ``step`` is pure and deterministic, and equals the reference interpreter pane by pane.
 """
 
-from flowalg_shard.bundle import precombine, report_of
+from flowalg_shard.bundle import clock_report, precombine, report_of
 from flowalg_shard.stage import AggregateColumn, Stage, aggregate_columns
 from flowalg_shard.step import Emission, ShardState, step
 from flowalg_shard.tables import pack, unpack
@@ -15,6 +15,7 @@ __all__ = [
     "ShardState",
     "Stage",
     "aggregate_columns",
+    "clock_report",
     "pack",
     "precombine",
     "report_of",

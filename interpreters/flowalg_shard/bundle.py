@@ -7,7 +7,7 @@ import polars as pl
 from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
 from flowalg.errors import UnsupportedError
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
-from flowalg.watermarks import ClockReport
+from flowalg.watermarks import ClockReport, PartitionClock
 from flowalg_shard.aggregates import check_ordered, combine, lifted
 from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START, Stage
 
@@ -19,11 +19,16 @@ def report_of(rows: pl.DataFrame) -> ClockReport:
     latest = rows.select(
         pl.col(EVENT_TIME).max(), pl.col(PROCESSING_TIME).max(), pl.col(ENDED).any().alias(ENDED)
     ).row(0)
-    return ClockReport(
-        None if latest[0] is None else EventTime(int(latest[0])),
-        None if latest[1] is None else ProcessingTime(int(latest[1])),
-        ended=bool(latest[2]),
-    )
+    return clock_report(latest[0], latest[1], ended=bool(latest[2]))
+
+
+def clock_report(latest_event: int | None, latest_processing: int | None, *, ended: bool) -> ClockReport:
+    """The report of a source of one partition, in which every event time counts."""
+    seen = None if latest_processing is None else ProcessingTime(latest_processing)
+    if latest_event is None:
+        return ClockReport(latest_processing=seen, ended=ended)
+    clock = PartitionClock(EventTime(latest_event), ProcessingTime(MIN_TIME) if seen is None else seen)
+    return ClockReport({"": clock}, seen, ended=ended)
 
 
 def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
@@ -63,4 +68,4 @@ def window_bounds(windows: WindowFn) -> list[pl.Expr]:
             raise UnsupportedError(f"{windows} have no columns")
 
 
-__all__ = ["COUNT", "precombine", "report_of", "window_bounds"]
+__all__ = ["COUNT", "clock_report", "precombine", "report_of", "window_bounds"]

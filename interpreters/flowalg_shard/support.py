@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
 from flowalg.errors import UnsupportedError
 from flowalg.triggers import AtWatermark, Repeat, Trigger
+from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
 from flowalg.windowing import Accumulation, OnTime, PaneTime, WindowingStrategy
 from flowalg.words import in_words
 
@@ -47,6 +48,15 @@ def require_pane_time(strategy: WindowingStrategy, label: str) -> None:
         )
 
 
+def require_policy(policy: WatermarkPolicy, label: str) -> None:
+    """Raises ``UnsupportedError`` for watermark policies other than bounded disorder without options."""
+    if not isinstance(policy, BoundedDisorder) or policy != BoundedDisorder(policy.delay):
+        raise UnsupportedError(
+            f"{label}: streaming runs the watermark policy BoundedDisorder(delay) without options so far, and not "
+            f"{type(policy).__name__} ({policy}); {ELSEWHERE}"
+        )
+
+
 def _runs(trigger: Trigger) -> bool:
     match trigger:
         case AtWatermark(percentile=percentile):
@@ -57,4 +67,4 @@ def _runs(trigger: Trigger) -> bool:
             return False
 
 
-__all__ = ["require_pane_time", "require_strategy", "require_windows"]
+__all__ = ["require_pane_time", "require_policy", "require_strategy", "require_windows"]

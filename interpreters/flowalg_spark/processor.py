@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from flowalg_shard import ShardState, Stage, pack, step, unpack
+from flowalg_shard import ShardState, Stage, clock_report, pack, step, unpack
 from flowalg_shard.stage import SHARD
 from pyspark.sql import Row
 from pyspark.sql import types as T
@@ -13,7 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from flowalg.errors import UnsupportedError
 from flowalg.time import MIN_TIME, EventTime, ProcessingTime
-from flowalg.watermarks import ClockReport, WatermarkPolicy
+from flowalg.watermarks import ClockReport, SourceClock, WatermarkPolicy
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues, ValueState
@@ -80,10 +80,12 @@ class ShardProcessor(StatefulProcessor):
         state, clock = self._load()
         report = ClockReport()
         for row in arrived:
-            report = report.merge(_report(row))
-        watermark = self.policy.advance(state.watermark, report)
+            report = report.merge(clock_report(row.latest_event, row.latest_processing, ended=row.ended))
         if report.latest_processing is not None:
             clock = max(clock, report.latest_processing)
+        # The policies that run here need no memory but the watermark itself: it never moves back.
+        before = SourceClock(state.watermark, clock)
+        watermark = self.policy.advance(before, report, clock).watermark
         after, emission = step(self.stage, state, [unpack(bytes(row.bundle)) for row in arrived], watermark)
         self.state.update((FORMAT, self.shards, after.watermark, clock, pack(after.table)))
         panes, drops = pack(emission.panes), pack(emission.drops)
@@ -108,14 +110,6 @@ class ShardProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _report(row: Row) -> ClockReport:
-    return ClockReport(
-        None if row.latest_event is None else EventTime(row.latest_event),
-        None if row.latest_processing is None else ProcessingTime(row.latest_processing),
-        ended=row.ended,
-    )
 
 
 __all__ = ["BUNDLE_SCHEMA", "EMISSION_SCHEMA", "FORMAT", "ShardProcessor"]

@@ -11,7 +11,7 @@ from typing import TypeVar, assert_never
 
 from attrs import evolve, field, frozen
 from flowalg_shard.stage import SHARD, Stage
-from flowalg_shard.support import require_strategy
+from flowalg_shard.support import require_policy, require_strategy
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -30,7 +30,7 @@ from flowalg.nodes import (
 )
 from flowalg.pcollection import PCollection
 from flowalg.source import Source
-from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
+from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.binding import Clocks, bound_source, require_frame
 from flowalg_spark.exchange import FromEmissions, ToBundles
 from flowalg_spark.flow import Flow, arrow_schema, guarded, row_schema, through_steps
@@ -48,7 +48,8 @@ A = TypeVar("A")
 class StreamInput:
     """A streaming frame, with what it says about time.
 
-    ``watermark`` is the policy that generates the source's watermark from its event times. A micro-batch's
+    ``watermark`` is the policy that generates the source's watermark from its event times: so far
+    ``BoundedDisorder(delay)`` without options; ``compile`` refuses the others. A micro-batch's
     processing time is Spark's timestamp of the batch, the same on replay; a source that carries processing times of
     its own says them with ``processing_time``, a timestamp column, and an instant's is then the greatest in its
     batch. ``end_of_input`` is a boolean column that is true on a row which is no element and says that nothing
@@ -63,7 +64,7 @@ class StreamInput:
 
     def __attrs_post_init__(self) -> None:
         require_frame("StreamInput", self.frame)
-        if not isinstance(self.watermark, BoundedDisorder):
+        if not isinstance(self.watermark, WatermarkPolicy):
             valid = "a watermark policy, such as BoundedDisorder(timedelta(seconds=30))"
             raise ArgumentError("StreamInput.watermark", self.watermark, valid)
 
@@ -94,6 +95,7 @@ def compile(
                 stream.frame,
                 "a streaming frame, as spark.readStream gives; use batch.compile for a bounded one",
             )
+        require_policy(stream.watermark, f"source {name!r}")
     session = next(iter(streams.values())).frame.sparkSession
     require_state_store(session)
     flow = _lower(pipeline.node, grouping, streams, _shard_ids(session, shards))

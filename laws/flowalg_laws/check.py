@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg.combiners import Combiner
+from flowalg.watermarks import WatermarkPolicy
 from flowalg_laws.combiners import COMBINER_LAWS
+from flowalg_laws.strategies import histories
+from flowalg_laws.watermarks import WATERMARK_LAWS, History
 
 A = TypeVar("A")
 Acc = TypeVar("Acc")
@@ -46,4 +49,20 @@ def check_combiner(
     holds()
 
 
-__all__ = ["check_combiner"]
+def check_watermark_policy(policy: WatermarkPolicy, shown: SearchStrategy[History] | None = None) -> None:
+    """Check every law of a watermark policy over generated histories of a source, or over those of ``shown``.
+
+    Raises ``AssertionError`` with the smallest counterexample that was found: the law, and its two sides.
+    """
+
+    @given(histories() if shown is None else shown)
+    def holds(history: History) -> None:
+        for law in WATERMARK_LAWS:
+            sides = law(policy, history)
+            note(f"{law.__name__}: {sides.left!r} against {sides.right!r}")
+            assert sides.left == sides.right, f"{law.__name__} fails for {policy!r}"
+
+    holds()
+
+
+__all__ = ["check_combiner", "check_watermark_policy"]

@@ -24,9 +24,14 @@ from flowalg import (
     AtWatermark,
     BoundedDisorder,
     CalendarDays,
+    ClockView,
+    CustomPolicy,
     FixedWindows,
     GlobalWindows,
+    IngressTime,
     Instant,
+    LagQuantile,
+    MonotonePerPartition,
     Never,
     OnceTrigger,
     OnTime,
@@ -34,17 +39,23 @@ from flowalg import (
     OrFinally,
     PaneTime,
     PCollection,
+    Perfect,
     Repeat,
     SequenceOf,
     Sessions,
+    Sighting,
     SlidingWindows,
     Source,
     Timeline,
+    Timeout,
     Trigger,
+    WatermarkPolicy,
     WindowFn,
     WindowingStrategy,
 )
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, event_time, processing_time
+from flowalg.watermarks import Moment
+from flowalg_laws.watermarks import History
 
 A = TypeVar("A")
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -86,6 +97,59 @@ def batches(*, most: int = 8) -> SearchStrategy[list[list[Reading]]]:
 def policies() -> SearchStrategy[BoundedDisorder]:
     """Bounded disorder, from none to more than everything."""
     return durations(0, MAX_MINUTE).map(BoundedDisorder)
+
+
+def halfway(view: ClockView) -> datetime | None:
+    """A custom watermark: half of the median lag behind the processing time."""
+    lag = view.lag(0.5)
+    return None if lag is None else view.processing_time - lag / 2
+
+
+def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
+    """Every watermark policy, with any of its options."""
+    options = {
+        "idle_after": st.none() | durations(1, 20),
+        "max_ahead": st.none() | durations(0, 20),
+        "percentiles": st.lists(quantiles(), max_size=3, unique=True).map(tuple),
+        "recent": durations(1, 60),
+        "resolution": st.sampled_from(
+            (timedelta(microseconds=7), timedelta(seconds=50), timedelta(minutes=3))
+        ),
+    }
+    return st.one_of(
+        st.builds(MonotonePerPartition, **options),
+        st.builds(BoundedDisorder, durations(0, MAX_MINUTE), **options),
+        st.builds(Perfect, **options),
+        st.builds(Timeout, durations(0, MAX_MINUTE), **options),
+        st.builds(LagQuantile, quantiles(), **options),
+        st.builds(IngressTime, **options),
+        st.builds(CustomPolicy, st.just("halfway"), st.just(halfway), **options),
+    )
+
+
+def quantiles() -> SearchStrategy[float]:
+    """Numbers strictly between 0 and 1, the usual ones first."""
+    return st.sampled_from((0.5, 0.07, 0.9, 0.99)) | st.floats(0, 1, exclude_min=True, exclude_max=True)
+
+
+def sightings() -> SearchStrategy[Sighting]:
+    """Records of three partitions, whose two times are independent: late, early and ahead of the clock."""
+    return st.builds(
+        Sighting, st.sampled_from("pqr"), minutes().map(event_time), minutes().map(processing_time)
+    )
+
+
+@st.composite
+def histories(draw: st.DrawFn, *, most: int = 8) -> History:
+    """What a source shows in some instants; an instant is not before its records, nor before the last one."""
+    clock = START
+    moments: list[Moment] = []
+    for batch in draw(st.lists(st.lists(sightings(), max_size=5), max_size=most)):
+        clock += draw(durations(0, 9))
+        now = max([processing_time(clock), *(one.processing_time for one in batch)])
+        before = moments[-1].processing_time if moments else now
+        moments.append(Moment(max(now, before), tuple(batch)))
+    return tuple(moments)
 
 
 @st.composite
@@ -246,17 +310,22 @@ __all__ = [
     "durations",
     "fixed_windows",
     "free_timelines",
+    "halfway",
+    "histories",
     "latenesses",
     "minutes",
     "once_leaves",
     "once_triggers",
     "policies",
     "put_into",
+    "quantiles",
     "readings",
     "sessions",
+    "sightings",
     "sliding_windows",
     "timelines",
     "triggers",
+    "watermark_policies",
     "window_fns",
     "windowing_strategies",
 ]

@@ -1,0 +1,104 @@
+"""Records that carry both times, as micro-batches: what timelines are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from attrs import frozen
+
+from flowalg.errors import ArgumentError, FlowalgError
+from flowalg.functions import failure
+from flowalg.time import EventTime, Micros, ProcessingTime, processing_time
+from flowalg.watermarks import Moment, Sighting
+
+if TYPE_CHECKING:
+    from flowalg.source import Source
+
+A_co = TypeVar("A_co", covariant=True)
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@frozen
+class Batch(Generic[A_co]):
+    """Records that are observed together, and what the clocks see of them."""
+
+    records: tuple[A_co, ...]
+    moment: Moment
+
+
+@frozen
+class Clockwork(Generic[A]):
+    """How a record is seen: its source says when it happened, ``seen`` when it came, ``partition`` from where."""
+
+    source: Source[A]
+    seen: Callable[[A], datetime]
+    partition: Callable[[A], str] | None
+
+    def sighting(self, record: A) -> Sighting:
+        """What the clocks see of a record; raises ``UserFunctionError`` when a function of the user's does."""
+        seen = ProcessingTime(_point("processing_time", self.seen, record))
+        event = EventTime(_point("event_time", self.source.event_time_of, record))
+        return Sighting(self._partition(record), event, seen)
+
+    def _partition(self, record: A) -> str:
+        if self.partition is None:
+            return ""
+        name = _called("partition", self.partition, record)
+        if not isinstance(name, str):
+            raise ArgumentError("the partition of a record", name, "a str")
+        return name
+
+
+def in_batches(clockwork: Clockwork[A], batches: Iterable[Sequence[A]]) -> Iterator[Batch[A]]:
+    """The batches, each at the greatest processing time in it, and never before the one before.
+
+    A batch without records has the time of the one before it; there is none before the first record.
+    """
+    time: ProcessingTime | None = None
+    for batch in batches:
+        sightings = tuple(map(clockwork.sighting, batch))
+        seen = [one.processing_time for one in sightings]
+        time = max(seen if time is None else [time, *seen], default=None)
+        if time is not None:
+            yield Batch(tuple(batch), Moment(time, sightings))
+
+
+def by_period(clockwork: Clockwork[A], records: Iterable[A], period: Micros) -> Iterator[Batch[A]]:
+    """The records of each period of processing time, in order; periods are aligned to the epoch."""
+    pairs = [(clockwork.sighting(one), one) for one in records]
+    pairs.sort(key=lambda pair: pair[0].processing_time)
+    for _, group in groupby(pairs, key=lambda pair: pair[0].processing_time // period):
+        sightings, together = zip(*group, strict=True)
+        yield Batch(together, Moment(sightings[-1].processing_time, sightings))
+
+
+def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:
+    """The batches, and an empty one at each multiple of the tick between them at which there is none."""
+    before: ProcessingTime | None = None
+    for batch in batches:
+        now = batch.moment.processing_time
+        if before is not None:
+            for time in range((before // tick + 1) * tick, now, tick):
+                yield Batch((), Moment(ProcessingTime(time)))
+        yield batch
+        before = now
+
+
+def _point(argument: str, f: Callable[[A], datetime], record: A) -> int:
+    return processing_time(_called(argument, f, record), argument=argument)
+
+
+def _called(argument: str, f: Callable[[A], B], record: A) -> B:
+    try:
+        return f(record)
+    except FlowalgError:
+        raise
+    except Exception as cause:
+        raise failure(argument, f, record, cause) from cause
+
+
+__all__ = ["Batch", "Clockwork", "by_period", "in_batches", "with_ticks"]
