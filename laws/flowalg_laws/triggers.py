@@ -1,13 +1,14 @@
-"""The laws of triggers (SEMANTICS section 13), each as two triggers that give the same panes on every timeline.
+"""The laws of triggers, each as two triggers that give the same panes on every timeline.
 
-Their equality is observational: ``Or(a, b)`` and ``Or(b, a)`` are different values with one meaning.
+Their equality is observational: ``Or(a, b)`` and ``Or(b, a)`` are different values with one meaning. They hold for
+windows that merge too, since a trigger never learns what another window's trigger has seen: a merged window starts its
+trigger afresh on what no pane has shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import TypeAlias
+from typing import NewType
 
 from flowalg.triggers import (
     AfterDelay,
@@ -15,6 +16,7 @@ from flowalg.triggers import (
     And,
     AtCount,
     AtPeriod,
+    AtWatermark,
     Never,
     OnceTrigger,
     Or,
@@ -24,92 +26,443 @@ from flowalg.triggers import (
     Trigger,
 )
 from flowalg_laws.equation import Equation
+from flowalg_laws.law import Law, law
 
-OnceLaw: TypeAlias = Callable[[OnceTrigger, OnceTrigger, OnceTrigger], Equation[Trigger]]
-TriggerLaw: TypeAlias = Callable[[Trigger, Trigger, Trigger, OnceTrigger, OnceTrigger], Equation[Trigger]]
-NumberLaw: TypeAlias = Callable[[int, int], Equation[Trigger]]
+Small = NewType("Small", int)
+"""A small positive number: of elements, or of minutes."""
 
 
-def and_commutes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a & b = b & a``."""
+@law
+def and_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a & b = b & a``.
+
+    Source: conjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which sorts.
+    """
     return Equation(And(a, b), And(b, a))
 
 
-def or_commutes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a | b = b | a``."""
+@law
+def or_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a | b = b | a``.
+
+    Source: disjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which sorts.
+    """
     return Equation(Or(a, b), Or(b, a))
 
 
+@law
 def and_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``(a & b) & c = a & (b & c) = And(a, b, c)``."""
+    """``(a & b) & c = a & (b & c)``.
+
+    Source: conjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `&` without parentheses.
+    """
+    return Equation(And(And(a, b), c), And(a, And(b, c)))
+
+
+@law
+def or_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``(a | b) | c = a | (b | c)``.
+
+    Source: disjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `|` without parentheses.
+    """
+    return Equation(Or(Or(a, b), c), Or(a, Or(b, c)))
+
+
+@law
+def and_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``(a & b) & c = And(a, b, c)``.
+
+    Source: conjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which flattens.
+    """
     return Equation(And(And(a, b), c), And(a, b, c))
 
 
-def or_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``(a | b) | c = a | (b | c) = Or(a, b, c)``."""
+@law
+def or_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``(a | b) | c = Or(a, b, c)``.
+
+    Source: disjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which flattens.
+    """
     return Equation(Or(Or(a, b), c), Or(a, b, c))
 
 
-def and_is_idempotent(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a & a = a``."""
+@law
+def and_is_idempotent(a: OnceTrigger) -> Equation[Trigger]:
+    """``a & a = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which drops repetitions.
+    """
     return Equation(And(a, a), a)
 
 
-def or_is_idempotent(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a | a = a``."""
+@law
+def or_is_idempotent(a: OnceTrigger) -> Equation[Trigger]:
+    """``a | a = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which drops repetitions.
+    """
     return Equation(Or(a, a), a)
 
 
-def and_absorbs(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a & (a | b) = a``."""
+@law
+def and_absorbs(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a & (a | b) = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which absorbs.
+    """
     return Equation(And(a, Or(a, b)), a)
 
 
-def or_absorbs(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a | (a & b) = a``."""
+@law
+def or_absorbs(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a | (a & b) = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which absorbs.
+    """
     return Equation(Or(a, And(a, b)), a)
 
 
+@law
 def and_distributes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a & (b | c) = (a & b) | (a & c)``."""
+    """``a & (b | c) = (a & b) | (a & c)``.
+
+    Source: the lattice of once-triggers is distributive (SEMANTICS 13).
+    """
     return Equation(And(a, Or(b, c)), Or(And(a, b), And(a, c)))
 
 
+@law
 def or_distributes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a | (b & c) = (a | b) & (a | c)``."""
+    """``a | (b & c) = (a | b) & (a | c)``.
+
+    Source: the lattice of once-triggers is distributive (SEMANTICS 13).
+    """
     return Equation(Or(a, And(b, c)), And(Or(a, b), Or(a, c)))
 
 
-def never_is_the_unit_of_or(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a | Never() = a``."""
+@law
+def never_is_the_unit_of_or(a: OnceTrigger) -> Equation[Trigger]:
+    """``a | Never() = a``.
+
+    Source: `Never` is the bottom of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which drops units.
+    """
     return Equation(Or(a, Never()), a)
 
 
-def never_annihilates_and(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a & Never() = Never()``."""
+@law
+def never_annihilates_and(a: OnceTrigger) -> Equation[Trigger]:
+    """``a & Never() = Never()``.
+
+    Source: `Never` is the bottom of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which stops at the zero.
+    """
     return Equation(And(a, Never()), Never())
 
 
-def always_is_the_unit_of_and(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a & Always() = a``."""
+@law
+def always_is_the_unit_of_and(a: OnceTrigger) -> Equation[Trigger]:
+    """``a & Always() = a``.
+
+    Source: `Always` is the top of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which drops units.
+    """
     return Equation(And(a, Always()), a)
 
 
-def always_annihilates_or(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``a | Always() = Always()``."""
+@law
+def always_annihilates_or(a: OnceTrigger) -> Equation[Trigger]:
+    """``a | Always() = Always()``.
+
+    Source: `Always` is the top of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which stops at the zero.
+    """
     return Equation(Or(a, Always()), Always())
 
 
-def or_finally_of_once(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
-    """``OrFinally(a, b) = a | b`` for once-triggers."""
+@law
+def a_limited_once_is_either(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``OrFinally(a, b) = a | b``.
+
+    Where: both are once-triggers.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
     return Equation(OrFinally(a, b), Or(a, b))
 
 
-ONCE_LAWS: tuple[OnceLaw, ...] = (
+@law
+def the_quicker_watermark_is_enough() -> Equation[Trigger]:
+    """``AtWatermark(percentile=q) | AtWatermark() = AtWatermark(percentile=q)``.
+
+    A percentile watermark is never behind the watermark.
+
+    Source: MillWheel, section 7.2; found here.
+    """
+    return Equation(Or(AtWatermark(0.5), AtWatermark()), AtWatermark(0.5))
+
+
+@law
+def both_watermarks_are_the_slower() -> Equation[Trigger]:
+    """``AtWatermark(percentile=q) & AtWatermark() = AtWatermark()``.
+
+    Source: MillWheel, section 7.2; found here.
+    """
+    return Equation(And(AtWatermark(0.5), AtWatermark()), AtWatermark())
+
+
+@law
+def a_sequence_of_one(t: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(t) = t``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, and the early and late firings that leave one part out.
+    """
+    return Equation(SequenceOf(t), t)
+
+
+@law
+def sequences_associate(t: Trigger, u: Trigger, v: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(SequenceOf(t, u), v) = SequenceOf(t, SequenceOf(u, v))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `>>` without parentheses.
+    """
+    return Equation(SequenceOf(SequenceOf(t, u), v), SequenceOf(t, SequenceOf(u, v)))
+
+
+@law
+def sequences_are_flat(t: Trigger, u: Trigger, v: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(SequenceOf(t, u), v) = SequenceOf(t, u, v)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `>>`, and `normalise`, which flattens.
+    """
+    return Equation(SequenceOf(SequenceOf(t, u), v), SequenceOf(t, u, v))
+
+
+@law
+def nothing_follows_repeat(t: Trigger, u: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(Repeat(t), u) = Repeat(t)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which cuts what is never reached.
+    """
+    return Equation(SequenceOf(Repeat(t), u), Repeat(t))
+
+
+@law
+def repeat_is_idempotent(t: Trigger) -> Equation[Trigger]:
+    """``Repeat(Repeat(t)) = Repeat(t)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(Repeat(Repeat(t)), Repeat(t))
+
+
+@law
+def repeat_unfolds(t: Trigger) -> Equation[Trigger]:
+    """``Repeat(t) = SequenceOf(t, Repeat(t))``.
+
+    Source: SEMANTICS 13. It fails where trigger states merge component by component.
+
+    Relied on by: `normalise`, which folds.
+    """
+    return Equation(Repeat(t), SequenceOf(t, Repeat(t)))
+
+
+@law
+def repeat_of_twice(t: Trigger) -> Equation[Trigger]:
+    """``Repeat(SequenceOf(t, t)) = Repeat(t)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which folds.
+    """
+    return Equation(Repeat(SequenceOf(t, t)), Repeat(t))
+
+
+@law
+def repeat_of_a_repeating_end(t: Trigger, u: Trigger) -> Equation[Trigger]:
+    """``Repeat(SequenceOf(t, Repeat(u))) = SequenceOf(t, Repeat(u))``.
+
+    What never finishes is not reset.
+
+    Source: found here.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(Repeat(SequenceOf(t, Repeat(u))), SequenceOf(t, Repeat(u)))
+
+
+@law
+def never_limits_nothing(t: Trigger) -> Equation[Trigger]:
+    """``OrFinally(t, Never()) = t``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(OrFinally(t, Never()), t)
+
+
+@law
+def always_limits_at_once(t: Trigger) -> Equation[Trigger]:
+    """``OrFinally(t, Always()) = Always()``.
+
+    Source: found here.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(OrFinally(t, Always()), Always())
+
+
+@law
+def limits_join(t: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``OrFinally(OrFinally(t, a), b) = OrFinally(t, a | b)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(OrFinally(OrFinally(t, a), b), OrFinally(t, Or(a, b)))
+
+
+@law
+def repeating_until_itself_is_once(a: OnceTrigger) -> Equation[Trigger]:
+    """``OrFinally(Repeat(a), a) = a``: the limit is ready as soon as what it limits is.
+
+    Source: found here.
+    """
+    return Equation(OrFinally(Repeat(a), a), a)
+
+
+@law
+def never_repeats_as_itself() -> Equation[Trigger]:
+    """``Repeat(Never()) = Never()``.
+
+    Source: found here.
+    """
+    return Equation(Repeat(Never()), Never())
+
+
+def _delay(minutes: int) -> AfterDelay:
+    return AfterDelay(timedelta(minutes=minutes))
+
+
+def _period(minutes: int) -> AtPeriod:
+    return AtPeriod(timedelta(minutes=minutes))
+
+
+@law
+def both_counts(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtCount(m) & AtCount(n) = AtCount(max(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one count.
+    """
+    return Equation(And(AtCount(m), AtCount(n)).repeat(), AtCount(max(m, n)).repeat())
+
+
+@law
+def either_count(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtCount(m) | AtCount(n) = AtCount(min(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one count.
+    """
+    return Equation(Or(AtCount(m), AtCount(n)).repeat(), AtCount(min(m, n)).repeat())
+
+
+@law
+def both_delays(m: Small, n: Small) -> Equation[Trigger]:
+    """``AfterDelay(m) & AfterDelay(n) = AfterDelay(max(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one delay.
+    """
+    return Equation(And(_delay(m), _delay(n)).repeat(), _delay(max(m, n)).repeat())
+
+
+@law
+def either_delay(m: Small, n: Small) -> Equation[Trigger]:
+    """``AfterDelay(m) | AfterDelay(n) = AfterDelay(min(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one delay.
+    """
+    return Equation(Or(_delay(m), _delay(n)).repeat(), _delay(min(m, n)).repeat())
+
+
+@law
+def both_periods(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtPeriod(m) & AtPeriod(m * n) = AtPeriod(m * n)``.
+
+    Where: one period divides the other, and neither has an offset.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(And(_period(m), _period(m * n)).repeat(), _period(m * n).repeat())
+
+
+@law
+def either_period(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtPeriod(m) | AtPeriod(m * n) = AtPeriod(m)``.
+
+    Where: one period divides the other, and neither has an offset.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(Or(_period(m), _period(m * n)).repeat(), _period(m).repeat())
+
+
+LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
     and_commutes,
     or_commutes,
     and_associates,
     or_associates,
+    and_is_flat,
+    or_is_flat,
     and_is_idempotent,
     or_is_idempotent,
     and_absorbs,
@@ -120,107 +473,9 @@ ONCE_LAWS: tuple[OnceLaw, ...] = (
     never_annihilates_and,
     always_is_the_unit_of_and,
     always_annihilates_or,
-    or_finally_of_once,
-)
-"""The laws of the lattice of once-triggers."""
-
-
-def sequence_of_one(t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``SequenceOf(t) = t``."""
-    return Equation(SequenceOf(t), t)
-
-
-def sequence_associates(
-    t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger
-) -> Equation[Trigger]:
-    """``SequenceOf(SequenceOf(t, u), v) = SequenceOf(t, SequenceOf(u, v)) = SequenceOf(t, u, v)``."""
-    return Equation(SequenceOf(SequenceOf(t, u), v), SequenceOf(t, SequenceOf(u, v)))
-
-
-def nothing_follows_repeat(
-    t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger
-) -> Equation[Trigger]:
-    """``SequenceOf(Repeat(t), u) = Repeat(t)``."""
-    return Equation(SequenceOf(Repeat(t), u), Repeat(t))
-
-
-def repeat_is_idempotent(
-    t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger
-) -> Equation[Trigger]:
-    """``Repeat(Repeat(t)) = Repeat(t)``."""
-    return Equation(Repeat(Repeat(t)), Repeat(t))
-
-
-def repeat_unfolds(t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``Repeat(t) = SequenceOf(t, Repeat(t))``."""
-    return Equation(Repeat(t), SequenceOf(t, Repeat(t)))
-
-
-def repeat_of_twice(t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``Repeat(SequenceOf(t, t)) = Repeat(t)``."""
-    return Equation(Repeat(SequenceOf(t, t)), Repeat(t))
-
-
-def never_limits_nothing(
-    t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger
-) -> Equation[Trigger]:
-    """``OrFinally(t, Never()) = t``."""
-    return Equation(OrFinally(t, Never()), t)
-
-
-def limits_join(t: Trigger, u: Trigger, v: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
-    """``OrFinally(OrFinally(t, a), b) = OrFinally(t, a | b)``."""
-    return Equation(OrFinally(OrFinally(t, a), b), OrFinally(t, Or(a, b)))
-
-
-TRIGGER_LAWS: tuple[TriggerLaw, ...] = (
-    sequence_of_one,
-    sequence_associates,
-    nothing_follows_repeat,
-    repeat_is_idempotent,
-    repeat_unfolds,
-    repeat_of_twice,
-    never_limits_nothing,
-    limits_join,
-)
-"""The laws of sequences, repetition and limits."""
-
-
-def both_counts(m: int, n: int) -> Equation[Trigger]:
-    """``AtCount(m) & AtCount(n) = AtCount(max(m, n))``."""
-    return Equation(And(AtCount(m), AtCount(n)), AtCount(max(m, n)))
-
-
-def either_count(m: int, n: int) -> Equation[Trigger]:
-    """``AtCount(m) | AtCount(n) = AtCount(min(m, n))``."""
-    return Equation(Or(AtCount(m), AtCount(n)), AtCount(min(m, n)))
-
-
-def both_delays(m: int, n: int) -> Equation[Trigger]:
-    """``AfterDelay(m) & AfterDelay(n) = AfterDelay(max(m, n))``."""
-    one, other = AfterDelay(timedelta(minutes=m)), AfterDelay(timedelta(minutes=n))
-    return Equation(And(one, other), AfterDelay(timedelta(minutes=max(m, n))))
-
-
-def either_delay(m: int, n: int) -> Equation[Trigger]:
-    """``AfterDelay(m) | AfterDelay(n) = AfterDelay(min(m, n))``."""
-    one, other = AfterDelay(timedelta(minutes=m)), AfterDelay(timedelta(minutes=n))
-    return Equation(Or(one, other), AfterDelay(timedelta(minutes=min(m, n))))
-
-
-def both_periods(m: int, n: int) -> Equation[Trigger]:
-    """``AtPeriod(m) & AtPeriod(m * n) = AtPeriod(m * n)``: one period divides the other."""
-    short, long = AtPeriod(timedelta(minutes=m)), AtPeriod(timedelta(minutes=m * n))
-    return Equation(And(short, long), long)
-
-
-def either_period(m: int, n: int) -> Equation[Trigger]:
-    """``AtPeriod(m) | AtPeriod(m * n) = AtPeriod(m)``."""
-    short, long = AtPeriod(timedelta(minutes=m)), AtPeriod(timedelta(minutes=m * n))
-    return Equation(Or(short, long), short)
-
-
-NUMBER_LAWS: tuple[NumberLaw, ...] = (
+    a_limited_once_is_either,
+    the_quicker_watermark_is_enough,
+    both_watermarks_are_the_slower,
     both_counts,
     either_count,
     both_delays,
@@ -228,6 +483,26 @@ NUMBER_LAWS: tuple[NumberLaw, ...] = (
     both_periods,
     either_period,
 )
-"""The laws of counts, delays and periods, over two positive numbers."""
+"""The laws of once-triggers, which are a distributive lattice; both sides may be put wherever a once-trigger may."""
 
-__all__ = ["NUMBER_LAWS", "ONCE_LAWS", "TRIGGER_LAWS", "NumberLaw", "OnceLaw", "TriggerLaw"]
+COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
+    a_sequence_of_one,
+    sequences_associate,
+    sequences_are_flat,
+    nothing_follows_repeat,
+    repeat_is_idempotent,
+    repeat_unfolds,
+    repeat_of_twice,
+    repeat_of_a_repeating_end,
+    never_limits_nothing,
+    always_limits_at_once,
+    limits_join,
+    repeating_until_itself_is_once,
+    never_repeats_as_itself,
+)
+"""The laws of sequences, repetition and limits."""
+
+TRIGGER_LAWS: tuple[Law[..., Trigger], ...] = (*LATTICE_LAWS, *COMPOSITION_LAWS)
+"""Every law of triggers."""
+
+__all__ = ["COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]

@@ -1,0 +1,91 @@
+"""Watermark policies, and what sources show to them: partitions that fall idle, and clocks that are ahead."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from flowalg import (
+    BoundedDisorder,
+    ClockView,
+    CustomPolicy,
+    IngressTime,
+    LagQuantile,
+    MonotonePerPartition,
+    Perfect,
+    ProcessingTime,
+    Sighting,
+    Timeout,
+    WatermarkPolicy,
+)
+from flowalg.time import event_time, processing_time
+from flowalg.watermarks import Moment
+from flowalg_laws.readings import START
+from flowalg_laws.strategies.times import MAX_MINUTE, durations, minutes, quantiles
+from flowalg_laws.watermarks import History
+
+
+@cache
+def policies() -> SearchStrategy[BoundedDisorder]:
+    """Bounded disorder, from none to more than everything."""
+    return durations(0, MAX_MINUTE).map(BoundedDisorder)
+
+
+def halfway(view: ClockView) -> datetime | None:
+    """A custom watermark: half of the median lag behind the processing time."""
+    lag = view.lag(0.5)
+    return None if lag is None else view.processing_time - lag / 2
+
+
+@cache
+def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
+    """Every watermark policy, with any of its options."""
+    options = {
+        "idle_after": st.none() | durations(1, 20),
+        "max_ahead": st.none() | durations(0, 20),
+        "percentiles": st.lists(quantiles(), max_size=3, unique=True).map(tuple),
+        "recent": durations(1, 60),
+        "resolution": st.sampled_from(
+            (timedelta(microseconds=7), timedelta(seconds=50), timedelta(minutes=3))
+        ),
+    }
+    return st.one_of(
+        st.builds(MonotonePerPartition, **options),
+        st.builds(BoundedDisorder, durations(0, MAX_MINUTE), **options),
+        st.builds(Perfect, **options),
+        st.builds(Timeout, durations(0, MAX_MINUTE), **options),
+        st.builds(LagQuantile, quantiles(), **options),
+        st.builds(IngressTime, **options),
+        st.builds(CustomPolicy, st.just("halfway"), st.just(halfway), **options),
+    )
+
+
+@cache
+def sightings() -> SearchStrategy[Sighting]:
+    """Records of three partitions, whose two times are independent: late, early and ahead of the clock."""
+    return st.builds(
+        Sighting, st.sampled_from("pqr"), minutes().map(event_time), minutes().map(processing_time)
+    )
+
+
+@cache
+def histories(*, most: int = 8) -> SearchStrategy[History]:
+    """What a source shows in some instants; an instant is not before its records, nor before the last one."""
+    moment = st.tuples(st.integers(0, 9), st.lists(sightings(), max_size=5))
+    return st.lists(moment, max_size=most).map(_history)
+
+
+def _history(steps: list[tuple[int, list[Sighting]]]) -> History:
+    clock = processing_time(START)
+    moments: list[Moment] = []
+    for gap, batch in steps:
+        clock = ProcessingTime(clock + gap * 60_000_000)
+        clock = max([clock, *(one.processing_time for one in batch)])
+        moments.append(Moment(clock, tuple(batch)))
+    return tuple(moments)
+
+
+__all__ = ["halfway", "histories", "policies", "sightings", "watermark_policies"]

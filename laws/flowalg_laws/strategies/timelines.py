@@ -1,0 +1,90 @@
+"""Timelines: late data, ties, bursts, duplicates, silences and jumps of the clock."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from flowalg import Instant, Source, Timeline, WatermarkPolicy
+from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
+from flowalg_laws.readings import START, Reading
+from flowalg_laws.strategies.elements import batches, bundles
+from flowalg_laws.strategies.sources import policies, watermark_policies
+from flowalg_laws.strategies.times import MAX_MINUTE, durations, point
+
+_GAPS = (0, 1, 2, 3, 4, 5, 7, 9, 60)
+"""Minutes between instants: none, which is a tie, some, or a jump of the clock."""
+
+Step = tuple[int, tuple[Reading, ...], int | None, int | None, frozenset[str]]
+
+
+@cache
+def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Reading]]:
+    """Timelines whose watermarks and signals are anything that never goes back: no policy made them."""
+    reads = st.none() | st.integers(0, MAX_MINUTE)
+    step = st.tuples(
+        st.sampled_from(_GAPS), bundles(), reads, reads, st.sampled_from(("", "", "x", "y")).map(_signals)
+    )
+    ending = st.booleans() if ends is None else st.just(ends)
+    return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
+
+
+def _signals(name: str) -> frozenset[str]:
+    return frozenset((name,)) if name else frozenset()
+
+
+def _timeline(drawn: tuple[list[Step], bool]) -> Timeline[Reading]:
+    steps, ends = drawn
+    instants: list[Instant[Reading]] = []
+    clock, watermark, quick = processing_time(START), MIN_TIME, MIN_TIME
+    for gap, elements, reads, quickly, signals in steps:
+        clock = ProcessingTime(clock + gap * 60_000_000)
+        watermark = max(watermark, _event(reads))
+        quick = max(quick, watermark, _event(quickly))
+        instants.append(Instant(clock, elements, watermark, {0.5: quick}, signals))
+    if ends:
+        instants.append(Instant(clock, (), MAX_TIME, {0.5: MAX_TIME}))
+    return Timeline(tuple(instants))
+
+
+def _event(minute: int | None) -> EventTime:
+    return MIN_TIME if minute is None else event_time(point(minute))
+
+
+@cache
+def timelines(
+    source: Source[Reading], *, policy: SearchStrategy[WatermarkPolicy] | None = None
+) -> SearchStrategy[Timeline[Reading]]:
+    """Timelines of readings in micro-batches, made by a watermark policy (bounded disorder by default), ended or not."""
+
+    def made(drawn: tuple[list[list[Reading]], WatermarkPolicy, bool]) -> Timeline[Reading]:
+        records, watermark, ends = drawn
+        return Timeline.micro_batches(
+            source, records, processing_time=lambda one: one.seen, watermark=watermark, ends=ends
+        )
+
+    return st.tuples(batches(), policies() if policy is None else policy, st.booleans()).map(made)
+
+
+@cache
+def partitioned_timelines(source: Source[Reading]) -> SearchStrategy[Timeline[Reading]]:
+    """Timelines of a source with a partition for each key, under any policy: partitions fall idle, and come back."""
+
+    def made(drawn: tuple[list[list[Reading]], WatermarkPolicy, timedelta | None]) -> Timeline[Reading]:
+        records, watermark, tick = drawn
+        return Timeline.from_records(
+            source,
+            [one for batch in records for one in batch],
+            processing_time=lambda one: one.seen,
+            watermark=watermark,
+            partition=lambda one: one.key,
+            tick=tick,
+        )
+
+    return st.tuples(batches(most=4), watermark_policies(), st.none() | durations(1, 9)).map(made)
+
+
+__all__ = ["free_timelines", "partitioned_timelines", "timelines"]
