@@ -13,6 +13,7 @@ from flowalg.errors import (
     ElementError,
     FlowalgError,
     KeyedCollectionError,
+    MissingExtraError,
     RecordTypeError,
     SchemaMismatchError,
     UnboundSourceError,
@@ -22,8 +23,11 @@ from flowalg.errors import (
 )
 from flowalg.kv import KV
 from flowalg.normal_forms import normalise
+from flowalg.own_combiners import combiner, reducing
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, Source, flatten
+from flowalg.several import together
+from flowalg.sketches import ApproximateDistinct, Quantile, Quantiles
 from flowalg.statistics import Variance
 from flowalg.time import (
     MAX_TIME,
@@ -73,6 +77,7 @@ __all__ = [
     "Always",
     "And",
     "AnyOf",
+    "ApproximateDistinct",
     "ArgumentError",
     "AtCount",
     "AtElement",
@@ -102,6 +107,7 @@ __all__ = [
     "Max",
     "Mean",
     "Min",
+    "MissingExtraError",
     "Never",
     "OnTime",
     "OnceTrigger",
@@ -112,6 +118,8 @@ __all__ = [
     "PaneInfo",
     "PaneTime",
     "ProcessingTime",
+    "Quantile",
+    "Quantiles",
     "RecordTypeError",
     "Repeat",
     "RepeatUntil",
@@ -136,10 +144,13 @@ __all__ = [
     "Window",
     "WindowFn",
     "WindowingStrategy",
+    "combiner",
     "event_time",
     "flatten",
     "in_words",
     "normalise",
     "processing_time",
+    "reducing",
     "to_datetime",
+    "together",
 ]
