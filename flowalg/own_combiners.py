@@ -78,19 +78,19 @@ def combiner(
     zero: Acc,
     add: Callable[[Acc, In], Acc],
     merge: Callable[[Acc, Acc], Acc],
+    extract: Callable[[Acc], Out],
     subtract: Callable[[Acc, In], Acc] | None = None,
     name: str | None = None,
-) -> Aggregate[In, Acc]: ...
+) -> Aggregate[In, Out]: ...
 @overload
 def combiner(
     *,
     zero: Acc,
     add: Callable[[Acc, In], Acc],
     merge: Callable[[Acc, Acc], Acc],
-    extract: Callable[[Acc], Out],
     subtract: Callable[[Acc, In], Acc] | None = None,
     name: str | None = None,
-) -> Aggregate[In, Out]: ...
+) -> Aggregate[In, Acc]: ...
 def combiner(
     *,
     zero: object,
@@ -105,6 +105,9 @@ def combiner(
     ``zero`` is the accumulator of no values, ``add`` takes in one value, ``merge`` joins two accumulators, and
     ``extract`` gives the result, without which it is the accumulator itself. With ``subtract``, which takes a value
     back, it is a ``Group`` and absorbs retractions directly. ``name`` is what labels and messages call it.
+
+    Both type checkers infer lambdas here from the collection and from ``zero``, except that pyright takes a ``zero``
+    of ``(0, 0)`` for a tuple of just these numbers: use a record there, or functions with annotations.
 
     The laws of ``Combiner`` are yours to keep, and ``flowalg_laws.check_combiner`` looks for a counterexample. What
     the functions raise is raised again as ``UserFunctionError``, which names the combiner, the function and what it

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import assert_type
@@ -12,7 +14,9 @@ from returns.result import Failure, Result, Success
 
 from flowalg import (
     KV,
+    Aggregate,
     And,
+    ApproximateDistinct,
     AtCount,
     AtElement,
     AtPeriod,
@@ -25,6 +29,8 @@ from flowalg import (
     OrFinally,
     Pane,
     PCollection,
+    Quantile,
+    Quantiles,
     Repeat,
     SequenceOf,
     Sessions,
@@ -34,7 +40,10 @@ from flowalg import (
     ToList,
     ToSet,
     Variance,
+    combiner,
     flatten,
+    reducing,
+    together,
 )
 
 
@@ -65,6 +74,11 @@ SEATS = KEYED.map_values(lambda f: f.seats)
 def long_haul(flights: PCollection[Flight]) -> PCollection[str]:
     """A composite."""
     return flights.filter(lambda f: f.delay > 1.0).map(lambda f: f.origin)
+
+
+def longest(so_far: str, flight: Flight) -> str:
+    """An accumulating function with annotations."""
+    return max(so_far, flight.origin, key=len)
 
 
 def checked(flight: Flight) -> Result[Flight, str]:
@@ -125,6 +139,54 @@ def table(flight: Flight, at: datetime) -> None:
     assert_type(SEATS.combine_per_key(ToList()), PCollection[KV[str, list[int]]])
     assert_type(SEATS.combine_per_key(ToSet()), PCollection[KV[str, frozenset[int]]])
     assert_type(SEATS.combine_per_key(Variance()), PCollection[KV[str, float]])
+    assert_type(SEATS.combine_per_key(Quantile(0.5)), PCollection[KV[str, float]])
+    assert_type(SEATS.combine_per_key(Quantiles((0.5, 0.9))), PCollection[KV[str, list[float]]])
+    assert_type(KEYED.combine_per_key(Quantile.of(lambda f: f.delay, 0.5)), PCollection[KV[str, float]])
+    assert_type(
+        KEYED.combine_per_key(Quantiles.of(lambda f: f.delay, [0.5])), PCollection[KV[str, list[float]]]
+    )
+    assert_type(KEYED.combine_per_key(ApproximateDistinct()), PCollection[KV[str, int]])
+    assert_type(KEYED.combine_per_key(ApproximateDistinct.of(lambda f: f.origin)), PCollection[KV[str, int]])
+    assert_type(
+        FLIGHTS.combine_globally(together(Count(), Mean.of(lambda f: f.delay))),
+        PCollection[tuple[int, float]],
+    )
+    assert_type(
+        FLIGHTS.combine_globally(together(Count(), Mean.of(lambda f: f.delay), into=Stats)),
+        PCollection[Stats],
+    )
+    assert_type(
+        FLIGHTS.combine_globally(together(Count(), Min.of(lambda f: f.at), Max.of(lambda f: f.origin))),
+        PCollection[tuple[int, datetime, str]],
+    )
+    assert_type(
+        KEYED.combine_per_key(
+            Count(), together(Sum.of(lambda f: f.seats), Mean.of(lambda f: f.delay), into=Stats)
+        ),
+        PCollection[KV[str, tuple[int, Stats]]],
+    )
+    assert_type(SEATS.combine_per_key(reducing(math.gcd, zero=0)), PCollection[KV[str, int]])
+    assert_type(SEATS.combine_per_key(reducing(operator.or_, zero=0)), PCollection[KV[str, int]])
+    assert_type(SEATS.combine_per_key(reducing(lambda a, b: a * b, zero=1)), PCollection[KV[str, int]])
+    assert_type(combiner(zero="", add=longest, merge=max, extract=len), Aggregate[Flight, int])
+    assert_type(KEYED.combine_per_key(combiner(zero="", add=longest, merge=max)), PCollection[KV[str, str]])
+    assert_type(
+        KEYED.combine_per_key(
+            combiner(zero=0.0, add=lambda total, f: total + f.delay, merge=operator.add, extract=round)
+        ),
+        PCollection[KV[str, int]],
+    )
+    assert_type(
+        SEATS.combine_per_key(
+            combiner(
+                zero=Stats(0, 0.0),
+                add=lambda stats, seats: Stats(stats.departures + seats, stats.mean_delay),
+                merge=lambda a, b: Stats(a.departures + b.departures, 0.0),
+                extract=lambda stats: stats.mean_delay / stats.departures,
+            )
+        ),
+        PCollection[KV[str, float]],
+    )
     assert_type(AtCount(1) & AtWatermark(), And)
     assert_type(AtCount(1) | AtWatermark(), Or)
     assert_type(AtCount(1) >> AtWatermark().repeat(), SequenceOf)
