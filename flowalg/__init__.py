@@ -8,6 +8,7 @@ from flowalg.assignment import CustomWindows, FixedWindows, GlobalWindows, Sessi
 from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
+from flowalg.distinct import ApproximateDistinct
 from flowalg.errors import (
     ArgumentError,
     ElementError,
@@ -26,8 +27,8 @@ from flowalg.normal_forms import normalise
 from flowalg.own_combiners import combiner, reducing
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, Source, flatten
+from flowalg.quantiles import Quantile, Quantiles
 from flowalg.several import together
-from flowalg.sketches import ApproximateDistinct, Quantile, Quantiles
 from flowalg.statistics import Variance
 from flowalg.time import (
     MAX_TIME,

@@ -11,6 +11,7 @@ from flowalg.functions import user_call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param
 from flowalg.own_combiners import Functions
+from flowalg.quantiles import Quantile, Quantiles
 from flowalg.shapes import (
     BINARY,
     BOOLEAN,
@@ -25,7 +26,6 @@ from flowalg.shapes import (
     TupleOf,
     shape_of,
 )
-from flowalg.sketches import Quantile, Quantiles
 
 _ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
 

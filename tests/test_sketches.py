@@ -50,10 +50,11 @@ from flowalg import (
 )
 from flowalg.combiner_shapes import combined_shape
 from flowalg.combiners import as_combiner
+from flowalg.distinct import FEW, Distinct
 from flowalg.hashing import canonical_bytes, hash64
 from flowalg.hyperloglog import relative_standard_error
+from flowalg.quantiles import Buckets
 from flowalg.shapes import FLOAT, INTEGER, TEXT, ListOf
-from flowalg.sketches import FEW, Buckets, Distinct
 from tests.scores import POINTS, SCORES, Score, minute
 from tests.test_reference import READINGS, VALUES
 
@@ -354,6 +355,12 @@ def test_quantiles_take_finite_numbers_only(value: object) -> None:
     """With the value and its type."""
     with pytest.raises(ElementError, match=r"Quantile was given .*(it takes int and float|no finite number)"):
         Quantile(0.5).add((), value)  # type: ignore[arg-type]
+
+
+def test_quantiles_take_integers_of_64_bits() -> None:
+    """As everything does."""
+    with pytest.raises(ValueRangeError, match="a value of Quantile is 1000.*, which overflows 64 bits"):
+        Quantile(0.5).add((), 10**400)
 
 
 @pytest.mark.parametrize(
