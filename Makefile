@@ -81,7 +81,7 @@ import importlib.util
 
 import flowalg
 
-present = [name for name in ("pyspark", "polars", "hypothesis") if importlib.util.find_spec(name)]
+present = [name for name in ("pyspark", "polars", "datasketches", "hypothesis") if importlib.util.find_spec(name)]
 assert not present, f"the plain wheel brought {present}"
 endef
 export CHECK_PLAIN

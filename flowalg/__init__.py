@@ -8,11 +8,13 @@ from flowalg.assignment import CustomWindows, FixedWindows, GlobalWindows, Sessi
 from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
+from flowalg.distinct import ApproximateDistinct
 from flowalg.errors import (
     ArgumentError,
     ElementError,
     FlowalgError,
     KeyedCollectionError,
+    MissingExtraError,
     RecordTypeError,
     SchemaMismatchError,
     UnboundSourceError,
@@ -22,8 +24,11 @@ from flowalg.errors import (
 )
 from flowalg.kv import KV
 from flowalg.normal_forms import normalise
+from flowalg.own_combiners import combiner, reducing
 from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, SideInput, flatten
+from flowalg.quantiles import Quantile, Quantiles
+from flowalg.several import together
 from flowalg.source import Source
 from flowalg.statistics import Variance
 from flowalg.time import (
@@ -87,6 +92,7 @@ __all__ = [
     "Always",
     "And",
     "AnyOf",
+    "ApproximateDistinct",
     "ArgumentError",
     "AtCount",
     "AtElement",
@@ -120,6 +126,7 @@ __all__ = [
     "Max",
     "Mean",
     "Min",
+    "MissingExtraError",
     "MonotonePerPartition",
     "Never",
     "OnTime",
@@ -132,6 +139,8 @@ __all__ = [
     "PaneTime",
     "Perfect",
     "ProcessingTime",
+    "Quantile",
+    "Quantiles",
     "RecordTypeError",
     "Repeat",
     "RepeatUntil",
@@ -160,10 +169,13 @@ __all__ = [
     "Window",
     "WindowFn",
     "WindowingStrategy",
+    "combiner",
     "event_time",
     "flatten",
     "in_words",
     "normalise",
     "processing_time",
+    "reducing",
     "to_datetime",
+    "together",
 ]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, get_type_hints
 
-from flowalg.combiners import Combiner, Count, Max, Mean, Min, Over, Sum, Together
+from flowalg.combiners import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.errors import RecordTypeError
+from flowalg.functions import user_call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param
+from flowalg.own_combiners import Functions
+from flowalg.quantiles import Quantile, Quantiles
 from flowalg.shapes import (
     BINARY,
     BOOLEAN,
@@ -58,8 +62,18 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
                     f"{type(combiner).__name__} cannot order {value}; it takes one of {kinds}"
                 )
             return value
+        case Quantile() | Quantiles():
+            if value not in (None, INTEGER, FLOAT):
+                raise RecordTypeError(
+                    f"{combiner.title} cannot take quantiles of {value}; it takes int or float"
+                )
+            return _annotated_result(type(combiner).extract)
+        case Functions():
+            return _annotated_result(combiner.extracting or combiner.merging)
+        case Into(function=function):
+            return _annotated_result(user_call(function).f)
         case _:
-            return _annotated_result(combiner)
+            return _annotated_result(type(combiner).extract)
 
 
 def _numeric(value: Shape, combiner: str) -> Shape:
@@ -68,9 +82,9 @@ def _numeric(value: Shape, combiner: str) -> Shape:
     raise RecordTypeError(f"{combiner} cannot add up {value}; it takes int or float")
 
 
-def _annotated_result(combiner: Combiner[object, object, object]) -> Shape | None:
+def _annotated_result(f: Callable[..., object]) -> Shape | None:
     try:
-        hint = get_type_hints(type(combiner).extract).get("return")
+        hint = f if isinstance(f, type) else get_type_hints(f).get("return")
         return None if hint is None else shape_of(hint)
     except (NameError, TypeError, RecordTypeError):
         return None

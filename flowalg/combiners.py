@@ -16,7 +16,7 @@ from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
 
 from flowalg.errors import ArgumentError, ElementError, ValueRangeError, describe
-from flowalg.functions import Call, apply, place_of
+from flowalg.functions import Call, Spread, apply, place_of
 from flowalg.values import check_integer
 
 In_contra = TypeVar("In_contra", contravariant=True)
@@ -50,6 +50,11 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
 
     ordered: ClassVar[bool] = False
     """Whether the result depends on the order of the values: then they are added by event time, then arrival."""
+
+    @property
+    def title(self) -> str:
+        """The combiner as labels and messages name it."""
+        return type(self).__name__
 
     @abstractmethod
     def zero(self) -> Acc:
@@ -257,6 +262,11 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
 
     parts: tuple[Combiner[A, object, object], ...] = field()
 
+    @property
+    def title(self) -> str:
+        """The titles of its parts."""
+        return ", ".join(part.title for part in self.parts)
+
     def zero(self) -> tuple[object, ...]:  # noqa: D102
         return tuple(part.zero() for part in self.parts)
 
@@ -270,7 +280,33 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
         return tuple(part.extract(one) for part, one in zip(self.parts, accumulator, strict=True))
 
 
-def together(parts: tuple[Combiner[object, object, object], ...]) -> Combiner[object, object, object]:
+@frozen
+class Into(Combiner[A, object, B]):
+    """A combiner of which a function makes something of its result: a record of several results, say."""
+
+    combiner: Combiner[A, object, object]
+    function: Call | Spread
+
+    def zero(self) -> object:  # noqa: D102
+        return self.combiner.zero()
+
+    def add(self, accumulator: object, value: A) -> object:  # noqa: D102
+        return self.combiner.add(accumulator, value)
+
+    def merge(self, one: object, other: object) -> object:  # noqa: D102
+        return self.combiner.merge(one, other)
+
+    def extract(self, accumulator: object) -> B:  # noqa: D102
+        made = apply(self.function, self.combiner.extract(accumulator), f"{self.title} into")
+        return cast("B", made)
+
+    @property
+    def title(self) -> str:
+        """The title of the combiner inside."""
+        return self.combiner.title
+
+
+def product(parts: tuple[Combiner[object, object, object], ...]) -> Combiner[object, object, object]:
     """One combiner that does what all of them do; a single one stays as it is."""
     if len(parts) == 1:
         return parts[0]
@@ -319,6 +355,7 @@ __all__ = [
     "Combiner",
     "Count",
     "Group",
+    "Into",
     "Max",
     "Mean",
     "Min",
@@ -327,5 +364,5 @@ __all__ = [
     "Together",
     "Total",
     "as_combiner",
-    "together",
+    "product",
 ]

@@ -59,6 +59,10 @@ class UnboundSourceError(FlowalgError, KeyError):
         return str(self.args[0])
 
 
+class MissingExtraError(FlowalgError, ImportError):
+    """Something needs a package that is not installed; the message says which extra of flowalg brings it."""
+
+
 class UnsupportedError(FlowalgError, NotImplementedError):
     """An interpreter cannot run this pipeline; the message says which part, and which interpreter can."""
 
@@ -68,6 +72,7 @@ __all__ = [
     "ElementError",
     "FlowalgError",
     "KeyedCollectionError",
+    "MissingExtraError",
     "RecordTypeError",
     "SchemaMismatchError",
     "UnboundSourceError",

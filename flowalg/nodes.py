@@ -11,13 +11,13 @@ from typing import Final, TypeAlias, assert_never
 from attrs import field, frozen
 
 from flowalg.combiner_shapes import combined_shape
-from flowalg.combiners import Combiner
+from flowalg.combiners import Combiner, Into
 from flowalg.errors import ArgumentError, KeyedCollectionError, UnsupportedError
-from flowalg.functions import Call
+from flowalg.functions import Call, OnValue
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
 from flowalg.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
-from flowalg.steps import Step
+from flowalg.steps import Map, Step
 from flowalg.windowing import Accumulation, WindowingStrategy
 
 
@@ -67,6 +67,15 @@ class CombinePerKey:
         shape = shape_after(self.input)
         if shape is not None:
             require_keyed(shape, self.label)
+
+
+def combined(node: Node, combiner: Combiner[object, object, object], transform: str) -> Node:
+    """A grouping by a combiner. What it makes *of* its result is a step after the grouping, which Spark can lift."""
+    label = f"{transform}({combiner.title})"
+    if not isinstance(combiner, Into):
+        return CombinePerKey(node, combiner, label)
+    grouped = CombinePerKey(node, combiner.combiner, label)
+    return ElementWise.then(grouped, Map(OnValue(combiner.function), f"{transform}(into=…)"))
 
 
 @frozen
@@ -261,6 +270,7 @@ __all__ = [
     "SourceNode",
     "WindowInto",
     "WithSide",
+    "combined",
     "elements_from",
     "inputs_of",
     "last_grouping",

@@ -15,7 +15,7 @@ from returns.result import Result
 
 from flowalg.assignment import WindowFn
 from flowalg.collecting import ToList, TopN
-from flowalg.combiners import Aggregate, Count, as_combiner, together
+from flowalg.combiners import Aggregate, Count, as_combiner
 from flowalg.errors import ArgumentError
 from flowalg.functions import Call, OnValue, Spread, WithKey
 from flowalg.joining import co_grouped, inner_joined, left_joined
@@ -27,11 +27,13 @@ from flowalg.nodes import (
     Node,
     WindowInto,
     WithSide,
+    combined,
     outline,
     require_keyed,
     shape_after,
     strategy_at,
 )
+from flowalg.several import joined
 from flowalg.shapes import Shape
 from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
 from flowalg.splitting import Failures, IsA, Successes
@@ -183,17 +185,7 @@ class PCollection(Generic[A_co]):
         With several combiners the values are read once and the result is a tuple, or what ``into`` makes of
         the results: a record class names them. Raises ``KeyedCollectionError`` on an unkeyed collection.
         """
-        parts = tuple(as_combiner(f"combiner {i + 1}", one) for i, one in enumerate(combiners))
-        if not parts:
-            raise ArgumentError("combiners", parts, "one or more combiners, such as Sum()")
-        combiner = together(parts)
-        names = ", ".join(type(part).__name__ for part in parts)
-        grouped = CombinePerKey(self.node, combiner, f"combine_per_key({names})")
-        if into is None:
-            return PCollection(grouped)
-        call = Call(into)
-        named = OnValue(call if len(parts) == 1 else Spread(call))
-        return PCollection(ElementWise.then(grouped, Map(named, "combine_per_key(into=…)")))
+        return PCollection(combined(self.node, joined(combiners, into), "combine_per_key"))
 
     def group_by_key(self: PCollection[KV[K, V]]) -> PCollection[KV[K, list[V]]]:
         """All values of each key and window, in order of event time and, within one, of arrival."""
@@ -240,10 +232,9 @@ class PCollection(Generic[A_co]):
         return PCollection(left_joined(self.node, right.node))
 
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
-        """One value per window, combined from all elements in it, whatever their key."""
-        whole = as_combiner("combiner", combiner)
+        """One value per window, combined from all elements in it, whatever their key; several go ``together``."""
         everything = ElementWise.then(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
-        grouped = CombinePerKey(everything, whole, f"combine_globally({type(whole).__name__})")
+        grouped = combined(everything, as_combiner("combiner", combiner), "combine_globally")
         return PCollection(ElementWise.then(grouped, Map(Call(_value_of), "combine_globally")))
 
     def distinct(self) -> PCollection[A_co]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import Count, ElementError, Max, Mean, Min, Sum, ValueRangeError
-from flowalg.combiners import together
+from flowalg.combiners import product
 
 SMALL = st.integers(-(2**40), 2**40)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -33,7 +33,7 @@ def test_float_combiners_keep_the_laws_up_to_rounding() -> None:
 
 def test_several_at_once_keep_the_laws() -> None:
     """The product of monoids is one."""
-    parts = together((Count(), Min(), Max()))  # type: ignore[arg-type]
+    parts = product((Count(), Min(), Max()))  # type: ignore[arg-type]
     check_combiner(parts, SMALL)
 
 
@@ -42,7 +42,7 @@ def test_they_combine_what_plain_python_does(values: list[int]) -> None:
     """Each combiner equals the expression that one would write without it."""
 
     def combined(combiner: object) -> object:
-        one = together((combiner,))  # type: ignore[arg-type]
+        one = product((combiner,))  # type: ignore[arg-type]
         accumulator = one.zero()
         for value in values:
             accumulator = one.add(accumulator, value)

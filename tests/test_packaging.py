@@ -33,7 +33,8 @@ def modules_after(imported: str) -> set[str]:
     [
         (
             "flowalg",
-            {"pyspark", "polars", "pyarrow", "pandas", "numpy", "hypothesis", "matplotlib"} | {*PACKAGES[1:]},
+            {"pyspark", "polars", "pyarrow", "pandas", "numpy", "datasketches", "hypothesis", "matplotlib"}
+            | {*PACKAGES[1:]},
         ),
         (
             "flowalg_reference",

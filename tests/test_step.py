@@ -39,7 +39,7 @@ from flowalg import (
     Timeline,
     ValueRangeError,
 )
-from flowalg.combiners import Combiner, together
+from flowalg.combiners import Combiner, product
 from flowalg.nodes import WindowInto
 from flowalg.shapes import FLOAT, INTEGER, Shape
 from flowalg.time import event_time
@@ -86,7 +86,7 @@ def rows_of(instant: Instant[Reading], part: Sequence[Reading], shards: int) -> 
 def stage_of(pipeline: PCollection[KV[str, int]], shape: Shape = INTEGER) -> Stage:
     """The stage that computes everything over a windowed collection."""
     assert isinstance(pipeline.node, WindowInto)
-    combiner: Combiner[object, object, object] = together(EVERYTHING)  # type: ignore[arg-type]
+    combiner: Combiner[object, object, object] = product(EVERYTHING)  # type: ignore[arg-type]
     columns = aggregate_columns(combiner, (shape,) * len(EVERYTHING))
     return Stage("combine_per_key", ("key",), columns, pipeline.node.strategy)
 

@@ -5,29 +5,46 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from flowalg_shard.support import require_pane_time, require_policy, require_strategy, require_windows
+from flowalg_shard.support import (
+    require_combiner,
+    require_pane_time,
+    require_policy,
+    require_strategy,
+    require_windows,
+)
 
 from flowalg import (
     FOREVER,
     Accumulation,
+    Aggregate,
+    ApproximateDistinct,
     AtCount,
     AtWatermark,
     BoundedDisorder,
     CalendarDays,
+    Count,
     CustomWindows,
     FixedWindows,
     GlobalWindows,
+    Mean,
     OnTime,
     PaneTime,
     Perfect,
+    Quantile,
+    Quantiles,
     Repeat,
     Sessions,
     SlidingWindows,
+    Sum,
+    ToList,
     UnsupportedError,
     WatermarkPolicy,
     WindowFn,
     WindowingStrategy,
+    combiner,
+    together,
 )
+from flowalg.combiners import as_combiner
 from flowalg.triggers import DEFAULT_TRIGGER
 
 MINUTE = timedelta(minutes=1)
@@ -95,3 +112,30 @@ def test_other_policies_are_refused_by_streaming(policy: WatermarkPolicy, messag
         UnsupportedError, match=rf"it: .* and not {message}; the reference interpreter runs it"
     ):
         require_policy(policy, "it")
+
+
+@pytest.mark.parametrize("built_in", [Sum[int](), Mean.of(len), together(Count(), Mean.of(len))])
+def test_built_in_combiners_are_let_through(built_in: Aggregate[str, object]) -> None:
+    """Alone, of a function, and several at once."""
+    require_combiner(as_combiner("it", built_in), "it")
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (Quantile(0.5), "Quantile"),
+        (Quantiles.of(len, (0.5, 0.9)), "Quantiles"),
+        (ApproximateDistinct(), "ApproximateDistinct"),
+        (together(Count(), ApproximateDistinct.of(len)), "ApproximateDistinct"),
+        (together(Count(), together(Count(), Mean.of(len))), "Count, Over"),
+        (combiner(zero=0, add=lambda total, v: total, merge=max, name="mine"), "mine"),
+        (ToList[str](), "ToList"),
+    ],
+)
+def test_other_combiners_are_refused(other: Aggregate[str, object], name: str) -> None:
+    """By name, whatever they combine, before anything else is asked of the pipeline."""
+    message = (
+        f"^it: Spark runs Sum, Count, Mean, Min and Max so far, and not {name}; the reference interpreter"
+    )
+    with pytest.raises(UnsupportedError, match=message):
+        require_combiner(as_combiner("it", other), "it")

@@ -6,8 +6,12 @@ Its memory is bounded, whatever the event times: by some 26,000 lags for each of
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
 from math import ceil
 from typing import Final
 
@@ -57,16 +61,17 @@ class RecentLags:
 
         ``q`` is the decimal number that it prints as, so that 0.07 of 100 records are 7.
         """
-        counts: dict[Micros, int] = {}
+        lags, passed = self._ranked
+        return lags[bisect_left(passed, ceil(Fraction(str(q)) * passed[-1]))] if lags else None
+
+    @cached_property
+    def _ranked(self) -> tuple[list[Micros], list[int]]:
+        """The recent lags in order, and how many records do not exceed each."""
+        counts: Counter[Micros] = Counter()
         for one in self.slices.values():
-            counts = merged(counts, one, int.__add__)
-        wanted = ceil(Fraction(str(q)) * sum(counts.values()))
-        passed = 0
-        for lag in sorted(counts):
-            passed += counts[lag]
-            if passed >= wanted:
-                return lag
-        return None
+            counts.update(one)
+        lags = sorted(counts)
+        return lags, list(accumulate(counts[lag] for lag in lags))
 
 
 __all__ = ["SLICES", "RecentLags", "lag_of"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
+from flowalg.combiners import Combiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.errors import UnsupportedError
 from flowalg.triggers import AtWatermark, Repeat, Trigger
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
 from flowalg.windowing import Accumulation, OnTime, PaneTime, WindowingStrategy
 from flowalg.words import in_words
+from flowalg_shard.stage import scalar_combiners
 
 ELSEWHERE = "the reference interpreter runs it"
 
@@ -20,6 +22,16 @@ def require_windows(windows: WindowFn, label: str) -> None:
         raise UnsupportedError(
             f"{label}: Spark runs global and fixed windows so far, and not {windows}; {ELSEWHERE}"
         )
+
+
+def require_combiner(combiner: Combiner[object, object, object], label: str) -> None:
+    """Raises ``UnsupportedError`` for combiners that have no columns, naming the first of them."""
+    for part in scalar_combiners(combiner):
+        inner = part.combiner if isinstance(part, Over) else part
+        if not isinstance(inner, Sum | Count | Mean | Min | Max):
+            raise UnsupportedError(
+                f"{label}: Spark runs Sum, Count, Mean, Min and Max so far, and not {inner.title}; {ELSEWHERE}"
+            )
 
 
 def require_strategy(strategy: WindowingStrategy, label: str) -> None:
@@ -67,4 +79,10 @@ def _runs(trigger: Trigger) -> bool:
             return False
 
 
-__all__ = ["require_pane_time", "require_policy", "require_strategy", "require_windows"]
+__all__ = [
+    "require_combiner",
+    "require_pane_time",
+    "require_policy",
+    "require_strategy",
+    "require_windows",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 from flowalg_shard.stage import Stage, aggregate_columns, scalar_combiners
+from flowalg_shard.support import require_combiner
 from pyspark.sql import Column
 
 from flowalg.combiner_shapes import combined_shape
@@ -58,6 +59,7 @@ def grouping_columns(flow: Flow, node: CombinePerKey) -> GroupingColumns:
 
     Raises ``UnsupportedError`` for keys or combiners that Spark cannot take.
     """
+    require_combiner(node.combiner, node.label)
     match flow.shape:
         case RecordOf(cls=cls, fields=(key, value)) if cls is KV:
             pass

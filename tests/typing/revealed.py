@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -13,7 +15,9 @@ from returns.result import Failure, Result, Success
 
 from flowalg import (
     KV,
+    Aggregate,
     And,
+    ApproximateDistinct,
     AtCount,
     AtElement,
     AtPeriod,
@@ -26,6 +30,8 @@ from flowalg import (
     OrFinally,
     Pane,
     PCollection,
+    Quantile,
+    Quantiles,
     Repeat,
     SequenceOf,
     Sessions,
@@ -36,7 +42,10 @@ from flowalg import (
     ToList,
     ToSet,
     Variance,
+    combiner,
     flatten,
+    reducing,
+    together,
 )
 
 
@@ -67,6 +76,11 @@ SEATS = KEYED.map_values(lambda f: f.seats)
 def long_haul(flights: PCollection[Flight]) -> PCollection[str]:
     """A composite."""
     return flights.filter(lambda f: f.delay > 1.0).map(lambda f: f.origin)
+
+
+def longest(so_far: str, flight: Flight) -> str:
+    """An accumulating function with annotations."""
+    return max(so_far, flight.origin, key=len)
 
 
 def checked(flight: Flight) -> Result[Flight, str]:
@@ -136,6 +150,54 @@ def table(flight: Flight, at: datetime) -> None:
     assert_type(SEATS.combine_per_key(ToList()), PCollection[KV[str, list[int]]])
     assert_type(SEATS.combine_per_key(ToSet()), PCollection[KV[str, frozenset[int]]])
     assert_type(SEATS.combine_per_key(Variance()), PCollection[KV[str, float]])
+    assert_type(SEATS.combine_per_key(Quantile(0.5)), PCollection[KV[str, float]])
+    assert_type(SEATS.combine_per_key(Quantiles((0.5, 0.9))), PCollection[KV[str, list[float]]])
+    assert_type(KEYED.combine_per_key(Quantile.of(lambda f: f.delay, 0.5)), PCollection[KV[str, float]])
+    assert_type(
+        KEYED.combine_per_key(Quantiles.of(lambda f: f.delay, [0.5])), PCollection[KV[str, list[float]]]
+    )
+    assert_type(KEYED.combine_per_key(ApproximateDistinct()), PCollection[KV[str, int]])
+    assert_type(KEYED.combine_per_key(ApproximateDistinct.of(lambda f: f.origin)), PCollection[KV[str, int]])
+    assert_type(
+        FLIGHTS.combine_globally(together(Count(), Mean.of(lambda f: f.delay))),
+        PCollection[tuple[int, float]],
+    )
+    assert_type(
+        FLIGHTS.combine_globally(together(Count(), Mean.of(lambda f: f.delay), into=Stats)),
+        PCollection[Stats],
+    )
+    assert_type(
+        FLIGHTS.combine_globally(together(Count(), Min.of(lambda f: f.at), Max.of(lambda f: f.origin))),
+        PCollection[tuple[int, datetime, str]],
+    )
+    assert_type(
+        KEYED.combine_per_key(
+            Count(), together(Sum.of(lambda f: f.seats), Mean.of(lambda f: f.delay), into=Stats)
+        ),
+        PCollection[KV[str, tuple[int, Stats]]],
+    )
+    assert_type(SEATS.combine_per_key(reducing(math.gcd, zero=0)), PCollection[KV[str, int]])
+    assert_type(SEATS.combine_per_key(reducing(operator.or_, zero=0)), PCollection[KV[str, int]])
+    assert_type(SEATS.combine_per_key(reducing(lambda a, b: a * b, zero=1)), PCollection[KV[str, int]])
+    assert_type(combiner(zero="", add=longest, merge=max, extract=len), Aggregate[Flight, int])
+    assert_type(KEYED.combine_per_key(combiner(zero="", add=longest, merge=max)), PCollection[KV[str, str]])
+    assert_type(
+        KEYED.combine_per_key(
+            combiner(zero=0.0, add=lambda total, f: total + f.delay, merge=operator.add, extract=round)
+        ),
+        PCollection[KV[str, int]],
+    )
+    assert_type(
+        SEATS.combine_per_key(
+            combiner(
+                zero=Stats(0, 0.0),
+                add=lambda stats, seats: Stats(stats.departures + seats, stats.mean_delay),
+                merge=lambda a, b: Stats(a.departures + b.departures, 0.0),
+                extract=lambda stats: stats.mean_delay / stats.departures,
+            )
+        ),
+        PCollection[KV[str, float]],
+    )
     assert_type(AtCount(1) & AtWatermark(), And)
     assert_type(AtCount(1) | AtWatermark(), Or)
     assert_type(AtCount(1) >> AtWatermark().repeat(), SequenceOf)
