@@ -16,7 +16,7 @@ from typing import TypeVar
 import flowalg_reference as reference
 import pytest
 from attrs import frozen
-from flowalg_laws import check_combiner, put_into, windowing_strategies
+from flowalg_laws import READINGS, VALUES, check_combiner, put_into, windowing_strategies
 from flowalg_laws.strategies import free_timelines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,7 +60,6 @@ from flowalg.combiners import Into, as_combiner
 from flowalg.nodes import CombinePerKey, ElementWise, shape_after
 from flowalg.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
 from tests.scores import POINTS, SCORES, Score, minute
-from tests.test_reference import READINGS, VALUES
 
 A = TypeVar("A")
 SMALL = st.integers(-(2**40), 2**40)
@@ -173,7 +172,7 @@ def twice_more(total: int, value: int) -> int:
 )
 def test_a_broken_law_is_found(law: str, broken: Aggregate[int, int]) -> None:
     """Each by its name, with the combiner's."""
-    with pytest.raises(AssertionError, match=f"^{law} fails for"):
+    with pytest.raises(AssertionError, match=f"^{law} is broken by"):
         check_combiner(broken, st.integers(0, 9))
 
 

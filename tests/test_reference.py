@@ -5,22 +5,13 @@ Everything else is held to the reference, so what it is held to must be simpler 
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
-from itertools import pairwise
 
 import flowalg_reference as reference
 import pytest
-from attrs import evolve
+from flowalg_laws import READINGS
 from flowalg_laws.strategies import (
     Reading,
-    fixed_windows,
-    free_timelines,
-    put_into,
-    sliding_windows,
-    timelines,
-    triggers,
-    windowing_strategies,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,22 +20,15 @@ from flowalg import (
     FOREVER,
     KV,
     MAX_TIME,
-    Accumulation,
     AtWatermark,
     BoundedDisorder,
-    Change,
     Count,
     DropReason,
     ElementError,
     FixedWindows,
-    GlobalWindows,
-    Instant,
     KeyedCollectionError,
-    Pane,
     PCollection,
-    Repeat,
     Sessions,
-    Source,
     Sum,
     Timeline,
     Timing,
@@ -52,14 +36,10 @@ from flowalg import (
     UnsupportedError,
     UserFunctionError,
     ValueRangeError,
-    WindowingStrategy,
 )
-from flowalg.assignment import merging
 from flowalg.time import event_time
 from tests.scores import POINTS, SCORES, Score, minute
 
-READINGS = Source("readings", Reading, event_time=lambda r: r.at)
-VALUES = READINGS.key_by(lambda r: r.key).map_values(lambda r: r.value)
 TWO_MINUTES = FixedWindows(timedelta(minutes=2))
 
 
@@ -145,82 +125,6 @@ def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
     assert [one.output for one in run.watermarks] == [one.input for one in run.watermarks]
 
 
-def drawn(
-    data: st.DataObject, mode: Accumulation | None = None, *, repeated: bool = False
-) -> WindowingStrategy:
-    """A windowing strategy, under a drawn trigger, which never finishes if it is repeated."""
-    chosen = data.draw(triggers(), label="trigger")
-    modes = None if mode is None else st.just(mode)
-    trigger = st.just(Repeat(chosen) if repeated else chosen)
-    return data.draw(windowing_strategies(modes=modes, trigger=trigger), label="windowing")
-
-
-@given(st.data())
-def test_conservation(data: st.DataObject) -> None:
-    """Each element-window pair is emitted, buffered, or dropped with a reason, exactly once (section 5).
-
-    Under DISCARDING each pair is in exactly one pane, so that the counts add up, for merging windows too.
-    """
-    strategy = drawn(data, Accumulation.DISCARDING)
-    collection = put_into(VALUES, strategy)
-    timeline = data.draw(free_timelines())
-    run = reference.run(collection.combine_per_key(Count()), {READINGS: timeline})
-    assign = strategy.windows.assign
-    pairs = sum(len(assign(event_time(one.at), one.key)) for instant in timeline for one in instant.elements)
-    accounted = sum(pane.value for pane in run.panes) + len(run.dropped)
-    assert accounted <= pairs
-    if timeline.watermark == MAX_TIME:
-        assert accounted == pairs
-
-
-@given(st.data())
-def test_however_it_runs_the_result_is_that_of_the_batch(data: st.DataObject) -> None:
-    """The theorem of section 11, for every mode, where nothing was dropped and no merging window closed or expired.
-
-    Per window of the batch result, the last accumulating pane, the sum of the discarding panes (those of windows that
-    merged into it included), and the one pane that stands under retraction each equal the batch pane.
-    """
-    mode: Accumulation = data.draw(st.sampled_from(Accumulation))
-    strategy = drawn(data, mode, repeated=True)
-    if merging(strategy.windows):
-        strategy = evolve(strategy, allowed_lateness=FOREVER)
-    collection = put_into(VALUES, strategy)
-    timeline = data.draw(free_timelines(ends=True))
-    engine = data.draw(st.sampled_from(reference.Mode))
-    run = reference.run(collection.combine_per_key(Sum()), {READINGS: timeline}, mode=engine)
-    if run.dropped:
-        return
-    elements = [one for instant in timeline for one in instant.elements]
-    batch = reference.run_batch(collection.combine_per_key(Sum()), {READINGS: elements})
-    expected = {(one.key, one.window): one.value for one in batch.panes}
-    assert len(expected) == len(batch.panes)
-    assert all(one.timing is Timing.ON_TIME and one.is_first and one.is_last for one in batch.panes)
-    match mode:
-        case Accumulation.ACCUMULATING:
-            last = {(one.key, one.window): one.value for one in run.panes}
-            assert {place: last[place] for place in expected} == expected
-        case Accumulation.DISCARDING:
-            for (key, window), value in expected.items():
-                parts = [
-                    one.value
-                    for one in run.panes
-                    if one.key == key
-                    and window.start <= one.window.start
-                    and one.window.end <= window.end
-                    and (one.window == window or merging(strategy.windows))
-                ]
-                assert sum(parts) == value
-        case Accumulation.RETRACTING:
-            standing: Counter[tuple[object, ...]] = Counter()
-            for one in run.panes:
-                weight = 1 if one.change is Change.VALUE else -1
-                standing[(one.key, one.window, one.value)] += weight
-            assert {place for place, count in standing.items() if count} == {
-                (*place, value) for place, value in expected.items()
-            }
-            assert all(count in (0, 1) for count in standing.values())
-
-
 def test_an_expired_session_is_not_joined_again() -> None:
     """Why the theorem excludes expired merging windows: the smallest case, in which nothing is dropped.
 
@@ -237,89 +141,6 @@ def test_an_expired_session_is_not_joined_again() -> None:
     assert (spans, run.dropped) == ([2, 2], ())
     batch = reference.run_batch(sessions.combine_per_key(Sum()), {SCORES: [first, second]})
     assert [one.value for one in batch.panes] == [2]
-
-
-@given(st.data())
-def test_panes_are_numbered_and_timed_in_order(data: st.DataObject) -> None:
-    """Indices are consecutive, only the first is first, and timing is EARLY* ON_TIME? LATE* (section 13).
-
-    For windows that do not merge; one that grows by merging starts again.
-    """
-    aligned = st.one_of(fixed_windows(), sliding_windows(), st.builds(GlobalWindows))
-    collection = put_into(VALUES, data.draw(windowing_strategies(windows=aligned)))
-    run = reference.run(collection.combine_per_key(Sum()), {READINGS: data.draw(free_timelines())})
-    by_window: dict[object, list[Pane[KV[str, int]]]] = {}
-    for one in run.panes:
-        if one.change is Change.VALUE:
-            by_window.setdefault((one.key, one.window), []).append(one)
-    for panes in by_window.values():
-        assert [one.index for one in panes] == list(range(len(panes)))
-        assert [one.is_first for one in panes] == [True] + [False] * (len(panes) - 1)
-        assert not any(one.is_last for one in panes[:-1])
-        order = [list(Timing).index(one.timing) for one in panes]
-        assert order == sorted(order)
-        assert Counter(one.timing for one in panes)[Timing.ON_TIME] <= 1
-
-
-@given(st.data())
-def test_at_most_one_pane_stands(data: st.DataObject) -> None:
-    """Under RETRACTING a retraction takes back a pane that stands, and no two stand for overlapping sessions."""
-    collection = put_into(VALUES, drawn(data, Accumulation.RETRACTING, repeated=True))
-    run = reference.run(collection.combine_per_key(Sum()), {READINGS: data.draw(free_timelines())})
-    standing: dict[tuple[object, ...], Pane[KV[str, int]]] = {}
-    for one in run.panes:
-        place = (one.key, one.window)
-        if one.change is Change.RETRACTION:
-            taken = standing.pop(place)
-            assert (taken.element, taken.event_time, taken.index) == (one.element, one.event_time, one.index)
-        else:
-            assert place not in standing
-            standing[place] = one
-
-
-@given(st.data())
-def test_continuous_is_micro_batch_over_the_refined_timeline(data: st.DataObject) -> None:
-    """A continuous engine is a micro-batch engine that is also woken at deadlines (section 4)."""
-    collection = put_into(VALUES, drawn(data)).combine_per_key(Sum())
-    timeline = data.draw(free_timelines())
-    continuous = reference.run(collection, {READINGS: timeline})
-    instants: list[Instant[Reading]] = []
-    queue = list(timeline)
-    for reading in continuous.watermarks:
-        if queue and queue[0].processing_time == reading.processing_time:
-            instants.append(queue.pop(0))
-        else:
-            last = instants[-1]
-            instants.append(
-                evolve(last, processing_time=reading.processing_time, elements=(), signals=frozenset())
-            )
-    refined = Timeline(tuple(instants))
-    assert (
-        reference.run(collection, {READINGS: refined}, mode=reference.Mode.MICRO_BATCH).panes
-        == continuous.panes
-    )
-
-
-@given(st.data())
-def test_arrival_order_inside_an_instant_does_not_matter(data: st.DataObject) -> None:
-    """An instant is atomic: its elements are a bag."""
-    summed = put_into(VALUES, data.draw(windowing_strategies())).combine_per_key(Sum(), Count())
-    timeline = data.draw(free_timelines())
-    turned = Timeline(tuple(evolve(one, elements=one.elements[::-1]) for one in timeline))
-    assert (
-        reference.run(summed, {READINGS: timeline}).panes == reference.run(summed, {READINGS: turned}).panes
-    )
-
-
-@given(st.data())
-def test_watermarks_are_monotone(data: st.DataObject) -> None:
-    """Neither the input's nor the output's watermark moves back, and the output's never leads."""
-    summed = put_into(VALUES, data.draw(windowing_strategies())).combine_per_key(Sum())
-    readings = reference.run(summed, {READINGS: data.draw(timelines(READINGS))}).watermarks
-    for before, after in pairwise(readings):
-        assert before.input <= after.input
-        assert before.output <= after.output
-    assert all(one.output <= one.input for one in readings)
 
 
 def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:

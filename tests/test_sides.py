@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import flowalg_reference as reference
 import pytest
+from flowalg_laws import READINGS
 from flowalg_laws.strategies import Reading, free_timelines, readings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +42,6 @@ from flowalg import (
 )
 from flowalg.time import EventTime, event_time, processing_time
 from tests.scores import POINTS, SCORES, Score, minute
-from tests.test_reference import READINGS
 
 FIVE = FixedWindows(timedelta(minutes=5))
 RATES = Source("rates", Reading, event_time=lambda r: r.at)

@@ -13,6 +13,7 @@ import flowalg_reference as reference
 import polars as pl
 import pytest
 from attrs import frozen
+from flowalg_laws import READINGS, VALUES
 from flowalg_laws.strategies import Reading, batches, fixed_windows, policies, put_into, windowing_strategies
 from flowalg_shard import ShardState, Stage, aggregate_columns, pack, precombine, report_of, step, unpack
 from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START
@@ -44,7 +45,6 @@ from flowalg.nodes import WindowInto
 from flowalg.shapes import FLOAT, INTEGER, Shape
 from flowalg.time import event_time
 from flowalg.watermarks import WatermarkPolicy
-from tests.test_reference import READINGS, VALUES
 
 EVERYTHING = (Sum[int](), Count(), Mean(), Min[int](), Max[int]())
 SCHEMA = {

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import flowalg_reference as reference
 import pytest
 from attrs import evolve, frozen
-from flowalg_laws import History, histories, watermark_policies
+from flowalg_laws import READINGS, VALUES, History, histories, watermark_policies
 from flowalg_laws.strategies import Reading, halfway
 from hypothesis import given
 
@@ -47,7 +47,6 @@ from flowalg import (
 )
 from flowalg.watermarks import Moment, clocks_of
 from tests.scores import NOON, minute
-from tests.test_reference import READINGS, VALUES
 
 MINUTE = timedelta(minutes=1)
 HALFWAY = CustomPolicy("half the median lag behind", halfway)

@@ -1,37 +1,83 @@
-"""Laws of the algebra as values, and strategies that generate what they speak of.
+"""Laws of the algebra as values, strategies that generate what they speak of, and checks for anybody's parts.
 
-A law is a named function that returns its two sides; it knows no test framework. ``check_combiner`` runs the laws
-of combiners over generated values: one call, for anybody's combiner. ``check_watermark_policy`` does so for policies.
+A law is a named function that returns its two sides; it knows no test framework. ``check_law`` tries one on generated
+values. ``check_combiner``, ``check_window_fn``, ``check_trigger_law`` and ``check_watermark_policy`` try all that
+concern a part of your own: one call each. ``find_difference`` looks for a timeline
+on which two triggers differ, and draws it.
 """
 
-from flowalg_laws.check import check_combiner, check_watermark_policy
-from flowalg_laws.combiners import COMBINER_LAWS, CombinerLaw
+from flowalg_laws.catalogue import CATALOGUE
+from flowalg_laws.check import (
+    check_combiner,
+    check_law,
+    check_trigger_law,
+    check_watermark_policy,
+    check_window_fn,
+)
+from flowalg_laws.clocks import CLOCK_LAWS
+from flowalg_laws.combiners import COMBINER_LAWS
+from flowalg_laws.differences import Difference, NoDifference, find_difference
 from flowalg_laws.equation import Equation
+from flowalg_laws.interpreters import Interpreter, put_into
+from flowalg_laws.law import Law, law
+from flowalg_laws.panes import PANE_LAWS
+from flowalg_laws.readings import READINGS, VALUES, Reading
+from flowalg_laws.situations import Situation, observed
 from flowalg_laws.strategies import (
-    Reading,
+    free_timelines,
     histories,
-    put_into,
+    once_triggers,
+    partitioned_timelines,
     readings,
+    situations,
     timelines,
     triggers,
     watermark_policies,
     window_fns,
     windowing_strategies,
 )
+from flowalg_laws.transforms import COLLECTION_LAWS
+from flowalg_laws.triggers import COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
 from flowalg_laws.watermarks import WATERMARK_LAWS, History
+from flowalg_laws.windows import SIZE_LAWS, WINDOW_LAWS
 
 __all__ = [
+    "CATALOGUE",
+    "CLOCK_LAWS",
+    "COLLECTION_LAWS",
     "COMBINER_LAWS",
+    "COMPOSITION_LAWS",
+    "LATTICE_LAWS",
+    "PANE_LAWS",
+    "READINGS",
+    "SIZE_LAWS",
+    "TRIGGER_LAWS",
+    "VALUES",
     "WATERMARK_LAWS",
-    "CombinerLaw",
+    "WINDOW_LAWS",
+    "Difference",
     "Equation",
     "History",
+    "Interpreter",
+    "Law",
+    "NoDifference",
     "Reading",
+    "Situation",
     "check_combiner",
+    "check_law",
+    "check_trigger_law",
     "check_watermark_policy",
+    "check_window_fn",
+    "find_difference",
+    "free_timelines",
     "histories",
+    "law",
+    "observed",
+    "once_triggers",
+    "partitioned_timelines",
     "put_into",
     "readings",
+    "situations",
     "timelines",
     "triggers",
     "watermark_policies",

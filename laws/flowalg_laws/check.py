@@ -1,20 +1,34 @@
-"""Running laws over generated values."""
+"""Trying laws on generated values: one call for a law, a combiner, a windowing strategy, a trigger law or a policy.
+
+How many values are tried is hypothesis's own setting: that of the profile in force, or of ``@settings``. What fails
+raises ``AssertionError`` with the smallest counterexample found: the law, what it says, and its two sides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TypeVar, cast
 
-from hypothesis import given, note
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg.combiners import Aggregate, Combiner, as_combiner
-from flowalg.watermarks import WatermarkPolicy
+from flowalg import OnceTrigger, Trigger, WatermarkPolicy, WindowFn
+from flowalg.combiners import Aggregate, as_combiner
+from flowalg.time import EventTime
 from flowalg_laws.combiners import COMBINER_LAWS
-from flowalg_laws.strategies import histories
+from flowalg_laws.contexts import Context, OnceContext, contexts, once_contexts
+from flowalg_laws.differences import Difference
+from flowalg_laws.drawing import drawn
+from flowalg_laws.equation import Equation
+from flowalg_laws.law import Law
+from flowalg_laws.situations import Situation, observed
+from flowalg_laws.strategies import event_times, histories, situations
+from flowalg_laws.strategies import keys as any_keys
+from flowalg_laws.variables import variables_of
 from flowalg_laws.watermarks import WATERMARK_LAWS, History
+from flowalg_laws.windows import WINDOW_LAWS
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -22,6 +36,58 @@ B = TypeVar("B")
 
 def _equal(one: object, other: object) -> bool:
     return one == other
+
+
+def _tried(test: Callable[[], None]) -> None:
+    """Run a hypothesis test; a side condition that seldom holds is not an error, one that never does is."""
+    quiet = [HealthCheck.filter_too_much, HealthCheck.too_slow, *settings().suppress_health_check]
+    settings(suppress_health_check=list(dict.fromkeys(quiet)))(test)()
+
+
+def _broken(law: Law[..., object], sides: Equation[object], *, of: str = "", where: str = "") -> str:
+    says = f"{law.name} is broken{of}. It says: {law.statement}."
+    return f"{says}\n  left:  {sides.left!r}\n  right: {sides.right!r}{where}"
+
+
+def check_law(law: Law[..., object], **variables: SearchStrategy[object]) -> None:
+    """Check a law over generated values for its variables, by their types, or as ``variables`` says.
+
+    A law of runs is checked for an interpreter of your own with ``run=st.just(my_run)``. Trigger laws, whose sides are
+    equal when nothing tells them apart, go to ``check_trigger_law``.
+    """
+
+    @given(st.fixed_dictionaries(variables_of(law, variables)))
+    def holds(values: Mapping[str, object]) -> None:
+        sides = law(**values)
+        assume(sides is not None)
+        if sides is not None and sides.left != sides.right:
+            where = "".join(f"\n  {name} = {drawn(value)}" for name, value in values.items())
+            raise AssertionError(_broken(law, sides, where=where))
+
+    _tried(holds)
+
+
+def check_trigger_law(law: Law[..., Trigger], **variables: SearchStrategy[object]) -> None:
+    """Check that two triggers give the same panes and drops in generated situations, alone and as parts of others."""
+
+    @given(st.fixed_dictionaries(variables_of(law, variables)), contexts(), once_contexts(), situations())
+    def holds(
+        values: Mapping[str, object], within: Context, within_once: OnceContext, situation: Situation
+    ) -> None:
+        sides = law(**values)
+        assume(sides is not None)
+        if sides is None:
+            return
+        left, right = sides.left, sides.right
+        if isinstance(left, OnceTrigger) and isinstance(right, OnceTrigger):
+            left, right = within_once(left), within_once(right)
+        left, right = within(left), within(right)
+        if observed(left, situation) != observed(right, situation):
+            raise AssertionError(
+                f"{law.name} is broken. It says: {law.statement}.\n{Difference(left, right, situation)}"
+            )
+
+    _tried(holds)
 
 
 def check_combiner(
@@ -32,10 +98,10 @@ def check_combiner(
 ) -> None:
     """Check every law of a combiner, however it was made, over accumulators of generated values.
 
-    ``equal`` judges two results, for combiners whose results are only close. Raises ``AssertionError`` with the
-    smallest counterexample that was found: the law, and its two sides.
+    ``equal`` judges two results, for combiners whose results are only close.
     """
-    whole = cast("Combiner[A, object, B]", as_combiner("combiner", combiner))
+    whole = as_combiner("combiner", combiner)
+    alike = cast("Callable[[object, object], bool]", equal)
     bags = st.lists(values, min_size=1, max_size=8)
 
     @given(bags, bags, bags, values)
@@ -43,26 +109,49 @@ def check_combiner(
         a, b, c = (reduce(whole.add, bag, whole.zero()) for bag in (first, second, third))
         for law in COMBINER_LAWS:
             sides = law(whole, a, b, c, value)
-            note(f"{law.__name__}: {sides.left!r} against {sides.right!r}")
-            assert equal(sides.left, sides.right), f"{law.__name__} fails for {combiner!r}"
+            if sides is not None and not alike(sides.left, sides.right):
+                raise AssertionError(_broken(law, sides, of=f" by {combiner!r}"))
 
-    holds()
+    _tried(holds)
+
+
+def check_window_fn(
+    windows: WindowFn,
+    *,
+    points: SearchStrategy[EventTime] | None = None,
+    keys: SearchStrategy[str] | None = None,
+) -> None:
+    """Check every law of a windowing strategy, over generated event times of generated keys."""
+    some = st.lists(event_times() if points is None else points, max_size=6).map(tuple)
+    given_to = {
+        "windows": st.just(windows),
+        "key": any_keys() if keys is None else keys,
+        "points": some,
+        "more": some,
+    }
+
+    @given(st.fixed_dictionaries(given_to))
+    def holds(values: Mapping[str, object]) -> None:
+        for law in WINDOW_LAWS:
+            wanted = variables_of(law, {})
+            sides = law(**{name: values[name] for name in wanted})
+            if sides is not None and sides.left != sides.right:
+                raise AssertionError(_broken(law, sides, of=f" by {windows}"))
+
+    _tried(holds)
 
 
 def check_watermark_policy(policy: WatermarkPolicy, shown: SearchStrategy[History] | None = None) -> None:
-    """Check every law of a watermark policy over generated histories of a source, or over those of ``shown``.
-
-    Raises ``AssertionError`` with the smallest counterexample that was found: the law, and its two sides.
-    """
+    """Check every law of a watermark policy over generated histories of a source, or over those of ``shown``."""
 
     @given(histories() if shown is None else shown)
     def holds(history: History) -> None:
         for law in WATERMARK_LAWS:
             sides = law(policy, history)
-            note(f"{law.__name__}: {sides.left!r} against {sides.right!r}")
-            assert sides.left == sides.right, f"{law.__name__} fails for {policy!r}"
+            if sides is not None and sides.left != sides.right:
+                raise AssertionError(_broken(law, sides, of=f" by {policy!r}"))
 
-    holds()
+    _tried(holds)
 
 
-__all__ = ["check_combiner", "check_watermark_policy"]
+__all__ = ["check_combiner", "check_law", "check_trigger_law", "check_watermark_policy", "check_window_fn"]

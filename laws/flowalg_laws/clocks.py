@@ -6,7 +6,21 @@ from datetime import timedelta
 
 from attrs import evolve
 
-from flowalg import FOREVER, KV, Count, FixedWindows, PCollection, Source, Sum, Timeline, WindowingStrategy, flatten
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    Count,
+    FixedWindows,
+    PaneTime,
+    PCollection,
+    Source,
+    Sum,
+    Timeline,
+    WindowingStrategy,
+    flatten,
+)
+from flowalg.assignment import merging
 from flowalg.time import MIN_TIME, EventTime, event_time
 from flowalg_laws.equation import Equation
 from flowalg_laws.interpreters import Interpreter, put_into
@@ -71,21 +85,28 @@ def a_hold_keeps_what_is_pending_in_time(
 ) -> Equation[int] | None:
     """A grouping of panes, with no allowed lateness at all, drops none of them, however long their trigger waits.
 
-    Where: no element was late upstream.
+    Where: no element was behind the watermark when it came; panes carry the end of their window, or the mode is
+    discarding; and windows do not merge, or the mode is not retracting. Otherwise a pane repeats an event time, of old
+    contents or of a pane that it takes back, that the watermark may have passed since.
 
     Source: Dataflow Model, section 3.1; SEMANTICS 9 and 13.
 
     Relied on by: every grouping downstream.
     """
+    mode = strategy.accumulation
+    repeats_times = strategy.pane_time is not PaneTime.END_OF_WINDOW and mode is not Accumulation.DISCARDING
+    if repeats_times or (merging(strategy.windows) and mode is Accumulation.RETRACTING):
+        return None
     before = MIN_TIME
     for instant in timeline:
         for one in instant.elements:
-            for window in strategy.windows.assign(event_time(one.at), one.key):
-                if window.end <= before:
-                    return None
+            if event_time(one.at) < before:
+                return None
         before = instant.watermark
     first = _summed(evolve(strategy, allowed_lateness=FOREVER, trigger=strategy.trigger.repeat()))
-    second = first.map(lambda pair: KV("all", pair.value)).window(FixedWindows(size), allowed_lateness=timedelta(0))
+    second = first.map(lambda pair: KV("all", pair.value)).window(
+        FixedWindows(size), allowed_lateness=timedelta(0)
+    )
     return Equation(len(run(second.combine_per_key(Count()), {READINGS: timeline}).dropped), 0)
 
 

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
 
 from attrs import frozen
 from flowalg_reference import Run
@@ -15,13 +13,11 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import KV, MAX_TIME, MIN_TIME, Change, Drop, EventTime, Pane, ProcessingTime, Trigger, in_words
+from flowalg import KV, Change, Drop, Pane, ProcessingTime, Trigger, in_words
 from flowalg.errors import ArgumentError
-from flowalg_laws.readings import START, Reading
+from flowalg_laws.drawing import clock, element, table
 from flowalg_laws.situations import Situation, observed
 from flowalg_laws.strategies import situations
-
-_EPOCH: Final = START.timestamp()
 
 
 @frozen
@@ -41,7 +37,7 @@ class Difference:
             f"over {windowing.windows}, {windowing.accumulation.name.lower()}, lateness "
             f"{lateness if isinstance(lateness, timedelta) else 'without end'}, {self.situation.mode.value} engine",
             "",
-            *_table(("seen at", "elements", "watermark", "left says", "right says"), self._rows()),
+            *table(("seen at", "elements", "watermark", "left says", "right says"), self._rows()),
         ]
         return "\n".join(lines)
 
@@ -49,16 +45,16 @@ class Difference:
         one, other = (self.situation.under(trigger) for trigger in (self.left, self.right))
         times = {instant.processing_time for instant in self.situation.timeline}
         times |= {pane.processing_time for run in (one, other) for pane in run.panes}
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for time in sorted(times):
             instants = [one for one in self.situation.timeline if one.processing_time == time]
-            elements = [_element(reading) for instant in instants for reading in instant.elements]
+            elements = [element(reading) for instant in instants for reading in instant.elements]
             signals = [f"signal {name}" for instant in instants for name in sorted(instant.signals)]
             rows.append(
                 (
-                    _clock(time),
+                    clock(time),
                     ", ".join(elements + signals),
-                    _clock(instants[-1].watermark) if instants else "",
+                    clock(instants[-1].watermark) if instants else "",
                     _said(one, time),
                     _said(other, time),
                 )
@@ -101,29 +97,12 @@ def find_difference(
         database=None,
         deadline=None,
         phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )
     try:
         return Difference(left, right, find(situations() if among is None else among, differs, settings=how))
     except NoSuchExample:
         return NoDifference(left, right, tried)
-
-
-def _clock(point: EventTime | ProcessingTime) -> str:
-    if point <= MIN_TIME:
-        return "-"
-    if point >= MAX_TIME:
-        return "the end"
-    minutes, rest = divmod(point - int(_EPOCH) * 1_000_000, 60_000_000)
-    return f"{minutes}" if not rest else f"{minutes + rest / 60_000_000:g}"
-
-
-def _element(reading: Reading) -> str:
-    return f"{reading.key}={reading.value} of {_minute(reading)}"
-
-
-def _minute(reading: Reading) -> str:
-    return f"{(reading.at - START) / timedelta(minutes=1):g}"
 
 
 def _said(run: Run[KV[str, int]], time: ProcessingTime) -> str:
@@ -134,18 +113,12 @@ def _said(run: Run[KV[str, int]], time: ProcessingTime) -> str:
 def _pane(pane: Pane[KV[str, int]]) -> str:
     sign = "not " if pane.change is Change.RETRACTION else ""
     last = ", last" if pane.is_last else ""
-    window = f"[{_clock(pane.window.start)}, {_clock(pane.window.end)})"
+    window = f"[{clock(pane.window.start)}, {clock(pane.window.end)})"
     return f"{sign}{pane.key}={pane.value} {window} {pane.timing.value} {pane.index}{last}"
 
 
 def _drop(drop: Drop) -> str:
     return f"drops {drop.reason.value} {drop.element}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
-    return [lines[0].rstrip(), "  ".join("-" * width for width in widths), *(line.rstrip() for line in lines[1:])]
 
 
 __all__ = ["Difference", "NoDifference", "find_difference"]

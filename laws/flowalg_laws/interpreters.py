@@ -22,6 +22,7 @@ class Interpreter(Protocol):
         self, pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
     ) -> Run[A]:
         """All panes in order, all drops, and the watermarks."""
+        ...
 
 
 def continuous(pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /) -> Run[A]:

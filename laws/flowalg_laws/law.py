@@ -26,23 +26,28 @@ _PARTS: Final = ("Where", "Source", "Relied on by")
 class Law(Generic[P, A_co]):
     """An equation. Calling it with values for its variables gives its two sides."""
 
-    sides: Callable[P, Equation[A_co]] = field(repr=False)
+    sides: Callable[P, Equation[A_co] | None] = field(repr=False)
     name: str
     statement: str
     condition: str
     source: str
     relied_on_by: str
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Equation[A_co]:
-        """The two sides, for some values."""
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Equation[A_co] | None:
+        """The two sides, for some values; ``None`` where the side condition does not hold for them."""
         return self.sides(*args, **kwargs)
+
+    def holds(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Whether the sides are equal by ``==`` for some values, or the side condition does not hold for them."""
+        sides = self.sides(*args, **kwargs)
+        return sides is None or sides.left == sides.right
 
     def __str__(self) -> str:
         condition = f", where {self.condition}" if self.condition else ""
         return f"{self.name.replace('_', ' ')}: {self.statement}{condition}"
 
 
-def law(sides: Callable[P, Equation[A_co]]) -> Law[P, A_co]:
+def law(sides: Callable[P, Equation[A_co] | None]) -> Law[P, A_co]:
     """Make a law of a function; raises ``ArgumentError`` when its docstring has no statement or no source."""
     paragraphs = [" ".join(one.split()) for one in (inspect.getdoc(sides) or "").split("\n\n")]
     found = dict.fromkeys(_PARTS, "")
@@ -55,7 +60,9 @@ def law(sides: Callable[P, Equation[A_co]]) -> Law[P, A_co]:
             statement.append(paragraph.rstrip("."))
     name = getattr(sides, "__name__", repr(sides))
     if not any(statement) or not found["Source"]:
-        raise ArgumentError(f"the docstring of {name}", sides.__doc__, "a statement, and a paragraph 'Source: ...'")
+        raise ArgumentError(
+            f"the docstring of {name}", sides.__doc__, "a statement, and a paragraph 'Source: ...'"
+        )
     return Law(sides, name, ". ".join(statement), found["Where"], found["Source"], found["Relied on by"])
 
 

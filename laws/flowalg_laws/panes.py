@@ -1,7 +1,6 @@
 """The laws of panes: what an interpreter's runs have in common, whatever the windows, the trigger and the mode.
 
-Each is a function of the interpreter as well, so that they speak of anybody's. ``None`` instead of an equation says that
-the side condition does not hold for the values given.
+Each is a function of the interpreter as well, so that they speak of anybody's.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from flowalg import (
     Change,
     Count,
     DropReason,
+    Instant,
     OnTime,
     Pane,
     PaneTime,
@@ -38,7 +38,7 @@ from flowalg.assignment import merging
 from flowalg.panes import PaneInfo
 from flowalg.time import event_time
 from flowalg_laws.equation import Equation
-from flowalg_laws.interpreters import Interpreter, elements_of, put_into
+from flowalg_laws.interpreters import Interpreter, continuous, elements_of, micro_batch, put_into
 from flowalg_laws.law import Law, law
 from flowalg_laws.readings import READINGS, VALUES, Reading
 
@@ -147,7 +147,9 @@ def the_standing_pane_is_the_batch_pane(
     standing: Counter[Hashable] = Counter()
     for pane in done.panes:
         standing[pane.key, pane.window, bag(pane.value)] += 1 if pane.change is Change.VALUE else -1
-    batch = Counter({(*place, values): 1 for place, values in _of_batch(chosen, timeline).items()})
+    batch: Counter[Hashable] = Counter(
+        {(*place, values): 1 for place, values in _of_batch(chosen, timeline).items()}
+    )
     return Equation(Counter({place: n for place, n in standing.items() if n}), batch)
 
 
@@ -197,7 +199,8 @@ def a_window_speaks_early_then_on_time_then_late(
         return None
     timings = [[pane.timing for pane in panes] for panes in _by_window(run, strategy, timeline)]
     once = [
-        [one for i, one in enumerate(found) if one is not Timing.ON_TIME or one not in found[:i]] for found in timings
+        [one for i, one in enumerate(found) if one is not Timing.ON_TIME or one not in found[:i]]
+        for found in timings
     ]
     return Equation(timings, [sorted(found, key=list(Timing).index) for found in once])
 
@@ -206,7 +209,7 @@ def a_window_speaks_early_then_on_time_then_late(
 def panes_are_numbered(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[list[tuple[int, bool, bool]]]] | None:
-    """The panes of a window have the indices ``0, 1, 2, ...``; the first is ``is_first``, and only the last may be ``is_last``.
+    """The panes of a window have the indices ``0, 1, ...``; the first is ``is_first``, the last may be ``is_last``.
 
     Where: windows do not merge; one whose bounds change starts again at 0.
 
@@ -214,7 +217,10 @@ def panes_are_numbered(
     """
     if merging(strategy.windows):
         return None
-    found = [[(one.index, one.is_first, one.is_last) for one in panes] for panes in _by_window(run, strategy, timeline)]
+    found = [
+        [(one.index, one.is_first, one.is_last) for one in panes]
+        for panes in _by_window(run, strategy, timeline)
+    ]
     wanted = [
         [(n, n == 0, n + 1 == len(panes) and panes[-1][2]) for n in range(len(panes))] for panes in found
     ]
@@ -276,7 +282,7 @@ def panes_come_in_order(
         for pane in run(listed(strategy), {READINGS: timeline}).panes
         if pane.change is Change.VALUE
     ]
-    return Equation(found, sorted(found))  # type: ignore[type-var]  # times, windows and text are ordered
+    return Equation(found, sorted(found))
 
 
 @law
@@ -285,7 +291,7 @@ def retracting_says_what_accumulating_says(
 ) -> Equation[list[Hashable]] | None:
     """The values under RETRACTING are the panes under ACCUMULATING: the retractions are all that is added.
 
-    Where: windows do not merge; a merger under RETRACTING takes back panes, which is news that ACCUMULATING does not have.
+    Where: windows do not merge; a merger takes back panes under RETRACTING, which is news.
 
     Source: Dataflow Model, section 2.3; found here in this form.
     """
@@ -297,7 +303,8 @@ def retracting_says_what_accumulating_says(
         for mode in (Accumulation.RETRACTING, Accumulation.ACCUMULATING)
     )
     return Equation(
-        [_said(pane) for pane in one.panes if pane.change is Change.VALUE], [_said(pane) for pane in other.panes]
+        [_said(pane) for pane in one.panes if pane.change is Change.VALUE],
+        [_said(pane) for pane in other.panes],
     )
 
 
@@ -353,8 +360,12 @@ def longer_lateness_drops_no_more(
         run(listed(evolve(strategy, allowed_lateness=one)), {READINGS: timeline}).dropped
         for one in (lateness, lateness + longer)
     )
-    few: Counter[Hashable] = Counter(_pair(drop.element) for drop in long if drop.reason is DropReason.EXPIRED)
-    many: Counter[Hashable] = Counter(_pair(drop.element) for drop in short if drop.reason is DropReason.EXPIRED)
+    few: Counter[Hashable] = Counter(
+        _pair(drop.element) for drop in long if drop.reason is DropReason.EXPIRED
+    )
+    many: Counter[Hashable] = Counter(
+        _pair(drop.element) for drop in short if drop.reason is DropReason.EXPIRED
+    )
     return Equation(few & many, few)
 
 
@@ -373,7 +384,7 @@ def nothing_is_dropped_for_ever(
 @law
 def on_time_always_adds_on_time_panes_only(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Counter[Hashable]] | None:
+) -> Equation[Counter[Timed]] | None:
     """``panes(IF_CHANGED)`` and ``panes(ALWAYS)`` are equal but for on-time panes, as bags of values.
 
     Where: windows do not merge, and the mode is accumulating.
@@ -387,14 +398,18 @@ def on_time_always_adds_on_time_panes_only(
         run(listed(evolve(plain, on_time=choice)), {READINGS: timeline})
         for choice in (OnTime.IF_CHANGED, OnTime.ALWAYS)
     )
-    few, many = (
-        Counter[Hashable](
-            (pane.key, pane.window, pane.timing, pane.processing_time, bag(pane.value)) for pane in run_.panes
-        )
-        for run_ in (one, other)
+    few, many = (Counter(_timed(pane) for pane in done.panes) for done in (one, other))
+    added: Counter[Timed] = Counter(
+        {said: n for said, n in (many - few).items() if said[2] is not Timing.ON_TIME}
     )
-    added = many - few
-    return Equation((few - many) + Counter({p: n for p, n in added.items() if p[2] is not Timing.ON_TIME}), Counter())  # type: ignore[index]  # a tuple
+    return Equation((few - many) + added, Counter())
+
+
+Timed: TypeAlias = tuple[str, Window, Timing, int, Bag]
+
+
+def _timed(pane: Pane[KV[str, list[int]]]) -> Timed:
+    return pane.key, pane.window, pane.timing, pane.processing_time, bag(pane.value)
 
 
 @law
@@ -419,7 +434,7 @@ def a_batch_knows_no_trigger(
 def bundles_do_not_matter_in_the_end(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[dict[Place, int]] | None:
-    """Splitting an instant in two, at one processing time and the watermark before, leaves the final counts as they are.
+    """Splitting an instant in two leaves the final counts as they are; the first part has the watermark before.
 
     Where: the input has ended, windows do not merge, and nothing was dropped either way.
 
@@ -472,6 +487,29 @@ def elements_of_an_instant_are_a_bag(
     return Equation(run(counted, {READINGS: timeline}).panes, run(counted, {READINGS: turned}).panes)
 
 
+@law
+def continuous_is_micro_batch_refined(
+    strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[tuple[object, ...]]:
+    """``continuous(T) = micro_batch(T')``, where ``T'`` has an empty instant more at every deadline.
+
+    Source: SEMANTICS 4.
+
+    Relied on by: Spark streaming, whose idle wake-ups are micro-batches.
+    """
+    whole = listed(strategy)
+    woken = continuous(whole, {READINGS: timeline})
+    left = list(timeline)
+    instants: list[Instant[Reading]] = []
+    for reading in woken.watermarks:
+        if left and left[0].processing_time == reading.processing_time:
+            instants.append(left.pop(0))
+        else:
+            quiet = evolve(instants[-1], elements=(), signals=frozenset())
+            instants.append(evolve(quiet, processing_time=reading.processing_time))
+    return Equation(micro_batch(whole, {READINGS: Timeline(tuple(instants))}).panes, woken.panes)
+
+
 PANE_LAWS: tuple[Law[..., object], ...] = (
     the_last_accumulating_pane_is_the_batch_pane,
     the_discarding_panes_merge_to_the_batch_pane,
@@ -489,6 +527,7 @@ PANE_LAWS: tuple[Law[..., object], ...] = (
     a_batch_knows_no_trigger,
     bundles_do_not_matter_in_the_end,
     elements_of_an_instant_are_a_bag,
+    continuous_is_micro_batch_refined,
 )
 """Every law of panes."""
 

@@ -17,7 +17,9 @@ Points = tuple[EventTime, ...]
 
 
 @law
-def assigned_windows_contain_the_event_time(windows: WindowFn, key: str, points: Points) -> Equation[list[bool]]:
+def assigned_windows_contain_the_event_time(
+    windows: WindowFn, key: str, points: Points
+) -> Equation[list[bool]]:
     """``t in w`` for every ``w`` of ``assign(t, key)``.
 
     Source: Dataflow Model, section 2.2.
@@ -138,26 +140,30 @@ def fixed_is_sliding_by_its_size(size: timedelta, points: Points) -> Equation[li
     Relied on by: engines with one form for both.
     """
     fixed, sliding = FixedWindows(size), SlidingWindows(size, size)
-    return Equation([fixed.assign(one, None) for one in points], [sliding.assign(one, None) for one in points])
+    return Equation(
+        [fixed.assign(one, None) for one in points], [sliding.assign(one, None) for one in points]
+    )
 
 
 @law
-def sliding_with_gaps_is_fixed_cut_short(size: timedelta, points: Points) -> Equation[list[tuple[Window, ...]]]:
+def sliding_with_gaps_is_fixed_cut_short(
+    size: timedelta, points: Points
+) -> Equation[list[tuple[Window, ...]]]:
     """``SlidingWindows(s, 2 * s)`` has the first half of every window of ``FixedWindows(2 * s)``, and gaps between.
 
     Source: found here.
     """
     period = size * 2
-    cut = [
-        tuple(w for w in SlidingWindows(size, period).assign(one, None)) for one in points
-    ]
+    cut = [tuple(w for w in SlidingWindows(size, period).assign(one, None)) for one in points]
     whole = FixedWindows(period)
-    wanted = []
+    wanted: list[tuple[Window, ...]] = []
     for one in points:
         (window,) = whole.assign(one, None)
         inside = one < window.start + size // timedelta(microseconds=1)
         wanted.append(
-            (Window.of(window.start, EventTime(window.start + size // timedelta(microseconds=1))),) if inside else ()
+            (Window.of(window.start, EventTime(window.start + size // timedelta(microseconds=1))),)
+            if inside
+            else ()
         )
     return Equation(cut, wanted)
 

@@ -15,7 +15,7 @@ from flowalg_laws.strategies.elements import batches, bundles
 from flowalg_laws.strategies.sources import policies, watermark_policies
 from flowalg_laws.strategies.times import MAX_MINUTE, durations, point
 
-_GAPS = (0, 1, 2, 3, 4, 5, 7, 9, 60)
+_GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 """Minutes between instants: none, which is a tie, some, or a jump of the clock."""
 
 Step = tuple[int, tuple[Reading, ...], int | None, int | None, frozenset[str]]
@@ -58,7 +58,7 @@ def _event(minute: int | None) -> EventTime:
 def timelines(
     source: Source[Reading], *, policy: SearchStrategy[WatermarkPolicy] | None = None
 ) -> SearchStrategy[Timeline[Reading]]:
-    """Timelines of readings in micro-batches, made by a watermark policy (bounded disorder by default), ended or not."""
+    """Timelines of readings in micro-batches, made by a watermark policy (bounded disorder by default)."""
 
     def made(drawn: tuple[list[list[Reading]], WatermarkPolicy, bool]) -> Timeline[Reading]:
         records, watermark, ends = drawn

@@ -8,7 +8,16 @@ from flowalg_reference import Mode
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import FOREVER, Accumulation, AllowedLateness, OnTime, PaneTime, Trigger, WindowFn, WindowingStrategy
+from flowalg import (
+    FOREVER,
+    Accumulation,
+    AllowedLateness,
+    OnTime,
+    PaneTime,
+    Trigger,
+    WindowFn,
+    WindowingStrategy,
+)
 from flowalg_laws.situations import Situation
 from flowalg_laws.strategies.timelines import free_timelines
 from flowalg_laws.strategies.times import durations

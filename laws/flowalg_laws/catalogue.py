@@ -1,0 +1,28 @@
+"""All laws, by what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from flowalg_laws.clocks import CLOCK_LAWS
+from flowalg_laws.combiners import COMBINER_LAWS
+from flowalg_laws.law import Law
+from flowalg_laws.panes import PANE_LAWS
+from flowalg_laws.transforms import COLLECTION_LAWS
+from flowalg_laws.triggers import COMPOSITION_LAWS, LATTICE_LAWS
+from flowalg_laws.watermarks import WATERMARK_LAWS
+from flowalg_laws.windows import SIZE_LAWS, WINDOW_LAWS
+
+CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
+    "Once-triggers": LATTICE_LAWS,
+    "Composite triggers": COMPOSITION_LAWS,
+    "Windows": (*WINDOW_LAWS, *SIZE_LAWS),
+    "Panes and results": PANE_LAWS,
+    "Combiners": COMBINER_LAWS,
+    "Collections": COLLECTION_LAWS,
+    "Watermarks of a source": WATERMARK_LAWS,
+    "Watermarks in a pipeline": CLOCK_LAWS,
+}
+
+__all__ = ["CATALOGUE"]

@@ -1,0 +1,65 @@
+"""Where a trigger can stand inside another one: an equation of triggers must hold there as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from flowalg import And, OnceTrigger, Or, OrFinally, Repeat, SequenceOf, Trigger
+from flowalg_laws.strategies import once_triggers, triggers
+
+Context: TypeAlias = Callable[[Trigger], Trigger]
+OnceContext: TypeAlias = Callable[[OnceTrigger], Trigger]
+
+
+def alone(trigger: Trigger) -> Trigger:
+    """No context."""
+    return trigger
+
+
+@cache
+def contexts() -> SearchStrategy[Context]:
+    """Nothing around a trigger, or one combinator that takes any trigger."""
+
+    def before(other: Trigger) -> Context:
+        return lambda trigger: SequenceOf(trigger, other)
+
+    def after(other: Trigger) -> Context:
+        return lambda trigger: SequenceOf(other, trigger)
+
+    def limited(until: OnceTrigger) -> Context:
+        return lambda trigger: OrFinally(trigger, until)
+
+    plain: list[Context] = [alone, alone, Repeat]
+    return st.one_of(
+        st.sampled_from(plain), triggers().map(before), triggers().map(after), once_triggers().map(limited)
+    )
+
+
+@cache
+def once_contexts() -> SearchStrategy[OnceContext]:
+    """Nothing around a once-trigger, or one combinator that takes once-triggers only."""
+
+    def both(other: OnceTrigger) -> OnceContext:
+        return lambda trigger: And(trigger, other)
+
+    def either(other: OnceTrigger) -> OnceContext:
+        return lambda trigger: Or(other, trigger)
+
+    def limiting(other: Trigger) -> OnceContext:
+        return lambda trigger: OrFinally(other, trigger)
+
+    plain: list[OnceContext] = [alone]
+    return st.one_of(
+        st.sampled_from(plain),
+        once_triggers().map(both),
+        once_triggers().map(either),
+        triggers().map(limiting),
+    )
+
+
+__all__ = ["Context", "OnceContext", "alone", "contexts", "once_contexts"]

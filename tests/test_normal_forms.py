@@ -1,0 +1,86 @@
+"""What triggers are rewritten to, and how they are told in words."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from flowalg_laws import Situation, observed, situations, triggers
+from flowalg_laws.differences import Difference
+from hypothesis import given
+
+from flowalg import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    Never,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+    in_words,
+    normalise,
+)
+
+MINUTE = timedelta(minutes=1)
+SECOND = timedelta(seconds=1)
+
+
+@given(triggers(), situations())
+def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, situation: Situation) -> None:
+    """Law: ``normalise(t) = t``; it is idempotent, and never larger."""
+    form = normalise(trigger)
+    assert normalise(form) == form
+    assert len(repr(form)) <= len(repr(trigger))
+    assert observed(trigger, situation) == observed(form, situation), str(
+        Difference(trigger, form, situation)
+    )
+
+
+@pytest.mark.parametrize(
+    ("trigger", "form"),
+    [
+        (Or(AtCount(3), AtCount(2), Never()), AtCount(2)),
+        (And(AtCount(3), Or(AtCount(3), AtWatermark())), AtCount(3)),
+        (And(AtWatermark(), Always(), AtWatermark()), AtWatermark()),
+        (AtPeriod(MINUTE) | AtPeriod(2 * MINUTE), AtPeriod(MINUTE)),
+        (Repeat(SequenceOf(AtCount(1), AtCount(1))).repeat(), Repeat(AtCount(1))),
+        (AtCount(1) >> AtCount(1).repeat() >> AtWatermark(), Repeat(AtCount(1))),
+        (
+            Repeat(AtCount(1)).until(Never()).until(AtWatermark()),
+            OrFinally(Repeat(AtCount(1)), AtWatermark()),
+        ),
+        (AtCount(2).until(AtWatermark()), And(AtCount(2), AtCount(1)) | AtWatermark()),
+    ],
+)
+def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
+    """What the rules make of triggers that say one thing twice."""
+    assert normalise(trigger) == normalise(form)
+    assert len(repr(normalise(trigger))) <= len(repr(form))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "words"),
+    [
+        (
+            AtWatermark().with_early_firings(AtPeriod(MINUTE)).with_late_firings(AtCount(1)),
+            "every minute until the watermark passes, then at every late element",
+        ),
+        (Repeat(AtWatermark()), "whenever the watermark passes"),
+        (Repeat(AtCount(2)), "at every 2 elements"),
+        (
+            AtCount(3) & (AtSignal("go") | AfterDelay(90 * SECOND)),
+            "when 3 elements have come and "
+            "(the signal 'go' is given or 90 seconds have passed since the first element)",
+        ),
+        (AtWatermark(0.9), "when the 0.9 watermark passes"),
+    ],
+)
+def test_triggers_are_told_in_words(trigger: Trigger, words: str) -> None:
+    """One line, as a person would say it."""
+    assert in_words(trigger) == words
