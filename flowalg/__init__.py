@@ -8,11 +8,14 @@ from flowalg.assignment import CustomWindows, FixedWindows, GlobalWindows, Sessi
 from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
+from flowalg.documents import from_json, to_json
 from flowalg.errors import (
     ArgumentError,
+    DocumentError,
     ElementError,
     FlowalgError,
     KeyedCollectionError,
+    NotWritableError,
     RecordTypeError,
     SchemaMismatchError,
     UnboundSourceError,
@@ -89,6 +92,7 @@ __all__ = [
     "Combiner",
     "Count",
     "CustomWindows",
+    "DocumentError",
     "Drop",
     "DropReason",
     "ElementError",
@@ -103,6 +107,7 @@ __all__ = [
     "Mean",
     "Min",
     "Never",
+    "NotWritableError",
     "OnTime",
     "OnceTrigger",
     "Or",
@@ -138,8 +143,10 @@ __all__ = [
     "WindowingStrategy",
     "event_time",
     "flatten",
+    "from_json",
     "in_words",
     "normalise",
     "processing_time",
     "to_datetime",
+    "to_json",
 ]

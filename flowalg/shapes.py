@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Final, TypeAlias, Union, assert_never, get_args, get_origin, get_type_hints
+from typing import Annotated, Final, TypeAlias, Union, assert_never, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import frozen
@@ -125,6 +125,10 @@ _POSSIBLE: Final = (
 )
 
 
+ElementType: TypeAlias = Annotated[object, "the type of elements"]
+"""A type that ``shape_of`` takes, which may be no class: ``list[int]``, ``int | None``."""
+
+
 def kv_of(key: Shape, value: Shape) -> RecordOf:
     """The shape of ``KV`` pairs."""
     return RecordOf(KV, (Field("key", key), Field("value", value)))
@@ -234,6 +238,7 @@ __all__ = [
     "INTEGER",
     "TEXT",
     "TIMESTAMP",
+    "ElementType",
     "EnumOf",
     "Field",
     "ListOf",
