@@ -81,7 +81,8 @@ def to_json(value: Writable, *, indent: int | None = None) -> str:
     Functions, record classes and combiners of the user's own go by ``module:name``, so they must be importable.
     A lambda is not: ``NotWritableError`` names the transform, the function with its file and line, and what to do.
     A node that several collections share is written once. Shapes and the analyses of functions are left out.
-    With an ``indent`` the text has lines, and an object that fits in one stays in one. Law: ``from_json(to_json(x), type(x)) = x``.
+    With an ``indent`` the text has lines, and an object that fits in one stays in one.
+    Law: what comes back is equal.
     """
     if not (is_frozen(type(value)) or isinstance(value, PCollection)):
         raise ArgumentError(
@@ -129,10 +130,10 @@ def from_json(text: str, expect: Kind[A]) -> A: ...
 def from_json(text: str, expect: type[A] | Kind[A]) -> A:
     """The value that ``to_json`` wrote.
 
-    ``expect`` is its class, which types the result: ``PCollection``, ``Source``, ``WindowingStrategy``,
-    ``FixedWindows``; or a ``Kind`` where there are several: ``TRIGGER``, ``WINDOWS``, ``COMBINER``. The types of
-    elements may be told too, as in ``PCollection[KV[str, int]]`` and ``Timeline[Score]``, and are checked where
-    they are known. Nothing is evaluated but the import of the modules that the text names, and the constructors of the
+    ``expect`` is its class, which types the result: ``WindowingStrategy``, ``PCollection[KV[str, int]]``,
+    ``Source[Score]``, ``Timeline[Score]``; or a ``Kind`` where there are several: ``TRIGGER``, ``WINDOWS``,
+    ``COMBINER``. The types of elements are checked where they are known; ``PCollection[object]`` is one of any.
+    Nothing is evaluated but the import of the modules that the text names, and the constructors of the
     records in it. Both run code, so read only what you trust.
 
     Raises ``DocumentError`` with the place in the document when the text is not what ``to_json`` writes, when it
@@ -147,8 +148,14 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
         classes, name = expect.classes, expect.name
     else:
         origin = get_origin(expect) or expect
+        if getattr(expect, "__parameters__", ()):
+            raise ArgumentError(
+                "expect", expect, "given the types that it holds, such as PCollection[object] for any"
+            )
         if not isinstance(origin, type):
-            raise ArgumentError("expect", expect, "a class, such as PCollection, or a Kind, such as TRIGGER")
+            raise ArgumentError(
+                "expect", expect, "a class, such as PCollection[object], or a Kind, such as TRIGGER"
+            )
         classes, name, args = (origin,), f"a {origin.__name__}", get_args(expect)
     if not isinstance(value, classes):
         raise DocumentError(f"value is {describe(value)}; it must be {name}")

@@ -157,8 +157,6 @@ class Reader:
         given = {name: self.read(parts[name].form, value, place.field(name)) for name, value in json.items()}
         try:
             return _built(cls, given)
-        except DocumentError:
-            raise
         except Exception as error:  # what a constructor of the user's may raise is not known
             raise DocumentError(f"{place}: {error}") from error
 

@@ -27,7 +27,7 @@ def algebra() -> Mapping[str, type]:
 
     Two classes of one name have no short name: they go by module and name, as a user's classes do.
     """
-    found = tuple(_classes())
+    found = tuple(dict.fromkeys(_classes()))
     times = Counter(one.__name__ for one in found)
     return MappingProxyType({one.__name__: one for one in found if times[one.__name__] == 1})
 

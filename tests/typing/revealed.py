@@ -12,6 +12,7 @@ from returns.result import Failure, Result, Success
 
 from flowalg import (
     KV,
+    Aggregate,
     And,
     AtCount,
     AtElement,
@@ -33,9 +34,13 @@ from flowalg import (
     Timeline,
     ToList,
     ToSet,
+    Trigger,
     Variance,
     flatten,
+    from_json,
+    to_json,
 )
+from flowalg.documents import COMBINER, TRIGGER
 
 
 @frozen
@@ -142,3 +147,8 @@ def table(flight: Flight, at: datetime) -> None:
         FLIGHTS.apply(long_haul).key_by(len).combine_per_key(Count()), {FLIGHTS: [flight]}
     )
     assert_type(batch.panes[0].key, int)
+    assert_type(from_json(to_json(SEATS), PCollection[KV[str, int]]), PCollection[KV[str, int]])
+    assert_type(from_json(to_json(FLIGHTS), Source[Flight]), Source[Flight])
+    assert_type(from_json(to_json(early), TRIGGER), Trigger)
+    assert_type(from_json(to_json(early), AtPeriod), AtPeriod)
+    assert_type(from_json(to_json(Count()), COMBINER), Aggregate[object, object])
