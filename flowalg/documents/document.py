@@ -139,10 +139,6 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
     Raises ``DocumentError`` with the place in the document when the text is not what ``to_json`` writes, when it
     has another version, when a name does not import, or when the value is not what is expected.
     """
-    try:
-        value = _value(_parsed(text))
-    except RecursionError as deep:
-        raise DocumentError("the document is nested too deeply to be read") from deep
     args: tuple[object, ...] = ()
     if isinstance(expect, Kind):
         classes, name = expect.classes, expect.name
@@ -157,6 +153,10 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
                 "expect", expect, "a class, such as PCollection[object], or a Kind, such as TRIGGER"
             )
         classes, name, args = (origin,), f"a {origin.__name__}", get_args(expect)
+    try:
+        value = _value(_parsed(text))
+    except RecursionError as deep:
+        raise DocumentError("the document is nested too deeply to be read") from deep
     if not isinstance(value, classes):
         raise DocumentError(f"value is {describe(value)}; it must be {name}")
     for element in args:

@@ -34,8 +34,8 @@ def algebra() -> Mapping[str, type]:
 
 def _classes() -> Iterator[type]:
     package = importlib.import_module("flowalg")
-    for one in pkgutil.iter_modules(package.__path__, "flowalg."):
-        if one.name in _APART:
+    for one in pkgutil.walk_packages(package.__path__, "flowalg."):
+        if one.name.startswith(_APART):
             continue
         module = importlib.import_module(one.name)
         for value in vars(module).values():
