@@ -232,7 +232,7 @@ def _class(cls: type) -> Form:
         return Text(cls)
     if issubclass(cls, Enum):
         return Member(cls)
-    if algebra().get(cls.__name__) is cls:
+    if [one for one in algebra().values() if issubclass(one, cls)] == [cls]:
         return FieldsOf(cls)
     return ANYTHING if cls is object or getattr(cls, "_is_protocol", False) else Tagged((cls,))
 
