@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from inspect import isabstract
 from pathlib import Path
 from typing import Generic, TypeVar, get_args
 
@@ -418,9 +419,13 @@ def subclasses(cls: type) -> Iterator[type]:
         yield from subclasses(one)
 
 
-def members(union: object) -> tuple[type, ...]:
-    """The classes of a union; or the class itself, where there is one only."""
-    return get_args(union) or ((union,) if isinstance(union, type) else ())
+def members(union: object) -> Iterator[type]:
+    """The classes of a union, or a class with those below it; without the abstract ones."""
+    for one in get_args(union) or (union,):
+        assert isinstance(one, type)
+        yield from (
+            cls for cls in (one, *subclasses(one)) if not isabstract(cls) and cls in algebra().values()
+        )
 
 
 CLASSES = sorted(
