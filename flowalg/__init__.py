@@ -9,12 +9,15 @@ from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
 from flowalg.distinct import ApproximateDistinct
+from flowalg.documents import from_json, to_json
 from flowalg.errors import (
     ArgumentError,
+    DocumentError,
     ElementError,
     FlowalgError,
     KeyedCollectionError,
     MissingExtraError,
+    NotWritableError,
     RecordTypeError,
     SchemaMismatchError,
     UnboundSourceError,
@@ -111,6 +114,7 @@ __all__ = [
     "Count",
     "CustomPolicy",
     "CustomWindows",
+    "DocumentError",
     "Drop",
     "DropReason",
     "ElementError",
@@ -129,6 +133,7 @@ __all__ = [
     "MissingExtraError",
     "MonotonePerPartition",
     "Never",
+    "NotWritableError",
     "OnTime",
     "OnceTrigger",
     "Or",
@@ -172,10 +177,12 @@ __all__ = [
     "combiner",
     "event_time",
     "flatten",
+    "from_json",
     "in_words",
     "normalise",
     "processing_time",
     "reducing",
     "to_datetime",
+    "to_json",
     "together",
 ]

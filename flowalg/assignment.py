@@ -159,8 +159,14 @@ class CustomWindows:
     merge_with: Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]] | None = None
 
     def __attrs_post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ArgumentError("CustomWindows.name", self.name, "a non-empty str")
         if not callable(self.assign_with):
-            raise ArgumentError("CustomWindows.assign_with", self.assign_with, "a function to windows")
+            raise ArgumentError(
+                "CustomWindows.assign_with",
+                self.assign_with,
+                "a function from an event time and a key to windows",
+            )
         if self.merge_with is not None and not callable(self.merge_with):
             raise ArgumentError(
                 "CustomWindows.merge_with", self.merge_with, "a function to groups of windows, or None"
@@ -184,7 +190,10 @@ class CustomWindows:
         known = tuple(windows)
         if self.merge_with is None:
             return [[one] for one in known]
-        groups = [list(group) for group in self.merge_with(known)]
+        try:
+            groups = [list(group) for group in self.merge_with(known)]
+        except Exception as cause:
+            raise failure(f"{self.name}.merge", self.merge_with, known, cause) from cause
         if sorted(one for group in groups for one in group) != sorted(known):
             raise ElementError(
                 f"{self.name}.merge gave {describe(groups)}; it must divide {describe(known)} into groups"

@@ -75,8 +75,9 @@ class CalendarWeeks:
 
     def __attrs_post_init__(self) -> None:
         _zone("CalendarWeeks.zone", self.zone)
-        if self.first_day not in range(7):
-            raise ArgumentError("CalendarWeeks.first_day", self.first_day, "from 0 (Monday) to 6 (Sunday)")
+        if type(self.first_day) is not int or self.first_day not in range(7):
+            valid = "an int from 0 (Monday) to 6 (Sunday)"
+            raise ArgumentError("CalendarWeeks.first_day", self.first_day, valid)
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
         """The week that holds the event time."""

@@ -67,12 +67,22 @@ class UnsupportedError(FlowalgError, NotImplementedError):
     """An interpreter cannot run this pipeline; the message says which part, and which interpreter can."""
 
 
+class NotWritableError(FlowalgError, TypeError):
+    """A value has no JSON form: an opaque function, say; the message names the place and what to do."""
+
+
+class DocumentError(FlowalgError, ValueError):
+    """A JSON document is none that flowalg can read; the message names the place in the document."""
+
+
 __all__ = [
     "ArgumentError",
+    "DocumentError",
     "ElementError",
     "FlowalgError",
     "KeyedCollectionError",
     "MissingExtraError",
+    "NotWritableError",
     "RecordTypeError",
     "SchemaMismatchError",
     "UnboundSourceError",

@@ -14,6 +14,7 @@ from attrs import frozen
 
 from flowalg.errors import ArgumentError, FlowalgError, KeyedCollectionError, UserFunctionError, describe
 from flowalg.kv import KV
+from flowalg.shapes import ElementType
 
 
 @frozen
@@ -21,7 +22,7 @@ class Call:
     """``f(x)``. ``result`` is the type of what it returns, where the user has said it."""
 
     f: Callable[..., object]
-    result: object = None
+    result: ElementType = None
 
     def __attrs_post_init__(self) -> None:
         if not callable(self.f):

@@ -76,7 +76,7 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
 def co_grouped(nodes: tuple[Node, ...]) -> Node:
     """The co-group of some keyed collections: for each key and window a list of the values of each."""
     if not 2 <= len(nodes) <= 4:
-        raise ArgumentError("collections", nodes, "two to four keyed collections")
+        raise ArgumentError("the number of collections", len(nodes), "two to four")
     tagged = tuple(
         ElementWise.then(node, Map(OnValue(Call(Tag(number))), "co_group_by_key"))
         for number, node in enumerate(nodes)

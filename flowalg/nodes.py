@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias, assert_never
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from flowalg.combiner_shapes import combined_shape
 from flowalg.combiners import Combiner, Into
@@ -88,12 +88,18 @@ class Flatten:
         if not self.inputs:
             raise ArgumentError("Flatten.inputs", self.inputs, "one or more collections")
         first, *others = (strategy_at(node) for node in self.inputs)
-        for other in others:
-            if other != first:
+        for number, other in enumerate(others, start=2):
+            for one in fields(WindowingStrategy):
+                expected, found = getattr(first.strategy, one.name), getattr(other.strategy, one.name)
+                if found != expected:
+                    what = one.name.replace("_", " ")
+                    valid = f"that of collection 1, {expected!r}, so that all are in the same windows"
+                    raise ArgumentError(f"the {what} of collection {number}", found, valid)
+            if other.fresh != first.fresh:
                 raise ArgumentError(
-                    "the collections",
-                    f"{first.strategy.windows} and {other.strategy.windows}",
-                    "in the same windows, with the same trigger, mode and lateness; put window(...) after them",
+                    f"collection {number}",
+                    outline(self.inputs[number - 1]),
+                    "in the same windows as collection 1: put window(...) after the groupings of both",
                 )
 
 

@@ -22,6 +22,7 @@ from flowalg.triggers import (
     Repeat,
     SequenceOf,
     Trigger,
+    require_trigger,
 )
 
 Junction = And | Or
@@ -30,6 +31,7 @@ Kind = TypeVar("Kind")
 
 def normalise(trigger: Trigger) -> Trigger:
     """The normal form of a trigger. Laws: equal to the trigger on every timeline; idempotent."""
+    require_trigger("trigger", trigger)
     match trigger:
         case SequenceOf(triggers=parts):
             return _sequence(tuple(normalise(part) for part in parts))

@@ -16,8 +16,8 @@ from returns.result import Result
 from flowalg.assignment import WindowFn
 from flowalg.collecting import ToList, TopN
 from flowalg.combiners import Aggregate, Count, as_combiner
-from flowalg.errors import ArgumentError
-from flowalg.functions import Call, OnValue, Spread, WithKey
+from flowalg.errors import ArgumentError, KeyedCollectionError
+from flowalg.functions import Call, OnValue, Spread, WithKey, place_of
 from flowalg.joining import co_grouped, inner_joined, left_joined
 from flowalg.kv import KV
 from flowalg.nodes import (
@@ -34,7 +34,7 @@ from flowalg.nodes import (
     strategy_at,
 )
 from flowalg.several import joined
-from flowalg.shapes import Shape
+from flowalg.shapes import TIMESTAMP, RecordOf, Shape
 from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
 from flowalg.splitting import Failures, IsA, Successes
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
@@ -64,6 +64,9 @@ class SideInput(Generic[A_co]):
     view: View
 
     def __attrs_post_init__(self) -> None:
+        if not isinstance(self.node, Node) or not isinstance(self.view, View):
+            made = "made by as_singleton() or as_map()"
+            raise ArgumentError("SideInput", (self.node, self.view), made)
         require_readable(strategy_at(self.node).strategy.windows, self.view)
 
 
@@ -76,6 +79,10 @@ class PCollection(Generic[A_co]):
     """
 
     node: Node = field(repr=outline)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.node, Node):
+            raise ArgumentError("PCollection.node", self.node, "a node; collections begin with Source(...)")
 
     def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
         """``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""
@@ -214,21 +221,21 @@ class PCollection(Generic[A_co]):
         All have keys of one type, and one windowing strategy: put into the same windows in the same way. A key that
         only some of them have gets an empty list from the others.
         """
-        for number, other in enumerate(others, start=2):
-            if not isinstance(other, PCollection):
-                raise ArgumentError(f"collection {number}", other, "a keyed PCollection")
+        _require_all_keyed("co_group_by_key", (self, *others))
         return PCollection(co_grouped((self.node, *(other.node for other in others))))
 
     def inner_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B]]]:
         """Each pair of a value of this and one of ``right``, of one key and window."""
+        _require_all_keyed("inner_join", (self, right))
         return PCollection(inner_joined(self.node, right.node))
 
     def left_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B | None]]]:
         """Each value with each of ``right`` of its key and window, or with ``None`` where there is none."""
+        _require_all_keyed("left_join", (self, right))
         return PCollection(left_joined(self.node, right.node))
 
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
@@ -255,13 +262,19 @@ class PCollection(Generic[A_co]):
 
         Place it before ``window``: elements that have come out of a grouping keep the window that they came in.
         """
-        return PCollection(self._then(Restamp(Call(f))))
+        node = ElementWise.then(self.node, Restamp(Call(f)))
+        given = node.analyses[-1].expression.shape
+        if given is not None and given != TIMESTAMP:
+            valid = f"a function to a datetime; this one gives {given}"
+            raise ArgumentError("with_timestamps", place_of(f), valid)
+        return PCollection(node)
 
     def split(self, f: Callable[[A_co], Result[B, R]]) -> tuple[PCollection[B], PCollection[R]]:
         """Two collections: what ``f`` gives as ``Success``, and what it gives as ``Failure``.
 
         A parser is such a function: ``good, bad = lines.split(parse)``. Neither is lost.
         """
+        Call(f)  # which refuses what is no function
         success, failed = FlatMap(Call(Successes(f)), "split"), FlatMap(Call(Failures(f)), "split")
         return PCollection(self._then(success)), PCollection(self._then(failed))
 
@@ -324,6 +337,8 @@ class PCollection(Generic[A_co]):
 
     def apply(self, transform: Callable[[PCollection[A_co]], B]) -> B:
         """A composite transform: ``transform`` is any function from this collection."""
+        if not callable(transform):
+            raise ArgumentError("transform", transform, "a function from a PCollection")
         return transform(self)
 
     def _then(self, step: Step) -> Node:
@@ -346,10 +361,31 @@ def flatten(*collections: PCollection[A]) -> PCollection[A]:
 
     All must be in the same windows. The watermark is the least of theirs. Law: associative and commutative.
     """
+    if not collections:
+        raise ArgumentError("collections", collections, "one or more collections")
     for number, one in enumerate(collections, start=1):
         if not isinstance(one, PCollection):
             raise ArgumentError(f"collection {number}", one, "a PCollection")
     return PCollection(Flatten(tuple(one.node for one in collections)))
+
+
+def _require_all_keyed(transform: str, collections: Iterable[object]) -> None:
+    """Raises unless all are collections of ``KV`` pairs whose keys, where their types are known, have one type."""
+    keys: dict[Shape, int] = {}
+    for number, one in enumerate(collections, start=1):
+        if not isinstance(one, PCollection):
+            raise ArgumentError(f"collection {number} of {transform}", one, "a keyed PCollection")
+        shape = one.shape
+        if shape is not None:
+            require_keyed(shape, transform)
+        if isinstance(shape, RecordOf):
+            keys.setdefault(shape.fields[0].shape, number)
+    if len(keys) > 1:
+        (first, one_number), (other, number), *_ = keys.items()
+        raise KeyedCollectionError(
+            f"{transform} needs keys of one type: those of collection {one_number} are {first}, "
+            f"and those of collection {number} are {other}"
+        )
 
 
 def _one_key(element: object) -> int:

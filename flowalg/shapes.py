@@ -8,16 +8,16 @@ attrs class (``KV`` is one). ``shape_of`` derives the shape of a type, and says 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Final, TypeAlias, Union, assert_never, get_args, get_origin, get_type_hints
+from typing import Annotated, Final, TypeAlias, Union, assert_never, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import frozen
 
-from flowalg.errors import RecordTypeError
+from flowalg.errors import RecordTypeError, describe
 from flowalg.kv import KV
 
 
@@ -125,6 +125,10 @@ _POSSIBLE: Final = (
 )
 
 
+ElementType: TypeAlias = Annotated[object, "the type of elements"]
+"""A type that ``shape_of`` takes, which may be no class: ``list[int]``, ``int | None``."""
+
+
 def kv_of(key: Shape, value: Shape) -> RecordOf:
     """The shape of ``KV`` pairs."""
     return RecordOf(KV, (Field("key", key), Field("value", value)))
@@ -136,7 +140,16 @@ def shape_of(python_type: object, *, where: str | None = None) -> Shape:
     ``where`` names the place in messages; it defaults to the type's own name. Raises ``RecordTypeError`` for a
     type that has no shape, naming the class and the field.
     """
+    if not isinstance(python_type, Hashable):
+        raise _no_type(python_type, where)
     return _shape(python_type, where or _name(python_type), {}, ())
+
+
+def _no_type(value: object, where: str | None) -> RecordTypeError:
+    named = (
+        describe(value) if where is None or where == str(value) else f"{where} is {describe(value)}, which"
+    )
+    return RecordTypeError(f"{named} is no type; it must be {_POSSIBLE}")
 
 
 def _name(python_type: object) -> str:
@@ -173,6 +186,8 @@ def _shape(
             return EnumOf(python_type)
         if attrs.has(python_type):
             return _record(python_type, where, {}, enclosing)
+    if not isinstance(python_type, type) and origin is None:
+        raise _no_type(python_type, where)
     raise RecordTypeError(
         f"{where} has type {_name(python_type)}, which is not an element type; it must be {_POSSIBLE}"
     )
@@ -234,6 +249,7 @@ __all__ = [
     "INTEGER",
     "TEXT",
     "TIMESTAMP",
+    "ElementType",
     "EnumOf",
     "Field",
     "ListOf",

@@ -40,6 +40,15 @@ MAX_TIME: Final = EventTime(_micros_since_epoch(_LAST))
 """The end of time: 9999-12-30T00:00Z. A watermark there says that the input has ended."""
 
 
+_POINT: Final = "a point in microseconds since the epoch, as event_time(...) and processing_time(...) give it"
+
+
+def require_point(argument: str, point: object) -> None:
+    """Raises ``ArgumentError`` unless the value is a point in time inside ``[MIN_TIME, MAX_TIME]``."""
+    if isinstance(point, bool) or not isinstance(point, int) or not MIN_TIME <= point <= MAX_TIME:
+        raise ArgumentError(argument, point, _POINT)
+
+
 def micros_of(argument: str, point: datetime) -> int:
     """The microseconds since the epoch of a timezone-aware point inside ``[MIN_TIME, MAX_TIME]``.
 
@@ -71,8 +80,13 @@ def processing_time(point: datetime, *, argument: str = "processing_time") -> Pr
 
 
 def to_datetime(point: EventTime | ProcessingTime) -> datetime:
-    """The UTC datetime of a point in either domain."""
-    return _EPOCH + timedelta(microseconds=point)
+    """The UTC datetime of a point in either domain; raises ``ArgumentError`` for what is none."""
+    if isinstance(point, bool) or not isinstance(point, int):
+        raise ArgumentError("point", point, _POINT)
+    try:
+        return _EPOCH + timedelta(microseconds=point)
+    except OverflowError as far:
+        raise ArgumentError("point", point, _POINT) from far
 
 
 def duration_of(argument: str, duration: timedelta, *, allow_zero: bool) -> Micros:
@@ -107,6 +121,7 @@ __all__ = [
     "event_time",
     "micros_of",
     "processing_time",
+    "require_point",
     "show",
     "to_datetime",
 ]

@@ -22,6 +22,7 @@ from flowalg.time import (
     duration_of,
     event_time,
     processing_time,
+    require_point,
     show,
 )
 from flowalg.watermarks import WatermarkPolicy, clocks_of
@@ -43,6 +44,17 @@ class Instant(Generic[A_co]):
     percentile_watermarks: Mapping[float, EventTime] = field(factory=dict)
     signals: frozenset[str] = frozenset()
 
+    def __attrs_post_init__(self) -> None:
+        require_point("Instant.processing_time", self.processing_time)
+        require_point("Instant.watermark", self.watermark)
+        if not isinstance(self.elements, tuple):
+            raise ArgumentError("Instant.elements", self.elements, "a tuple")
+        _require_percentiles("Instant.percentile_watermarks", self.percentile_watermarks)
+        for q, point in self.percentile_watermarks.items():
+            require_point(f"Instant.percentile_watermarks[{q}]", point)
+        if not isinstance(self.signals, frozenset) or not all(isinstance(one, str) for one in self.signals):
+            raise ArgumentError("Instant.signals", self.signals, "a frozenset of names")
+
 
 @frozen
 class Timeline(Generic[A_co]):
@@ -55,6 +67,11 @@ class Timeline(Generic[A_co]):
     instants: tuple[Instant[A_co], ...] = ()
 
     def __attrs_post_init__(self) -> None:
+        if not isinstance(self.instants, tuple):
+            raise ArgumentError("Timeline.instants", self.instants, "a tuple of instants")
+        for instant in self.instants:
+            if not isinstance(instant, Instant):
+                raise ArgumentError("Timeline.instants", instant, "instants only; at(...) adds one")
         for before, after in zip(self.instants, self.instants[1:], strict=False):
             if after.processing_time < before.processing_time:
                 raise ArgumentError(
@@ -85,11 +102,19 @@ class Timeline(Generic[A_co]):
     ) -> Timeline[A_co | A]:
         """The timeline with one more instant, at a processing time; a watermark stays unless it is given."""
         reads = self.watermark if watermark is None else event_time(watermark, argument="watermark")
+        given = {} if percentiles is None else percentiles
+        _require_percentiles("percentiles", given)
+        if isinstance(signals, str) or not isinstance(signals, Iterable):
+            raise ArgumentError("signals", signals, "the names of signals, such as ['go']")
+        names = tuple(signals)
+        for name in names:
+            if not isinstance(name, str):
+                raise ArgumentError("signals", name, "the name of a signal, a str")
         outrun = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
-        for q, point in (percentiles or {}).items():
+        for q, point in given.items():
             outrun[q] = event_time(point, argument=f"percentiles[{q}]")
         clock = processing_time(time, argument="time")
-        instant = Instant(clock, elements, reads, outrun, frozenset(signals))
+        instant = Instant(clock, elements, reads, outrun, frozenset(names))
         return Timeline((*self.instants, instant))
 
     def end(self, time: datetime) -> Timeline[A_co]:
@@ -99,6 +124,8 @@ class Timeline(Generic[A_co]):
     @classmethod
     def batch(cls, elements: Iterable[A], *, time: datetime) -> Timeline[A]:
         """Everything in one instant whose watermark is ``MAX_TIME``: what a batch is (SEMANTICS section 11)."""
+        if not isinstance(elements, Iterable):
+            raise ArgumentError("elements", elements, "an iterable of elements")
         return Timeline((Instant(processing_time(time, argument="time"), tuple(elements), MAX_TIME),))
 
     @classmethod
@@ -173,6 +200,14 @@ def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -
         last = policy.advance(clocks[-1], policy.report((), ended=True), time)
         instants.append(Instant(time, (), last.watermark, last.percentiles))
     return Timeline(tuple(instants))
+
+
+def _require_percentiles(argument: str, percentiles: object) -> None:
+    if not isinstance(percentiles, Mapping):
+        raise ArgumentError(argument, percentiles, "a mapping from percentiles to watermarks")
+    for q in percentiles:
+        if not isinstance(q, float) or not 0 < q < 1:
+            raise ArgumentError(f"a key of {argument}", q, "a float between 0 and 1")
 
 
 __all__ = ["Instant", "Timeline"]

@@ -96,9 +96,13 @@ class WindowingStrategy:
             ("on_time", self.on_time, OnTime),
         ):
             if not isinstance(value, kind):
-                raise ArgumentError(argument, value, " or ".join(str(one) for one in kind))
-        if self.allowed_lateness is not None and not isinstance(self.allowed_lateness, Forever):
-            duration_of("allowed_lateness", self.allowed_lateness, allow_zero=True)
+                raise ArgumentError(argument, value, " or ".join(map(str, kind)))
+        lateness = self.allowed_lateness
+        if lateness is None or isinstance(lateness, Forever):
+            return
+        if not isinstance(lateness, timedelta) or lateness < timedelta(0):
+            valid = "a timedelta of zero or more, FOREVER, or None"
+            raise ArgumentError("allowed_lateness", lateness, valid)
 
     @property
     def lateness_micros(self) -> Micros | None:

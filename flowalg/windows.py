@@ -8,7 +8,7 @@ from typing import Final
 from attrs import field, frozen
 
 from flowalg.errors import ArgumentError
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, show
+from flowalg.time import MAX_TIME, MIN_TIME, EventTime, require_point, show
 
 
 @frozen(order=True)
@@ -21,6 +21,8 @@ class Window:
     @classmethod
     def of(cls, start: EventTime, end: EventTime) -> Window:
         """The window ``[start, end)``; raises ``ArgumentError`` when it would be empty."""
+        require_point("start", start)
+        require_point("end", end)
         if start >= end:
             raise ArgumentError("end", end, f"after the start, {start}")
         return cls(end=end, start=start)

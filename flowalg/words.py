@@ -23,6 +23,7 @@ from flowalg.triggers import (
     Repeat,
     SequenceOf,
     Trigger,
+    require_trigger,
 )
 
 _UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000), ("second", 1_000_000))
@@ -30,6 +31,7 @@ _UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_00
 
 def in_words(trigger: Trigger) -> str:
     """One line that says when a trigger fires."""
+    require_trigger("trigger", trigger)
     match trigger:
         case SequenceOf(triggers=triggers):
             late = [any(map(_ends_on_time, triggers[:number])) for number in range(len(triggers))]

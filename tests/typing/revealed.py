@@ -41,12 +41,16 @@ from flowalg import (
     Timeline,
     ToList,
     ToSet,
+    Trigger,
     Variance,
     combiner,
     flatten,
+    from_json,
     reducing,
+    to_json,
     together,
 )
+from flowalg.documents import COMBINER, TRIGGER
 
 
 @frozen
@@ -215,3 +219,8 @@ def table(flight: Flight, at: datetime) -> None:
         FLIGHTS.apply(long_haul).key_by(len).combine_per_key(Count()), {FLIGHTS: [flight]}
     )
     assert_type(batch.panes[0].key, int)
+    assert_type(from_json(to_json(SEATS), PCollection[KV[str, int]]), PCollection[KV[str, int]])
+    assert_type(from_json(to_json(FLIGHTS), Source[Flight]), Source[Flight])
+    assert_type(from_json(to_json(early), TRIGGER), Trigger)
+    assert_type(from_json(to_json(early), AtPeriod), AtPeriod)
+    assert_type(from_json(to_json(Count()), COMBINER), Aggregate[object, object])
