@@ -40,6 +40,10 @@ def in_words(trigger: Trigger) -> str:
             return _repeated(inner, "")
         case OrFinally(main=main, until_=until):
             return f"{in_words(main)} until {_condition(until)}"
+        case Never():
+            return "never"
+        case Always():
+            return "at once"
         case _:
             return f"when {_condition(trigger)}"
 
@@ -65,6 +69,10 @@ def _repeated(trigger: Trigger, late: str) -> str:
             return f"at every {late}element"
         case AtCount(count=count):
             return f"at every {count} {late}elements"
+        case Never():
+            return "never"
+        case Always():
+            return f"at every chance{' to say something late' if late else ''}"
         case AtWatermark() if late:
             return "with every batch of late elements"
         case AtWatermark():
@@ -94,18 +102,27 @@ def _condition(trigger: OnceTrigger) -> str:
         case AtPeriod(period=period):
             return f"the next {duration_in_words(period)} begins"
         case AfterDelay(delay=delay):
-            return f"{duration_in_words(delay)} have passed since the first element"
+            return f"{_elapsed(delay)} since the first element"
         case AtSignal(name=name):
             return f"the signal {name!r} is given"
         case Never():
             return "never"
         case Always():
-            return "always"
+            return "at once"
         case And(triggers=triggers):
             return " and ".join(_joined(one) for one in triggers)
         case Or(triggers=triggers):
             return " or ".join(_joined(one) for one in triggers)
     assert_never(trigger)
+
+
+def _elapsed(delay: timedelta) -> str:
+    if not delay:
+        return "no time has passed"
+    amount = duration_in_words(delay)
+    if amount[0].isdigit():
+        return f"{amount} have passed"
+    return f"{'an' if amount == 'hour' else 'a'} {amount} has passed"
 
 
 def _joined(trigger: OnceTrigger) -> str:

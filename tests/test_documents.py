@@ -815,13 +815,13 @@ PIPELINE = to_json(VALUES)
             "nodes[1].input is 1 (a int); it must be the number of an earlier node",
         ),
         (
-            edited(PIPELINE, **{"flowalg_laws.strategies:Reading": "tests.test_documents:Plain"}),
+            edited(PIPELINE, **{"flowalg_laws.readings:Reading": "tests.test_documents:Plain"}),
             "nodes[0].shape: Plain has type Plain, which is not an element type; it must be bool, int, float, str, "
             "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
             "tuple[T1, T2], or any of them | None",
         ),
         (
-            edited(PIPELINE, **{'"flowalg_laws.strategies:Reading"': '{"set": "int"}'}),
+            edited(PIPELINE, **{'"flowalg_laws.readings:Reading"': '{"set": "int"}'}),
             "nodes[0].shape: {'set': 'int'} is no type",
         ),
         (

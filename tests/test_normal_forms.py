@@ -79,6 +79,11 @@ def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
             "(the signal 'go' is given or 90 seconds have passed since the first element)",
         ),
         (AtWatermark(0.9), "when the 0.9 watermark passes"),
+        (AfterDelay(MINUTE).repeat(), "whenever a minute has passed since the first element"),
+        (AfterDelay(60 * MINUTE), "when an hour has passed since the first element"),
+        (AfterDelay(0 * MINUTE), "when no time has passed since the first element"),
+        (Always().repeat(), "at every chance"),
+        (Always() >> Never(), "at once, then never"),
     ],
 )
 def test_triggers_are_told_in_words(trigger: Trigger, words: str) -> None:
