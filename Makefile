@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo figures test test-fast check wheel-check clean bench-reference
+.PHONY: help setup demo docs figures laws-thorough test test-fast check wheel-check clean bench-reference
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
 # another Spark, or a pip that installs elsewhere.
@@ -39,6 +39,12 @@ bench-reference: $(STAMP) ## time the reference interpreter on the flights, at t
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/python' -m docs.figures.make_gallery
+
+docs: $(STAMP) ## write the pages that are generated from the code
+	@'$(BIN)/python' -m docs.tables
+
+laws-thorough: $(STAMP) ## try every law on 2,000 generated values
+	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/test_laws.py tests/test_combiners.py
 
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest

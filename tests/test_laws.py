@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import pytest
 from flowalg_laws import (
+    ALONE_LAWS,
     CATALOGUE,
     CLOCK_LAWS,
     COLLECTION_LAWS,
     PANE_LAWS,
+    SERIALISATION_LAWS,
     SIZE_LAWS,
     TRIGGER_LAWS,
     WATERMARK_LAWS,
@@ -34,8 +36,24 @@ def test_triggers(law: Law[..., Trigger]) -> None:
     check_trigger_law(law)
 
 
+@pytest.mark.parametrize("law", ALONE_LAWS, ids=named)
+def test_whole_triggers(law: Law[..., Trigger]) -> None:
+    """Both sides give the same panes and drops, by themselves."""
+    check_trigger_law(law, alone=True)
+
+
 @pytest.mark.parametrize(
-    "law", [*WINDOW_LAWS, *SIZE_LAWS, *PANE_LAWS, *COLLECTION_LAWS, *WATERMARK_LAWS, *CLOCK_LAWS], ids=named
+    "law",
+    [
+        *WINDOW_LAWS,
+        *SIZE_LAWS,
+        *PANE_LAWS,
+        *COLLECTION_LAWS,
+        *WATERMARK_LAWS,
+        *CLOCK_LAWS,
+        *SERIALISATION_LAWS,
+    ],
+    ids=named,
 )
 def test_everything_else(law: Law[..., object]) -> None:
     """Both sides are equal. The laws of combiners are tried on each combiner, in tests of their own."""

@@ -28,7 +28,6 @@ from flowalg import (
     FixedWindows,
     KeyedCollectionError,
     PCollection,
-    Sessions,
     Sum,
     Timeline,
     Timing,
@@ -123,24 +122,6 @@ def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
     run = reference.run(best, {SCORES: timeline})
     assert shown(run) == [("all", 2, Timing.ON_TIME, 0, False)]
     assert [one.output for one in run.watermarks] == [one.input for one in run.watermarks]
-
-
-def test_an_expired_session_is_not_joined_again() -> None:
-    """Why the theorem excludes expired merging windows: the smallest case, in which nothing is dropped.
-
-    ``[0, 2)`` comes out and is freed in the instant at which it expires. The event at 1 would have joined it; its own
-    window ``[1, 3)`` has not expired, so it starts another session, where the batch has one, ``[0, 3)``.
-    """
-    sessions = POINTS.window(Sessions(timedelta(minutes=2)), allowed_lateness=timedelta(minutes=15))
-    first, second = Score("a", 1, minute(0)), Score("a", 1, minute(1))
-    timeline = (
-        Timeline[Score]().at(minute(20), first, watermark=minute(17)).at(minute(21), second).end(minute(22))
-    )
-    run = reference.run(sessions.combine_per_key(Sum()), {SCORES: timeline})
-    spans = [(one.window.end - one.window.start) // 60_000_000 for one in run.panes]
-    assert (spans, run.dropped) == ([2, 2], ())
-    batch = reference.run_batch(sessions.combine_per_key(Sum()), {SCORES: [first, second]})
-    assert [one.value for one in batch.panes] == [2]
 
 
 def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:

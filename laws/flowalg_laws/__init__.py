@@ -22,6 +22,7 @@ from flowalg_laws.interpreters import Interpreter, put_into
 from flowalg_laws.law import Law, law
 from flowalg_laws.panes import PANE_LAWS
 from flowalg_laws.readings import READINGS, VALUES, Reading
+from flowalg_laws.serialisation import SERIALISATION_LAWS
 from flowalg_laws.situations import Situation, observed
 from flowalg_laws.strategies import (
     free_timelines,
@@ -37,11 +38,12 @@ from flowalg_laws.strategies import (
     windowing_strategies,
 )
 from flowalg_laws.transforms import COLLECTION_LAWS
-from flowalg_laws.triggers import COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
+from flowalg_laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
 from flowalg_laws.watermarks import WATERMARK_LAWS, History
 from flowalg_laws.windows import SIZE_LAWS, WINDOW_LAWS
 
 __all__ = [
+    "ALONE_LAWS",
     "CATALOGUE",
     "CLOCK_LAWS",
     "COLLECTION_LAWS",
@@ -50,6 +52,7 @@ __all__ = [
     "LATTICE_LAWS",
     "PANE_LAWS",
     "READINGS",
+    "SERIALISATION_LAWS",
     "SIZE_LAWS",
     "TRIGGER_LAWS",
     "VALUES",

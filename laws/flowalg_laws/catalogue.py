@@ -9,20 +9,22 @@ from flowalg_laws.clocks import CLOCK_LAWS
 from flowalg_laws.combiners import COMBINER_LAWS
 from flowalg_laws.law import Law
 from flowalg_laws.panes import PANE_LAWS
+from flowalg_laws.serialisation import SERIALISATION_LAWS
 from flowalg_laws.transforms import COLLECTION_LAWS
-from flowalg_laws.triggers import COMPOSITION_LAWS, LATTICE_LAWS
+from flowalg_laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS
 from flowalg_laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.windows import SIZE_LAWS, WINDOW_LAWS
 
 CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Once-triggers": LATTICE_LAWS,
-    "Composite triggers": COMPOSITION_LAWS,
+    "Composite triggers": (*COMPOSITION_LAWS, *ALONE_LAWS),
     "Windows": (*WINDOW_LAWS, *SIZE_LAWS),
     "Panes and results": PANE_LAWS,
     "Combiners": COMBINER_LAWS,
     "Collections": COLLECTION_LAWS,
     "Watermarks of a source": WATERMARK_LAWS,
     "Watermarks in a pipeline": CLOCK_LAWS,
+    "Serialisation": SERIALISATION_LAWS,
 }
 
 __all__ = ["CATALOGUE"]

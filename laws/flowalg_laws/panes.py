@@ -23,7 +23,9 @@ from flowalg import (
     Count,
     DropReason,
     Instant,
+    OnceTrigger,
     OnTime,
+    OrFinally,
     Pane,
     PaneTime,
     PCollection,
@@ -31,6 +33,7 @@ from flowalg import (
     Timeline,
     Timing,
     ToList,
+    Trigger,
     Window,
     WindowingStrategy,
 )
@@ -370,6 +373,30 @@ def longer_lateness_drops_no_more(
 
 
 @law
+def a_limit_closes_when_it_is_ready(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], t: Trigger, u: OnceTrigger
+) -> Equation[Counter[Hashable]] | None:
+    """``OrFinally(Repeat(t), u)`` finishes exactly when ``u`` is first ready: as closed it drops what ``u`` does.
+
+    Where: windows do not merge; a merged window starts on what no pane has shown, which depends on ``t``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `until`, `RepeatUntil` and the early firings.
+    """
+    if merging(strategy.windows):
+        return None
+    limited, alone = (
+        Counter[Hashable](_pair(drop.element) for drop in run_.dropped if drop.reason is DropReason.CLOSED)
+        for run_ in (
+            run(listed(evolve(strategy, trigger=trigger)), {READINGS: timeline})
+            for trigger in (OrFinally(Repeat(t), u), u)
+        )
+    )
+    return Equation(limited, alone)
+
+
+@law
 def nothing_is_dropped_for_ever(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[int]:
@@ -522,6 +549,7 @@ PANE_LAWS: tuple[Law[..., object], ...] = (
     retracting_says_what_accumulating_says,
     accumulating_is_the_running_merge_of_discarding,
     longer_lateness_drops_no_more,
+    a_limit_closes_when_it_is_ready,
     nothing_is_dropped_for_ever,
     on_time_always_adds_on_time_panes_only,
     a_batch_knows_no_trigger,

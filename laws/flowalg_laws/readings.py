@@ -23,12 +23,25 @@ class Reading:
     seen: datetime
 
 
-READINGS = Source("readings", Reading, event_time=lambda reading: reading.at)
+def happened(reading: Reading) -> datetime:
+    """When it happened. Named, like the functions below, so that pipelines over readings can be written down."""
+    return reading.at
+
+
+def key_of(reading: Reading) -> str:
+    """Its key."""
+    return reading.key
+
+
+def value_of(reading: Reading) -> int:
+    """Its value."""
+    return reading.value
+
+
+READINGS = Source("readings", Reading, event_time=happened)
 """The source that generated timelines belong to."""
 
-VALUES: PCollection[KV[str, int]] = READINGS.key_by(lambda reading: reading.key).map_values(
-    lambda reading: reading.value
-)
+VALUES: PCollection[KV[str, int]] = READINGS.key_by(key_of).map_values(value_of)
 """Its values by key."""
 
-__all__ = ["READINGS", "START", "VALUES", "Reading"]
+__all__ = ["READINGS", "START", "VALUES", "Reading", "happened", "key_of", "value_of"]

@@ -456,6 +456,28 @@ def either_period(m: Small, n: Small) -> Equation[Trigger]:
     return Equation(Or(_period(m), _period(m * n)).repeat(), _period(m).repeat())
 
 
+@law
+def always_counts_to_one() -> Equation[Trigger]:
+    """``Always() = AtCount(1)``.
+
+    Where: it is the whole trigger, and nothing upstream retracts. A window exists because an element came. Inside other
+    triggers the two differ: what becomes active later meets a window with nothing new in it.
+
+    Source: SEMANTICS 13.
+    """
+    return Equation(Always(), AtCount(1))
+
+
+@law
+def an_early_trigger_that_never_fires_is_none(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_early_firings(Never()).with_late_firings(t) = AtWatermark().with_late_firings(t)``.
+
+    Source: found here; ``Never`` repeats as itself, and limits as nothing.
+    """
+    early = AtWatermark().with_early_firings(Never())
+    return Equation(early.with_late_firings(t), AtWatermark().with_late_firings(t))
+
+
 LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
     and_commutes,
     or_commutes,
@@ -499,10 +521,15 @@ COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
     limits_join,
     repeating_until_itself_is_once,
     never_repeats_as_itself,
+    an_early_trigger_that_never_fires_is_none,
 )
 """The laws of sequences, repetition and limits."""
 
-TRIGGER_LAWS: tuple[Law[..., Trigger], ...] = (*LATTICE_LAWS, *COMPOSITION_LAWS)
-"""Every law of triggers."""
 
-__all__ = ["COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]
+ALONE_LAWS: tuple[Law[..., Trigger], ...] = (always_counts_to_one,)
+"""Laws of whole triggers, which do not hold inside other ones."""
+
+TRIGGER_LAWS: tuple[Law[..., Trigger], ...] = (*LATTICE_LAWS, *COMPOSITION_LAWS)
+"""Every law of triggers that holds wherever they stand."""
+
+__all__ = ["ALONE_LAWS", "COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]

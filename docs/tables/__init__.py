@@ -1,0 +1,1 @@
+"""Pages of the documentation that are generated from the code: ``make docs`` writes them, a test compares them."""
