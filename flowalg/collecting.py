@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from attrs import frozen
 
@@ -18,7 +18,10 @@ A = TypeVar("A")
 class ToList(Combiner[A, tuple[A, ...], list[A]]):
     """All values, in order of event time and, within one, of arrival: the multiset that ``group_by_key`` gives."""
 
-    ordered: ClassVar[bool] = True
+    @property
+    def ordered(self) -> bool:
+        """A list has an order."""
+        return True
 
     def zero(self) -> tuple[A, ...]:  # noqa: D102
         return ()

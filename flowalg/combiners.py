@@ -48,8 +48,10 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
 
     __slots__ = ()
 
-    ordered: ClassVar[bool] = False
-    """Whether the result depends on the order of the values: then they are added by event time, then arrival."""
+    @property
+    def ordered(self) -> bool:
+        """Whether the result depends on the order of the values: they are added by event time, then arrival."""
+        return False
 
     @property
     def title(self) -> str:
@@ -238,6 +240,11 @@ class Over(Combiner[A, object, B]):
     function: Call
     combiner: Combiner[object, object, B]
 
+    @property
+    def ordered(self) -> bool:
+        """As the combiner inside."""
+        return self.combiner.ordered
+
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()
 
@@ -263,6 +270,11 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
     parts: tuple[Combiner[A, object, object], ...] = field()
 
     @property
+    def ordered(self) -> bool:
+        """Whether one of its parts is."""
+        return any(part.ordered for part in self.parts)
+
+    @property
     def title(self) -> str:
         """The titles of its parts."""
         return ", ".join(part.title for part in self.parts)
@@ -286,6 +298,11 @@ class Into(Combiner[A, object, B]):
 
     combiner: Combiner[A, object, object]
     function: Call | Spread
+
+    @property
+    def ordered(self) -> bool:
+        """As the combiner inside."""
+        return self.combiner.ordered
 
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()

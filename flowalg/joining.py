@@ -6,7 +6,7 @@ the windows, triggers, lateness and retractions of any grouping.
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar, cast
+from typing import TypeVar, cast
 
 from attrs import frozen
 
@@ -55,7 +55,10 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
 
     sources: int
 
-    ordered: ClassVar[bool] = True
+    @property
+    def ordered(self) -> bool:
+        """A list has an order."""
+        return True
 
     def zero(self) -> Lists:  # noqa: D102
         return ((),) * self.sources

@@ -5,12 +5,15 @@ A fault that the figures do not show breaks a law here, with a counterexample sm
 
 from __future__ import annotations
 
+from functools import reduce
+
 import pytest
 from flowalg_laws import (
     ALONE_LAWS,
     CATALOGUE,
     CLOCK_LAWS,
     COLLECTION_LAWS,
+    COMBINER_LAWS,
     PANE_LAWS,
     SERIALISATION_LAWS,
     SIZE_LAWS,
@@ -20,9 +23,14 @@ from flowalg_laws import (
     Law,
     check_law,
     check_trigger_law,
+    combiners,
 )
+from flowalg_laws.combiners import SomeCombiner
+from hypothesis import given
+from hypothesis import strategies as st
 
-from flowalg import Trigger
+from flowalg import Aggregate, Trigger
+from flowalg.combiners import as_combiner
 
 
 def named(law: Law[..., object]) -> str:
@@ -58,6 +66,22 @@ def test_whole_triggers(law: Law[..., Trigger]) -> None:
 def test_everything_else(law: Law[..., object]) -> None:
     """Both sides are equal. The laws of combiners are tried on each combiner, in tests of their own."""
     check_law(law)
+
+
+@pytest.mark.parametrize("law", COMBINER_LAWS, ids=named)
+@given(combiners(), *[st.lists(st.integers(-9, 9), min_size=1, max_size=5)] * 3, st.integers(-9, 9))
+def test_combiners(
+    law: Law[[SomeCombiner, object, object, object, object], object],
+    combiner: Aggregate[int, object],
+    first: list[int],
+    second: list[int],
+    third: list[int],
+    value: int,
+) -> None:
+    """Every law, on any combiner of integers and any of its accumulators."""
+    whole = as_combiner("it", combiner)
+    a, b, c = (reduce(whole.add, bag, whole.zero()) for bag in (first, second, third))
+    assert law.holds(whole, a, b, c, value), (law, combiner)
 
 
 def test_each_law_has_a_name_of_its_own() -> None:

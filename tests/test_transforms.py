@@ -44,6 +44,7 @@ from flowalg import (
     Variance,
     Window,
     flatten,
+    together,
 )
 from flowalg.combiners import as_combiner
 from flowalg.time import event_time
@@ -211,6 +212,26 @@ def test_variance_is_the_mean_squared_distance(numbers: list[float]) -> None:
     assert whole.extract(accumulator) == pytest.approx(
         sum((x - mean) ** 2 for x in numbers) / len(numbers), abs=1e-3
     )
+
+
+def test_a_list_beside_other_results_is_in_order() -> None:
+    """By event time, as a list alone is, not by arrival."""
+    timeline = Timeline[Score]().at(
+        minute(9), Score("a", 1, minute(3)), Score("a", 2, minute(1)), Score("a", 3, minute(2))
+    )
+    several = [
+        POINTS.combine_per_key(ToList(), Count()).map_values(lambda both: both[0]),
+        POINTS.combine_per_key(together(Count(), together(ToList(), Sum()))).map_values(
+            lambda both: both[1][0]
+        ),
+        SCORES.key_by(lambda s: s.team).combine_per_key(
+            together(ToList(), into=lambda scores: [s.points for s in scores])
+        ),
+    ]
+    for lists in several:
+        assert [pane.value for pane in reference.run(lists, {SCORES: timeline.end(minute(9))}).panes] == [
+            [2, 3, 1]
+        ]
 
 
 def test_truths_are_bools() -> None:

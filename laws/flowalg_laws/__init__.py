@@ -25,6 +25,7 @@ from flowalg_laws.readings import READINGS, VALUES, Reading
 from flowalg_laws.serialisation import SERIALISATION_LAWS
 from flowalg_laws.situations import Situation, observed
 from flowalg_laws.strategies import (
+    combiners,
     free_timelines,
     histories,
     once_triggers,
@@ -71,6 +72,7 @@ __all__ = [
     "check_trigger_law",
     "check_watermark_policy",
     "check_window_fn",
+    "combiners",
     "find_difference",
     "free_timelines",
     "histories",

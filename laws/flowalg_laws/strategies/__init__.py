@@ -6,6 +6,7 @@
 
 from flowalg_laws.interpreters import put_into
 from flowalg_laws.readings import START, Reading
+from flowalg_laws.strategies.combiners import combiners
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
 from flowalg_laws.strategies.sources import halfway, histories, policies, sightings, watermark_policies
 from flowalg_laws.strategies.timelines import free_timelines, partitioned_timelines, timelines
@@ -26,6 +27,7 @@ __all__ = [
     "Reading",
     "batches",
     "bundles",
+    "combiners",
     "durations",
     "event_times",
     "fixed_windows",

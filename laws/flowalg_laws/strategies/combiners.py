@@ -1,0 +1,54 @@
+"""Combiners of small integers: each built-in one, of the values or of a function of them, and several together."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from flowalg import (
+    Aggregate,
+    Count,
+    Max,
+    Mean,
+    Min,
+    Quantile,
+    Sum,
+    ToList,
+    TopN,
+    ToSet,
+    Variance,
+    reducing,
+    together,
+)
+from flowalg_laws.strategies.triggers import magnitude
+
+
+def _greater(one: int, other: int) -> int:
+    return max(one, other)
+
+
+@cache
+def combiners() -> SearchStrategy[Aggregate[int, object]]:
+    """Combiners, the simplest first."""
+    single: list[Aggregate[int, object]] = [
+        Sum[int](),
+        Count(),
+        Min[int](),
+        Max[int](),
+        Mean(),
+        Variance(),
+        ToSet[int](),
+        ToList[int](),
+        TopN[int](2),
+        Quantile(0.5),
+        Sum.of(magnitude),
+        Max.of(magnitude),
+        reducing(_greater, zero=-10, name="greatest"),
+    ]
+    one = st.sampled_from(single)
+    return one | st.tuples(one, one).map(lambda pair: together(*pair))
+
+
+__all__ = ["combiners"]
