@@ -21,6 +21,7 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
+    Aggregate,
     AllOf,
     AnyOf,
     ArgumentError,
@@ -219,14 +220,10 @@ def test_a_list_beside_other_results_is_in_order() -> None:
     timeline = Timeline[Score]().at(
         minute(9), Score("a", 1, minute(3)), Score("a", 2, minute(1)), Score("a", 3, minute(2))
     )
+    both: Aggregate[int, tuple[list[int], int]] = together(ToList[int](), Sum[int]())
     several = [
-        POINTS.combine_per_key(ToList(), Count()).map_values(lambda both: both[0]),
-        POINTS.combine_per_key(together(Count(), together(ToList(), Sum()))).map_values(
-            lambda both: both[1][0]
-        ),
-        SCORES.key_by(lambda s: s.team).combine_per_key(
-            together(ToList(), into=lambda scores: [s.points for s in scores])
-        ),
+        POINTS.combine_per_key(ToList(), Count()).map_values(lambda pair: pair[0]),
+        POINTS.combine_per_key(together(Count(), both)).map_values(lambda pair: pair[1][0]),
     ]
     for lists in several:
         assert [pane.value for pane in reference.run(lists, {SCORES: timeline.end(minute(9))}).panes] == [
