@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 
 from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
 from flowalg.errors import UnsupportedError
-from flowalg.inputs import inputs_by_name
+from flowalg.inputs import AnySource, inputs_by_name
 from flowalg.nodes import (
     CombinePerKey,
     ElementWise,
@@ -32,7 +32,6 @@ from flowalg.nodes import (
 from flowalg.panes import Change, Pane, Timing
 from flowalg.pcollection import PCollection
 from flowalg.shapes import RecordOf
-from flowalg.source import Source
 from flowalg.time import MAX_TIME, MIN_TIME, processing_time
 from flowalg_spark.aggregates import native
 from flowalg_spark.binding import bound_source, require_frame
@@ -60,7 +59,7 @@ A = TypeVar("A")
 
 
 def compile(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], DataFrame], *, time: datetime | None = None
+    pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
 ) -> PaneFrame[A]:
     """The panes of a pipeline over bounded frames, as a DataFrame.
 
@@ -78,7 +77,7 @@ def compile(
 
 
 def run(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], DataFrame], *, time: datetime | None = None
+    pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
 ) -> tuple[Pane[A], ...]:
     """The panes of a pipeline over bounded frames as typed values, in order: for results that fit in memory."""
     return collect(pipeline, compile(pipeline, inputs, time=time))
