@@ -192,6 +192,7 @@ def monoid(monoid: Combiner[Flight, str, int], flight: Flight) -> None:
     assert_type(monoid.extract(""), int)
     assert_type(monoid.title, str)
     assert_type(monoid.ordered, bool)
+    assert_type(monoid.total, bool)
 
 
 def group(group: Group[Flight, str, int], flight: Flight) -> None:
@@ -235,6 +236,8 @@ def means(mean: Mean, held: Total, variance: Variance, moments: Moments) -> None
     assert_type(variance.merge(moments, moments), Moments)
     assert_type(variance.subtract(moments, 1), Moments)
     assert_type(variance.extract(moments), float)
+    assert_type(mean.total, bool)
+    assert_type(variance.total, bool)
 
 
 def extremes(least: Min[str], greatest: Max[str]) -> None:
@@ -243,10 +246,12 @@ def extremes(least: Min[str], greatest: Max[str]) -> None:
     assert_type(least.add(None, "a"), str | None)
     assert_type(least.merge("a", "b"), str | None)
     assert_type(least.extract("a"), str)
+    assert_type(least.total, bool)
     assert_type(greatest.zero(), str | None)
     assert_type(greatest.add(None, "a"), str | None)
     assert_type(greatest.merge("a", "b"), str | None)
     assert_type(greatest.extract("a"), str)
+    assert_type(greatest.total, bool)
 
 
 def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
@@ -280,6 +285,7 @@ def quantified(some: AnyOf, every: AllOf, truths: Truths) -> None:
 
 def sketches(one: Quantile, several: Quantiles, distinct: ApproximateDistinct, value: object) -> None:
     """``Quantile``, ``Quantiles`` and ``ApproximateDistinct``."""
+    assert_type(one.total, bool)
     assert_type(one.q, float)
     assert_type(one.relative_error, float)
     assert_type(one.zero(), Buckets)

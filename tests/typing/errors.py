@@ -8,10 +8,12 @@ from typing import assert_type
 
 from flowalg import (
     ArgumentError,
+    DocumentError,
     ElementError,
     FlowalgError,
     KeyedCollectionError,
     MissingExtraError,
+    NotWritableError,
     RecordTypeError,
     SchemaMismatchError,
     UnboundSourceError,
@@ -26,9 +28,11 @@ def errors(error: ArgumentError) -> None:
     assert_type(ArgumentError("count", 3, "an even int", why="it is odd"), ArgumentError)
     assert_type(error.argument, str)
     known: list[FlowalgError] = [
+        assert_type(DocumentError(), DocumentError),
         assert_type(ElementError(), ElementError),
         assert_type(KeyedCollectionError(), KeyedCollectionError),
         assert_type(MissingExtraError(), MissingExtraError),
+        assert_type(NotWritableError(), NotWritableError),
         assert_type(RecordTypeError(), RecordTypeError),
         assert_type(SchemaMismatchError(), SchemaMismatchError),
         assert_type(UnboundSourceError(), UnboundSourceError),
