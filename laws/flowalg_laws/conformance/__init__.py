@@ -1,0 +1,24 @@
+"""The conformance suite for interpreters: named jobs, each beside plain Python that says what it must give.
+
+``check_interpreter`` is the one call. ``JOBS`` are the jobs, and ``pipelines`` and ``pipeline_runs`` generate others.
+"""
+
+from flowalg_laws.conformance.check import Report, check_interpreter, examine_interpreter
+from flowalg_laws.conformance.job import Job
+from flowalg_laws.conformance.jobs import JOBS
+from flowalg_laws.conformance.outcome import Outcome, Refused, Runner, counted
+from flowalg_laws.conformance.replay import Feed, Replay
+
+__all__ = [
+    "JOBS",
+    "Feed",
+    "Job",
+    "Outcome",
+    "Refused",
+    "Replay",
+    "Report",
+    "Runner",
+    "check_interpreter",
+    "counted",
+    "examine_interpreter",
+]

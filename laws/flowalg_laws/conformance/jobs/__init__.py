@@ -1,0 +1,27 @@
+"""The jobs of the conformance suite, by topic. Between them they use every feature (a test says so)."""
+
+from typing import Final
+
+from flowalg_laws.conformance.job import Job
+from flowalg_laws.conformance.jobs import (
+    combiners,
+    refinements,
+    sales,
+    transforms,
+    triggers,
+    watermarks,
+    windows,
+)
+
+JOBS: Final[tuple[Job, ...]] = (
+    *sales.JOBS,
+    *windows.JOBS,
+    *triggers.JOBS,
+    *refinements.JOBS,
+    *combiners.JOBS,
+    *transforms.JOBS,
+    *watermarks.JOBS,
+)
+"""Every job."""
+
+__all__ = ["JOBS"]
