@@ -123,7 +123,8 @@ class Feature(Enum):
     LATEST_TIME = (Area.PANE_TIMES, "panes at their latest event time")
 
     ELEMENT_WISE = (Area.TRANSFORMS, "`map`, `filter`, `key_by`, `map_values`")
-    FLAT_MAP = (Area.TRANSFORMS, "`flat_map`, `split`")
+    FLAT_MAP = (Area.TRANSFORMS, "`flat_map`")
+    SPLIT = (Area.TRANSFORMS, "`split`")
     WITH_TIMESTAMPS = (Area.TRANSFORMS, "`with_timestamps`")
     GLOBALLY = (Area.TRANSFORMS, "`combine_globally`, `top`")
     DISTINCT = (Area.TRANSFORMS, "`distinct`")
@@ -212,8 +213,8 @@ def _of_step(step: Step) -> Feature:
     match step:
         case Map() | Filter():
             return Feature.ELEMENT_WISE
-        case FlatMap():
-            return Feature.FLAT_MAP
+        case FlatMap(name=name):
+            return Feature.SPLIT if name == "split" else Feature.FLAT_MAP
         case Restamp():
             return Feature.WITH_TIMESTAMPS
     assert_never(step)

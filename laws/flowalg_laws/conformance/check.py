@@ -101,7 +101,7 @@ def check_interpreter(
     the same replay, those of its transcript, and what its oracle says: in the end, or as a batch where streams are
     declared missing. Any other job must raise ``UnsupportedError``: a declaration that is stale fails, and so does one
     that no job exercises. ``mode`` says when the interpreter looks at its clocks, and ``ordered`` that its panes come
-    in the order of SEMANTICS section 7. ``generated`` is how many generated pipelines of what it supports are tried too.
+    in the order of SEMANTICS section 7. ``generated`` is how many generated pipelines that it supports are tried too.
 
     Raises ``AssertionError`` with the report unless everything is right.
     """

@@ -24,4 +24,13 @@ JOBS: Final[tuple[Job, ...]] = (
 )
 """Every job."""
 
-__all__ = ["JOBS"]
+BATCH_JOBS: Final[tuple[Job, ...]] = (
+    *sales.JOBS,
+    *windows.JOBS,
+    *refinements.PANE_TIMES,
+    *combiners.JOBS,
+    *transforms.JOBS,
+)
+"""Those that differ as batches, for an interpreter to which a run is dear: the others are one batch over and over."""
+
+__all__ = ["BATCH_JOBS", "JOBS"]

@@ -1,4 +1,4 @@
-"""Jobs about what is computed: every combiner, alone in the global window."""
+"""Jobs about what is computed: combiners in the global window. The plainest ones are in the jobs about sales."""
 
 from __future__ import annotations
 
@@ -10,13 +10,8 @@ from flowalg import (
     AllOf,
     AnyOf,
     ApproximateDistinct,
-    Count,
-    Max,
-    Mean,
-    Min,
     Quantile,
     Quantiles,
-    Sum,
     ToList,
     TopN,
     ToSet,
@@ -38,11 +33,6 @@ def combined(name: str, what: Aggregate[int, object], plain: Callable[[list[int]
             yield KV(key, plain([one.value for one in of_key])), None
 
     return job(VALUES.combine_per_key(what), SOME, name=name, statement=f"{name}, of each key.")(oracle)
-
-
-def mean(values: list[int]) -> float:
-    """The mean."""
-    return sum(values) / len(values)
 
 
 def variance(values: list[int]) -> float:
@@ -92,11 +82,6 @@ def quantiles(readings: list[Reading]) -> Answer:
 
 
 JOBS = (
-    combined("a sum", Sum(), sum),
-    combined("a count", Count(), len),
-    combined("a mean", Mean(), mean),
-    combined("the least", Min(), min),
-    combined("the greatest", Max(), max),
     combined("a list", ToList(), list),
     combined("a set", ToSet(), frozenset),
     combined("the greatest two", TopN(2), lambda values: sorted(values)[:-3:-1]),

@@ -309,6 +309,9 @@ def a_maximum_of_what_changes(readings: list[Reading]) -> Answer:
         yield KV("all", max(pair.value for pair, _ in some if isinstance(pair, KV))), window
 
 
+PANE_TIMES = (panes_at_their_earliest, panes_at_their_latest)
+"""Those that a batch has a use for."""
+
 JOBS = (
     discarding,
     retracting,
@@ -326,4 +329,4 @@ JOBS = (
     a_maximum_of_what_changes,
 )
 
-__all__ = ["JOBS"]
+__all__ = ["JOBS", "PANE_TIMES"]

@@ -71,12 +71,6 @@ def other_timestamps(readings: list[Reading]) -> Answer:
         yield KV(one, len(some)), window
 
 
-@job(READINGS.map(lambda one: one.value).combine_globally(Sum()), SOME)
-def a_sum_of_everything(readings: list[Reading]) -> Answer:
-    """One value for the window, whatever the key."""
-    yield sum(one.value for one in readings), None
-
-
 @job(
     READINGS.map(lambda one: one.value)
     .window(FIVE, allowed_lateness=FOREVER)
@@ -296,7 +290,6 @@ def a_map_of_its_own(readings: list[Reading]) -> Answer:
 JOBS = (
     one_part_of_a_split,
     other_timestamps,
-    a_sum_of_everything,
     several_results_of_everything,
     distinct_keys,
     lists_that_are_grouped_again,

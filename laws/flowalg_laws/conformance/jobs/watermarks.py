@@ -135,19 +135,6 @@ JOBS = (
         lines=AHEAD,
     ),
     under(
-        "a clock that is believed",
-        "Without that option one bad clock makes everything after it late.",
-        BoundedDisorder(MINUTE),
-        """
-        4: +a=1 [0, 5) on_time 0
-        6: +a=3 [5, 10) late 0
-        9: +a=7 [5, 10) late 1
-        12: +a=5 [10, 15) late 0
-        12: +a=2 [55, 60) on_time 0
-    """,
-        lines=AHEAD,
-    ),
-    under(
         "percentiles that nobody reads",
         "A policy that keeps percentile watermarks keeps its own as well.",
         BoundedDisorder(MINUTE, percentiles=(0.5, 0.9)),

@@ -17,13 +17,12 @@ from flowalg import (
     GlobalWindows,
     Sessions,
     SlidingWindows,
-    Sum,
     Window,
     event_time,
 )
 from flowalg_laws.conformance.job import Answer, Span, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, summed
-from flowalg_laws.readings import START, VALUES, Reading
+from flowalg_laws.readings import START, Reading
 
 MINUTE = timedelta(minutes=1)
 
@@ -55,19 +54,6 @@ def number(reading: Reading) -> float:
 def fixed_windows(readings: list[Reading]) -> Answer:
     """A pane when the watermark passes, and one for whatever comes later."""
     return sums(readings, lambda one: [fixed(one.at, 5)])
-
-
-@job(
-    VALUES.combine_per_key(Sum()),
-    SOME,
-    panes="""
-        14: +a=24 always on_time 0
-        14: +b=21 always on_time 0
-    """,
-)
-def everything_in_one_window(readings: list[Reading]) -> Answer:
-    """The global window is complete when the input ends."""
-    return sums(readings, always)
 
 
 @job(summed(windows=GlobalWindows()), SOME, ends=False, panes="")
@@ -313,7 +299,6 @@ def merging_windows_of_ones_own(readings: list[Reading]) -> Answer:
 
 JOBS = (
     fixed_windows,
-    everything_in_one_window,
     a_stream_that_goes_on,
     sliding_windows_that_overlap,
     sliding_windows_with_gaps,
