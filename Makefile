@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo figures test test-fast check wheel-check clean bench-reference
+.PHONY: help setup demo figures docs test test-fast check wheel-check clean bench-reference
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
 # another Spark, or a pip that installs elsewhere.
@@ -39,6 +39,9 @@ bench-reference: $(STAMP) ## time the reference interpreter on the flights, at t
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/python' -m docs.figures.make_gallery
+
+docs: $(STAMP) ## write docs/capabilities.md, from what the interpreters publish
+	@'$(BIN)/python' -m docs.capability_table
 
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest

@@ -5,11 +5,19 @@ This family catches faults of the suite itself; what it says of Spark is in ``te
 
 from __future__ import annotations
 
-import flowalg_reference
-from flowalg_laws.conformance import JOBS, check_interpreter
-from flowalg_reference import Mode
+import re
 
-from flowalg.features import Feature
+import flowalg_reference
+import pytest
+from flowalg_laws import pipelines
+from flowalg_laws.conformance import JOBS, Replay, check_interpreter, described, replays
+from flowalg_reference import Mode
+from hypothesis import find, given
+
+from docs.capability_table import PAGE, page
+from flowalg import ArgumentError, PCollection
+from flowalg.capabilities import Capabilities
+from flowalg.features import Feature, features_of
 from tests.conformance_runs import BATCHES_ONLY, batch, continuous, micro_batches
 
 COMMON = frozenset(
@@ -64,3 +72,64 @@ def test_each_job_has_a_name_of_its_own() -> None:
     """And says what it is about."""
     assert len({job.name for job in JOBS}) == len(JOBS)
     assert all(job.statement for job in JOBS)
+
+
+def test_the_capability_table_is_up_to_date() -> None:
+    """``make docs`` would change nothing."""
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_a_declaration_says_which_and_why() -> None:
+    """A feature, a reason, and nothing that a batch has no use for."""
+    with pytest.raises(ArgumentError, match="a key of Capabilities.missing is 'sessions'"):
+        Capabilities("mine", {"sessions": "not yet"})  # type: ignore[dict-item]  # that is the point
+    with pytest.raises(ArgumentError, match=r"Capabilities.missing\[.*SESSIONS.*\] is ''.*the reason"):
+        Capabilities("mine", {Feature.SESSIONS: ""})
+    with pytest.raises(ArgumentError, match=r"AT_COUNT.* it must be one that a batch has a use for"):
+        Capabilities("mine", {Feature.STREAMING: "no", Feature.AT_COUNT: "no"})
+    with pytest.raises(ArgumentError, match="Capabilities.interpreter is ''"):
+        Capabilities("")
+
+
+def test_features_are_read_off_the_tree() -> None:
+    """Of every node, and of the policies of its sources."""
+    by_name = {job.name: job.features for job in JOBS}
+    assert by_name["sessions that retract"] >= {Feature.SESSIONS, Feature.RETRACTING, Feature.SEQUENCE_OF}
+    assert Feature.FLATTEN not in by_name["two sources side by side"]
+    assert Feature.REGROUPING not in by_name["a map of its own"]
+    assert by_name["partitions that fall idle"] >= {Feature.PARTITIONS, Feature.IDLE_AFTER}
+
+
+@given(pipelines(), replays())
+def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: Replay) -> None:
+    """A counterexample fits on a screen, whatever it is."""
+    text = described(pipeline, replay)
+    assert text.startswith(("readings", "("))
+    assert len(text.splitlines()) <= 12
+
+
+def test_generated_pipelines_shrink_to_the_simplest() -> None:
+    """One sum in the global window, of one reading."""
+    text = described(find(pipelines(), lambda _: True), find(replays(), lambda _: True))
+    path, *rest = text.splitlines()
+    assert re.sub(r"\(<lambda>[^)]*\)", "", path) == (
+        "readings > key_by > map_values > window(one global window) > combine_per_key(Sum)"
+    )
+    assert rest == [
+        "window: one global window, whenever the watermark passes, retracting, lateness without end, "
+        "at the end of window, on time if changed",
+        "watermark: the greatest event time seen, less 0:00:00",
+        "0: a=0 of 0, watermark 0",
+        "0: nothing, watermark the end",
+    ]
+
+
+def test_only_what_is_supported_is_generated() -> None:
+    """So that an interpreter that lacks much is still tried hard on what it has."""
+    able = Capabilities("little", {one: "not yet" for one in Feature if one not in COMMON})
+
+    @given(pipelines(able), replays(able))
+    def holds(pipeline: PCollection[object], replay: Replay) -> None:
+        assert not able.lacking(features_of(pipeline) | replay.features)
+
+    holds()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from flowalg.capabilities import Capabilities
@@ -9,7 +10,7 @@ from flowalg.features import Area, Feature
 
 _NOT_YET: Final = "not built yet; the reference interpreter runs it"
 
-_BOTH: Final = {
+_BOTH: Final[Mapping[Feature, str]] = {
     Feature.WINDOWS_BY_KEY: _NOT_YET,
     Feature.SLIDING_WINDOWS: _NOT_YET,
     Feature.SESSIONS: _NOT_YET,
@@ -34,13 +35,13 @@ _BOTH: Final = {
     Feature.OWN_COMBINERS: _NOT_YET,
 }
 
-_TRIGGERS: Final = {
+_TRIGGERS: Final[Mapping[Feature, str]] = {
     one: _NOT_YET
     for one in Feature
     if one.area is Area.TRIGGERS and one not in (Feature.AT_WATERMARK, Feature.REPEAT)
 }
 
-_POLICIES: Final = {
+_POLICIES: Final[Mapping[Feature, str]] = {
     one: _NOT_YET
     for one in Feature
     if one.area is Area.WATERMARKS and one not in (Feature.BOUNDED_DISORDER, Feature.PARTITIONS)
