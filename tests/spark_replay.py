@@ -1,34 +1,28 @@
-"""Micro-batches replayed through a real streaming query, one file for each."""
+"""The Spark interpreters as the conformance suite calls them: micro-batches become files, one for each."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC
+from itertools import count
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import frozen
-from flowalg_spark import StreamInput, collect, streaming
+from flowalg_laws.conformance import Outcome, Refused, Replay, Runner
+from flowalg_spark import StreamInput, batch, collect, streaming
 from flowalg_spark.schema import arrow_type
-from flowalg_spark.values import encode
+from flowalg_spark.values import decode, encode
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import Pane, PCollection, Source, WatermarkPolicy
+from flowalg import PCollection, UnsupportedError, WatermarkPolicy, Window, event_time
+from flowalg.nodes import last_grouping, shape_after
 from flowalg.shapes import RecordOf, Shape, shape_of
 
-A = TypeVar("A")
 END = "end_of_input"
-
-
-@frozen
-class Replayed:
-    """What a query wrote: its panes, and its rows for drops."""
-
-    panes: tuple[Pane[object], ...]
-    drops: list[dict[str, object]]
 
 
 def fields_of(record: type) -> tuple[tuple[str, Shape], ...]:
@@ -89,27 +83,61 @@ def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
         query.stop()
 
 
-def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> Replayed:
+def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> Outcome:
     """What a sink has of a frame with drops."""
     rows = spark.read.parquet(str(out))
     panes = collect(pipeline, rows.filter(F.col("drop").isNull()))
-    dropped = rows.filter(F.col("drop").isNotNull()).select("drop.*", "window")
-    return Replayed(panes, [row.asDict(recursive=True) for row in dropped.collect()])
+    dropped = rows.filter(F.col("drop").isNotNull()).select("drop.key", "drop.reason", "drop.count", "window")
+    pair = shape_after(last_grouping(pipeline.node))
+    assert isinstance(pair, RecordOf)
+    counts: Counter[Refused] = Counter()
+    for row in dropped.toArrow().to_pylist():
+        start, end = (event_time(row["window"][one].astimezone(UTC)) for one in ("start", "end"))
+        key = decode(row["key"], pair.fields[0].shape)
+        counts[Refused(key, Window.of(start, end), row["reason"])] += row["count"]
+    return Outcome(panes, counts)
 
 
-def replay(
+def streamed(
     spark: SparkSession,
     folder: Path,
     pipeline: PCollection[object],
-    source: Source[A],
-    record: type[A],
-    batches: Sequence[Sequence[A]],
-    policy: WatermarkPolicy,
+    replay: Replay,
     *,
     shards: int | None = None,
-) -> Replayed:
-    """The panes and drops of a pipeline over micro-batches, through Spark."""
-    write_batches(folder / "in", record, batches, ends=True)
-    frame = streaming.compile(pipeline, {source: stream_of(spark, folder / "in", policy)}, shards=shards)
+) -> Outcome:
+    """The panes and drops of a pipeline over a replay, through a streaming query."""
+    inputs = {}
+    for feed in replay.feeds:
+        if feed.partition is not None:
+            raise UnsupportedError("a StreamInput has no way to name the partition of a row")
+        source = folder / feed.source.name
+        write_batches(source, feed.record, feed.batches, ends=replay.ends)
+        inputs[feed.source] = stream_of(spark, source, feed.policy, seen=feed.seen)
+    frame = streaming.compile(pipeline, inputs, shards=shards)
     run_to_end(frame.with_drops(), folder / "out", folder / "checkpoint")
     return read_back(spark, pipeline, folder / "out")
+
+
+def streaming_runner(spark: SparkSession, folder: Path) -> Runner:
+    """Spark streaming, as the conformance suite calls it; every run has a folder of its own."""
+    numbers = count()
+
+    def run(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        mine = folder / f"run-{next(numbers)}"
+        mine.mkdir()
+        return streamed(spark, mine, pipeline, replay)
+
+    return run
+
+
+def batch_runner(spark: SparkSession) -> Runner:
+    """Spark batch, as the conformance suite calls it. A batch drops nothing."""
+
+    def run(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        frames = {
+            feed.source: spark.createDataFrame(table_of(feed.record, feed.records)) for feed in replay.feeds
+        }
+        return Outcome(batch.run(pipeline, frames, time=replay.time), {})
+
+    return run

@@ -24,6 +24,8 @@ import games
 import pytest
 from attrs import field, frozen
 from flowalg_laws import put_into
+from flowalg_laws.conformance.jobs.shop import Kind as Sold
+from flowalg_laws.conformance.jobs.shop import sale, time_of
 from flowalg_laws.strategies import (
     Reading,
     free_timelines,
@@ -116,8 +118,6 @@ from flowalg.documents.texts import duration_from, duration_text
 from flowalg.functions import Function
 from flowalg.nodes import Node
 from flowalg.steps import Step
-from tests.corpus import Kind as Sold
-from tests.corpus import sale, time_of
 from tests.scores import Score, minute
 
 A = TypeVar("A")
@@ -777,16 +777,16 @@ PIPELINE = to_json(VALUES)
             "value.predicate: importing nowhere.at.all raised ModuleNotFoundError: No module named 'nowhere'",
         ),
         (
-            VALUE % '{"AtElement": {"predicate": "tests.corpus:gone"}}',
-            "value.predicate: tests.corpus has no gone",
+            VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:gone"}}',
+            "value.predicate: flowalg_laws.conformance.jobs.shop has no gone",
         ),
         (
             VALUE % '{"AtElement": {"predicate": "gone"}}',
             "value.predicate: 'gone' is no name of the form module:name",
         ),
         (
-            VALUE % '{"AtElement": {"predicate": "tests.corpus:RATE"}}',
-            "value.predicate is 'tests.corpus:RATE' (a str); it must be the name of a function",
+            VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:RATE"}}',
+            "value.predicate is 'flowalg_laws.conformance.jobs.shop:RATE' (a str); it must be the name of a function",
         ),
         (
             VALUE % '{"AtElement": {"predicate": {"tests.test_documents:Plain": {}}}}',

@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from attrs import frozen
+from flowalg_laws.conformance.jobs.sales import two_stages
+from flowalg_laws.conformance.jobs.shop import SALES
 from flowalg_spark import StreamInput, batch, streaming
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -28,7 +30,6 @@ from flowalg import (
     UnboundSourceError,
     UnsupportedError,
 )
-from tests.corpus import SALES, TWO_STAGES
 from tests.scores import NOON, POINTS, SCORES, Score
 
 SUMS = POINTS.combine_per_key(Sum())
@@ -200,11 +201,11 @@ def test_streaming_says_what_it_cannot_do_yet(spark: SparkSession, tmp_path: Pat
     with pytest.raises(
         UnsupportedError, match="is grouped again downstream; streaming runs pipelines of one grouping"
     ):
-        streaming.compile(TWO_STAGES, {SALES: StreamInput(frame, POLICY)})
+        streaming.compile(two_stages.pipeline, {SALES: StreamInput(frame, POLICY)})
 
 
 def batch_schema() -> str:
-    """The schema of the corpus's sales."""
+    """The schema of the conformance suite's sales."""
     place = "struct<city: string, floor: long>"
     return (
         f"shop string, amount long, price double, kind string, place {place}, note string, tags array<string>, "

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from docs.tables import laws
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from docs.tables import capabilities, laws
 
 
-def test_the_table_of_laws_is_the_code() -> None:
+class Page(Protocol):
+    """A module that makes one page."""
+
+    PATH: Path
+
+    def page(self) -> str:
+        """The page."""
+        ...
+
+
+@pytest.mark.parametrize("table", [capabilities, laws], ids=["capabilities", "laws"])
+def test_a_page_is_what_the_code_says(table: Page) -> None:
     """``make docs`` writes it anew."""
-    assert laws.PATH.read_text() == laws.page()
+    assert table.PATH.read_text(encoding="utf-8") == table.page()

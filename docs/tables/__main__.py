@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from docs.tables import laws
+from docs.tables import capabilities, laws
 
 
 def main() -> None:
     """Write each page, and say so."""
-    laws.PATH.write_text(laws.page())
-    print(f"wrote {laws.PATH.name}")
+    for table in (capabilities, laws):
+        table.PATH.write_text(table.page(), encoding="utf-8")
+        print(f"wrote {table.PATH.name}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
 from attrs import evolve
 from flowalg_shard.support import require_pane_time, require_windows
@@ -35,6 +35,7 @@ from flowalg.shapes import RecordOf
 from flowalg.time import MAX_TIME, MIN_TIME, processing_time
 from flowalg_spark.aggregates import native
 from flowalg_spark.binding import bound_source, require_frame
+from flowalg_spark.capabilities import BATCH
 from flowalg_spark.flow import Flow, through_steps
 from flowalg_spark.frames import PaneFrame, collect, drop_type, pane_frame, visible
 from flowalg_spark.grouping import grouping_columns
@@ -56,6 +57,9 @@ from flowalg_spark.meta import (
 )
 
 A = TypeVar("A")
+
+CAPABILITIES: Final = BATCH
+"""What this interpreter lacks, as data."""
 
 
 def compile(
@@ -178,4 +182,4 @@ def _fixed_end(windows: FixedWindows) -> Column:
     return cut.otherwise(_clamped(named(START) + size))
 
 
-__all__ = ["compile", "run"]
+__all__ = ["CAPABILITIES", "compile", "run"]

@@ -27,7 +27,9 @@ class ToBundles:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One row for every shard, whether or not it has elements."""
-        table = pa.Table.from_batches(batches, self.schema)
+        known = list(batches)
+        # Spark's optimiser may find out more about what can be null than its analysis said: a constant key, say.
+        table = pa.Table.from_batches(known, known[0].schema if known else self.schema)
         rows = pl.from_arrow(table)
         assert isinstance(rows, pl.DataFrame)
         report = report_of(rows)

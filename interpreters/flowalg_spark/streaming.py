@@ -7,7 +7,7 @@ Each micro-batch is one instant. ``compile`` gives a streaming DataFrame of pane
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
 from attrs import evolve, field, frozen
 from flowalg_shard.stage import SHARD, Stage
@@ -31,6 +31,7 @@ from flowalg.nodes import (
 from flowalg.pcollection import PCollection
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.binding import Clocks, bound_source, require_frame
+from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.exchange import FromEmissions, ToBundles
 from flowalg_spark.flow import Flow, arrow_schema, guarded, row_schema, through_steps
 from flowalg_spark.frames import PaneFrame, pane_frame, visible
@@ -41,6 +42,9 @@ from flowalg_spark.processor import BUNDLE_SCHEMA, EMISSION_SCHEMA, ShardProcess
 from flowalg_spark.session import require_state_store
 
 A = TypeVar("A")
+
+CAPABILITIES: Final = STREAMING
+"""What this interpreter lacks, as data."""
 
 
 @frozen
@@ -216,4 +220,4 @@ def _require_lateness(stage: Stage) -> None:
         )
 
 
-__all__ = ["StreamInput", "compile"]
+__all__ = ["CAPABILITIES", "StreamInput", "compile"]

@@ -2,7 +2,8 @@
 
 A law is a named function that returns its two sides; it knows no test framework. ``check_law`` tries one on generated
 values. ``check_combiner``, ``check_window_fn``, ``check_trigger_law`` and ``check_watermark_policy`` try all that
-concern a part of your own: one call each. ``find_difference`` looks for a timeline
+concern a part of your own: one call each. ``check_interpreter`` is the conformance suite for interpreters, and
+``flowalg_laws.conformance`` its jobs. ``find_difference`` looks for a timeline
 on which two triggers differ, and draws it.
 """
 
@@ -16,6 +17,7 @@ from flowalg_laws.check import (
 )
 from flowalg_laws.clocks import CLOCK_LAWS
 from flowalg_laws.combiners import COMBINER_LAWS
+from flowalg_laws.conformance import check_interpreter
 from flowalg_laws.differences import Difference, NoDifference, find_difference
 from flowalg_laws.equation import Equation
 from flowalg_laws.interpreters import Interpreter, put_into
@@ -30,6 +32,7 @@ from flowalg_laws.strategies import (
     histories,
     once_triggers,
     partitioned_timelines,
+    pipelines,
     readings,
     situations,
     timelines,
@@ -68,6 +71,7 @@ __all__ = [
     "Reading",
     "Situation",
     "check_combiner",
+    "check_interpreter",
     "check_law",
     "check_trigger_law",
     "check_watermark_policy",
@@ -80,6 +84,7 @@ __all__ = [
     "observed",
     "once_triggers",
     "partitioned_timelines",
+    "pipelines",
     "put_into",
     "readings",
     "situations",

@@ -8,6 +8,7 @@ from flowalg_laws.interpreters import put_into
 from flowalg_laws.readings import START, Reading
 from flowalg_laws.strategies.combiners import combiners
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
+from flowalg_laws.strategies.pipelines import pipelines
 from flowalg_laws.strategies.sources import halfway, histories, policies, sightings, watermark_policies
 from flowalg_laws.strategies.timelines import free_timelines, partitioned_timelines, timelines
 from flowalg_laws.strategies.times import durations, event_times, minutes, quantiles
@@ -42,6 +43,7 @@ __all__ = [
     "once_triggers",
     "partitioned_timelines",
     "phased_windows",
+    "pipelines",
     "policies",
     "positive",
     "put_into",

@@ -1,0 +1,12 @@
+"""What the reference interpreter lacks: nothing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowalg.capabilities import Capabilities
+
+CAPABILITIES: Final = Capabilities("reference")
+"""Everything runs."""
+
+__all__ = ["CAPABILITIES"]

@@ -1,0 +1,332 @@
+"""Jobs about how panes refine each other: modes, lateness, on-time panes, and the event times that panes carry."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    AtCount,
+    AtWatermark,
+    Count,
+    FixedWindows,
+    Max,
+    OnTime,
+    PaneTime,
+    Sessions,
+    Sum,
+)
+from flowalg_laws.conformance.job import Answer, fixed, grouped, job, minutes
+from flowalg_laws.conformance.jobs.feeds import SOME, feed, summed, sums_in_fives
+from flowalg_laws.conformance.jobs.windows import chained, number
+from flowalg_laws.readings import Reading
+
+MINUTE = timedelta(minutes=1)
+OFTEN = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
+
+
+@job(
+    summed(OFTEN, accumulation=Accumulation.DISCARDING),
+    SOME,
+    panes="""
+        10: +a=1 [0, 5) early 0
+        10: +b=2 [0, 5) early 0
+        11: +a=3 [0, 5) early 1
+        11: +b=4 [5, 10) early 0
+        12: +a=5 [5, 10) early 0
+        13: +a=6 [0, 5) late 2
+        13: +b=7 [5, 10) early 1
+        14: +a=9 [0, 5) late 3
+        14: +b=8 [10, 15) early 0
+    """,
+)
+def discarding(readings: list[Reading]) -> Answer:
+    """Each pane holds what has come since the last one."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(OFTEN, accumulation=Accumulation.RETRACTING),
+    SOME,
+    panes="""
+        10: +a=1 [0, 5) early 0
+        10: +b=2 [0, 5) early 0
+        11: -a=1 [0, 5) early 0
+        11: +a=4 [0, 5) early 1
+        11: +b=4 [5, 10) early 0
+        12: +a=5 [5, 10) early 0
+        13: -a=4 [0, 5) late 1
+        13: +a=10 [0, 5) late 2
+        13: -b=4 [5, 10) early 0
+        13: +b=11 [5, 10) early 1
+        14: -a=10 [0, 5) late 2
+        14: +a=19 [0, 5) late 3
+        14: +b=8 [10, 15) early 0
+    """,
+)
+def retracting(readings: list[Reading]) -> Answer:
+    """Each pane is taken back before the next one of its window."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(accumulation=Accumulation.DISCARDING),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=6 [0, 5) late 1
+        14: +a=9 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+)
+def what_is_late_alone(readings: list[Reading]) -> Answer:
+    """A late pane that discards holds only what is late."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(accumulation=Accumulation.RETRACTING),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: -a=4 [0, 5) late 0
+        13: +a=10 [0, 5) late 1
+        14: -a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+)
+def what_is_late_corrects(readings: list[Reading]) -> Answer:
+    """A late pane takes back the one that it corrects."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(on_time=OnTime.ALWAYS),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+)
+def on_time_anyway(readings: list[Reading]) -> Answer:
+    """Windows whose first pane is on time have no other one there."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(OFTEN, Sessions(3 * MINUTE), accumulation=Accumulation.RETRACTING),
+    SOME,
+    panes="""
+        10: +a=1 [0, 3) early 0
+        10: +b=2 [1, 4) early 0
+        11: +a=3 [4, 7) early 0
+        11: +b=4 [6, 9) early 0
+        12: -a=3 [4, 7) early 0
+        12: +a=8 [4, 10) early 0
+        13: -a=1 [0, 3) early 0
+        13: -a=8 [4, 10) early 0
+        13: +a=15 [0, 10) early 0
+        13: -b=4 [6, 9) early 0
+        13: +b=11 [6, 11) early 0
+        14: -a=15 [0, 10) on_time 0
+        14: +a=24 [0, 10) on_time 1
+        14: +b=8 [13, 16) early 0
+    """,
+)
+def sessions_that_retract(readings: list[Reading]) -> Answer:
+    """A session that merges others takes back the panes of all of them, in their own windows."""
+    for one in ("a", "b"):
+        for run in chained((reading for reading in readings if reading.key == one), 3):
+            yield KV(one, sum(reading.value for reading in run)), minutes(number(run[0]), number(run[-1]) + 3)
+
+
+@job(
+    summed(AtCount(2), Sessions(3 * MINUTE)),
+    SOME,
+    panes="""
+        12: +a=8 [4, 10) early 0 last
+        13: +a=7 [0, 5) late 0 last
+        13: +b=11 [6, 11) early 0 last
+        14: +b=2 [1, 4) late 0
+        14: +b=8 [13, 16) on_time 0
+    """,
+    drops="1 of a [3, 6) closed",
+)
+def a_closed_session(readings: list[Reading]) -> Answer:
+    """What lies in a session whose trigger has finished is dropped; what lies beside it starts another one."""
+    for one in ("a", "b"):
+        for run in chained((reading for reading in readings if reading.key == one), 3):
+            yield KV(one, sum(reading.value for reading in run)), minutes(number(run[0]), number(run[-1]) + 3)
+
+
+@job(
+    summed(allowed_lateness=MINUTE),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1 last
+        14: +a=5 [5, 10) on_time 0 last
+        14: +b=11 [5, 10) on_time 0 last
+        14: +b=8 [10, 15) on_time 0 last
+    """,
+    drops="1 of a [0, 5) expired",
+)
+def a_minute_of_lateness(readings: list[Reading]) -> Answer:
+    """An element whose window has expired is dropped, and counted; the last pane of a window says so."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(allowed_lateness=None),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+)
+def lateness_that_is_not_said(readings: list[Reading]) -> Answer:
+    """In memory everything late is welcome then."""
+    return sums_in_fives(readings)
+
+
+QUIET = feed("10: a=1@0, b=2@1", "11: a=3@2", "12: b=4@9", "13: b=5@13")
+
+
+@job(
+    summed(AtCount(1).repeat().until(AtWatermark()), on_time=OnTime.ALWAYS),
+    QUIET,
+    panes="""
+        10: +a=1 [0, 5) early 0
+        10: +b=2 [0, 5) early 0
+        11: +a=4 [0, 5) early 1
+        12: +a=4 [0, 5) on_time 2 last
+        12: +b=2 [0, 5) on_time 1 last
+        12: +b=4 [5, 10) early 0
+        13: +b=4 [5, 10) on_time 1 last
+        13: +b=5 [10, 15) early 0
+        13: +b=5 [10, 15) on_time 1 last
+    """,
+)
+def always_on_time(readings: list[Reading]) -> Answer:
+    """A window has an on-time pane even if nothing has changed since the last one."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(pane_time=PaneTime.EARLIEST),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0 at 0
+        12: +b=2 [0, 5) on_time 0 at 1
+        13: +a=10 [0, 5) late 1 at 0
+        14: +a=19 [0, 5) late 2 at 0
+        14: +a=5 [5, 10) on_time 0 at 7
+        14: +b=11 [5, 10) on_time 0 at 6
+        14: +b=8 [10, 15) on_time 0 at 13
+    """,
+)
+def panes_at_their_earliest(readings: list[Reading]) -> Answer:
+    """A pane carries the earliest event time of its contents."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(pane_time=PaneTime.LATEST),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0 at 4
+        12: +b=2 [0, 5) on_time 0 at 1
+        13: +a=10 [0, 5) late 1 at 4
+        14: +a=19 [0, 5) late 2 at 4
+        14: +a=5 [5, 10) on_time 0 at 7
+        14: +b=11 [5, 10) on_time 0 at 8
+        14: +b=8 [10, 15) on_time 0 at 13
+    """,
+)
+def panes_at_their_latest(readings: list[Reading]) -> Answer:
+    """A pane carries the latest event time of its contents."""
+    return sums_in_fives(readings)
+
+
+@job(
+    summed(OFTEN, accumulation=Accumulation.RETRACTING)
+    .map(lambda pair: KV("all", pair.value))
+    .window(FixedWindows(10 * MINUTE), accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER)
+    .combine_per_key(Sum(), Count()),
+    SOME,
+    panes="""
+        14: +all=(37, 4) [0, 10) on_time 0
+        14: +all=(8, 1) [10, 20) on_time 0
+    """,
+)
+def retractions_downstream(readings: list[Reading]) -> Answer:
+    """A grouping downstream absorbs what is taken back, so that it never counts twice."""
+    sums = list(sums_in_fives(readings))
+    for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [fixed(pair[1][0], 10)]):  # type: ignore[index]  # no window here is all of time
+        values = [pair.value for pair, _ in some if isinstance(pair, KV)]
+        yield KV("all", (sum(values), len(values))), window
+
+
+@job(
+    summed(accumulation=Accumulation.RETRACTING)
+    .map(lambda pair: KV("all", pair.value))
+    .combine_per_key(Max()),
+    SOME,
+    panes="""
+        12: +all=4 [0, 5) on_time 0
+        13: -all=4 [0, 5) late 0
+        13: +all=10 [0, 5) late 1
+        14: -all=10 [0, 5) late 1
+        14: +all=19 [0, 5) late 2
+        14: +all=11 [5, 10) on_time 0
+        14: +all=8 [10, 15) on_time 0
+    """,
+)
+def a_maximum_of_what_changes(readings: list[Reading]) -> Answer:
+    """A combiner that cannot subtract is combined anew when a value is taken back."""
+    sums = list(sums_in_fives(readings))
+    for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [pair[1]]):
+        yield KV("all", max(pair.value for pair, _ in some if isinstance(pair, KV))), window
+
+
+PANE_TIMES = (panes_at_their_earliest, panes_at_their_latest)
+"""Those that a batch has a use for."""
+
+JOBS = (
+    discarding,
+    retracting,
+    what_is_late_alone,
+    what_is_late_corrects,
+    on_time_anyway,
+    sessions_that_retract,
+    a_closed_session,
+    a_minute_of_lateness,
+    lateness_that_is_not_said,
+    always_on_time,
+    panes_at_their_earliest,
+    panes_at_their_latest,
+    retractions_downstream,
+    a_maximum_of_what_changes,
+)
+
+__all__ = ["JOBS", "PANE_TIMES"]

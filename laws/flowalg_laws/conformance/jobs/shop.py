@@ -1,0 +1,137 @@
+"""The sales that jobs about values and functions speak of: records in records, enums, optionals and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import Enum
+
+from attrs import frozen
+
+from flowalg import BoundedDisorder, Source
+from flowalg_laws.conformance.replay import Feed
+from flowalg_laws.readings import START
+
+
+class Kind(Enum):
+    """What was sold."""
+
+    TEA = "tea"
+    CAKE = "cake"
+
+
+@frozen
+class Place:
+    """A record inside a record."""
+
+    city: str
+    floor: int
+
+
+@frozen
+class Sale:
+    """One sale, with both of its times."""
+
+    shop: str
+    amount: int
+    price: float
+    kind: Kind
+    place: Place
+    note: str | None
+    tags: list[str]
+    at: datetime
+    seen: datetime
+
+
+@frozen
+class Totals:
+    """Named results."""
+
+    sales: int
+    amount: int
+    mean_price: float
+
+
+@frozen
+class Bill:
+    """What a grouping's panes are mapped to."""
+
+    shop: str
+    cents: int
+    large: bool
+
+
+RATE = 3
+
+
+def initial(sale: Sale) -> str:
+    """A function of more than one statement, which is not lifted; its annotation says what it gives."""
+    first = sale.shop[:1]
+    return first.upper()
+
+
+def weighted(sale: Sale) -> int:
+    """A combiner's argument that only Python can compute."""
+    return sum(len(tag) for tag in sale.tags) * sale.amount
+
+
+def city_and_kind(sale: Sale) -> tuple[str, bool]:
+    """A key of two parts."""
+    return sale.place.city, sale.kind is Kind.TEA
+
+
+def time_of(sale: Sale) -> datetime:
+    """An event time that only Python can compute."""
+    return max(sale.at, sale.seen - timedelta(days=400))
+
+
+def words(sale: Sale) -> Iterable[str]:
+    """Any number of words for a sale."""
+    return sale.tags + ([sale.note] if sale.note else [])
+
+
+def sale(shop: str, amount: int, at: float, seen: float, note: str | None = None) -> Sale:
+    """A sale whose other fields follow from these; times are minutes after the start."""
+    kind = Kind.TEA if amount % 2 else Kind.CAKE
+    place = Place("Köln" if shop < "b" else "Łódź", amount % 3)
+    tags = [shop, "x" * (abs(amount) % 3)] if amount != 3 else []
+    happened, came = (START + timedelta(minutes=one) for one in (at, seen))
+    return Sale(shop, amount, amount / 8, kind, place, note, tags, happened, came)
+
+
+SALES = Source("sales", Sale, event_time=lambda s: s.at)
+ODD_TIMES = Source("sales", Sale, event_time=time_of)
+POLICY = BoundedDisorder(timedelta(minutes=2))
+BATCHES: tuple[tuple[Sale, ...], ...] = (
+    (sale("a", 4, 0, 10), sale("b", 3, 1, 10), sale("a", 1, 4.5, 11, "n")),
+    (sale("b", -2, 6, 12), sale("c", 7, 3, 12), sale("a", 5, 5, 12)),
+    (sale("a", 2, 2, 13, "late"), sale("b", 9, 12, 13)),
+    (sale("c", 6, 13, 14, "n"), sale("a", 8, 1, 14), sale("b", 1, 9.99, 14)),
+    (sale("a", 3, 30, 15), sale("b", 3, 10, 16, "n")),
+    (sale("c", 5, 2, 17), sale("c", 5, 31, 17)),
+)
+"""Micro-batches of sales: on time, late, and too late for a lateness of a few minutes."""
+
+SOLD = Feed(SALES, Sale, BATCHES, POLICY)
+SOLD_AT_ODD_TIMES = Feed(ODD_TIMES, Sale, BATCHES, POLICY)
+
+__all__ = [
+    "BATCHES",
+    "ODD_TIMES",
+    "POLICY",
+    "RATE",
+    "SALES",
+    "SOLD",
+    "SOLD_AT_ODD_TIMES",
+    "Bill",
+    "Kind",
+    "Place",
+    "Sale",
+    "Totals",
+    "city_and_kind",
+    "initial",
+    "sale",
+    "time_of",
+    "weighted",
+    "words",
+]

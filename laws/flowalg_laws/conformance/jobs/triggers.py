@@ -1,0 +1,323 @@
+"""Jobs about when in processing time: each trigger, and each way to compose them.
+
+Where a trigger waits for the processing time there is a micro-batch at that very time, so that engines that wake up by
+themselves and those that do not give the same panes.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flowalg import (
+    AfterDelay,
+    Always,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    BoundedDisorder,
+    Never,
+    RepeatUntil,
+    SequenceOf,
+    Trigger,
+)
+from flowalg_laws.conformance.job import Job, job
+from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, summed, sums_in_fives
+from flowalg_laws.conformance.replay import Feed
+from flowalg_laws.readings import Reading
+
+MINUTE = timedelta(minutes=1)
+SIGNALLED = feed(*LINES, signals={1: frozenset({"go"}), 3: frozenset({"other"}), 4: frozenset({"go"})})
+OUTRUN = feed(*LINES, policy=BoundedDisorder(5 * MINUTE, percentiles=(0.5,)))
+
+
+def fired(
+    name: str, statement: str, trigger: Trigger, panes: str, feed: Feed[Reading] = SOME, drops: str = ""
+) -> Job:
+    """A job about a trigger: sums in windows of five minutes."""
+    return job(summed(trigger), feed, panes=panes, drops=drops, name=name, statement=statement)(sums_in_fives)
+
+
+def large(value: int) -> bool:
+    """A predicate on values."""
+    return value > 4
+
+
+def size(value: int) -> int:
+    """A measure of values."""
+    return value
+
+
+JOBS = (
+    fired(
+        "the watermark, and once more",
+        "A sequence whose second member is ready at once fires again in the next instant; then it is over.",
+        AtWatermark() >> AtWatermark(),
+        panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1 last
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+        drops="1 of a [0, 5) closed",
+    ),
+    fired(
+        "the watermark and itself",
+        "A meet is idempotent.",
+        (AtWatermark() & AtWatermark()).repeat(),
+        panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "the watermark or itself",
+        "A join is idempotent.",
+        (AtWatermark() | AtWatermark()).repeat(),
+        panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "until the watermark",
+        "A limit that is ready at once leaves one pane.",
+        AtWatermark().repeat().until(AtWatermark()),
+        panes="""
+        12: +a=4 [0, 5) on_time 0 last
+        12: +b=2 [0, 5) on_time 0 last
+        14: +a=5 [5, 10) on_time 0 last
+        14: +b=11 [5, 10) on_time 0 last
+        14: +b=8 [10, 15) on_time 0 last
+    """,
+        drops="2 of a [0, 5) closed",
+    ),
+    fired(
+        "the median watermark",
+        "A percentile watermark outruns the slowest elements, so that panes come early.",
+        AtWatermark(0.5).repeat(),
+        panes="""
+        12: +a=4 [0, 5) early 0
+        12: +b=2 [0, 5) early 0
+        13: +a=10 [0, 5) early 1
+        14: +a=19 [0, 5) on_time 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+        feed=OUTRUN,
+    ),
+    fired(
+        "a percentile that nobody keeps",
+        "A percentile watermark of which the source says nothing is the watermark itself.",
+        AtWatermark(0.5).repeat(),
+        panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "every two elements",
+        "A count starts afresh when it has fired.",
+        AtCount(2).repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        13: +b=11 [5, 10) early 0
+        14: +a=19 [0, 5) late 1
+        14: +b=2 [0, 5) late 0
+        14: +a=5 [5, 10) late 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "every four points",
+        "A measure adds up what a function gives for each value.",
+        AtMeasure(size, 4).repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        11: +b=4 [5, 10) early 0
+        12: +a=5 [5, 10) early 0
+        13: +a=10 [0, 5) late 1
+        13: +b=11 [5, 10) early 1
+        14: +a=19 [0, 5) late 2
+        14: +b=8 [10, 15) early 0
+        14: +b=2 [0, 5) late 0
+    """,
+    ),
+    fired(
+        "at every large value",
+        "A predicate looks at single values.",
+        AtElement(large).repeat(),
+        panes="""
+        12: +a=5 [5, 10) early 0
+        13: +a=10 [0, 5) late 0
+        13: +b=11 [5, 10) early 0
+        14: +a=19 [0, 5) late 1
+        14: +b=8 [10, 15) early 0
+        14: +b=2 [0, 5) late 0
+    """,
+    ),
+    fired(
+        "every two minutes",
+        "Periods are aligned to the clock, not to the first element.",
+        AtPeriod(2 * MINUTE).repeat(),
+        panes="""
+        10: +a=1 [0, 5) early 0
+        10: +b=2 [0, 5) early 0
+        12: +a=4 [0, 5) on_time 1
+        12: +a=5 [5, 10) early 0
+        12: +b=4 [5, 10) early 0
+        14: +a=19 [0, 5) late 2
+        14: +b=11 [5, 10) on_time 1
+        14: +b=8 [10, 15) early 0
+    """,
+    ),
+    fired(
+        "a minute after the first element",
+        "Delays count from the first element since the last firing.",
+        AfterDelay(MINUTE).repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        11: +b=2 [0, 5) early 0
+        12: +b=4 [5, 10) early 0
+        13: +a=5 [5, 10) early 0
+        14: +a=19 [0, 5) late 1
+        14: +b=11 [5, 10) on_time 1
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "when a signal is given",
+        "Every live window hears a signal of that name, and no other.",
+        AtSignal("go").repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        11: +b=2 [0, 5) early 0
+        11: +b=4 [5, 10) early 0
+        14: +a=19 [0, 5) late 1
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 1
+        14: +b=8 [10, 15) early 0
+    """,
+        feed=SIGNALLED,
+    ),
+    fired(
+        "never",
+        "What no trigger has shown comes out at the end.",
+        Never().repeat(),
+        panes="""
+        14: +a=19 [0, 5) late 0
+        14: +b=2 [0, 5) late 0
+        14: +a=5 [5, 10) late 0
+        14: +b=11 [5, 10) late 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "at every chance",
+        "A pane whenever something has changed.",
+        Always().repeat(),
+        panes="""
+        10: +a=1 [0, 5) early 0
+        10: +b=2 [0, 5) early 0
+        11: +a=4 [0, 5) early 1
+        11: +b=4 [5, 10) early 0
+        12: +a=5 [5, 10) early 0
+        13: +a=10 [0, 5) late 2
+        13: +b=11 [5, 10) early 1
+        14: +a=19 [0, 5) late 3
+        14: +b=8 [10, 15) early 0
+    """,
+    ),
+    fired(
+        "both of two",
+        "A meet is ready when both are: two elements, and a minute passed.",
+        (AtCount(2) & AfterDelay(MINUTE)).repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        13: +b=11 [5, 10) early 0
+        14: +a=19 [0, 5) late 1
+        14: +b=2 [0, 5) late 0
+        14: +a=5 [5, 10) late 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "either of two",
+        "A join is ready when either is: two elements, or the watermark.",
+        (AtCount(2) | AtWatermark()).repeat(),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        13: +b=11 [5, 10) early 0
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "first the watermark, then every element",
+        "A sequence runs its members one after the other.",
+        SequenceOf(AtWatermark(), AtCount(1).repeat()),
+        panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    fired(
+        "early, on time and late",
+        "Early firings until the watermark passes, and late ones after it.",
+        AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1)),
+        panes="""
+        10: +a=1 [0, 5) early 0
+        10: +b=2 [0, 5) early 0
+        11: +a=4 [0, 5) early 1
+        11: +b=4 [5, 10) early 0
+        12: +a=5 [5, 10) early 0
+        13: +a=10 [0, 5) late 2
+        13: +b=11 [5, 10) early 1
+        14: +a=19 [0, 5) late 3
+        14: +b=8 [10, 15) early 0
+    """,
+    ),
+    fired(
+        "two elements, until the fourth",
+        "A limit sees everything from the start, across the firings of what it limits; then the window is closed.",
+        RepeatUntil(AtCount(2), AtCount(4)),
+        panes="""
+        11: +a=4 [0, 5) early 0
+        13: +b=11 [5, 10) early 0
+        14: +a=19 [0, 5) late 1 last
+        14: +b=2 [0, 5) late 0
+        14: +a=5 [5, 10) late 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+)
+
+__all__ = ["JOBS"]

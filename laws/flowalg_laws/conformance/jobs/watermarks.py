@@ -1,0 +1,202 @@
+"""Jobs about how a source's watermark is made: each policy, and each of its options."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from flowalg import (
+    BoundedDisorder,
+    ClockView,
+    CustomPolicy,
+    IngressTime,
+    LagQuantile,
+    MonotonePerPartition,
+    Perfect,
+    Timeout,
+    WatermarkPolicy,
+)
+from flowalg_laws.conformance.job import Job, job
+from flowalg_laws.conformance.jobs.feeds import feed, summed, sums_in_fives
+
+MINUTE = timedelta(minutes=1)
+LINES = (
+    "3: a=1@0, b=2@2",
+    "5: a=3@4",
+    "8: a=4@7",
+    "11: b=5@3, a=6@10",
+    "14: a=7@13, b=8@12",
+)
+"""The second partition, ``b``, says nothing for eight minutes, and then something late."""
+AHEAD = ("3: a=1@0", "4: a=2@55", "6: a=3@5", "9: a=4@8", "12: a=5@11")
+"""One clock is almost an hour ahead."""
+
+
+def three_behind(view: ClockView) -> datetime | None:
+    """Three minutes behind what all partitions have reached."""
+    return None if view.reached is None else view.reached - timedelta(minutes=3)
+
+
+def under(
+    name: str,
+    statement: str,
+    policy: WatermarkPolicy,
+    panes: str,
+    *,
+    lines: tuple[str, ...] = LINES,
+    partition: str | None = None,
+) -> Job:
+    """A job about a policy: sums in windows of five minutes, by the default trigger."""
+    made = job(
+        summed(),
+        feed(*lines, policy=policy, partition=partition),
+        panes=panes,
+        name=name,
+        statement=statement,
+    )
+    return made(sums_in_fives)
+
+
+JOBS = (
+    under(
+        "a perfect watermark",
+        "No element is ever late.",
+        Perfect(),
+        """
+        11: +a=4 [0, 5) on_time 0
+        11: +b=7 [0, 5) on_time 0
+        11: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under(
+        "the greatest event time seen",
+        "Without partitions the most advanced element counts.",
+        MonotonePerPartition(),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        11: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under(
+        "what every partition has reached",
+        "The partition that is furthest behind holds the watermark back.",
+        BoundedDisorder(MINUTE),
+        """
+        14: +a=4 [0, 5) on_time 0
+        14: +b=7 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+        partition="key",
+    ),
+    under(
+        "partitions that fall idle",
+        "A partition that says nothing for five minutes no longer holds the watermark back.",
+        BoundedDisorder(MINUTE, idle_after=5 * MINUTE),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+        partition="key",
+    ),
+    under(
+        "an idle source",
+        "When all partitions are idle, what they have reached counts.",
+        BoundedDisorder(MINUTE, idle_after=2 * MINUTE),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under(
+        "a clock that is ahead",
+        "An event time far ahead of its processing time does not move the watermark.",
+        BoundedDisorder(MINUTE, max_ahead=10 * MINUTE),
+        """
+        9: +a=1 [0, 5) on_time 0
+        12: +a=7 [5, 10) on_time 0
+        12: +a=5 [10, 15) on_time 0
+        12: +a=2 [55, 60) on_time 0
+    """,
+        lines=AHEAD,
+    ),
+    under(
+        "percentiles that nobody reads",
+        "A policy that keeps percentile watermarks keeps its own as well.",
+        BoundedDisorder(MINUTE, percentiles=(0.5, 0.9)),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under(
+        "four minutes by the clock",
+        "Elements are waited for that long.",
+        Timeout(4 * MINUTE),
+        """
+        11: +a=4 [0, 5) on_time 0
+        11: +b=7 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under(
+        "the lag of half of them",
+        "A delay that is learnt from the lags seen, rounded up to seconds.",
+        LagQuantile(0.5),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        11: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under(
+        "no delay at all",
+        "The processing time itself is the watermark.",
+        IngressTime(),
+        """
+        5: +a=4 [0, 5) on_time 0
+        5: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        11: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under(
+        "a policy of ones own",
+        "A plain function of what the clock shows.",
+        CustomPolicy("three behind", three_behind),
+        """
+        11: +a=4 [0, 5) on_time 0
+        11: +b=7 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+)
+
+__all__ = ["JOBS"]

@@ -1,0 +1,314 @@
+"""Jobs about where in event time: every kind of windows, and their merging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from flowalg import (
+    KV,
+    CalendarDays,
+    CalendarMonths,
+    CalendarWeeks,
+    CustomWindows,
+    EventTime,
+    FixedWindows,
+    GlobalWindows,
+    Sessions,
+    SlidingWindows,
+    Window,
+    event_time,
+)
+from flowalg_laws.conformance.job import Answer, Span, fixed, grouped, job, minutes
+from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, summed
+from flowalg_laws.readings import START, Reading
+
+MINUTE = timedelta(minutes=1)
+
+
+def sums(readings: list[Reading], spans: Callable[[Reading], Iterable[Span]]) -> Answer:
+    """The sum of each key and window."""
+    for one, window, some in grouped(readings, key, spans):
+        yield KV(one, sum(reading.value for reading in some)), window
+
+
+def number(reading: Reading) -> float:
+    """When a reading happened, in minutes after the start."""
+    return (reading.at - START) / MINUTE
+
+
+@job(
+    summed(),
+    SOME,
+    panes="""
+        12: +a=4 [0, 5) on_time 0
+        12: +b=2 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [5, 10) on_time 0
+        14: +b=11 [5, 10) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+)
+def fixed_windows(readings: list[Reading]) -> Answer:
+    """A pane when the watermark passes, and one for whatever comes later."""
+    return sums(readings, lambda one: [fixed(one.at, 5)])
+
+
+@job(summed(windows=GlobalWindows()), SOME, ends=False, panes="")
+def a_stream_that_goes_on(readings: list[Reading]) -> Answer:
+    """Without an end of the input, what the watermark has not passed is kept."""
+    return sums(readings, always)
+
+
+@job(
+    summed(windows=SlidingWindows(6 * MINUTE, 3 * MINUTE)),
+    SOME,
+    panes="""
+        11: +a=1 [-3, 3) on_time 0
+        11: +b=2 [-3, 3) on_time 0
+        13: +a=7 [-3, 3) late 1
+        13: +a=10 [0, 6) on_time 0
+        13: +b=2 [0, 6) on_time 0
+        14: +a=19 [0, 6) late 1
+        14: +a=17 [3, 9) on_time 0
+        14: +b=11 [3, 9) on_time 0
+        14: +a=5 [6, 12) on_time 0
+        14: +b=11 [6, 12) on_time 0
+        14: +b=8 [9, 15) on_time 0
+        14: +b=8 [12, 18) on_time 0
+    """,
+)
+def sliding_windows_that_overlap(readings: list[Reading]) -> Answer:
+    """An element in two windows."""
+
+    def spans(one: Reading) -> list[Span]:
+        starts = [3 * n for n in range(-2, 10) if 3 * n <= number(one) < 3 * n + 6]
+        return [minutes(start, start + 6) for start in starts]
+
+    return sums(readings, spans)
+
+
+@job(
+    summed(windows=SlidingWindows(2 * MINUTE, 4 * MINUTE)),
+    SOME,
+    panes="""
+        11: +a=1 [0, 2) on_time 0
+        11: +b=2 [0, 2) on_time 0
+        13: +a=3 [4, 6) on_time 0
+        14: +b=7 [8, 10) on_time 0
+        14: +b=8 [12, 14) on_time 0
+    """,
+)
+def sliding_windows_with_gaps(readings: list[Reading]) -> Answer:
+    """An event time in a gap is in no window; its element is in no result, and is no drop."""
+    return sums(
+        readings, lambda one: [minutes(n, n + 2) for n in range(0, 20, 4) if n <= number(one) < n + 2]
+    )
+
+
+def shift(key: object) -> timedelta:
+    """Two minutes for b."""
+    return 2 * MINUTE if key == "b" else 0 * MINUTE
+
+
+@job(
+    summed(windows=FixedWindows(5 * MINUTE, phase=shift)),
+    SOME,
+    panes="""
+        11: +b=2 [-3, 2) on_time 0
+        12: +a=4 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +b=4 [2, 7) on_time 0
+        14: +a=5 [5, 10) on_time 0
+        14: +b=7 [7, 12) on_time 0
+        14: +b=8 [12, 17) on_time 0
+    """,
+)
+def windows_shifted_by_key(readings: list[Reading]) -> Answer:
+    """Fixed windows that begin at another minute for one of the keys."""
+    return sums(readings, lambda one: [fixed(one.at, 5, 2 if one.key == "b" else 0)])
+
+
+def chained(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
+    """Readings in runs whose neighbours are at most a gap apart."""
+    runs: list[list[Reading]] = []
+    for one in sorted(readings, key=number):
+        if runs and number(one) - number(runs[-1][-1]) <= gap:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+@job(
+    summed(windows=Sessions(3 * MINUTE)),
+    SOME,
+    panes="""
+        11: +a=1 [0, 3) on_time 0
+        11: +b=2 [1, 4) on_time 0
+        14: +a=24 [0, 10) on_time 0
+        14: +b=11 [6, 11) on_time 0
+        14: +b=8 [13, 16) on_time 0
+    """,
+)
+def sessions_that_touch_merge(readings: list[Reading]) -> Answer:
+    """Two events exactly one gap apart are one session; a late one joins those on both sides of it."""
+    for one in ("a", "b"):
+        for run in chained((reading for reading in readings if reading.key == one), 3):
+            window = minutes(number(run[0]), number(run[-1]) + 3)
+            yield KV(one, sum(reading.value for reading in run)), window
+
+
+LONG = feed(
+    "130: a=1@70, a=2@100",
+    "3000: a=3@1500",
+    "45000: a=4@2950, b=5@43000",
+    "45001: b=6@44650",
+)
+"""Over a month."""
+
+
+def zoned(reading: Reading) -> datetime:
+    """When a reading happened, by a clock in Tokyo, nine hours ahead all year."""
+    return reading.at.astimezone(UTC) + timedelta(hours=9)
+
+
+def back(local: datetime) -> datetime:
+    """The point at which the clock in Tokyo reads that."""
+    return local - timedelta(hours=9)
+
+
+@job(
+    summed(windows=CalendarDays("Asia/Tokyo")),
+    LONG,
+    panes="""
+        3000: +a=3 [-540, 900) on_time 0
+        45000: +a=3 [900, 2340) on_time 0
+        45000: +a=4 [2340, 3780) on_time 0
+        45001: +b=5 [42660, 44100) on_time 0
+        45001: +b=6 [44100, 45540) on_time 0
+    """,
+)
+def calendar_days_of_a_zone(readings: list[Reading]) -> Answer:
+    """Days begin at the midnights of the zone."""
+
+    def day(one: Reading) -> list[Span]:
+        midnight = zoned(one).replace(hour=0, minute=0, second=0, microsecond=0)
+        return [(back(midnight), back(midnight + timedelta(days=1)))]
+
+    return sums(readings, day)
+
+
+@job(
+    summed(windows=CalendarWeeks("UTC")),
+    LONG,
+    panes="""
+        45000: +a=10 [0, 10080) on_time 0
+        45001: +b=11 [40320, 50400) on_time 0
+    """,
+)
+def calendar_weeks(readings: list[Reading]) -> Answer:
+    """Weeks begin on Mondays; the first day of 2024 is one."""
+    week = 7 * 24 * 60
+    return sums(readings, lambda one: [fixed(one.at, week)])
+
+
+@job(
+    summed(windows=CalendarMonths("UTC")),
+    LONG,
+    panes="""
+        45001: +a=10 [0, 44640) on_time 0
+        45001: +b=5 [0, 44640) on_time 0
+        45001: +b=6 [44640, 86400) on_time 0
+    """,
+)
+def calendar_months(readings: list[Reading]) -> Answer:
+    """Months are as long as they are."""
+    month, after = datetime(2024, 2, 1, tzinfo=UTC), datetime(2024, 3, 1, tzinfo=UTC)
+    return sums(readings, lambda one: [(START, month) if one.at < month else (month, after)])
+
+
+def doubling(point: EventTime, key: object) -> list[Window]:
+    """Windows of one, two, four, eight … minutes after the start."""
+    origin, minute = event_time(START), 60_000_000
+    size = 1
+    while point >= origin + (2 * size - 1) * minute:
+        size *= 2
+    first = EventTime(origin + (size - 1) * minute)
+    return [Window.of(first, EventTime(first + size * minute))]
+
+
+@job(
+    summed(windows=CustomWindows("doubling windows", doubling)),
+    SOME,
+    panes="""
+        11: +a=1 [0, 1) on_time 0
+        11: +b=2 [1, 3) on_time 0
+        13: +a=6 [1, 3) late 0
+        14: +a=12 [3, 7) on_time 0
+        14: +b=4 [3, 7) on_time 0
+        14: +a=5 [7, 15) on_time 0
+        14: +b=15 [7, 15) on_time 0
+    """,
+)
+def windows_of_ones_own(readings: list[Reading]) -> Answer:
+    """Any function from an event time to windows."""
+    bounds = [0, 1, 3, 7, 15, 31]
+
+    def spans(one: Reading) -> list[Span]:
+        return [minutes(a, b) for a, b in pairwise(bounds) if a <= number(one) < b]
+
+    return sums(readings, spans)
+
+
+def around(point: EventTime, key: object) -> list[Window]:
+    """One minute."""
+    return [Window.of(point, EventTime(point + 60_000_000))]
+
+
+def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
+    """Those that begin in the same five minutes."""
+    groups: dict[int, list[Window]] = {}
+    for one in windows:
+        groups.setdefault(one.start // 300_000_000, []).append(one)
+    return list(groups.values())
+
+
+@job(
+    summed(windows=CustomWindows("bursts", around, within_fives)),
+    SOME,
+    panes="""
+        11: +b=2 [1, 2) on_time 0
+        12: +a=4 [0, 5) on_time 0
+        13: +a=10 [0, 5) late 1
+        14: +a=19 [0, 5) late 2
+        14: +a=5 [7, 8) on_time 0
+        14: +b=11 [6, 9) on_time 0
+        14: +b=8 [13, 14) on_time 0
+    """,
+)
+def merging_windows_of_ones_own(readings: list[Reading]) -> Answer:
+    """Any division of windows into groups that become one: here those that begin in the same five minutes."""
+    for one, _, some in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
+        window = minutes(min(map(number, some)), max(map(number, some)) + 1)
+        yield KV(one, sum(reading.value for reading in some)), window
+
+
+JOBS = (
+    fixed_windows,
+    a_stream_that_goes_on,
+    sliding_windows_that_overlap,
+    sliding_windows_with_gaps,
+    windows_shifted_by_key,
+    sessions_that_touch_merge,
+    calendar_days_of_a_zone,
+    calendar_weeks,
+    calendar_months,
+    windows_of_ones_own,
+    merging_windows_of_ones_own,
+)
+
+__all__ = ["JOBS"]

@@ -1,0 +1,106 @@
+"""What the sources of a job did: records in micro-batches, as a value that becomes a timeline, a file or a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Generic, TypeVar, cast
+
+from attrs import evolve, field, frozen
+
+from flowalg import (
+    Source,
+    Timeline,
+    WatermarkPolicy,
+)
+from flowalg.errors import ArgumentError
+from flowalg.features import Feature, features_of_policy
+
+A_co = TypeVar("A_co", covariant=True)
+
+
+@frozen
+class Feed(Generic[A_co]):
+    """What one source did: micro-batches of records that carry both times, and the policy that makes its watermark.
+
+    ``seen`` is the field of a record that says when it came, and ``partition`` the field, if any, that names the
+    partition of the source that it came from. ``signals`` are those given with each micro-batch, by its number.
+    """
+
+    source: Source[A_co]
+    record: type[A_co]
+    batches: tuple[tuple[A_co, ...], ...] = field()
+    policy: WatermarkPolicy
+    seen: str = "seen"
+    partition: str | None = None
+    signals: Mapping[int, frozenset[str]] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.batches, tuple) or (self.batches and not self.batches[0]):
+            valid = "a tuple of micro-batches, the first of which has a record"
+            raise ArgumentError("Feed.batches", self.batches, valid)
+
+    @property
+    def records(self) -> tuple[A_co, ...]:
+        """Everything that came, in order of arrival: what a batch is run on."""
+        return tuple(one for batch in self.batches for one in batch)
+
+    def seen_at(self, record: object) -> datetime:
+        """When a record came."""
+        return cast("datetime", getattr(record, self.seen))
+
+    def partition_of(self, record: object) -> str:
+        """Which partition of the source a record came from."""
+        return "" if self.partition is None else str(getattr(record, self.partition))
+
+    def timeline(self, *, ends: bool) -> Timeline[A_co]:
+        """One instant for each micro-batch, and with ``ends`` the end of the input."""
+        made = Timeline.micro_batches(
+            self.source,
+            self.batches,
+            processing_time=self.seen_at,
+            watermark=self.policy,
+            partition=None if self.partition is None else self.partition_of,
+            ends=ends,
+        )
+        instants = tuple(
+            evolve(one, signals=self.signals.get(number, frozenset())) for number, one in enumerate(made)
+        )
+        return Timeline(instants)
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What it asks of an interpreter."""
+        options = {Feature.PARTITIONS} if self.partition is not None else set()
+        return features_of_policy(self.policy) | options
+
+
+@frozen
+class Replay:
+    """What all sources of a pipeline did; with ``ends`` their input ends after the last micro-batch."""
+
+    feeds: tuple[Feed[object], ...]
+    ends: bool = True
+
+    @property
+    def timelines(self) -> dict[Source[object], Timeline[object]]:
+        """The timeline of each source."""
+        return {feed.source: feed.timeline(ends=self.ends) for feed in self.feeds}
+
+    @property
+    def records(self) -> dict[Source[object], tuple[object, ...]]:
+        """All records of each source."""
+        return {feed.source: feed.records for feed in self.feeds}
+
+    @property
+    def time(self) -> datetime:
+        """When the last record came: the processing time of a batch of all of them."""
+        return max(feed.seen_at(one) for feed in self.feeds for one in feed.records)
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What it asks of an interpreter."""
+        return frozenset[Feature]().union(*(feed.features for feed in self.feeds))
+
+
+__all__ = ["Feed", "Replay"]
