@@ -17,6 +17,7 @@ from flowalg_spark.schema import arrow_type
 from flowalg_spark.values import decode, encode
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from flowalg import PCollection, UnsupportedError, WatermarkPolicy, Window, event_time
 from flowalg.nodes import last_grouping, shape_after
@@ -62,7 +63,8 @@ def stream_of(
     spark: SparkSession, folder: Path, policy: WatermarkPolicy, *, seen: str | None = "seen"
 ) -> StreamInput:
     """The files of a folder as a stream, one a micro-batch."""
-    schema = spark.read.parquet(str(folder)).schema
+    # Asking Spark for it would be a job of its own.
+    schema = from_arrow_schema(pq.read_schema(min(folder.glob("*.parquet"))))
     frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
     time = None if seen is None else F.col(seen)
     return StreamInput(frame, policy, processing_time=time, end_of_input=F.col(END))

@@ -62,18 +62,20 @@ def standing(pipeline: PCollection[object], panes: Iterable[Pane[object]], batch
         return Counter({place: n for place, n in total.items() if n})
     if not all(isinstance(pane.element, KV) for pane in known):
         return None
-    windows = {(_key(text), window) for text, window in batch}
     last: dict[tuple[str, Window], tuple[tuple[int, int], list[Pane[object]]]] = {}
     for pane in known:
-        place, rank = (_key(shown(pane.element)), pane.window), (pane.processing_time, pane.index)
-        if place in windows:
+        assert isinstance(pane.element, KV)
+        place, rank = (shown(pane.element.key), pane.window), (pane.processing_time, pane.index)
+        if _holds(batch, place):
             before, some = last.get(place, (rank, []))
             last[place] = (rank, [*some, pane] if rank == before else [pane])
     return bag((pane.element, pane.window) for _, some in last.values() for pane in some)
 
 
-def _key(text: str) -> str:
-    return text.partition("=")[0]
+def _holds(batch: Bag, place: tuple[str, Window]) -> bool:
+    """Whether a batch result has something of a key and window; those of sessions that have grown it has not."""
+    key, window = place
+    return any(one == window and text.startswith(f"{key}=") for text, one in batch)
 
 
 __all__ = ["Bag", "bag", "settles", "standing"]
