@@ -19,6 +19,11 @@ class ToList(Combiner[A, tuple[A, ...], list[A]]):
     """All values, in order of event time and, within one, of arrival: the multiset that ``group_by_key`` gives."""
 
     @property
+    def total(self) -> bool:
+        """An empty list."""
+        return True
+
+    @property
     def ordered(self) -> bool:
         """A list has an order."""
         return True
@@ -40,6 +45,11 @@ class ToList(Combiner[A, tuple[A, ...], list[A]]):
 class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
     """The values, each once; they must be hashable."""
 
+    @property
+    def total(self) -> bool:
+        """The empty set."""
+        return True
+
     def zero(self) -> frozenset[A]:  # noqa: D102
         return frozenset()
 
@@ -59,6 +69,11 @@ class TopN(Combiner[A, tuple[A, ...], list[A]]):
 
     Of values that compare equal any may be kept, so ``by`` should tell apart what matters.
     """
+
+    @property
+    def total(self) -> bool:
+        """An empty list."""
+        return True
 
     n: int
     by: Callable[[A], object] | None = None
@@ -103,6 +118,11 @@ class Truths:
 
 class _Quantifier(Group[bool, Truths, bool]):
     __slots__ = ()
+
+    @property
+    def total(self) -> bool:
+        """None of none is true, and all of none are."""
+        return True
 
     def zero(self) -> Truths:
         return Truths()

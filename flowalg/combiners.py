@@ -56,7 +56,7 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
     @property
     def total(self) -> bool:
         """Whether no values at all have a result, as a sum has and a mean has not: ``OnTime.ALWAYS`` may show it."""
-        return True
+        return False
 
     @property
     def title(self) -> str:
@@ -101,6 +101,11 @@ class Group(Combiner[In_contra, Acc, Out_co]):
 class Sum(Group[Summed, Summed, Summed]):
     """The sum of integers (64-bit; overflow is an error, of a partial sum too) or of floats."""
 
+    @property
+    def total(self) -> bool:
+        """No values add up to zero."""
+        return True
+
     signed: ClassVar[bool] = True
 
     def zero(self) -> Summed:  # noqa: D102
@@ -130,6 +135,11 @@ class Sum(Group[Summed, Summed, Summed]):
 @frozen
 class Count(Group[object, int, int]):
     """How many values there are."""
+
+    @property
+    def total(self) -> bool:
+        """There are none."""
+        return True
 
     signed: ClassVar[bool] = True
 
@@ -164,11 +174,6 @@ class Mean(Group[float, Total, float]):
     A mean of no values does not exist; a window without values has no pane.
     """
 
-    @property
-    def total(self) -> bool:
-        """The result of no values does not exist."""
-        return False
-
     def zero(self) -> Total:  # noqa: D102
         return Total(0, 0)
 
@@ -197,11 +202,6 @@ class Mean(Group[float, Total, float]):
 class Min(Combiner[A, "A | None", A]):
     """The least value. ``None`` and NaN have no place in the order, and are errors."""
 
-    @property
-    def total(self) -> bool:
-        """The result of no values does not exist."""
-        return False
-
     def zero(self) -> A | None:  # noqa: D102
         return None
 
@@ -226,11 +226,6 @@ class Min(Combiner[A, "A | None", A]):
 @frozen
 class Max(Combiner[A, "A | None", A]):
     """The greatest value. ``None`` and NaN have no place in the order, and are errors."""
-
-    @property
-    def total(self) -> bool:
-        """The result of no values does not exist."""
-        return False
 
     def zero(self) -> A | None:  # noqa: D102
         return None
@@ -333,11 +328,6 @@ class Into(Combiner[A, object, B]):
     def ordered(self) -> bool:
         """As the combiner inside."""
         return self.combiner.ordered
-
-    @property
-    def total(self) -> bool:
-        """As the combiner inside."""
-        return self.combiner.total
 
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()

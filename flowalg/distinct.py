@@ -40,6 +40,11 @@ class ApproximateDistinct(Combiner[object, Distinct, int]):
     nor repetition, nor process.
     """
 
+    @property
+    def total(self) -> bool:
+        """None is distinct."""
+        return True
+
     standard_error: float = 0.02
     lg_k: int = field(init=False, repr=False, eq=False)
 

@@ -53,6 +53,11 @@ Lists = tuple[tuple[object, ...], ...]
 class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
     """The values of each of ``sources`` collections, in order of event time and arrival."""
 
+    @property
+    def total(self) -> bool:
+        """Empty lists."""
+        return True
+
     sources: int
 
     @property

@@ -210,6 +210,7 @@ def sums(ints: Sum[int], floats: Sum[float]) -> None:
     assert_type(ints.subtract(0, 1), int)
     assert_type(ints.extract(0), int)
     assert_type(ints.signed, bool)
+    assert_type(ints.total, bool)
     assert_type(floats.zero(), float)
     assert_type(floats.add(0.0, 1.0), float)
 
@@ -222,6 +223,7 @@ def counts(count: Count, value: object) -> None:
     assert_type(count.subtract(0, value), int)
     assert_type(count.extract(0), int)
     assert_type(count.signed, bool)
+    assert_type(count.total, bool)
 
 
 def means(mean: Mean, held: Total, variance: Variance, moments: Moments) -> None:
@@ -236,8 +238,6 @@ def means(mean: Mean, held: Total, variance: Variance, moments: Moments) -> None
     assert_type(variance.merge(moments, moments), Moments)
     assert_type(variance.subtract(moments, 1), Moments)
     assert_type(variance.extract(moments), float)
-    assert_type(mean.total, bool)
-    assert_type(variance.total, bool)
 
 
 def extremes(least: Min[str], greatest: Max[str]) -> None:
@@ -246,12 +246,10 @@ def extremes(least: Min[str], greatest: Max[str]) -> None:
     assert_type(least.add(None, "a"), str | None)
     assert_type(least.merge("a", "b"), str | None)
     assert_type(least.extract("a"), str)
-    assert_type(least.total, bool)
     assert_type(greatest.zero(), str | None)
     assert_type(greatest.add(None, "a"), str | None)
     assert_type(greatest.merge("a", "b"), str | None)
     assert_type(greatest.extract("a"), str)
-    assert_type(greatest.total, bool)
 
 
 def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
@@ -261,6 +259,9 @@ def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
     assert_type(values.merge((), ("a",)), tuple[str, ...])
     assert_type(values.extract(()), list[str])
     assert_type(values.ordered, bool)
+    assert_type(values.total, bool)
+    assert_type(known.total, bool)
+    assert_type(few.total, bool)
     assert_type(known.zero(), frozenset[str])
     assert_type(known.add(frozenset(), "a"), frozenset[str])
     assert_type(known.merge(frozenset(), frozenset()), frozenset[str])
@@ -275,6 +276,7 @@ def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
 
 def quantified(some: AnyOf, every: AllOf, truths: Truths) -> None:
     """``AnyOf`` and ``AllOf``."""
+    assert_type(some.total, bool)
     assert_type(some.zero(), Truths)
     assert_type(some.add(truths, True), Truths)
     assert_type(some.merge(truths, truths), Truths)
@@ -285,7 +287,7 @@ def quantified(some: AnyOf, every: AllOf, truths: Truths) -> None:
 
 def sketches(one: Quantile, several: Quantiles, distinct: ApproximateDistinct, value: object) -> None:
     """``Quantile``, ``Quantiles`` and ``ApproximateDistinct``."""
-    assert_type(one.total, bool)
+    assert_type(distinct.total, bool)
     assert_type(one.q, float)
     assert_type(one.relative_error, float)
     assert_type(one.zero(), Buckets)

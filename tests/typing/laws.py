@@ -34,6 +34,7 @@ from flowalg_laws import (
     Reading,
     Situation,
     check_combiner,
+    check_interpreter,
     check_law,
     check_trigger_law,
     check_watermark_policy,
@@ -46,6 +47,7 @@ from flowalg_laws import (
     observed,
     once_triggers,
     partitioned_timelines,
+    pipelines,
     put_into,
     readings,
     situations,
@@ -56,6 +58,7 @@ from flowalg_laws import (
     windowing_strategies,
 )
 from flowalg_laws.combiners import SomeCombiner
+from flowalg_laws.conformance import Report, Runner
 from flowalg_laws.situations import Observed
 from flowalg_reference import Mode, Run
 from hypothesis import strategies as st
@@ -173,6 +176,7 @@ def generated(flights: PCollection[int], strategy: WindowingStrategy) -> None:
     assert_type(window_fns(), SearchStrategy[WindowFn])
     assert_type(windowing_strategies(), SearchStrategy[WindowingStrategy])
     assert_type(situations(), SearchStrategy[Situation])
+    assert_type(pipelines(), SearchStrategy[PCollection[KV[str, int]]])
     assert_type(put_into(flights, strategy), PCollection[int])
 
 
@@ -182,3 +186,8 @@ def recorded(reading: Reading) -> None:
     assert_type(reading.value, int)
     assert_type(reading.at, datetime)
     assert_type(reading.seen, datetime)
+
+
+def conformance(runner: Runner) -> None:
+    """The suite for interpreters."""
+    assert_type(check_interpreter(runner, reference.CAPABILITIES, generated=3), Report)

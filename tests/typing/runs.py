@@ -11,6 +11,7 @@ import flowalg_reference as reference
 from flowalg_reference import Mode, Run, WatermarkReading
 
 from flowalg import KV, Count, Drop, EventTime, Pane, PCollection, ProcessingTime, Source, Timeline
+from flowalg.capabilities import Capabilities
 from tests.typing.records import Flight
 
 
@@ -38,6 +39,11 @@ def batches(flights: Source[Flight], names: Source[str], flight: Flight, time: d
     assert_type(reference.run_batch(by_length, {flights: [flight], names: iter("a")}), Run[KV[int, int]])
     of_one = {flights: [flight]}
     assert_type(reference.run_batch(by_length, of_one, time=time), Run[KV[int, int]])
+
+
+def published() -> None:
+    """What the interpreter lacks, as data."""
+    assert_type(reference.CAPABILITIES, Capabilities)
 
 
 def results(run: Run[KV[str, int]], reading: WatermarkReading) -> None:

@@ -13,6 +13,7 @@ from flowalg_spark.binding import Clocks
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from flowalg import KV, BoundedDisorder, Pane, PCollection, Source, WatermarkPolicy
+from flowalg.capabilities import Capabilities
 from tests.typing.records import Flight
 
 
@@ -74,5 +75,7 @@ def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], no
     assert_type(note.transform, str)
     assert_type(note.reason, str | None)
     assert_type(note.place, str | None)
+    assert_type(batch.CAPABILITIES, Capabilities)
+    assert_type(streaming.CAPABILITIES, Capabilities)
     panes.explain()
     panes.explain(extended=True)
