@@ -112,6 +112,21 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
+def union(flows: tuple[Flow, ...]) -> Flow:
+    """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
+    first, *others = flows
+    whole = first
+    for other in others:
+        if other.shape != first.shape:
+            raise UnsupportedError(
+                f"flatten: collections of {first.shape} and of {other.shape} have no common columns"
+            )
+        columns = [named(name) for name in whole.frame.columns]
+        frame = whole.frame.union(other.frame.select(*columns))
+        whole = evolve(whole, frame=frame).noted(*other.notes)
+    return whole
+
+
 def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
     """The flow after a chain of element-wise steps.
 
@@ -201,4 +216,5 @@ __all__ = [
     "in_python",
     "row_schema",
     "through_steps",
+    "union",
 ]

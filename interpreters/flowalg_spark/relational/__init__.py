@@ -1,0 +1,1 @@
+"""How a pipeline over bounded data becomes relational algebra: windows, groups and joins as Spark plans."""
