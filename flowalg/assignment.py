@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
@@ -18,8 +18,12 @@ from flowalg.functions import failure
 from flowalg.time import EventTime, Micros, duration_of
 from flowalg.windows import GLOBAL_WINDOW, Window, clamp
 
-Phase: TypeAlias = Callable[[object], timedelta]
+# The keys are those of the grouping that windows will be for, whose type is not known here.
+Phase: TypeAlias = Callable[[Any], timedelta]
 """How far a key's windows are shifted."""
+
+Assign: TypeAlias = Callable[[EventTime, Any], Iterable[Window]]
+"""The windows of an event time and a key."""
 
 
 @frozen
@@ -155,7 +159,7 @@ class CustomWindows:
     """
 
     name: str
-    assign_with: Callable[[EventTime, object], Iterable[Window]]
+    assign_with: Assign
     merge_with: Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]] | None = None
 
     def __attrs_post_init__(self) -> None:

@@ -61,7 +61,7 @@ class TopN(Combiner[A, tuple[A, ...], list[A]]):
     """
 
     n: int
-    by: Callable[[Any], Any] | None = None
+    by: Callable[[A], object] | None = None
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:

@@ -54,6 +54,11 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
         return False
 
     @property
+    def total(self) -> bool:
+        """Whether no values at all have a result, as a sum has and a mean has not: ``OnTime.ALWAYS`` may show it."""
+        return True
+
+    @property
     def title(self) -> str:
         """The combiner as labels and messages name it."""
         return type(self).__name__
@@ -159,6 +164,11 @@ class Mean(Group[float, Total, float]):
     A mean of no values does not exist; a window without values has no pane.
     """
 
+    @property
+    def total(self) -> bool:
+        """The result of no values does not exist."""
+        return False
+
     def zero(self) -> Total:  # noqa: D102
         return Total(0, 0)
 
@@ -187,6 +197,11 @@ class Mean(Group[float, Total, float]):
 class Min(Combiner[A, "A | None", A]):
     """The least value. ``None`` and NaN have no place in the order, and are errors."""
 
+    @property
+    def total(self) -> bool:
+        """The result of no values does not exist."""
+        return False
+
     def zero(self) -> A | None:  # noqa: D102
         return None
 
@@ -211,6 +226,11 @@ class Min(Combiner[A, "A | None", A]):
 @frozen
 class Max(Combiner[A, "A | None", A]):
     """The greatest value. ``None`` and NaN have no place in the order, and are errors."""
+
+    @property
+    def total(self) -> bool:
+        """The result of no values does not exist."""
+        return False
 
     def zero(self) -> A | None:  # noqa: D102
         return None
@@ -245,6 +265,11 @@ class Over(Combiner[A, object, B]):
         """As the combiner inside."""
         return self.combiner.ordered
 
+    @property
+    def total(self) -> bool:
+        """As the combiner inside."""
+        return self.combiner.total
+
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()
 
@@ -275,6 +300,11 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
         return any(part.ordered for part in self.parts)
 
     @property
+    def total(self) -> bool:
+        """Whether all of its parts are."""
+        return all(part.total for part in self.parts)
+
+    @property
     def title(self) -> str:
         """The titles of its parts."""
         return ", ".join(part.title for part in self.parts)
@@ -303,6 +333,11 @@ class Into(Combiner[A, object, B]):
     def ordered(self) -> bool:
         """As the combiner inside."""
         return self.combiner.ordered
+
+    @property
+    def total(self) -> bool:
+        """As the combiner inside."""
+        return self.combiner.total
 
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()

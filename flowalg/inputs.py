@@ -10,9 +10,11 @@ from flowalg.nodes import Node, sources_of
 from flowalg.source import Source
 
 Input = TypeVar("Input")
+# As a type variable, because a mapping is invariant in its keys: {flights: ...} may also be a variable of that type.
+AnySource = TypeVar("AnySource", bound=Source[object])
 
 
-def inputs_by_name(root: Node, inputs: Mapping[Source[object], Input], kind: str) -> dict[str, Input]:
+def inputs_by_name(root: Node, inputs: Mapping[AnySource, Input], kind: str) -> dict[str, Input]:
     """The input of each source by its name; ``kind`` is what messages call an input.
 
     Raises ``UnboundSourceError`` for a source without an input, and for an input without a source.
@@ -32,4 +34,4 @@ def inputs_by_name(root: Node, inputs: Mapping[Source[object], Input], kind: str
     return given
 
 
-__all__ = ["inputs_by_name"]
+__all__ = ["AnySource", "inputs_by_name"]

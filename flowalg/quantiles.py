@@ -38,6 +38,11 @@ class _Bucketed(Group[float, Buckets, A]):
 
     relative_error: float
 
+    @property
+    def total(self) -> bool:
+        """The quantile of no values does not exist."""
+        return False
+
     def zero(self) -> Buckets:
         return ()
 

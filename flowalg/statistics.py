@@ -27,6 +27,11 @@ class Variance(Group[float, Moments, float]):
     without a trace. NaN and infinities are refused.
     """
 
+    @property
+    def total(self) -> bool:
+        """The variance of no values does not exist."""
+        return False
+
     def zero(self) -> Moments:  # noqa: D102
         return Moments()
 

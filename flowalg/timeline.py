@@ -95,11 +95,11 @@ class Timeline(Generic[A_co]):
     def at(
         self,
         time: datetime,
-        *elements: A,
+        *elements: A_co,  # type: ignore[misc]  # nothing is changed, so a covariant parameter is sound
         watermark: datetime | None = None,
         percentiles: Mapping[float, datetime] | None = None,
         signals: Iterable[str] = (),
-    ) -> Timeline[A_co | A]:
+    ) -> Timeline[A_co]:
         """The timeline with one more instant, at a processing time; a watermark stays unless it is given."""
         reads = self.watermark if watermark is None else event_time(watermark, argument="watermark")
         given = {} if percentiles is None else percentiles

@@ -20,6 +20,8 @@ from flowalg import (
     FOREVER,
     KV,
     MAX_TIME,
+    Accumulation,
+    AtCount,
     AtWatermark,
     BoundedDisorder,
     Count,
@@ -27,6 +29,8 @@ from flowalg import (
     ElementError,
     FixedWindows,
     KeyedCollectionError,
+    Max,
+    OnTime,
     PCollection,
     Sum,
     Timeline,
@@ -122,6 +126,24 @@ def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
     run = reference.run(best, {SCORES: timeline})
     assert shown(run) == [("all", 2, Timing.ON_TIME, 0, False)]
     assert [one.output for one in run.watermarks] == [one.input for one in run.watermarks]
+
+
+def test_an_on_time_pane_that_is_always_there_may_be_empty() -> None:
+    """Under DISCARDING it holds nothing if all was shown before; combiners of nothing else give no pane."""
+    timeline = Timeline[Score]().at(minute(0), Score("a", 3, minute(0))).at(minute(3), watermark=minute(2))
+    early = POINTS.window(
+        TWO_MINUTES,
+        trigger=AtWatermark().with_early_firings(AtCount(1)),
+        accumulation=Accumulation.DISCARDING,
+        on_time=OnTime.ALWAYS,
+    )
+    assert shown(reference.run(early.combine_per_key(Sum()), {SCORES: timeline})) == [
+        ("a", 3, Timing.EARLY, 0, False),
+        ("a", 0, Timing.ON_TIME, 1, True),
+    ]
+    assert shown(reference.run(early.combine_per_key(Max()), {SCORES: timeline})) == [
+        ("a", 3, Timing.EARLY, 0, False)
+    ]
 
 
 def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:

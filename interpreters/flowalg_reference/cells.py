@@ -88,14 +88,15 @@ class Cell:
         when = timing(self.window, before, clocks.watermark)
         insists = fires and when is Timing.ON_TIME and rules.strategy.on_time is OnTime.ALWAYS
         if self.changed or insists:
-            yield from self._panes(key, rules, when, clocks, is_last=expires or self.closed)
+            yield from self._panes(key, rules, when, clocks, is_last=expires or self.closed, insists=insists)
 
     def _panes(
-        self, key: object, rules: Rules, when: Timing, clocks: Clocks, *, is_last: bool
+        self, key: object, rules: Rules, when: Timing, clocks: Clocks, *, is_last: bool, insists: bool
     ) -> Iterator[Element]:
         """Retractions of what stands, and then the new value, if there is one."""
         mode = rules.strategy.accumulation
-        gives = self.contents.has_value(mode)
+        empty = insists and not self.changed and mode is Accumulation.DISCARDING and rules.combiner.total
+        gives = empty or self.contents.has_value(mode)
         for position, pane in enumerate(self.standing):
             last = is_last and not gives and position + 1 == len(self.standing)
             info = self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)

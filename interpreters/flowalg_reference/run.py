@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from flowalg.errors import ArgumentError, ElementError, describe
 from flowalg.functions import apply
-from flowalg.inputs import inputs_by_name
+from flowalg.inputs import AnySource, inputs_by_name
 from flowalg.nodes import (
     DEFAULT_STRATEGY,
     CombinePerKey,
@@ -27,7 +27,6 @@ from flowalg.nodes import (
 )
 from flowalg.panes import Drop, Pane
 from flowalg.pcollection import PCollection
-from flowalg.source import Source
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time
 from flowalg.timeline import Instant, Timeline
 from flowalg.values import conform
@@ -69,7 +68,7 @@ class Mode(Enum):
 
 def run(
     pipeline: PCollection[A],
-    inputs: Mapping[Source[object], Timeline[object]],
+    inputs: Mapping[AnySource, Timeline[object]],
     *,
     mode: Mode = Mode.CONTINUOUS,
 ) -> Run[A]:
@@ -87,7 +86,7 @@ def run(
 
 def run_batch(
     pipeline: PCollection[A],
-    inputs: Mapping[Source[object], Iterable[object]],
+    inputs: Mapping[AnySource, Iterable[object]],
     *,
     time: datetime = datetime(1970, 1, 1, tzinfo=UTC),
 ) -> Run[A]:

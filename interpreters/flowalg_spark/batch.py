@@ -13,8 +13,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.errors import UnsupportedError
-from flowalg.inputs import inputs_by_name
+from flowalg.functions import Call
+from flowalg.inputs import AnySource, inputs_by_name
+from flowalg.joining import Pairs
 from flowalg.nodes import (
     CombinePerKey,
     ElementWise,
@@ -29,18 +30,20 @@ from flowalg.nodes import (
 from flowalg.panes import Pane
 from flowalg.pcollection import PCollection
 from flowalg.shapes import RecordOf
-from flowalg.source import Source
+from flowalg.steps import FlatMap
+from flowalg.tagging import Separate
 from flowalg.time import processing_time
 from flowalg_spark.binding import bound_source, require_frame
 from flowalg_spark.flow import Flow, through_steps, union
 from flowalg_spark.frames import PaneFrame, collect, drop_type, pane_frame, visible
 from flowalg_spark.relational.groups import grouped
+from flowalg_spark.relational.joins import beside, co_grouped, joined
 
 A = TypeVar("A")
 
 
 def compile(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], DataFrame], *, time: datetime | None = None
+    pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
 ) -> PaneFrame[A]:
     """The panes of a pipeline over bounded frames, as a DataFrame.
 
@@ -58,7 +61,7 @@ def compile(
 
 
 def run(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], DataFrame], *, time: datetime | None = None
+    pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
 ) -> tuple[Pane[A], ...]:
     """The panes of a pipeline over bounded frames as typed values, in order: for results that fit in memory."""
     return collect(pipeline, compile(pipeline, inputs, time=time))
@@ -82,15 +85,29 @@ def _lower(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
             return bound_source(node, frames[name], None)
         case WindowInto(input=inner):
             return _lower(inner, frames, time)
+        case ElementWise(
+            input=CombinePerKey(input=Flatten(inputs=inputs)) as grouping,
+            steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *steps),
+        ):
+            flows = tuple(_untagged(inner, frames, time) for inner in inputs)
+            return through_steps(joined(grouping, flows, time, outer=outer), tuple(steps))
         case ElementWise(input=inner, steps=steps):
             return through_steps(_lower(inner, frames, time), steps)
+        case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
+            return co_grouped(node, tuple(_untagged(inner, frames, time) for inner in inputs), time)
         case CombinePerKey(input=inner):
             return grouped(node, _lower(inner, frames, time), time)
         case Flatten(inputs=inputs):
             return union(tuple(_lower(inner, frames, time) for inner in inputs))
-        case WithSide():
-            raise UnsupportedError("side inputs run in the reference interpreter only so far")
+        case WithSide(input=inner, side=side):
+            return beside(node, _lower(inner, frames, time), _lower(side, frames, time))
     assert_never(node)
+
+
+def _untagged(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
+    """An input of a co-group, before its values were tagged."""
+    assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
+    return through_steps(_lower(node.input, frames, time), node.steps[:-1])
 
 
 __all__ = ["compile", "run"]

@@ -185,10 +185,6 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
             f"{run[-1].step.label}: Spark cannot know the type of its result; say it with result=… , "
             "or use a def with a return annotation"
         )
-    if any(isinstance(one.step, Restamp) for one in run):
-        raise UnsupportedError(
-            f"{run[0].step.label}: with_timestamps runs on Spark only where it is lifted so far"
-        )
     function = PythonSteps(
         layout_of(flow.shape),
         layout_of(after),

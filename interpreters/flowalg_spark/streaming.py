@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from flowalg.assignment import GlobalWindows
 from flowalg.errors import ArgumentError, UnsupportedError
-from flowalg.inputs import inputs_by_name
+from flowalg.inputs import AnySource, inputs_by_name
 from flowalg.nodes import (
     CombinePerKey,
     ElementWise,
@@ -29,7 +29,6 @@ from flowalg.nodes import (
     last_grouping,
 )
 from flowalg.pcollection import PCollection
-from flowalg.source import Source
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.binding import Clocks, bound_source, require_frame
 from flowalg_spark.exchange import FromEmissions, ToBundles
@@ -76,7 +75,7 @@ class StreamInput:
 
 
 def compile(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], StreamInput], *, shards: int | None = None
+    pipeline: PCollection[A], inputs: Mapping[AnySource, StreamInput], *, shards: int | None = None
 ) -> PaneFrame[A]:
     """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
 

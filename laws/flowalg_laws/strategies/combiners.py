@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -22,6 +20,7 @@ from flowalg import (
     reducing,
     together,
 )
+from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.triggers import magnitude
 
 
@@ -29,7 +28,7 @@ def _greater(one: int, other: int) -> int:
     return max(one, other)
 
 
-@cache
+@kept
 def combiners() -> SearchStrategy[Aggregate[int, object]]:
     """Combiners, the simplest first."""
     single: list[Aggregate[int, object]] = [

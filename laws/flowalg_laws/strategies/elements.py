@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg_laws.readings import Reading
+from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.times import MAX_MINUTE, minutes, point
 
 
-@cache
+@kept
 def keys() -> SearchStrategy[str]:
     """One of two keys."""
     return st.sampled_from("ab")
 
 
-@cache
+@kept
 def readings(*, keys: str = "ab") -> SearchStrategy[Reading]:
     """Readings whose two times are independent of each other."""
     return st.builds(
@@ -30,7 +29,7 @@ def _reading(parts: tuple[str, int, int]) -> Reading:
     return Reading(key, value, point(minute), point(minute))
 
 
-@cache
+@kept
 def bundles() -> SearchStrategy[tuple[Reading, ...]]:
     """What comes together: few readings mostly, sometimes a burst, sometimes each of them twice."""
     one = st.tuples(keys(), st.integers(-5, 5), st.integers(0, MAX_MINUTE)).map(_reading)
@@ -40,7 +39,7 @@ def bundles() -> SearchStrategy[tuple[Reading, ...]]:
     return st.one_of(few, few, few, twice, burst)
 
 
-@cache
+@kept
 def batches(*, most: int = 8) -> SearchStrategy[list[list[Reading]]]:
     """Micro-batches of readings, empty ones among them."""
     return st.lists(st.lists(readings(), max_size=6), max_size=most)

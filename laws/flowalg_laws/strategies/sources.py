@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -24,11 +23,12 @@ from flowalg import (
 from flowalg.time import event_time, processing_time
 from flowalg.watermarks import Moment
 from flowalg_laws.readings import START
+from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.times import MAX_MINUTE, durations, minutes, quantiles
 from flowalg_laws.watermarks import History
 
 
-@cache
+@kept
 def policies() -> SearchStrategy[BoundedDisorder]:
     """Bounded disorder, from none to more than everything."""
     return durations(0, MAX_MINUTE).map(BoundedDisorder)
@@ -40,7 +40,7 @@ def halfway(view: ClockView) -> datetime | None:
     return None if lag is None else view.processing_time - lag / 2
 
 
-@cache
+@kept
 def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
     """Every watermark policy, with any of its options."""
     options = {
@@ -63,7 +63,7 @@ def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
     )
 
 
-@cache
+@kept
 def sightings() -> SearchStrategy[Sighting]:
     """Records of three partitions, whose two times are independent: late, early and ahead of the clock."""
     return st.builds(
@@ -71,7 +71,7 @@ def sightings() -> SearchStrategy[Sighting]:
     )
 
 
-@cache
+@kept
 def histories(*, most: int = 8) -> SearchStrategy[History]:
     """What a source shows in some instants; an instant is not before its records, nor before the last one."""
     moment = st.tuples(st.integers(0, 9), st.lists(sightings(), max_size=5))

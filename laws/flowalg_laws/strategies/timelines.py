@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -12,6 +11,7 @@ from flowalg import Instant, Source, Timeline, WatermarkPolicy
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
 from flowalg_laws.readings import START, Reading
 from flowalg_laws.strategies.elements import batches, bundles
+from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.sources import policies, watermark_policies
 from flowalg_laws.strategies.times import MAX_MINUTE, durations, point
 
@@ -21,7 +21,7 @@ _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 Step = tuple[int, tuple[Reading, ...], int | None, int | None, frozenset[str]]
 
 
-@cache
+@kept
 def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Reading]]:
     """Timelines whose watermarks and signals are anything that never goes back: no policy made them."""
     reads = st.none() | st.integers(0, MAX_MINUTE)
@@ -54,7 +54,7 @@ def _event(minute: int | None) -> EventTime:
     return MIN_TIME if minute is None else event_time(point(minute))
 
 
-@cache
+@kept
 def timelines(
     source: Source[Reading], *, policy: SearchStrategy[WatermarkPolicy] | None = None
 ) -> SearchStrategy[Timeline[Reading]]:
@@ -69,7 +69,7 @@ def timelines(
     return st.tuples(batches(), policies() if policy is None else policy, st.booleans()).map(made)
 
 
-@cache
+@kept
 def partitioned_timelines(source: Source[Reading]) -> SearchStrategy[Timeline[Reading]]:
     """Timelines of a source with a partition for each key, under any policy: partitions fall idle, and come back."""
 

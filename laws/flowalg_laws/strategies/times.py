@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg.time import EventTime, event_time
 from flowalg_laws.readings import START
+from flowalg_laws.strategies.kept import kept
 
 MAX_MINUTE = 40
 
@@ -19,25 +19,25 @@ def point(minute: int) -> datetime:
     return START + timedelta(minutes=minute)
 
 
-@cache
+@kept
 def minutes(low: int = 0, high: int = MAX_MINUTE) -> SearchStrategy[datetime]:
     """Points, whole minutes after the start."""
     return st.integers(low, high).map(point)
 
 
-@cache
+@kept
 def durations(low: int = 1, high: int = 15) -> SearchStrategy[timedelta]:
     """Durations of whole minutes."""
     return st.integers(low, high).map(lambda minute: timedelta(minutes=minute))
 
 
-@cache
+@kept
 def event_times() -> SearchStrategy[EventTime]:
     """Event times, whole minutes after the start."""
     return minutes().map(event_time)
 
 
-@cache
+@kept
 def quantiles() -> SearchStrategy[float]:
     """Numbers strictly between 0 and 1, the usual ones first."""
     return st.sampled_from((0.5, 0.07, 0.9, 0.99)) | st.floats(0, 1, exclude_min=True, exclude_max=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -25,6 +23,7 @@ from flowalg import (
     SequenceOf,
     Trigger,
 )
+from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.times import durations
 
 
@@ -38,7 +37,7 @@ def magnitude(value: int) -> int:
     return abs(value)
 
 
-@cache
+@kept
 def once_leaves() -> SearchStrategy[OnceTrigger]:
     """Once-triggers without parts."""
     return st.one_of(
@@ -55,7 +54,7 @@ def once_leaves() -> SearchStrategy[OnceTrigger]:
     )
 
 
-@cache
+@kept
 def once_triggers() -> SearchStrategy[OnceTrigger]:
     """Once-triggers."""
 
@@ -65,7 +64,7 @@ def once_triggers() -> SearchStrategy[OnceTrigger]:
     return st.recursive(once_leaves(), compound, max_leaves=4)
 
 
-@cache
+@kept
 def triggers() -> SearchStrategy[Trigger]:
     """Every trigger."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from flowalg_reference import Mode
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -19,19 +17,20 @@ from flowalg import (
     WindowingStrategy,
 )
 from flowalg_laws.situations import Situation
+from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.timelines import free_timelines
 from flowalg_laws.strategies.times import durations
 from flowalg_laws.strategies.triggers import triggers
 from flowalg_laws.strategies.windows import window_fns
 
 
-@cache
+@kept
 def latenesses() -> SearchStrategy[AllowedLateness]:
     """Allowed latenesses: none, some, and for ever."""
     return st.one_of(durations(0), st.just(FOREVER))
 
 
-@cache
+@kept
 def windowing_strategies(
     *,
     windows: SearchStrategy[WindowFn] | None = None,
@@ -54,7 +53,7 @@ def windowing_strategies(
     )
 
 
-@cache
+@kept
 def situations() -> SearchStrategy[Situation]:
     """Every windowing strategy, timeline and engine; the trigger is left out."""
     one_trigger: SearchStrategy[Trigger] = st.just(WindowingStrategy().trigger)

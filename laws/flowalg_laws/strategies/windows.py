@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import CalendarDays, FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
+from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.times import durations
 
 
-@cache
+@kept
 def fixed_windows() -> SearchStrategy[FixedWindows]:
     """Fixed windows of one to fifteen minutes, with any offset."""
     return st.integers(1, 15).flatmap(
@@ -26,25 +26,25 @@ def _phase(key: object) -> timedelta:
     return timedelta(minutes=len(repr(key)) + (key == "b"))
 
 
-@cache
+@kept
 def phased_windows() -> SearchStrategy[FixedWindows]:
     """Fixed windows that differ between keys."""
     return durations().map(lambda size: FixedWindows(size, phase=_phase))
 
 
-@cache
+@kept
 def sliding_windows() -> SearchStrategy[SlidingWindows]:
     """Sliding windows that overlap, touch, or leave gaps."""
     return st.builds(SlidingWindows, durations(), durations(2))
 
 
-@cache
+@kept
 def sessions() -> SearchStrategy[Sessions]:
     """Sessions with a gap that may join few or all of the events."""
     return st.builds(Sessions, durations())
 
 
-@cache
+@kept
 def unmerging_windows() -> SearchStrategy[WindowFn]:
     """Every kind of windows that does not merge."""
     return st.one_of(
@@ -56,7 +56,7 @@ def unmerging_windows() -> SearchStrategy[WindowFn]:
     )
 
 
-@cache
+@kept
 def window_fns() -> SearchStrategy[WindowFn]:
     """Every kind of windows."""
     return st.one_of(

@@ -1,0 +1,78 @@
+"""The Spark interpreters: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import assert_type
+
+from flowalg_spark import LiftingNote, PaneFrame, StreamInput, batch, collect, local_session, streaming
+from flowalg_spark.binding import Clocks
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from flowalg import KV, BoundedDisorder, Pane, PCollection, Source, WatermarkPolicy
+from tests.typing.records import Flight
+
+
+def sessions() -> None:
+    """A session on this machine."""
+    assert_type(local_session("flights", cores=2, memory="1g", log=Path("log")), SparkSession)
+
+
+def batches(
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    names: Source[str],
+    frame: DataFrame,
+    time: datetime,
+) -> None:
+    """Over bounded frames, which may be given in place or be a variable."""
+    assert_type(batch.compile(totals, {flights: frame}), PaneFrame[KV[str, int]])
+    assert_type(batch.compile(totals, {flights: frame, names: frame}, time=time), PaneFrame[KV[str, int]])
+    assert_type(batch.run(totals, {flights: frame}), tuple[Pane[KV[str, int]], ...])
+    given = {flights: frame}
+    assert_type(batch.compile(totals, given), PaneFrame[KV[str, int]])
+    assert_type(batch.run(totals, given, time=time), tuple[Pane[KV[str, int]], ...])
+
+
+def streams(
+    totals: PCollection[KV[str, int]], flights: Source[Flight], names: Source[str], stream: StreamInput
+) -> None:
+    """Over unbounded frames."""
+    assert_type(streaming.compile(totals, {flights: stream}), PaneFrame[KV[str, int]])
+    assert_type(
+        streaming.compile(totals, {flights: stream, names: stream}, shards=4), PaneFrame[KV[str, int]]
+    )
+    given = {flights: stream}
+    assert_type(streaming.compile(totals, given), PaneFrame[KV[str, int]])
+
+
+def inputs(frame: DataFrame, stream: StreamInput) -> None:
+    """What a stream says about time."""
+    policy = BoundedDisorder(timedelta(seconds=30))
+    assert_type(StreamInput(frame, policy), StreamInput)
+    assert_type(
+        StreamInput(frame, watermark=policy, processing_time=frame["seen"], end_of_input=frame["last"]),
+        StreamInput,
+    )
+    assert_type(stream.frame, DataFrame)
+    assert_type(stream.watermark, WatermarkPolicy)
+    assert_type(stream.processing_time, Column | None)
+    assert_type(stream.end_of_input, Column | None)
+    assert_type(stream.clocks, Clocks)
+
+
+def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], note: LiftingNote) -> None:
+    """What compiling gives: an ordinary frame, and more."""
+    assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
+    assert_type(collect(totals, panes.with_drops()), tuple[Pane[KV[str, int]], ...])
+    assert_type(panes.with_drops(), DataFrame)
+    assert_type(panes.select("key", "value"), DataFrame)
+    assert_type(panes.lifting, tuple[LiftingNote, ...])
+    assert_type(note.transform, str)
+    assert_type(note.reason, str | None)
+    assert_type(note.place, str | None)
+    panes.explain()
+    panes.explain(extended=True)
