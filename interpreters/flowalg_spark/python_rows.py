@@ -59,7 +59,10 @@ class PythonSteps:
             there.extend([gives] * len(rows))
         arrays = write(self.after, results)
         others = batch.take(pa.array(origins, pa.int64()))
-        own = {KEEP: pa.array(there, pa.bool_()), EVENT_TIME: pa.array(points, pa.int64())}
+        own: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
+            KEEP: pa.array(there, pa.bool_()),
+            EVENT_TIME: pa.array(points, pa.int64()),
+        }
         for name in self.schema.names[len(arrays) :]:
             arrays.append(own[name] if name in own else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

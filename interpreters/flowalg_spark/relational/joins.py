@@ -162,12 +162,12 @@ def _unlisted(flow: Flow, *, outer: bool) -> Flow:
     every = some.select(*others, named("value/_1"), explode(named("value/_2")).alias("value/_2"))
     second = optional(right.of) if outer else right.of
     pair = kv_of(key, TupleOf((left.of, second)))
-    element = columns_of_pair(flow, left.of, second)
+    element = _columns_of_pair(flow, left.of, second)
     frame = every.select(*spread(element, pair), *map(named, flow.meta))
     return evolve(flow, frame=frame, shape=pair)
 
 
-def columns_of_pair(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
+def _columns_of_pair(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
     """A key beside two values, each in one column."""
     element = flow.element
     assert isinstance(element, Branch)
