@@ -6,7 +6,7 @@ Values of a combiner that looks at their order are not combined first; they come
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, cast
 
 import pyarrow as pa
@@ -79,7 +79,7 @@ class Precombined:
     def packed(self, table: dict[tuple[object, ...], Partial]) -> pa.RecordBatch:
         """The accumulators as rows."""
         partials = list(table.values())
-        columns: list[list[object]] = [list(column) for column in zip(*table, strict=True)]
+        columns: list[Sequence[object]] = list(zip(*table, strict=True))
         columns.append([pickle.dumps(one.accumulator) for one in partials])
         columns += [[one.earliest for one in partials], [one.latest for one in partials]]
         arrays = [pa.array(values, kind) for values, kind in zip(columns, self.schema.types, strict=True)]
