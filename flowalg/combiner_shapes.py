@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, get_type_hints
 
+from flowalg.collecting import ToList, TopN
 from flowalg.combiners import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.errors import RecordTypeError
 from flowalg.functions import user_call
@@ -22,6 +23,7 @@ from flowalg.shapes import (
     INTEGER,
     TEXT,
     TIMESTAMP,
+    ListOf,
     Shape,
     TupleOf,
     shape_of,
@@ -68,6 +70,8 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
                     f"{combiner.title} cannot take quantiles of {value}; it takes int or float"
                 )
             return _annotated_result(type(combiner).extract)
+        case ToList() | TopN():
+            return None if value is None else ListOf(value)
         case Functions():
             return _annotated_result(combiner.extracting or combiner.merging)
         case Into(function=function):

@@ -14,7 +14,6 @@ from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.distinct import ApproximateDistinct
-from flowalg.joining import Separate
 from flowalg.nodes import (
     CombinePerKey,
     ElementWise,
@@ -33,6 +32,7 @@ from flowalg.quantiles import Quantile, Quantiles
 from flowalg.sides import AsMap, Singleton, View
 from flowalg.statistics import Variance
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
+from flowalg.tagging import Separate
 from flowalg.triggers import (
     AfterDelay,
     Always,

@@ -15,70 +15,13 @@ from flowalg.errors import ArgumentError
 from flowalg.functions import Call, OnValue
 from flowalg.kv import KV
 from flowalg.nodes import CombinePerKey, ElementWise, Flatten, Node
+from flowalg.shapes import Field, ListOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.steps import FlatMap, Map
+from flowalg.tagging import Separate, Tag
 
 K = TypeVar("K")
 A = TypeVar("A")
 B = TypeVar("B")
-
-
-@frozen
-class Tagged:
-    """A value, and the number of the collection that it comes from."""
-
-    source: int
-    value: object
-
-
-@frozen
-class Tag:
-    """Tags values with a number."""
-
-    source: int
-
-    def __call__(self, value: object) -> Tagged:
-        """The value, tagged."""
-        return Tagged(self.source, value)
-
-
-def untagged(value: object) -> object:
-    """The user's own value, which is what a trigger that looks at values is shown."""
-    return value.value if isinstance(value, Tagged) else value
-
-
-Lists = tuple[tuple[object, ...], ...]
-
-
-@frozen
-class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
-    """The values of each of ``sources`` collections, in order of event time and arrival."""
-
-    @property
-    def total(self) -> bool:
-        """Empty lists."""
-        return True
-
-    sources: int
-
-    @property
-    def ordered(self) -> bool:
-        """A list has an order."""
-        return True
-
-    def zero(self) -> Lists:  # noqa: D102
-        return ((),) * self.sources
-
-    def add(self, accumulator: Lists, value: Tagged) -> Lists:  # noqa: D102
-        return tuple(
-            (*known, value.value) if number == value.source else known
-            for number, known in enumerate(accumulator)
-        )
-
-    def merge(self, one: Lists, other: Lists) -> Lists:  # noqa: D102
-        return tuple((*a, *b) for a, b in zip(one, other, strict=True))
-
-    def extract(self, accumulator: Lists) -> tuple[list[object], ...]:  # noqa: D102
-        return tuple(list(known) for known in accumulator)
 
 
 def co_grouped(nodes: tuple[Node, ...]) -> Node:
@@ -95,23 +38,34 @@ def co_grouped(nodes: tuple[Node, ...]) -> Node:
 
 def inner_joined(left: Node, right: Node) -> Node:
     """Each pair of a left and a right value of one key and window."""
-    return ElementWise.then(co_grouped((left, right)), FlatMap(Call(_pairs), "inner_join"))
+    return ElementWise.then(co_grouped((left, right)), FlatMap(Call(Pairs(outer=False)), "inner_join"))
 
 
 def left_joined(left: Node, right: Node) -> Node:
     """Each left value with each right value of its key and window, or with ``None`` where there is none."""
-    return ElementWise.then(co_grouped((left, right)), FlatMap(Call(_pairs_or_none), "left_join"))
+    return ElementWise.then(co_grouped((left, right)), FlatMap(Call(Pairs(outer=True)), "left_join"))
 
 
-def _pairs(pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, B]]]:
-    left, right = pair.value
-    return [KV(pair.key, (a, b)) for a in left for b in right]
+@frozen
+class Pairs:
+    """The pairs of a left and a right value; with ``outer`` a left value that has none is paired with ``None``."""
+
+    outer: bool
+
+    def __call__(self, pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, B | None]]]:
+        """The pairs of one key and window."""
+        left, right = pair.value
+        others: list[B | None] = [*right] if right or not self.outer else [None]
+        return [KV(pair.key, (a, b)) for a in left for b in others]
+
+    def shape_of_items(self, element: Shape) -> Shape | None:
+        """The shape of a pair under its key, from that of the two lists."""
+        match element:
+            case RecordOf(fields=(key, Field(shape=TupleOf(items=(ListOf(of=left), ListOf(of=right)))))):
+                other = optional(right) if self.outer else right
+                return kv_of(key.shape, TupleOf((left, other)))
+            case _:
+                return None
 
 
-def _pairs_or_none(pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, B | None]]]:
-    left, right = pair.value
-    others: list[B | None] = [*right] if right else [None]
-    return [KV(pair.key, (a, b)) for a in left for b in others]
-
-
-__all__ = ["Separate", "Tag", "Tagged", "co_grouped", "inner_joined", "left_joined", "untagged"]
+__all__ = ["Pairs", "co_grouped", "inner_joined", "left_joined"]

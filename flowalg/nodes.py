@@ -15,9 +15,10 @@ from flowalg.combiners import Combiner, Into
 from flowalg.errors import ArgumentError, KeyedCollectionError, UnsupportedError
 from flowalg.functions import Call, OnValue
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
-from flowalg.shapes import RecordOf, Shape, TupleOf, kv_of
+from flowalg.shapes import ListOf, RecordOf, Scalar, Shape, TupleOf, kv_of, optional
 from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
 from flowalg.steps import Map, Step
+from flowalg.tagging import Separate
 from flowalg.windowing import Accumulation, WindowingStrategy
 
 
@@ -138,6 +139,8 @@ def shape_after(node: Node) -> Shape | None:
             return analyses[-1].after
         case WindowInto(input=inner):
             return shape_after(inner)
+        case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
+            return _shape_co_grouped(inputs)
         case CombinePerKey(input=inner, combiner=combiner):
             match shape_after(inner):
                 case RecordOf(fields=(key, value)):
@@ -154,10 +157,24 @@ def shape_after(node: Node) -> Shape | None:
     assert_never(node)
 
 
+def _shape_co_grouped(inputs: tuple[Node, ...]) -> Shape | None:
+    """The shape of a co-group: a key, and a list for each of the collections as they were before they were tagged."""
+    pairs = [one.analyses[-1].before for one in inputs if isinstance(one, ElementWise)]
+    known = [pair for pair in pairs if isinstance(pair, RecordOf) and is_keyed(pair)]
+    if len(known) < len(inputs):
+        return None
+    lists = tuple(ListOf(pair.fields[1].shape) for pair in known)
+    return kv_of(known[0].fields[0].shape, TupleOf(lists))
+
+
 def _shape_read(view: View, side: Shape | None) -> Shape | None:
     match view:
         case Singleton(default=default):
-            return side if default is NO_DEFAULT else None
+            if default is NO_DEFAULT or side is None:
+                return side
+            if default is None:
+                return optional(side)
+            return side if isinstance(side, Scalar) and type(default) is side.python else None
         case AsMap():
             return None
     assert_never(view)

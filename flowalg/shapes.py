@@ -134,6 +134,11 @@ def kv_of(key: Shape, value: Shape) -> RecordOf:
     return RecordOf(KV, (Field("key", key), Field("value", value)))
 
 
+def optional(shape: Shape) -> OptionalOf:
+    """The shape of a value or ``None``."""
+    return shape if isinstance(shape, OptionalOf) else OptionalOf(shape)
+
+
 def shape_of(python_type: object, *, where: str | None = None) -> Shape:
     """The shape of a Python type.
 
@@ -260,5 +265,6 @@ __all__ = [
     "TupleOf",
     "contains_float",
     "kv_of",
+    "optional",
     "shape_of",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Protocol, assert_never, runtime_checkable
 
 from attrs import frozen
 
@@ -59,10 +59,24 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
                     expression.shape, f"it gives a {expression.shape}, not a bool", step.label
                 )
         case FlatMap():
-            after = expression.shape.of if isinstance(expression.shape, ListOf) else None
+            after = expression.shape.of if isinstance(expression.shape, ListOf) else _items_said(step, before)
         case _:
             assert_never(step)
     return StepAnalysis(step, before, expression, after)
+
+
+@runtime_checkable
+class ShapedItems(Protocol):
+    """A function of the project's own that knows the shape of the items that it gives."""
+
+    def shape_of_items(self, element: Shape) -> Shape | None:
+        """The shape of an item, for elements of a shape."""
+        ...
+
+
+def _items_said(step: FlatMap, before: Shape | None) -> Shape | None:
+    f = step.function.f if isinstance(step.function, Call) else None
+    return f.shape_of_items(before) if isinstance(f, ShapedItems) and before is not None else None
 
 
 def analyse_function(function: Function, element: Expr) -> Expr:

@@ -12,9 +12,9 @@ from flowalg.assignment import merging
 from flowalg.combiners import Group
 from flowalg.errors import ElementError, describe
 from flowalg.functions import keyed
-from flowalg.joining import untagged
 from flowalg.nodes import CombinePerKey, retracts, strategy_at
 from flowalg.panes import Change, Drop, DropReason
+from flowalg.tagging import untagged
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.triggers import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.values import holds_float, order_key

@@ -24,6 +24,12 @@ def require_windows(windows: WindowFn, label: str) -> None:
         )
 
 
+def native_combiners(combiner: Combiner[object, object, object]) -> bool:
+    """Whether all combiners of a grouping are ones that engines compute in columns."""
+    inner = (part.combiner if isinstance(part, Over) else part for part in scalar_combiners(combiner))
+    return all(isinstance(one, Sum | Count | Mean | Min | Max) for one in inner)
+
+
 def require_combiner(combiner: Combiner[object, object, object], label: str) -> None:
     """Raises ``UnsupportedError`` for combiners that have no columns, naming the first of them."""
     for part in scalar_combiners(combiner):
@@ -80,6 +86,7 @@ def _runs(trigger: Trigger) -> bool:
 
 
 __all__ = [
+    "native_combiners",
     "require_combiner",
     "require_pane_time",
     "require_policy",

@@ -112,6 +112,21 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
+def union(flows: tuple[Flow, ...]) -> Flow:
+    """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
+    first, *others = flows
+    whole = first
+    for other in others:
+        if other.shape != first.shape:
+            raise UnsupportedError(
+                f"flatten: collections of {first.shape} and of {other.shape} have no common columns"
+            )
+        columns = [named(name) for name in whole.frame.columns]
+        frame = whole.frame.union(other.frame.select(*columns))
+        whole = evolve(whole, frame=frame).noted(*other.notes)
+    return whole
+
+
 def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
     """The flow after a chain of element-wise steps.
 
@@ -170,10 +185,6 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
             f"{run[-1].step.label}: Spark cannot know the type of its result; say it with result=… , "
             "or use a def with a return annotation"
         )
-    if any(isinstance(one.step, Restamp) for one in run):
-        raise UnsupportedError(
-            f"{run[0].step.label}: with_timestamps runs on Spark only where it is lifted so far"
-        )
     function = PythonSteps(
         layout_of(flow.shape),
         layout_of(after),
@@ -201,4 +212,5 @@ __all__ = [
     "in_python",
     "row_schema",
     "through_steps",
+    "union",
 ]

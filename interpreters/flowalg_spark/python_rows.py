@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import cast
 
 import pyarrow as pa
 from attrs import frozen
@@ -11,7 +12,7 @@ from attrs import frozen
 from flowalg.errors import ElementError, describe
 from flowalg.functions import Call, apply
 from flowalg.shapes import Shape
-from flowalg.steps import Step, step_values
+from flowalg.steps import Restamp, Step, restamped, step_values
 from flowalg.time import event_time
 from flowalg.values import conform
 from flowalg_spark.layout import Layout
@@ -46,26 +47,36 @@ class PythonSteps:
         origins: list[int] = []
         results: list[object] = []
         there: list[bool] = []
+        points: list[int | None] = []
+        times = cast("list[int | None]", batch.column(EVENT_TIME).to_pylist())
         for index, keep in enumerate(kept):
-            found = list(self.through(next(elements))) if keep else []
+            found = self.through(next(elements), times[index]) if keep else []
             gives = bool(found) or not self.guarded
-            rows = found if gives else [None]
+            rows = found if gives else [(None, times[index])]
             origins.extend([index] * len(rows))
-            results.extend(rows)
+            results.extend(value for value, _ in rows)
+            points.extend(time for _, time in rows)
             there.extend([gives] * len(rows))
         arrays = write(self.after, results)
         others = batch.take(pa.array(origins, pa.int64()))
+        own: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
+            KEEP: pa.array(there, pa.bool_()),
+            EVENT_TIME: pa.array(points, pa.int64()),
+        }
         for name in self.schema.names[len(arrays) :]:
-            arrays.append(pa.array(there, pa.bool_()) if name == KEEP else others.column(name))
+            arrays.append(own[name] if name in own else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def through(self, element: object) -> Iterator[object]:
-        """What the steps make of one element, checked against the shape that is expected."""
-        elements: Iterable[object] = (element,)
+    def through(self, element: object, time: int | None) -> list[tuple[object, int | None]]:
+        """What the steps make of one element and its event time, checked against the shape that is expected."""
+        elements: list[tuple[object, int | None]] = [(element, time)]
         for step in self.steps:
-            elements = [after for one in elements for after in step_values(step, one)]
+            if isinstance(step, Restamp):
+                elements = [(one, restamped(step, one)) for one, _ in elements]
+            else:
+                elements = [(after, at) for one, at in elements for after in step_values(step, one)]
         where = f"the result of {self.steps[-1].label}"
-        return (conform(one, self.after_shape, where) for one in elements)
+        return [(conform(one, self.after_shape, where), at) for one, at in elements]
 
 
 @frozen

@@ -38,6 +38,11 @@ def _decoded(values: Sequence[object], shape: Shape) -> list[object]:
     return [decode(value, shape) for value in values]
 
 
+def integers(batch: pa.RecordBatch | pa.Table, name: str) -> list[int]:
+    """A column of integers without nulls."""
+    return cast("list[int]", batch.column(name).to_pylist())
+
+
 def decode(value: object, shape: Shape) -> object:
     """A value as Arrow gives it, as the Python value of its shape."""
     match shape:
@@ -97,4 +102,4 @@ def write(layout: Layout, elements: list[object]) -> list[pa.Array[pa.Scalar[pa.
             ]
 
 
-__all__ = ["decode", "encode", "read", "write"]
+__all__ = ["decode", "encode", "integers", "read", "write"]

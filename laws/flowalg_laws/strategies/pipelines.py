@@ -115,6 +115,10 @@ def listed(values: Values) -> Values:
     return values.group_by_key().map_values(total)
 
 
+def _between(known: frozenset[int]) -> int:
+    return max(known) - min(known)
+
+
 def spread(values: Values) -> Values:
     """A combiner of plain functions."""
     none: frozenset[int] = frozenset()
@@ -123,7 +127,7 @@ def spread(values: Values) -> Values:
             zero=none,
             add=lambda known, value: known | {value},
             merge=lambda one, other: one | other,
-            extract=lambda known: max(known) - min(known),
+            extract=_between,
             name="spread",
         )
     )

@@ -81,6 +81,11 @@ def quantiles(readings: list[Reading]) -> Answer:
         yield KV(key, [values[last // 2], values[last // 100], values[99 * last // 100]]), None
 
 
+def between(known: frozenset[int]) -> int:
+    """From the least to the greatest."""
+    return max(known) - min(known)
+
+
 JOBS = (
     combined("a list", ToList(), list),
     combined("a set", ToSet(), frozenset),
@@ -94,7 +99,7 @@ JOBS = (
             zero=frozenset[int](),
             add=lambda known, value: known | {value},
             merge=lambda one, other: one | other,
-            extract=lambda known: max(known) - min(known),
+            extract=between,
             name="spread",
         ),
         lambda values: max(values) - min(values),

@@ -1,0 +1,245 @@
+"""Co-groups, joins and side inputs over bounded data: equal keys in equal windows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import evolve
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from flowalg.assignment import FixedWindows, GlobalWindows, merging
+from flowalg.errors import UnsupportedError
+from flowalg.nodes import CombinePerKey, WithSide, strategy_at
+from flowalg.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.sides import NO_DEFAULT, Singleton
+from flowalg.time import MAX_TIME, MIN_TIME
+from flowalg.windowing import PaneTime
+from flowalg_spark.flow import Flow
+from flowalg_spark.layout import Branch, Leaf, layout_of, leaves, named, nested, spread, unnested
+from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, START, pane_meta
+from flowalg_spark.relational.groups import pane_columns, panes, require_pairs
+from flowalg_spark.relational.windows import Placed, key_layout, placed
+from flowalg_spark.schema import spark_type
+
+_RIGHT: Final = "__right "
+_COUNT: Final = "__count"
+_SIDE: Final = "__side"
+
+
+def co_grouped(node: CombinePerKey, flows: tuple[Flow, ...], time: Column) -> Flow:
+    """The lists of several flows of pairs, of each key and window: one shuffle for all of them."""
+    pairs = [require_pairs(flow, node.label) for flow in flows]
+    key = pairs[0].fields[0].shape
+    shapes = tuple(pair.fields[1].shape for pair in pairs)
+    effective = strategy_at(node.input)
+    in_windows = placed(_tagged(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh)
+    keys = tuple(leaf.at for leaf in leaves(key_layout(in_windows.flow)))
+    names = [f"value/_{number}" for number in range(1, len(flows) + 1)]
+    tag = named(f"value/_{len(flows) + 1}")
+    point = named(EVENT_TIME)
+    lists = [
+        F.transform(
+            F.array_sort(
+                F.collect_list(
+                    F.when(tag == F.lit(number), F.struct(point.alias("t"), named(name).alias("v")))
+                )
+            ),
+            lambda one: one["v"],
+        ).alias(name)
+        for number, name in enumerate(names)
+    ]
+    bounds = [] if in_windows.end_of is None else [in_windows.end_of(F.max(point)).alias(END)]
+    if effective.strategy.pane_time is not PaneTime.END_OF_WINDOW:
+        extreme = F.min if effective.strategy.pane_time is PaneTime.EARLIEST else F.max
+        bounds.append(extreme(point).alias(EVENT_TIME))
+    rows = in_windows.flow.frame.groupBy(*map(named, (*keys, *in_windows.by))).agg(*lists, *bounds)
+    pair = kv_of(key, TupleOf(tuple(ListOf(shape) for shape in shapes)))
+    return panes(in_windows.flow, rows, pair, (*keys, *names), in_windows, effective.strategy, time)
+
+
+def _tagged(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> Flow:
+    """All flows as one: each value in the column of its flow, with the flow's number."""
+    shape = kv_of(key, TupleOf((*(optional(one) for one in shapes), INTEGER)))
+    names = [leaf.at for leaf in leaves(layout_of(shape))]
+    whole: Flow | None = None
+    for number, flow in enumerate(flows):
+        element = flow.element
+        assert isinstance(element, Branch), "what is grouped is pairs"
+        own = [leaf.at for leaf in leaves(element.parts[0])]
+        values = [
+            nested(element.parts[1]) if place == number else F.lit(None).cast(spark_type(one))
+            for place, one in enumerate(shapes)
+        ]
+        columns = [*own, *values, F.lit(number).cast("bigint")]
+        kept = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+        frame = flow.frame.select(*kept, *map(named, flow.meta))
+        if whole is None:
+            whole = evolve(flow, frame=frame, shape=shape)
+        else:
+            same = frame.select(*map(named, whole.frame.columns))
+            whole = evolve(whole, frame=whole.frame.union(same)).noted(*flow.notes)
+    assert whole is not None, "there are two flows or more"
+    return whole
+
+
+def joined(node: CombinePerKey, flows: tuple[Flow, ...], time: Column, *, outer: bool) -> Flow:
+    """The pairs of left and right values of one key and window: a join, as Spark does it best."""
+    effective = strategy_at(node.input)
+    strategy = effective.strategy
+    if (merging(strategy.windows) and effective.fresh) or strategy.pane_time is not PaneTime.END_OF_WINDOW:
+        return _unlisted(co_grouped(node, flows, time), outer=outer)
+    left, right = (placed(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
+    return _equal_joined(left, right, time, outer=outer)
+
+
+def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> Flow:
+    pairs = [require_pairs(one.flow, "a join") for one in (left, right)]
+    key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
+    second = pairs[1].fields[1].shape
+    keys = leaves(key_layout(left.flow))
+    theirs = leaves(key_layout(right.flow))
+    element = right.flow.element
+    assert isinstance(element, Branch), "what is joined is pairs"
+    value = [leaf.at.alias(f"{_RIGHT}v{i}") for i, leaf in enumerate(leaves(element.parts[1]))]
+    others = [named(leaf.at).alias(f"{_RIGHT}{leaf.at}") for leaf in theirs]
+    by = [named(name).alias(f"{_RIGHT}{name}") for name in right.by]
+    there = F.lit(True).alias(f"{_RIGHT}there")
+    renamed = right.flow.frame.select(*others, *by, *value, there)
+    on = [_same(leaf.at, leaf.shape) for leaf in keys] + [
+        named(name) == named(f"{_RIGHT}{name}") for name in left.by
+    ]
+    how = "left" if outer else "inner"
+    frame = left.flow.frame.join(renamed, on, how) if on else left.flow.frame.crossJoin(renamed)
+    found = [named(f"{_RIGHT}v{i}") for i in range(len(value))]
+    own = left.flow.element
+    assert isinstance(own, Branch), "what is joined is pairs"
+    columns = [*(leaf.at for leaf in leaves(own.parts[0])), *(leaf.at for leaf in leaves(own.parts[1]))]
+    if outer:
+        whole = nested(_tree(second, found))
+        columns.append(F.when(named(f"{_RIGHT}there").isNotNull(), whole))
+    else:
+        columns += found
+    pair = kv_of(key, TupleOf((first, optional(second) if outer else second)))
+    assert left.end is not None, "windows that do not merge have their end"
+    meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
+    names = [leaf.at for leaf in leaves(layout_of(pair))]
+    values = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+    rest = [meta[name].cast(META_TYPES[name]).alias(name) for name in PANE_META]
+    rows = frame.select(*values, *rest)
+    return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta()).noted(*right.flow.notes)
+
+
+def _tree(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Column]:
+    """Flat columns as the tree of a shape's layout."""
+    left = iter(columns)
+
+    def built(layout: Branch[str] | Leaf[str]) -> Branch[Column] | Leaf[Column]:
+        if isinstance(layout, Leaf):
+            return Leaf(layout.shape, next(left))
+        return Branch(layout.shape, tuple(built(part) for part in layout.parts))
+
+    return built(layout_of(shape))
+
+
+def _same(name: str, shape: Shape) -> Column:
+    mine, other = named(name), named(f"{_RIGHT}{name}")
+    return mine.eqNullSafe(other) if isinstance(shape, OptionalOf) else mine == other
+
+
+def _unlisted(flow: Flow, *, outer: bool) -> Flow:
+    """The pairs of a co-group's two lists, a row each."""
+    shape = flow.shape
+    assert isinstance(shape, RecordOf)
+    key, lists = (one.shape for one in shape.fields)
+    assert isinstance(lists, TupleOf)
+    left, right = lists.items
+    assert isinstance(left, ListOf)
+    assert isinstance(right, ListOf)
+    explode = F.explode_outer if outer else F.explode
+    others = [named(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
+    some = flow.frame.select(*others, named("value/_2"), F.explode(named("value/_1")).alias("value/_1"))
+    every = some.select(*others, named("value/_1"), explode(named("value/_2")).alias("value/_2"))
+    second = optional(right.of) if outer else right.of
+    pair = kv_of(key, TupleOf((left.of, second)))
+    element = _columns_of_pair(flow, left.of, second)
+    frame = every.select(*spread(element, pair), *map(named, flow.meta))
+    return evolve(flow, frame=frame, shape=pair)
+
+
+def _columns_of_pair(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
+    """A key beside two values, each in one column."""
+    element = flow.element
+    assert isinstance(element, Branch)
+    shape = TupleOf((left, right))
+    values = Branch(shape, (unnested(named("value/_1"), left), unnested(named("value/_2"), right)))
+    assert isinstance(flow.shape, RecordOf)
+    return Branch(kv_of(flow.shape.fields[0].shape, shape), (element.parts[0], values))
+
+
+def beside(node: WithSide, main: Flow, side: Flow) -> Flow:
+    """Each element beside what its window of the side comes to: a broadcast join on the window."""
+    view = node.view
+    if not isinstance(view, Singleton):
+        raise UnsupportedError(
+            "as_map: Spark has no columns for a map yet; join instead, or the reference runs it"
+        )
+    effective = strategy_at(node.side)
+    start = _window_read(effective.strategy.windows)
+    of_side = named(START) if not effective.fresh else start
+    element = side.element
+    values = side.frame.select(of_side.alias(f"{_SIDE} start"), nested(element).alias(_SIDE))
+    each = values.groupBy(named(f"{_SIDE} start")).agg(
+        F.first(named(_SIDE)).alias(_SIDE), F.count(F.lit(1)).alias(_COUNT)
+    )
+    reading = main.frame.withColumn(f"{_SIDE} read", start)
+    found = reading.join(F.broadcast(each), named(f"{_SIDE} read") == named(f"{_SIDE} start"), "left")
+    read = OptionalOf(side.shape) if view.default is None else side.shape
+    several = F.raise_error(
+        F.concat(
+            F.lit("as_singleton() has "),
+            named(_COUNT).cast("string"),
+            F.lit(" values in a window; it must have one"),
+        )
+    )
+    value = F.when(named(_COUNT) == F.lit(1), named(_SIDE)).when(
+        named(_COUNT).isNull(), _default(view, side.shape)
+    )
+    whole = value.otherwise(several)
+    shape = TupleOf((main.shape, read))
+    columns = Branch(shape, (main.element, unnested(whole, read)))
+    frame = found.select(*spread(columns, shape), *map(named, main.meta))
+    return evolve(main, frame=frame, shape=shape).noted(*side.notes)
+
+
+def _default(view: Singleton, shape: Shape) -> Column:
+    if view.default is NO_DEFAULT:
+        return F.raise_error(
+            F.lit(
+                "as_singleton() has no value in a window that an element reads; give as_singleton(default=...)"
+            )
+        ).cast(spark_type(shape))
+    if view.default is not None and not isinstance(view.default, bool | int | float | str):
+        raise UnsupportedError(
+            f"as_singleton(default={view.default!r}): Spark takes bool, int, float, str and None as defaults so far"
+        )
+    return F.lit(view.default).cast(spark_type(shape))
+
+
+def _window_read(windows: object) -> Column:
+    """The start of the window that an element reads, by its event time."""
+    match windows:
+        case GlobalWindows():
+            return F.lit(MIN_TIME)
+        case FixedWindows(phase=None):
+            point = named(EVENT_TIME)
+            size = F.lit(windows.size_micros).cast("bigint")
+            start = point - F.pmod(point - F.lit(windows.offset_micros).cast("bigint"), size)
+            return F.greatest(F.least(start, F.lit(MAX_TIME)), F.lit(MIN_TIME))
+        case _:
+            raise UnsupportedError(
+                f"a side input over {windows}: Spark reads global and fixed windows so far; the reference runs it"
+            )
+
+
+__all__ = ["beside", "co_grouped", "joined"]

@@ -1,0 +1,136 @@
+"""Windows as columns: each element in the windows of a strategy, one row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import assert_never
+
+from attrs import evolve, frozen
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window as Over
+
+from flowalg.assignment import (
+    CustomWindows,
+    FixedWindows,
+    GlobalWindows,
+    Sessions,
+    SlidingWindows,
+    WindowFn,
+    merging,
+)
+from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.time import MAX_TIME, MIN_TIME
+from flowalg_spark.flow import Flow, arrow_schema, row_schema
+from flowalg_spark.layout import Branch, Layout, layout_of, leaves, named
+from flowalg_spark.meta import END, EVENT_TIME, START
+from flowalg_spark.relational.python_windows import PythonMerging, PythonWindows
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@frozen
+class Placed:
+    """A flow in windows: the columns that tell a key's windows apart, and where a window starts and ends.
+
+    ``start`` and ``end`` are expressions of the columns in ``by``. There is no ``end`` where it depends on the latest
+    event time in the window, by ``end_of``.
+    """
+
+    flow: Flow
+    by: tuple[str, ...]
+    start: Column
+    end: Column | None
+    end_of: Callable[[Column], Column] | None = None
+
+
+def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
+    """The elements of a flow of pairs in windows; those that keep the windows they came in, if not ``fresh``."""
+    if not fresh:
+        return Placed(flow, (START, END), named(START), named(END))
+    point = named(EVENT_TIME)
+    match windows:
+        case GlobalWindows():
+            # Nothing else reads the event times then, and a bad one must not pass because nobody looked.
+            seen = evolve(flow, frame=flow.frame.filter(point.isNotNull()))
+            return Placed(seen, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
+        case FixedWindows(phase=None):
+            start = point - F.pmod(point - _long(windows.offset_micros), _long(windows.size_micros))
+            started = flow.with_meta(**{START: _clamped(start)})
+            return Placed(started, (START,), named(START), _fixed_end(windows))
+        case SlidingWindows():
+            return _sliding(flow, windows)
+        case Sessions(gap=gap):
+            return _sessions(flow, gap // _MICROSECOND)
+        case CalendarDays() | CalendarWeeks() | CalendarMonths() | FixedWindows() | CustomWindows():
+            return _in_python(flow, windows)
+    assert_never(windows)
+
+
+def _long(micros: int) -> Column:
+    return F.lit(micros).cast("bigint")
+
+
+def _clamped(point: Column) -> Column:
+    return F.greatest(F.least(point, F.lit(MAX_TIME)), F.lit(MIN_TIME))
+
+
+def _fixed_end(windows: FixedWindows) -> Column:
+    """The end of a fixed window from its start, also where the start was cut off at the beginning of time."""
+    first = windows.assign(MIN_TIME, None)[0]
+    cut = F.when(named(START) == F.lit(MIN_TIME), F.lit(first.end))
+    return cut.otherwise(_clamped(named(START) + _long(windows.size_micros)))
+
+
+def _sliding(flow: Flow, windows: SlidingWindows) -> Placed:
+    """A row for each window that an element is in: the latest start, and those before it that still reach it."""
+    size, period = windows.size // _MICROSECOND, windows.period // _MICROSECOND
+    point = named(EVENT_TIME)
+    last = point - F.pmod(point - _long(windows.offset // _MICROSECOND), _long(period))
+    count = -(-size // period)
+    starts = F.explode(F.array(*(last - _long(number * period) for number in range(count))))
+    spread = flow.with_meta(**{START: F.lit(None)})
+    others = [named(name) for name in spread.frame.columns if name != START]
+    exploded = spread.frame.select(*others, starts.alias(START))
+    if size % period:
+        exploded = exploded.filter(point - named(START) < _long(size))
+    whole = evolve(spread, frame=exploded.select(*map(named, spread.frame.columns)))
+    return Placed(whole, (START,), _clamped(named(START)), _clamped(named(START) + _long(size)))
+
+
+def _sessions(flow: Flow, gap: int) -> Placed:
+    """Gaps and islands: a session starts where nothing of the key came within the gap before."""
+    point = named(EVENT_TIME)
+    key = [named(leaf.at) for leaf in leaves(key_layout(flow))]
+    in_time = Over.partitionBy(*key).orderBy(point)
+    before = F.lag(point).over(in_time)
+    starts = F.when(before.isNull() | (point > before + _long(gap)), point)
+    opened = flow.with_meta(**{START: starts})
+    running = in_time.rowsBetween(Over.unboundedPreceding, Over.currentRow)
+    islands = opened.with_meta(**{START: F.last(named(START), ignorenulls=True).over(running)})
+    return Placed(islands, (START,), named(START), None, lambda latest: _clamped(latest + _long(gap)))
+
+
+def _in_python(flow: Flow, windows: WindowFn) -> Placed:
+    """Windows that only Python can assign or merge, over Arrow batches."""
+    spread = flow.with_meta(**{START: F.lit(None), END: F.lit(None)})
+    schema = arrow_schema(row_schema(spread.shape, spread.meta))
+    layout = key_layout(flow)
+    assigned = spread.mapped_in_arrow(PythonWindows(layout, windows, schema), spread.shape)
+    if merging(windows) is not None:
+        key = [named(leaf.at) for leaf in leaves(layout)]
+        by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)
+        merged = PythonMerging(tuple(leaf.at for leaf in leaves(layout)), windows, schema)
+        assigned = evolve(assigned, frame=by_key).mapped_in_arrow(merged, spread.shape)
+    return Placed(assigned, (START, END), named(START), named(END))
+
+
+def key_layout(flow: Flow) -> Layout:
+    """Where the keys of a flow of pairs lie."""
+    layout = layout_of(flow.shape)
+    assert isinstance(layout, Branch), "what is grouped is pairs"
+    return layout.parts[0]
+
+
+__all__ = ["Placed", "key_layout", "placed"]
