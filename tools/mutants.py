@@ -22,32 +22,23 @@ from typing import Final
 
 from attrs import frozen
 
-from tools.mutations import MUTANTS, Mutant
+from tools.mutations import Area, Mutant, areas
 from tools.mutations.killer import KINDS, VARIABLE
-from tools.mutations.operators import SAMPLED, sample
+from tools.mutations.operators import SAMPLED
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-COPIED: Final = ("flowalg", "interpreters", "laws", "tests", "docs", "tools", "pyproject.toml", "Makefile", "README.md")
-SOURCES: Final = ("", "interpreters", "laws", "docs/examples")
-TESTS: Final = tuple(
-    f"tests/test_{name}.py"
-    for name in (
-        "laws",
-        "combiners",
-        "own_combiners",
-        "windows",
-        "watermarks",
-        "transforms",
-        "sides",
-        "normal_forms",
-        "step",
-        "sketches",
-        "reference",
-        "watermark_examples",
-        "pipelines",
-        "figures",
-    )
+COPIED: Final = (
+    "flowalg",
+    "interpreters",
+    "laws",
+    "tests",
+    "docs",
+    "tools",
+    "pyproject.toml",
+    "Makefile",
+    "README.md",
 )
+SOURCES: Final = ("", "interpreters", "laws", "docs/examples")
 WORKERS: Final = 2
 OPERATORS: Final = 60
 SECONDS: Final = 300
@@ -76,9 +67,7 @@ class Outcome:
 
     def __str__(self) -> str:
         what = {"clock": "killed by the clock", "survived": "SURVIVED", "invalid": "INVALID"}
-        return (
-            f"{self.area}: {self.mutant.fault}\n    {what.get(self.kind, f'killed by {self.by}')}, {self.seconds:.1f} s"
-        )
+        return f"{self.area}: {self.mutant.fault}\n    {what.get(self.kind, f'killed by {self.by}')}, {self.seconds:.1f} s"
 
 
 @frozen
@@ -104,40 +93,71 @@ class Copy:
         """Whether tests in the copy import the copy, and not the tree that is installed."""
         code = "import flowalg, flowalg_reference as r, flowalg_laws as l; print(flowalg.__file__, r.__file__, l.__file__)"
         printed = subprocess.run(
-            [sys.executable, "-c", code], cwd=self.root, env=self._environment(), capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            cwd=self.root,
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
         return all(Path(one).is_relative_to(self.root) for one in printed)
 
-    def tried(self, area: str, mutant: Mutant | None) -> Outcome:
-        """What the tests make of a mutant; without one, of the tree as it is."""
+    def tried(self, area: Area, mutant: Mutant) -> Outcome:
+        """What the tests of an area make of a mutant."""
         began = time.monotonic()
-        whole = Mutant("nothing", "pyproject.toml", "", "") if mutant is None else mutant
-        file = self.root / whole.file
+        file = self.root / mutant.file
         sound = file.read_text()
-        if mutant is not None:
-            file.write_text(mutant.apply(sound))
+        file.write_text(mutant.apply(sound))
         try:
-            kind, by = self._run()
+            kind, by = self.tested(area.tests)
         finally:
             file.write_text(sound)
-        return Outcome(area, whole, kind, by, time.monotonic() - began)
+        return Outcome(area.name, mutant, kind, by, time.monotonic() - began)
 
-    def _run(self) -> tuple[str, str]:
+    def tested(self, tests: Sequence[str]) -> tuple[str, str]:
+        """What kind of test fails first, and which one; or that none does, or that they cannot even be run."""
         killer = self.root / "killer.txt"
         killer.unlink(missing_ok=True)
-        quiet = ["-q", "-x", "--tb=line", "--no-header", "-p", "no:cacheprovider", "-p", "tools.mutations.killer"]
-        command = [sys.executable, "-m", "pytest", *quiet, "-m", "not spark", *TESTS]
+        quiet = [
+            "-q",
+            "-x",
+            "--tb=line",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "tools.mutations.killer",
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            *quiet,
+            "-m",
+            "not spark",
+            *(f"tests/test_{one}.py" for one in tests),
+        ]
         environment = {**self._environment(), VARIABLE: str(killer)}
         try:
             done = subprocess.run(
-                command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+                command,
+                cwd=self.root,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return "clock", ""
         if killer.exists():
             kind, _, by = killer.read_text().partition("\t")
             return kind, by
-        return ("survived", "") if done.returncode == 0 else ("invalid", done.stdout[-2000:] + done.stderr[-2000:])
+        return (
+            ("survived", "")
+            if done.returncode == 0
+            else ("invalid", done.stdout[-2000:] + done.stderr[-2000:])
+        )
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -148,23 +168,24 @@ class Copy:
         }
 
 
-def chosen(words: Sequence[str]) -> list[tuple[str, Mutant]]:
+def chosen(words: Sequence[str]) -> list[tuple[Area, Mutant]]:
     """The mutants to try, each with its area."""
     texts = {file: (ROOT / file).read_text() for file in SAMPLED}
-    areas = {**MUTANTS, "operators": tuple(sample(texts, OPERATORS))}
-    every = [(area, mutant) for area, mutants in areas.items() for mutant in mutants]
+    every = [(area, mutant) for area in areas(texts, OPERATORS) for mutant in area.mutants]
     return [
-        (area, one) for area, one in every if not words or any(word in f"{area} {one.fault}" for word in words)
+        (area, one)
+        for area, one in every
+        if not words or any(word in f"{area.name}: {one.fault}" for word in words)
     ]
 
 
-def outcomes(mutants: Sequence[tuple[str, Mutant]], copies: Sequence[Copy]) -> Iterator[Outcome]:
+def outcomes(mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy]) -> Iterator[Outcome]:
     """What became of each, in order; as many at a time as there are copies."""
     free: SimpleQueue[Copy] = SimpleQueue()
     for copy in copies:
         free.put(copy)
 
-    def tried(one: tuple[str, Mutant]) -> Outcome:
+    def tried(one: tuple[Area, Mutant]) -> Outcome:
         copy = free.get()
         try:
             return copy.tried(*one)
@@ -185,7 +206,9 @@ def report(found: Sequence[Outcome]) -> bool:
     for one in found:
         if not one.counts:
             stays = "survives" if one.kind == "survived" else f"WAS {one}"
-            print(f"{one.area}: {one.mutant.fault}\n    {stays}, and is not counted: {one.mutant.why_it_survives}")
+            print(
+                f"{one.area}: {one.mutant.fault}\n    {stays}, and is not counted: {one.mutant.why_it_survives}"
+            )
     kinds = ", ".join(f"{killed[kind]} by {name}" for kind, name in _NAMES.items() if killed[kind])
     print(f"killed first: {kinds or 'none'}")
     print(f"mutants: {killed.total()} killed of {len(counted)}")
@@ -200,14 +223,14 @@ def main(words: Sequence[str]) -> int:
     mutants = chosen(words)
     with TemporaryDirectory(prefix="mutants") as folder:
         copies = [Copy.made(Path(folder).resolve() / str(number)) for number in range(WORKERS)]
-        sound = copies[0].tried("", None)
-        if not copies[0].imports_itself() or sound.kind != "survived":
-            print(f"mutants: the tests fail without any fault\n{sound.by}", file=sys.stderr)
+        kind, by = copies[0].tested(sorted({test for area, _ in mutants for test in area.tests}))
+        if not copies[0].imports_itself() or kind != "survived":
+            print(f"mutants: the tests fail without any fault\n{by}", file=sys.stderr)
             return 2
         found: list[Outcome] = []
         for one in outcomes(mutants, copies):
             found.append(one)
-            if sys.stdout.isatty():
+            if sys.stdout.isatty() or "FLOWALG_LOUD" in os.environ:
                 print(f"{len(found)}/{len(mutants)} {one}", flush=True)
     return 0 if report(found) else 1
 

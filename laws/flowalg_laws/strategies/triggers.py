@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import cache
 
 from hypothesis import strategies as st
@@ -45,6 +46,7 @@ def once_leaves() -> SearchStrategy[OnceTrigger]:
         st.just(AtWatermark()),
         st.integers(1, 4).map(AtCount),
         durations(1, 9).map(AtPeriod),
+        durations(2, 9).map(lambda period: AtPeriod(period, timedelta(minutes=1))),
         durations(0, 9).map(AfterDelay),
         st.just(Never()),
         st.just(Always()),
