@@ -67,7 +67,8 @@ class Outcome:
 
     def __str__(self) -> str:
         what = {"clock": "killed by the clock", "survived": "SURVIVED", "invalid": "INVALID"}
-        return f"{self.area}: {self.mutant.fault}\n    {what.get(self.kind, f'killed by {self.by}')}, {self.seconds:.1f} s"
+        became = what.get(self.kind, f"killed by {self.by}")
+        return f"{self.area}: {self.mutant.fault}\n    {became}, {self.seconds:.1f} s"
 
 
 @frozen
@@ -91,7 +92,8 @@ class Copy:
 
     def imports_itself(self) -> bool:
         """Whether tests in the copy import the copy, and not the tree that is installed."""
-        code = "import flowalg, flowalg_reference as r, flowalg_laws as l; print(flowalg.__file__, r.__file__, l.__file__)"
+        code = "import flowalg, flowalg_laws, flowalg_reference\n"
+        code += "for one in (flowalg, flowalg_laws, flowalg_reference): print(one.__file__)"
         printed = subprocess.run(
             [sys.executable, "-c", code],
             cwd=self.root,
@@ -230,7 +232,7 @@ def main(words: Sequence[str]) -> int:
         found: list[Outcome] = []
         for one in outcomes(mutants, copies):
             found.append(one)
-            if sys.stdout.isatty() or "FLOWALG_LOUD" in os.environ:
+            if sys.stdout.isatty():
                 print(f"{len(found)}/{len(mutants)} {one}", flush=True)
     return 0 if report(found) else 1
 

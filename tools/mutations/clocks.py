@@ -276,7 +276,8 @@ HOLD_MUTANTS: Final = (
     Mutant(
         "a hold is never released",
         _GROUPING,
-        "        yield from cell.evaluate(place.key, self.rules, before, clocks)\n        self.unshown.pop(place, None)\n",
+        "        yield from cell.evaluate(place.key, self.rules, before, clocks)\n"
+        "        self.unshown.pop(place, None)\n",
         "        yield from cell.evaluate(place.key, self.rules, before, clocks)\n",
     ),
     Mutant(

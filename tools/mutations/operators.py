@@ -97,8 +97,9 @@ def _changed(node: ast.AST) -> Iterator[ast.expr]:
 def sample(texts: Mapping[str, str], size: int) -> list[Mutant]:
     """Some of the mutants of some files: those that come first by a hash of their names."""
     every = [mutant for file, text in texts.items() for mutant in operator_mutants(file, text)]
-    chosen = sorted(every, key=lambda one: crc32(f"{one.file} {one.fault}".encode()))[:size]
-    return [mutant for mutant in every if mutant in chosen]
+    hashes = [crc32(f"{one.file} {one.fault}".encode()) for one in every]
+    last = sorted(hashes)[: size + 1][-1]
+    return [mutant for mutant, number in zip(every, hashes, strict=True) if number < last]
 
 
 __all__ = ["EQUIVALENT", "SAMPLED", "operator_mutants", "sample"]

@@ -241,7 +241,8 @@ EXPIRY_MUTANTS: Final = (
         "a window that has closed is forgotten, so that a later element starts it again",
         _GROUPING,
         "        if cell.closed:\n            return\n        trigger",
-        "        if cell.closed:\n            del self.cells[place.key][place.window]\n            return\n        trigger",
+        "        if cell.closed:\n            del self.cells[place.key][place.window]\n"
+        "            return\n        trigger",
     ),
     Mutant(
         "drops of closed windows are not reported",

@@ -60,7 +60,8 @@ COMBINER_MUTANTS: Final = (
     Mutant(
         "a combiner of what a function gives merges to the first",
         _COMBINERS,
-        "        return self.combiner.merge(one, other)\n\n    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
+        "        return self.combiner.merge(one, other)\n\n"
+        "    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
         "        return self.combiner.extract(accumulator)\n",
         "        return one\n\n    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
         "        return self.combiner.extract(accumulator)\n",
