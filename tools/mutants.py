@@ -41,8 +41,8 @@ COPIED: Final = (
 SOURCES: Final = ("", "interpreters", "laws", "docs/examples")
 WORKERS: Final = 2
 OPERATORS: Final = 60
-SECONDS: Final = 300
-"""How long the tests may take; they take a fifth of it."""
+PATIENCE: Final = 5
+"""How many times as long as without a fault the tests may take, before they count as stuck."""
 
 
 @frozen
@@ -104,23 +104,23 @@ class Copy:
         ).stdout.split()
         return all(Path(one).is_relative_to(self.root) for one in printed)
 
-    def tried(self, area: Area, mutant: Mutant) -> Outcome:
+    def tried(self, area: Area, mutant: Mutant, seconds: float) -> Outcome:
         """What the tests of an area make of a mutant."""
         began = time.monotonic()
         file = self.root / mutant.file
         sound = file.read_text()
         file.write_text(mutant.apply(sound))
         try:
-            kind, by = self.tested(area.tests)
+            kind, by = self.tested(area.tests, seconds)
         finally:
             file.write_text(sound)
         return Outcome(area.name, mutant, kind, by, time.monotonic() - began)
 
-    def tested(self, tests: Sequence[str]) -> tuple[str, str]:
+    def tested(self, tests: Sequence[str], seconds: float | None = None) -> tuple[str, str]:
         """What kind of test fails first, and which one; or that none does, or that they cannot even be run."""
         killer = self.root / "killer.txt"
         killer.unlink(missing_ok=True)
-        quiet = [
+        options = [
             "-q",
             "-x",
             "--tb=line",
@@ -130,15 +130,8 @@ class Copy:
             "-p",
             "tools.mutations.killer",
         ]
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            *quiet,
-            "-m",
-            "not spark",
-            *(f"tests/test_{one}.py" for one in tests),
-        ]
+        files = [f"tests/test_{one}.py" for one in tests]
+        command = [sys.executable, "-m", "pytest", *options, "-m", "not spark", *files]
         environment = {**self._environment(), VARIABLE: str(killer)}
         try:
             done = subprocess.run(
@@ -147,7 +140,7 @@ class Copy:
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=SECONDS,
+                timeout=seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -181,7 +174,9 @@ def chosen(words: Sequence[str]) -> list[tuple[Area, Mutant]]:
     ]
 
 
-def outcomes(mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy]) -> Iterator[Outcome]:
+def outcomes(
+    mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy], seconds: float
+) -> Iterator[Outcome]:
     """What became of each, in order; as many at a time as there are copies."""
     free: SimpleQueue[Copy] = SimpleQueue()
     for copy in copies:
@@ -190,7 +185,7 @@ def outcomes(mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy]) -> 
     def tried(one: tuple[Area, Mutant]) -> Outcome:
         copy = free.get()
         try:
-            return copy.tried(*one)
+            return copy.tried(*one, seconds)
         finally:
             free.put(copy)
 
@@ -225,12 +220,14 @@ def main(words: Sequence[str]) -> int:
     mutants = chosen(words)
     with TemporaryDirectory(prefix="mutants") as folder:
         copies = [Copy.made(Path(folder).resolve() / str(number)) for number in range(WORKERS)]
+        began = time.monotonic()
         kind, by = copies[0].tested(sorted({test for area, _ in mutants for test in area.tests}))
         if not copies[0].imports_itself() or kind != "survived":
             print(f"mutants: the tests fail without any fault\n{by}", file=sys.stderr)
             return 2
+        limit = PATIENCE * (time.monotonic() - began) + 60
         found: list[Outcome] = []
-        for one in outcomes(mutants, copies):
+        for one in outcomes(mutants, copies, limit):
             found.append(one)
             if sys.stdout.isatty():
                 print(f"{len(found)}/{len(mutants)} {one}", flush=True)

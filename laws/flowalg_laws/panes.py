@@ -19,10 +19,12 @@ from flowalg import (
     KV,
     MAX_TIME,
     Accumulation,
+    AtCount,
     Change,
     Count,
     DropReason,
     Instant,
+    Never,
     OnTime,
     Pane,
     PaneTime,
@@ -405,6 +407,21 @@ def on_time_always_adds_on_time_panes_only(
     return Equation((few - many) + added, Counter())
 
 
+@law
+def on_time_always_waits_for_the_trigger(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[tuple[object, ...]]:
+    """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()``, which fires at no watermark.
+
+    Source: SEMANTICS 5; found here in this form.
+    """
+    early = evolve(strategy, trigger=AtCount(1) >> Never())
+    return Equation(
+        run(listed(evolve(early, on_time=OnTime.IF_CHANGED)), {READINGS: timeline}).panes,
+        run(listed(evolve(early, on_time=OnTime.ALWAYS)), {READINGS: timeline}).panes,
+    )
+
+
 Timed: TypeAlias = tuple[str, Window, Timing, int, Bag]
 
 
@@ -524,6 +541,7 @@ PANE_LAWS: tuple[Law[..., object], ...] = (
     longer_lateness_drops_no_more,
     nothing_is_dropped_for_ever,
     on_time_always_adds_on_time_panes_only,
+    on_time_always_waits_for_the_trigger,
     a_batch_knows_no_trigger,
     bundles_do_not_matter_in_the_end,
     elements_of_an_instant_are_a_bag,

@@ -16,6 +16,7 @@ _RECORDED: Final = "flowalg/recorded.py"
 _TIMELINE: Final = "flowalg/timeline.py"
 _CELLS: Final = "interpreters/flowalg_reference/cells.py"
 _GROUPING: Final = "interpreters/flowalg_reference/grouping.py"
+_ELEMENTS: Final = "interpreters/flowalg_reference/elements.py"
 _OPERATORS: Final = "interpreters/flowalg_reference/operators.py"
 _RUN: Final = "interpreters/flowalg_reference/run.py"
 
@@ -258,20 +259,44 @@ HOLD_MUTANTS: Final = (
     Mutant(
         "a grouping holds nothing back",
         _GROUPING,
-        "min([clocks.watermark, *self.unshown.values()])",
-        "clocks.watermark",
+        "clocks.held(min(self.unshown.values(), default=MAX_TIME), self.output)",
+        "clocks.held(MAX_TIME, self.output)",
+    ),
+    Mutant(
+        "the hold of a grouping is that of its newest window",
+        _GROUPING,
+        "clocks.held(min(self.unshown.values(), default=MAX_TIME), self.output)",
+        "clocks.held([MAX_TIME, *self.unshown.values()][-1], self.output)",
     ),
     Mutant(
         "the watermark downstream moves back",
-        _GROUPING,
-        "self.output = max(self.output, min([clocks.watermark, *self.unshown.values()]))",
-        "self.output = min([clocks.watermark, *self.unshown.values()])",
+        _ELEMENTS,
+        "watermark = max(before.watermark, min(self.watermark, until))",
+        "watermark = min(self.watermark, until)",
     ),
     Mutant(
         "the watermark downstream is an instant late",
-        _GROUPING,
-        "min([clocks.watermark, *self.unshown.values()])",
-        "min([before, *self.unshown.values()])",
+        _ELEMENTS,
+        "watermark = max(before.watermark, min(self.watermark, until))",
+        "watermark = before.watermark",
+    ),
+    Mutant(
+        "percentile watermarks downstream move back",
+        _ELEMENTS,
+        "q: max(before.percentiles.get(q, MIN_TIME), min(point, until))",
+        "q: min(point, until)",
+    ),
+    Mutant(
+        "percentile watermarks are not held back",
+        _ELEMENTS,
+        "q: max(before.percentiles.get(q, MIN_TIME), min(point, until))",
+        "q: point",
+    ),
+    Mutant(
+        "percentile watermarks downstream wait for the watermark",
+        _ELEMENTS,
+        "q: max(before.percentiles.get(q, MIN_TIME), min(point, until))",
+        "q: min(point, watermark)",
     ),
     Mutant(
         "a hold is never released",
@@ -279,12 +304,6 @@ HOLD_MUTANTS: Final = (
         "        yield from cell.evaluate(place.key, self.rules, before, clocks)\n"
         "        self.unshown.pop(place, None)\n",
         "        yield from cell.evaluate(place.key, self.rules, before, clocks)\n",
-    ),
-    Mutant(
-        "percentile watermarks are not held back",
-        _GROUPING,
-        "held = {q: min(point, self.output) for q, point in clocks.percentiles.items()}",
-        "held = dict(clocks.percentiles)",
     ),
     Mutant(
         "a flatten has the watermark of its fastest input",
@@ -308,8 +327,7 @@ HOLD_MUTANTS: Final = (
         "a source that does nothing in an instant goes back to the beginning",
         _RUN,
         "        for _, _, name, instant in together:\n",
-        "        reads = {name: Clocks(time, MIN_TIME) for name in timelines}\n"
-        "        for _, _, name, instant in together:\n",
+        "        reads = dict.fromkeys(timelines, BEGINNING)\n        for _, _, name, instant in together:\n",
     ),
     Mutant(
         "of several sources the last one's signals are heard",

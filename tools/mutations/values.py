@@ -183,20 +183,21 @@ SIDE_MUTANTS: Final = (
     Mutant(
         "elements that wait for a side hold nothing back",
         _SIDES,
-        "held = min((element.event_time for _, element in self.waiting), default=clocks.watermark)",
-        "held = clocks.watermark",
+        "self.output = main.clocks.held(until, self.output)",
+        "self.output = main.clocks",
     ),
     Mutant(
         "the watermark behind a side input moves back",
         _SIDES,
-        "self.output = max(self.output, min(clocks.watermark, held))",
-        "self.output = min(clocks.watermark, held)",
+        "self.output = main.clocks.held(until, self.output)",
+        "self.output = main.clocks.held(until, BEGINNING)",
     ),
     Mutant(
         "percentile watermarks do not wait for a side input",
         _SIDES,
-        "percentiles = {q: min(point, self.output) for q, point in clocks.percentiles.items()}",
-        "percentiles = clocks.percentiles",
+        "        self.output = main.clocks.held(until, self.output)\n",
+        "        self.output = evolve(\n"
+        "            main.clocks.held(until, self.output), percentiles=main.clocks.percentiles\n        )\n",
     ),
     Mutant(
         "a side is complete by the main input's watermark",
