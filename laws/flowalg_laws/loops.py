@@ -38,10 +38,12 @@ from flowalg import (
     PCollection,
     ProcessingTime,
     Repeat,
+    RepeatUntil,
     Sum,
     Timeline,
     Timing,
     ToList,
+    Trigger,
     Window,
     WindowingStrategy,
 )
@@ -84,10 +86,18 @@ Story: TypeAlias = tuple[list[Said], list[Refused]]
 
 @define
 class Arrived:
-    """What has come to a window: since its trigger was set, and since its last pane."""
+    """What has come since some time: values, with their processing times, and signals."""
 
     seen: list[tuple[ProcessingTime, int]] = field(factory=list)
     signals: set[str] = field(factory=set)
+
+
+@define
+class Held:
+    """What has come to a window: since its trigger was set, ever, and since its last pane."""
+
+    lately: Arrived = field(factory=Arrived)
+    ever: Arrived = field(factory=Arrived)
     pending: list[int] = field(factory=list)
     panes: int = 0
     closed: bool = False
@@ -143,12 +153,12 @@ def _clocks(trigger: OnceTrigger) -> Iterator[AtPeriod | AfterDelay]:
 
 @define
 class Loop:
-    """The plain loop: for windows that do not merge, discarding, under a once-trigger or its repetition."""
+    """The plain loop: for windows that do not merge, discarding, under a once-trigger that repeats until another."""
 
     once: OnceTrigger
-    repeats: bool
+    until: OnceTrigger
     strategy: WindowingStrategy
-    windows: dict[Place, Arrived] = field(factory=dict)
+    windows: dict[Place, Held] = field(factory=dict)
     said: list[Said] = field(factory=list)
     refused: list[Refused] = field(factory=list)
     before: EventTime = MIN_TIME
@@ -173,8 +183,9 @@ class Loop:
 
     def _boundaries(self) -> Iterator[int]:
         for one in self.windows.values():
-            if one.seen and not one.closed:
-                yield from (boundary(leaf, one.seen[0][0]) for leaf in _clocks(self.once))
+            for trigger, arrived in ((self.once, one.lately), (self.until, one.ever)):
+                if arrived.seen and not one.closed:
+                    yield from (boundary(leaf, arrived.seen[0][0]) for leaf in _clocks(trigger))
 
     def _expired(self, window: Window, watermark: EventTime) -> bool:
         lateness = self.strategy.lateness_micros
@@ -184,34 +195,32 @@ class Loop:
         now, watermark = instant.processing_time, instant.watermark
         for one in instant.elements:
             for window in self.strategy.windows.assign(event_time(one.at), one.key):
-                arrived = self.windows.get((window, one.key))
-                if arrived is not None and arrived.closed:
+                held = self.windows.get((window, one.key))
+                if held is not None and held.closed:
                     self.refused.append(Refused(KV(one.key, one.value), window, DropReason.CLOSED, now))
                 elif self._expired(window, self.before):
                     self.refused.append(Refused(KV(one.key, one.value), window, DropReason.EXPIRED, now))
                 else:
-                    arrived = self.windows.setdefault((window, one.key), Arrived())
-                    arrived.seen.append((now, one.value))
-                    arrived.pending.append(one.value)
-        for (window, key), arrived in sorted(self.windows.items(), key=lambda pair: pair[0]):
-            arrived.signals |= instant.signals
-            fires = not arrived.closed and is_ready(self.once, window, arrived, instant)
+                    held = self.windows.setdefault((window, one.key), Held())
+                    held.lately.seen.append((now, one.value))
+                    held.ever.seen.append((now, one.value))
+                    held.pending.append(one.value)
+        for (window, key), held in sorted(self.windows.items(), key=lambda pair: pair[0]):
+            held.lately.signals |= instant.signals
+            held.ever.signals |= instant.signals
+            finishes = not held.closed and is_ready(self.until, window, held.ever, instant)
+            fires = finishes or (not held.closed and is_ready(self.once, window, held.lately, instant))
+            held.closed |= finishes
             ends = self._expired(window, watermark)
             if fires:
-                arrived.closed = not self.repeats
-                arrived.seen, arrived.signals = [], set()
-            if arrived.pending and (fires or ends or watermark == MAX_TIME):
-                timing = (
-                    Timing.EARLY
-                    if watermark < window.end
-                    else Timing.ON_TIME
-                    if self.before < window.end
-                    else Timing.LATE
-                )
-                last = ends or arrived.closed
-                values = tuple(sorted(arrived.pending))
-                self.said.append(Said((window, key), values, timing, arrived.panes, last, now, watermark))
-                arrived.pending, arrived.panes = [], arrived.panes + 1
+                held.lately = Arrived()
+            if held.pending and (fires or ends or watermark == MAX_TIME):
+                timing = Timing.LATE if window.end <= self.before else Timing.ON_TIME
+                timing = Timing.EARLY if watermark < window.end else timing
+                last = ends or held.closed
+                values = tuple(sorted(held.pending))
+                self.said.append(Said((window, key), values, timing, held.panes, last, now, watermark))
+                held.pending, held.panes = [], held.panes + 1
             if ends:
                 del self.windows[window, key]
         self.before = watermark
@@ -219,20 +228,17 @@ class Loop:
 
 def _told(
     run: Interpreter,
-    once: OnceTrigger,
+    trigger: Trigger,
     strategy: WindowingStrategy,
     timeline: Timeline[Reading],
     *,
-    repeats: bool,
+    once: OnceTrigger,
+    until: OnceTrigger,
 ) -> Equation[Story] | None:
+    """What a run says under a trigger, and the loop of what it should mean: ``once`` again and again ``until``."""
     if merging(strategy.windows):
         return None
-    plain = evolve(
-        strategy,
-        trigger=Repeat(once) if repeats else once,
-        accumulation=Accumulation.DISCARDING,
-        on_time=OnTime.IF_CHANGED,
-    )
+    plain = evolve(strategy, trigger=trigger, accumulation=Accumulation.DISCARDING, on_time=OnTime.IF_CHANGED)
     done = run(put_into(VALUES, plain).combine_per_key(ToList()), {READINGS: timeline})
     said = [
         Said(
@@ -251,7 +257,7 @@ def _told(
         for drop in done.dropped
         if isinstance(drop.element, KV)
     ]
-    said_plainly, refused_plainly = Loop(once, repeats, plain).over(timeline, woken=run is continuous)
+    said_plainly, refused_plainly = Loop(once, until, plain).over(timeline, woken=run is continuous)
     return Equation((said, sorted(refused, key=repr)), (said_plainly, sorted(refused_plainly, key=repr)))
 
 
@@ -267,7 +273,7 @@ def a_once_trigger_is_its_table(
 
     Relied on by: every law that compares two triggers, which says nothing of what both get wrong.
     """
-    return _told(micro_batch, once, strategy, timeline, repeats=False)
+    return _told(micro_batch, once, strategy, timeline, once=once, until=once)
 
 
 @law
@@ -282,12 +288,27 @@ def a_repeated_trigger_is_its_table_again_and_again(
 
     Relied on by: every law that compares two triggers, which says nothing of what both get wrong.
     """
-    return _told(micro_batch, once, strategy, timeline, repeats=True)
+    return _told(micro_batch, Repeat(once), strategy, timeline, once=once, until=Never())
+
+
+@law
+def a_limit_remembers_from_the_start(
+    once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Story] | None:
+    """The panes and drops under ``RepeatUntil(a, b)`` are those of a loop that forgets nothing for ``b``.
+
+    Where: windows do not merge, and the mode is discarding.
+
+    Source: SEMANTICS 6, `OrFinally`.
+
+    Relied on by: every law that compares two triggers, which says nothing of what both get wrong.
+    """
+    return _told(micro_batch, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
 
 
 @law
 def a_continuous_engine_is_a_loop_that_is_woken(
-    once: OnceTrigger, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Story] | None:
     """In a continuous engine the loop runs at each boundary too that a window waits for, before the next instant.
 
@@ -297,7 +318,37 @@ def a_continuous_engine_is_a_loop_that_is_woken(
 
     Relied on by: early panes that come when nothing else does.
     """
-    return _told(continuous, once, strategy, timeline, repeats=True)
+    return _told(continuous, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
+
+
+@law
+def a_window_is_complete_when_the_watermark_reaches_its_end(
+    strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Story] | None:
+    """The panes and drops under ``Repeat(AtWatermark())`` are those of a plain loop that asks whether ``W >= end``.
+
+    Where: windows do not merge, and the mode is discarding.
+
+    Source: Dataflow Model, section 2.3; SEMANTICS 4 and 6.
+
+    Relied on by: everything that waits for the watermark.
+    """
+    return _told(micro_batch, Repeat(AtWatermark()), strategy, timeline, once=AtWatermark(), until=Never())
+
+
+@law
+def some_may_be_behind_a_percentile_watermark(
+    strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Story] | None:
+    """So are those under ``Repeat(AtWatermark(percentile=q))``, with the q-percentile watermark.
+
+    Where: windows do not merge, and the mode is discarding.
+
+    Source: MillWheel, section 7.2; SEMANTICS 6.
+    """
+    return _told(
+        micro_batch, Repeat(AtWatermark(0.5)), strategy, timeline, once=AtWatermark(0.5), until=Never()
+    )
 
 
 @law
@@ -398,7 +449,10 @@ def _summed(strategy: WindowingStrategy) -> PCollection[KV[str, int]]:
 LOOP_LAWS: tuple[Law[..., object], ...] = (
     a_once_trigger_is_its_table,
     a_repeated_trigger_is_its_table_again_and_again,
+    a_limit_remembers_from_the_start,
     a_continuous_engine_is_a_loop_that_is_woken,
+    a_window_is_complete_when_the_watermark_reaches_its_end,
+    some_may_be_behind_a_percentile_watermark,
     every_window_has_its_on_time_pane,
     nothing_is_held_where_nothing_is_pending,
     the_hold_is_the_least_time_that_panes_would_carry,
