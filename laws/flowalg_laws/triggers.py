@@ -378,6 +378,38 @@ def never_repeats_as_itself() -> Equation[Trigger]:
     return Equation(Repeat(Never()), Never())
 
 
+@law
+def early_firings_repeat_until_the_watermark(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_early_firings(t) = OrFinally(Repeat(t), AtWatermark())``.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(AtWatermark().with_early_firings(t), OrFinally(Repeat(t), AtWatermark()))
+
+
+@law
+def late_firings_repeat_after_the_watermark(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_late_firings(t) = SequenceOf(AtWatermark(), Repeat(t))``.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(AtWatermark().with_late_firings(t), SequenceOf(AtWatermark(), Repeat(t)))
+
+
+@law
+def late_firings_follow_early_ones(t: Trigger, u: Trigger) -> Equation[Trigger]:
+    """``w.with_early_firings(t).with_late_firings(u) = SequenceOf(OrFinally(Repeat(t), w), Repeat(u))``.
+
+    Where: ``w`` is `AtWatermark()`.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(
+        AtWatermark().with_early_firings(t).with_late_firings(u),
+        SequenceOf(OrFinally(Repeat(t), AtWatermark()), Repeat(u)),
+    )
+
+
 def _delay(minutes: int) -> AfterDelay:
     return AfterDelay(timedelta(minutes=minutes))
 
@@ -486,6 +518,9 @@ LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
 """The laws of once-triggers, which are a distributive lattice; both sides may be put wherever a once-trigger may."""
 
 COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
+    early_firings_repeat_until_the_watermark,
+    late_firings_repeat_after_the_watermark,
+    late_firings_follow_early_ones,
     a_sequence_of_one,
     sequences_associate,
     sequences_are_flat,
