@@ -352,6 +352,19 @@ def some_may_be_behind_a_percentile_watermark(
 
 
 @law
+def a_signal_is_heard_by_every_window(
+    strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Story] | None:
+    """So are those under ``Repeat(AtSignal(name))``, whether anything else comes to a window or not.
+
+    Where: windows do not merge, and the mode is discarding.
+
+    Source: SEMANTICS 6.
+    """
+    return _told(micro_batch, Repeat(AtSignal("x")), strategy, timeline, once=AtSignal("x"), until=Never())
+
+
+@law
 def every_window_has_its_on_time_pane(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Place]] | None:
@@ -453,6 +466,7 @@ LOOP_LAWS: tuple[Law[..., object], ...] = (
     a_continuous_engine_is_a_loop_that_is_woken,
     a_window_is_complete_when_the_watermark_reaches_its_end,
     some_may_be_behind_a_percentile_watermark,
+    a_signal_is_heard_by_every_window,
     every_window_has_its_on_time_pane,
     nothing_is_held_where_nothing_is_pending,
     the_hold_is_the_least_time_that_panes_would_carry,

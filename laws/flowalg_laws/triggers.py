@@ -379,6 +379,34 @@ def never_repeats_as_itself() -> Equation[Trigger]:
 
 
 @law
+def a_limit_that_cannot_come_limits_nothing(t: Trigger) -> Equation[Trigger]:
+    """``OrFinally(t, AtWatermark(percentile=q) & Never()) = t``.
+
+    An engine may look at the left side whenever a percentile watermark moves, and at the right side only when there is
+    something to see.
+
+    Source: found here.
+
+    Relied on by: engines, which let windows sleep.
+    """
+    return Equation(OrFinally(t, And(AtWatermark(0.5), Never())), t)
+
+
+@law
+def what_is_ready_again_does_not_sleep(a: OnceTrigger) -> Equation[Trigger]:
+    """``t = OrFinally(t, AtWatermark(percentile=q) & Never())`` for ``t = SequenceOf(AtWatermark(), AtWatermark(), a)``.
+
+    After its first member the second one is ready at once, and fires in the next instant, whether anything comes or not.
+
+    Source: SEMANTICS 6; found here in this form.
+
+    Relied on by: engines, which let windows sleep.
+    """
+    t = SequenceOf(AtWatermark(), AtWatermark(), a)
+    return Equation(t, OrFinally(t, And(AtWatermark(0.5), Never())))
+
+
+@law
 def early_firings_repeat_until_the_watermark(t: Trigger) -> Equation[Trigger]:
     """``AtWatermark().with_early_firings(t) = OrFinally(Repeat(t), AtWatermark())``.
 
@@ -518,6 +546,8 @@ LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
 """The laws of once-triggers, which are a distributive lattice; both sides may be put wherever a once-trigger may."""
 
 COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
+    a_limit_that_cannot_come_limits_nothing,
+    what_is_ready_again_does_not_sleep,
     early_firings_repeat_until_the_watermark,
     late_firings_repeat_after_the_watermark,
     late_firings_follow_early_ones,
