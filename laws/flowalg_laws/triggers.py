@@ -394,9 +394,10 @@ def a_limit_that_cannot_come_limits_nothing(t: Trigger) -> Equation[Trigger]:
 
 @law
 def what_is_ready_again_does_not_sleep(a: OnceTrigger) -> Equation[Trigger]:
-    """``t = OrFinally(t, AtWatermark(percentile=q) & Never())`` for ``t = SequenceOf(AtWatermark(), AtWatermark(), a)``.
+    """``t = OrFinally(t, AtWatermark(percentile=q) & Never())``, where ``t = AtWatermark() >> AtWatermark() >> a``.
 
-    After its first member the second one is ready at once, and fires in the next instant, whether anything comes or not.
+    After its first member the second one is ready at once, and fires in the next instant, whether anything comes or
+    not.
 
     Source: SEMANTICS 6; found here in this form.
 
