@@ -332,7 +332,7 @@ def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], c
     counted = corrected.map(lambda pair: KV("all", pair.value)).window(
         GlobalWindows(), trigger=AtCount(count), allowed_lateness=FOREVER
     )
-    given_to = {READINGS: timeline}
+    given_to: dict[Source[object], Timeline[object]] = {READINGS: timeline}
     came = [
         one.processing_time for one in reference.run(corrected, given_to).panes if one.change is Change.VALUE
     ]
