@@ -324,7 +324,7 @@ def test_sessions_that_grow_correct_a_count_downstream() -> None:
 def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], count: int) -> None:
     """The n-th value that comes out of a grouping that corrects itself makes the next one's first pane."""
     corrected = VALUES.window(
-        MINUTES,
+        GlobalWindows(),
         trigger=Repeat(AtCount(1)),
         accumulation=Accumulation.RETRACTING,
         allowed_lateness=FOREVER,

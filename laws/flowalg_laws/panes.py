@@ -316,7 +316,7 @@ def accumulating_is_the_running_merge_of_discarding(
 ) -> Equation[list[Hashable]] | None:
     """The n-th accumulating pane is the merge of the first n discarding panes, and comes at the same time.
 
-    Where: windows do not merge.
+    Where: windows do not merge, and only what has changed comes out; an unchanged on-time pane discards nothing.
 
     Source: Dataflow Model, section 2.3; found here in this form.
 
@@ -324,7 +324,7 @@ def accumulating_is_the_running_merge_of_discarding(
     """
     if merging(strategy.windows):
         return None
-    plain = evolve(strategy, pane_time=PaneTime.END_OF_WINDOW)
+    plain = evolve(strategy, pane_time=PaneTime.END_OF_WINDOW, on_time=OnTime.IF_CHANGED)
     one, other = (
         run(listed(evolve(plain, accumulation=mode)), {READINGS: timeline})
         for mode in (Accumulation.ACCUMULATING, Accumulation.DISCARDING)

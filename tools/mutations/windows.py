@@ -42,12 +42,14 @@ MERGE_MUTANTS: Final = (
         _CELLS,
         "        whole.changed = whole.changed or cell.changed\n",
         "        whole.changed = cell.changed\n",
+        why_it_survives="windows merge only when an element joins them, and that is news itself",
     ),
     Mutant(
         "a merger of windows that have come out is no news",
         _CELLS,
         "    whole.changed = whole.changed or bool(whole.standing)\n",
         "",
+        why_it_survives="windows merge only when an element joins them, and that is news itself",
     ),
     Mutant(
         "a merger forgets what is pending in all but its last member",

@@ -18,6 +18,9 @@ from flowalg_laws.strategies.times import durations, event_times
 _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 """Minutes between instants: none, which is a tie, some, or a jump of the clock."""
 
+_CROWDED = 5
+"""The last minute of those timelines in which windows have many elements, and are late again and again."""
+
 Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[str]]
 
 
@@ -29,11 +32,14 @@ def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Readi
     nothing that it must be: it may be behind the watermark.
     """
     reads = st.none() | event_times() | event_times().map(_just_before)
-    step = st.tuples(
-        st.sampled_from(_GAPS), bundles(), reads, reads, st.sampled_from(("", "", "x", "y")).map(_signals)
-    )
     ending = st.booleans() if ends is None else st.just(ends)
-    return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
+
+    def bringing(elements: SearchStrategy[tuple[Reading, ...]]) -> SearchStrategy[Timeline[Reading]]:
+        signals = st.sampled_from(("", "", "x", "y")).map(_signals)
+        step = st.tuples(st.sampled_from(_GAPS), elements, reads, reads, signals)
+        return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
+
+    return bringing(bundles()) | bringing(bundles(latest=_CROWDED))
 
 
 def _just_before(time: EventTime) -> EventTime:
