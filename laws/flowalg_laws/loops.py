@@ -194,17 +194,17 @@ def a_merger_starts_on_what_is_pending(
 
 @law
 def a_session_counts_on(
-    count: Small, gap: timedelta, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    count: Small, more: Small, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Story]:
-    """So under ``RepeatUntil(AtCount(n), AtWatermark())``, where every element makes a difference.
+    """So under ``RepeatUntil(AtCount(n), AtCount(n + m))``, where every element makes a difference.
 
-    Where: the mode is discarding.
+    Where: the mode is discarding, the lateness is FOREVER, and the gap is a minute.
 
     Source: SEMANTICS 6, "when windows merge".
     """
-    sessions, once = evolve(strategy, windows=Sessions(gap)), AtCount(count)
-    trigger = RepeatUntil(once, AtWatermark())
-    return _told(micro_batch, trigger, sessions, timeline, once=once, until=AtWatermark())
+    sessions = evolve(strategy, windows=Sessions(timedelta(minutes=1)), allowed_lateness=FOREVER)
+    once, until = AtCount(count), AtCount(count + more)
+    return _told(micro_batch, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
 
 
 @law

@@ -426,6 +426,19 @@ def late_firings_repeat_after_the_watermark(t: Trigger) -> Equation[Trigger]:
 
 
 @law
+def the_default_is_a_pane_for_every_late_element() -> Equation[Trigger]:
+    """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())``.
+
+    Under sessions too: one that opens again beyond the watermark is early again, and waits for it.
+
+    Source: Streaming 102; found here in this form.
+
+    Relied on by: readers of the default trigger.
+    """
+    return Equation(AtWatermark().with_late_firings(AtCount(1)), Repeat(AtWatermark()))
+
+
+@law
 def late_firings_follow_early_ones(t: Trigger, u: Trigger) -> Equation[Trigger]:
     """``w.with_early_firings(t).with_late_firings(u) = SequenceOf(OrFinally(Repeat(t), w), Repeat(u))``.
 
@@ -551,6 +564,7 @@ COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
     what_is_ready_again_does_not_sleep,
     early_firings_repeat_until_the_watermark,
     late_firings_repeat_after_the_watermark,
+    the_default_is_a_pane_for_every_late_element,
     late_firings_follow_early_ones,
     a_sequence_of_one,
     sequences_associate,
