@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs figures laws-thorough test test-fast check wheel-check clean bench-reference
+.PHONY: help setup demo docs figures laws-thorough test test-fast mutants check wheel-check clean bench-reference
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
 # another Spark, or a pip that installs elsewhere.
@@ -51,6 +51,9 @@ test: $(STAMP) ## run all tests
 
 test-fast: $(STAMP) ## run the tests that need no Spark
 	@'$(BIN)/python' -m pytest -n auto -m "not spark"
+
+mutants: $(STAMP) ## make faults one at a time, and show that the tests notice each (minutes)
+	@'$(BIN)/python' -m tools.mutants
 
 check: $(STAMP) ## lint, formatting and types
 	'$(BIN)/python' -m ruff check .

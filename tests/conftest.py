@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +22,10 @@ for name, examples in (("quick", 15), ("explore", 150), ("thorough", 2000)):
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
+# Like ``quick``, but what fails is not made smaller: for ``make mutants``, where hundreds of runs fail.
+settings.register_profile(
+    "mutants", parent=settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("FLOWALG_PROFILE", "quick"))
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from typing import TypeVar
 
 import pytest
 from flowalg_laws import check_combiner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import Count, ElementError, Max, Mean, Min, Sum, ValueRangeError
+from flowalg import AllOf, AnyOf, Count, ElementError, Max, Mean, Min, Sum, ValueRangeError
 from flowalg.combiners import product
+
+A = TypeVar("A")
 
 SMALL = st.integers(-(2**40), 2**40)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -37,22 +41,29 @@ def test_several_at_once_keep_the_laws() -> None:
     check_combiner(parts, SMALL)
 
 
+def combined(combiner: object, values: list[A]) -> object:
+    """What a combiner makes of some values."""
+    one = product((combiner,))  # type: ignore[arg-type]
+    return one.extract(reduce(one.add, values, one.zero()))
+
+
 @given(st.lists(SMALL, min_size=1))
 def test_they_combine_what_plain_python_does(values: list[int]) -> None:
     """Each combiner equals the expression that one would write without it."""
+    assert combined(Sum(), values) == sum(values)
+    assert combined(Count(), values) == len(values)
+    assert combined(Mean(), values) == float(sum(values)) / float(len(values))
+    assert combined(Min(), values) == min(values)
+    assert combined(Max(), values) == max(values)
 
-    def combined(combiner: object) -> object:
-        one = product((combiner,))  # type: ignore[arg-type]
-        accumulator = one.zero()
-        for value in values:
-            accumulator = one.add(accumulator, value)
-        return one.extract(accumulator)
 
-    assert combined(Sum()) == sum(values)
-    assert combined(Count()) == len(values)
-    assert combined(Mean()) == float(sum(values)) / float(len(values))
-    assert combined(Min()) == min(values)
-    assert combined(Max()) == max(values)
+@given(st.lists(st.text(max_size=2), min_size=1), st.lists(st.booleans()))
+def test_texts_and_truths_combine_as_in_plain_python(texts: list[str], truths: list[bool]) -> None:
+    """So do the combiners of what is no number; of no truths, none is true and all are."""
+    assert combined(Min(), texts) == min(texts)
+    assert combined(Max(), texts) == max(texts)
+    assert combined(AnyOf(), truths) == any(truths)
+    assert combined(AllOf(), truths) == all(truths)
 
 
 def test_a_sum_that_needs_more_than_64_bits_is_an_error() -> None:

@@ -14,6 +14,7 @@ from flowalg_laws import (
     CLOCK_LAWS,
     COLLECTION_LAWS,
     COMBINER_LAWS,
+    LOOP_LAWS,
     PANE_LAWS,
     SERIALISATION_LAWS,
     SIZE_LAWS,
@@ -55,6 +56,7 @@ def test_whole_triggers(law: Law[..., Trigger]) -> None:
     [
         *WINDOW_LAWS,
         *SIZE_LAWS,
+        *LOOP_LAWS,
         *PANE_LAWS,
         *COLLECTION_LAWS,
         *WATERMARK_LAWS,

@@ -8,6 +8,7 @@ import pytest
 from flowalg_laws import Situation, observed, situations, triggers
 from flowalg_laws.differences import Difference
 from hypothesis import given
+from hypothesis import strategies as st
 
 from flowalg import (
     AfterDelay,
@@ -30,8 +31,23 @@ from flowalg import (
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)
 
+FEW = st.sampled_from(
+    [AtCount(1), AtCount(2), AtPeriod(2 * MINUTE), AtPeriod(4 * MINUTE), AtPeriod(4 * MINUTE, MINUTE)]
+)
 
-@given(triggers(), situations())
+
+def _alike(inner: st.SearchStrategy[Trigger]) -> st.SearchStrategy[Trigger]:
+    several = st.lists(inner, min_size=2, max_size=4).map(lambda parts: SequenceOf(*parts))
+    return st.one_of(several, inner.map(Repeat), st.builds(OrFinally, inner, FEW))
+
+
+ALIKE: st.SearchStrategy[Trigger] = st.recursive(
+    st.one_of(FEW, st.builds(And, FEW, FEW)), _alike, max_leaves=6
+)
+"""Triggers made of few different parts, so that they say much twice, or almost."""
+
+
+@given(triggers() | ALIKE, situations())
 def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, situation: Situation) -> None:
     """Law: ``normalise(t) = t``; it is idempotent, and never larger."""
     form = normalise(trigger)
@@ -43,8 +59,27 @@ def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, situation: Situ
 
 
 @pytest.mark.parametrize(
+    "trigger",
+    [
+        SequenceOf(OrFinally(Repeat(AtCount(2)), AtWatermark()), AtCount(1)),
+        SequenceOf(AtCount(1), AtCount(2), Repeat(SequenceOf(AtCount(3), AtCount(2)))),
+        Repeat(SequenceOf(AtCount(1), AtCount(2), AtCount(1))),
+        And(AtPeriod(2 * MINUTE), AtPeriod(4 * MINUTE, MINUTE)),
+        Or(AtPeriod(3 * MINUTE), AtPeriod(4 * MINUTE)),
+    ],
+)
+def test_what_says_nothing_twice_stays(trigger: Trigger) -> None:
+    """A limited repetition finishes, a cycle is folded as a whole, and no period implies one with an offset."""
+    assert normalise(trigger) == trigger
+
+
+@pytest.mark.parametrize(
     ("trigger", "form"),
     [
+        (
+            Repeat(AtCount(2)).until(AtSignal("x")).until(AtWatermark()),
+            OrFinally(Repeat(AtCount(2)), Or(AtSignal("x"), AtWatermark())),
+        ),
         (Or(AtCount(3), AtCount(2), Never()), AtCount(2)),
         (And(AtCount(3), Or(AtCount(3), AtWatermark())), AtCount(3)),
         (And(AtWatermark(), Always(), AtWatermark()), AtWatermark()),

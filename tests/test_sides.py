@@ -17,8 +17,10 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
+    Always,
     ArgumentError,
     AtCount,
+    AtWatermark,
     CalendarDays,
     Change,
     Count,
@@ -36,6 +38,7 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
+    Timing,
     ToList,
     Window,
     WindowFn,
@@ -130,6 +133,75 @@ def test_an_element_that_waits_holds_the_watermark(
         return Counter(drop.element for drop in run.dropped if drop.reason is DropReason.EXPIRED)
 
     assert refused(beside, READINGS, RATES) <= refused(plain, READINGS)
+
+
+@given(WINDOWS, free_timelines(), free_timelines())
+def test_the_watermark_behind_a_side_never_moves_back(
+    windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
+) -> None:
+    """Not even for an element that was late already when it began to wait."""
+    totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
+    beside = READINGS.map_with(totals, lambda one, total: (one, total))
+    grouped = beside.window(FIVE, trigger=Repeat(Always())).combine_globally(Count())
+    outputs = [one.output for one in reference.run(grouped, {READINGS: main, RATES: rates}).watermarks]
+    assert outputs == sorted(outputs)
+
+
+@given(WINDOWS, MANY, MANY)
+def test_a_side_holds_what_stands(windows: WindowFn, main: list[Reading], rates: list[Reading]) -> None:
+    """What is taken back from a side is gone: panes that follow each other leave the last one."""
+    keyed = RATES.key_by(lambda r: "").map_values(lambda r: r.value)
+    totals = keyed.window(
+        windows,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    side = totals.map(lambda pair: pair.value).as_singleton(default=0)
+    read = READINGS.map_with(side, lambda one, total: (one, total)).combine_globally(ToList())
+    one_by_one = Timeline[Reading]()
+    for number, rate in enumerate(rates):
+        one_by_one = one_by_one.at(minute(number), rate)
+    at_once = Timeline[Reading]().at(minute(99), *main).end(minute(99))
+    run = reference.run(read, {READINGS: at_once, RATES: one_by_one.end(minute(99))})
+    batch = reference.run_batch(with_totals(windows), {READINGS: main, RATES: rates})
+    assert last_list(run) == last_list(batch)
+
+
+def test_elements_that_have_waited_come_first() -> None:
+    """In order of arrival, before those that find their window complete."""
+    read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV("all", s.points))
+    listed = read.combine_per_key(ToList())
+    main = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)))
+        .at(minute(2), Score("a", 2, minute(1)))
+        .at(minute(6), Score("a", 3, minute(1)))
+        .end(minute(7))
+    )
+    others = Timeline[Score]().at(minute(6), watermark=minute(5)).end(minute(7))
+    (pane,) = reference.run(listed, {SCORES: main, OTHERS: others}).panes
+    assert pane.value == [1, 2, 3]
+
+
+def test_percentile_watermarks_wait_for_a_side_too() -> None:
+    """They lead the watermark behind a side as they do before it, but not what waits there; nor do they move back."""
+    read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV(s.team, s.points))
+    quick = read.window(
+        FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtWatermark(percentile=0.5))
+    ).combine_per_key(Sum())
+    main = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), Score("a", 2, minute(7)), percentiles={0.5: minute(20)})
+        .at(minute(3))
+        .at(minute(4), Score("a", 4, minute(12)), Score("a", 8, minute(3)))
+    )
+    others = Timeline[Score]().at(minute(1), watermark=minute(5)).at(minute(3), watermark=minute(10))
+    panes = reference.run(quick, {SCORES: main, OTHERS: others}).panes
+    assert [(pane.processing_time, pane.value, pane.timing) for pane in panes] == [
+        (processing_time(minute(3)), 3, Timing.EARLY),
+        (processing_time(minute(4)), 11, Timing.EARLY),
+    ]
 
 
 def test_an_element_waits_for_its_window_and_what_it_has_read_stays() -> None:

@@ -11,7 +11,7 @@ from datetime import timedelta
 import flowalg_reference as reference
 import pytest
 from attrs import frozen
-from flowalg_laws import READINGS, VALUES, check_combiner, put_into, windowing_strategies
+from flowalg_laws import READINGS, VALUES, Reading, check_combiner, put_into, windowing_strategies
 from flowalg_laws.strategies import free_timelines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +21,7 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
+    AfterDelay,
     Aggregate,
     AllOf,
     AnyOf,
@@ -32,6 +33,7 @@ from flowalg import (
     ElementError,
     EventTime,
     FixedWindows,
+    GlobalWindows,
     Max,
     PCollection,
     Repeat,
@@ -48,7 +50,7 @@ from flowalg import (
     together,
 )
 from flowalg.combiners import as_combiner
-from flowalg.time import event_time
+from flowalg.time import event_time, processing_time
 from tests.scores import POINTS, SCORES, Score, minute
 
 MINUTES = FixedWindows(timedelta(minutes=5))
@@ -333,4 +335,51 @@ def test_sessions_that_grow_correct_a_count_downstream() -> None:
         ("value", 2),
         ("retraction", 2),
         ("value", 1),
+    ]
+
+
+@given(free_timelines(ends=False), st.integers(1, 5))
+def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], count: int) -> None:
+    """The n-th value that comes out of a grouping that corrects itself makes the next one's first pane."""
+    corrected = VALUES.window(
+        GlobalWindows(),
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    counted = corrected.map(lambda pair: KV("all", pair.value)).window(
+        GlobalWindows(), trigger=AtCount(count), allowed_lateness=FOREVER
+    )
+    given_to: dict[Source[object], Timeline[object]] = {READINGS: timeline}
+    came = [
+        one.processing_time for one in reference.run(corrected, given_to).panes if one.change is Change.VALUE
+    ]
+    shown = reference.run(counted.combine_per_key(Count()), given_to).panes
+    assert [one.processing_time for one in shown] == came[count - 1 : count]
+
+
+def test_a_correction_starts_the_clock() -> None:
+    """A retraction whose new value is filtered out comes alone, and is news all the same."""
+    corrected = POINTS.window(
+        MINUTES,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    even = corrected.filter(lambda pair: pair.value % 2 == 0).window(
+        MINUTES,
+        trigger=Repeat(AfterDelay(timedelta(minutes=1))),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    )
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 2, minute(1)))
+        .at(minute(3), Score("a", 1, minute(1)))
+        .at(minute(9))
+    )
+    panes = reference.run(even.combine_per_key(Sum()), {SCORES: timeline}).panes
+    assert [(one.processing_time, one.change, one.value) for one in panes] == [
+        (processing_time(minute(2)), Change.VALUE, 2),
+        (processing_time(minute(4)), Change.RETRACTION, 2),
     ]

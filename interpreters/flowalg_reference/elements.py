@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from attrs import field, frozen
 
 from flowalg.panes import PaneInfo
-from flowalg.time import EventTime, ProcessingTime
+from flowalg.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.windows import GLOBAL_WINDOW, Window
 
 
@@ -38,6 +39,22 @@ class Clocks:
         known = self.watermark if q is None else self.percentiles.get(q, self.watermark)
         return max(known, self.watermark)
 
+    def held(self, until: EventTime, before: Clocks) -> Clocks:
+        """The clocks behind something that waits: none is beyond ``until``, and none moves back from ``before``.
+
+        Percentile watermarks may lead the watermark there too: they wait for what waits, and not for the watermark.
+        """
+        watermark = max(before.watermark, min(self.watermark, until))
+        percentiles = {
+            q: max(before.percentiles.get(q, MIN_TIME), min(point, until))
+            for q, point in self.percentiles.items()
+        }
+        return Clocks(self.processing_time, watermark, percentiles)
+
+
+BEGINNING: Final = Clocks(ProcessingTime(MIN_TIME), MIN_TIME)
+"""What the clocks read before the first instant."""
+
 
 @frozen
 class Arrivals:
@@ -56,4 +73,4 @@ class Now:
     signals: frozenset[str] = frozenset()
 
 
-__all__ = ["Arrivals", "Clocks", "Element", "Now"]
+__all__ = ["BEGINNING", "Arrivals", "Clocks", "Element", "Now"]

@@ -20,7 +20,7 @@ from flowalg.triggers import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.values import holds_float, order_key
 from flowalg.windows import Window, span
 from flowalg_reference.cells import Cell, Rules, merged
-from flowalg_reference.elements import Arrivals, Clocks, Element
+from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
 from flowalg_reference.triggering import Leaf, deadlines, fire, leaves, ready, seen_of
 
 
@@ -39,7 +39,7 @@ class Grouping:
     rules: Rules
     fresh: bool
     watermark: EventTime = MIN_TIME
-    output: EventTime = MIN_TIME
+    output: Clocks = BEGINNING
     cells: dict[object, dict[Window, Cell]] = field(factory=lambda: defaultdict(dict))
     drops: list[Drop] = field(factory=list)
     alarms: list[tuple[int, int, Place]] = field(factory=list)
@@ -66,9 +66,8 @@ class Grouping:
         panes = [
             pane for place in sorted(affected, key=_order) for pane in self._evaluate(place, before, clocks)
         ]
-        self.output = max(self.output, min([clocks.watermark, *self.unshown.values()]))
-        held = {q: min(point, self.output) for q, point in clocks.percentiles.items()}
-        return Arrivals(tuple(panes), Clocks(clocks.processing_time, self.output, held))
+        self.output = clocks.held(min(self.unshown.values(), default=MAX_TIME), self.output)
+        return Arrivals(tuple(panes), self.output)
 
     def _arrive(
         self, elements: Iterable[Element], before: EventTime, time: ProcessingTime

@@ -27,10 +27,10 @@ from flowalg.nodes import (
 )
 from flowalg.panes import Drop, Pane
 from flowalg.pcollection import PCollection
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time
+from flowalg.time import MAX_TIME, EventTime, ProcessingTime, event_time
 from flowalg.timeline import Instant, Timeline
 from flowalg.values import conform
-from flowalg_reference.elements import Arrivals, Clocks, Element, Now
+from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element, Now
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
 
@@ -168,7 +168,7 @@ def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceN
         for number, instant in enumerate(same_time)
     ]
     keyed.sort(key=lambda one: one[:3])
-    reads = {name: Clocks(ProcessingTime(MIN_TIME), MIN_TIME) for name in timelines}
+    reads = dict.fromkeys(timelines, BEGINNING)
     for (time, _), together in groupby(keyed, key=lambda one: one[:2]):
         elements: dict[str, tuple[Element, ...]] = dict.fromkeys(timelines, ())
         signals: frozenset[str] = frozenset()

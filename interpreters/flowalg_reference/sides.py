@@ -12,10 +12,10 @@ from flowalg.combiners import as_combiner
 from flowalg.nodes import EffectiveStrategy, WithSide, strategy_at
 from flowalg.panes import Change, Drop, DropReason
 from flowalg.sides import View, window_read
-from flowalg.time import MIN_TIME, EventTime
+from flowalg.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.windows import Window
 from flowalg_reference.contents import AnyCombiner, Contents
-from flowalg_reference.elements import Arrivals, Clocks, Element
+from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
 
 
 @define
@@ -25,7 +25,7 @@ class SideReader:
     view: View
     strategy: EffectiveStrategy
     watermark: EventTime = MIN_TIME
-    output: EventTime = MIN_TIME
+    output: Clocks = BEGINNING
     contents: dict[Window, Contents] = field(factory=dict)
     complete: dict[Window, object] = field(factory=dict)
     waiting: list[tuple[Window, Element]] = field(factory=list)
@@ -47,11 +47,9 @@ class SideReader:
         arrived = [(window_read(windows, one.event_time), one) for one in main.elements]
         known, self.waiting = [*self.waiting, *arrived], []
         passed = tuple(self._passed(known))
-        clocks = main.clocks
-        held = min((element.event_time for _, element in self.waiting), default=clocks.watermark)
-        self.output = max(self.output, min(clocks.watermark, held))
-        percentiles = {q: min(point, self.output) for q, point in clocks.percentiles.items()}
-        return Arrivals(passed, Clocks(clocks.processing_time, self.output, percentiles))
+        until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
+        self.output = main.clocks.held(until, self.output)
+        return Arrivals(passed, self.output)
 
     def _absorb(self, element: Element, clocks: Clocks) -> None:
         """Take in an element of the side, unless it is late for a window that has been complete."""

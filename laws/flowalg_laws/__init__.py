@@ -22,6 +22,7 @@ from flowalg_laws.differences import Difference, NoDifference, find_difference
 from flowalg_laws.equation import Equation
 from flowalg_laws.interpreters import Interpreter, put_into
 from flowalg_laws.law import Law, law
+from flowalg_laws.loops import LOOP_LAWS
 from flowalg_laws.panes import PANE_LAWS
 from flowalg_laws.readings import READINGS, VALUES, Reading
 from flowalg_laws.serialisation import SERIALISATION_LAWS
@@ -54,6 +55,7 @@ __all__ = [
     "COMBINER_LAWS",
     "COMPOSITION_LAWS",
     "LATTICE_LAWS",
+    "LOOP_LAWS",
     "PANE_LAWS",
     "READINGS",
     "SERIALISATION_LAWS",

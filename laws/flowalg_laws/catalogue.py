@@ -8,6 +8,7 @@ from typing import Final
 from flowalg_laws.clocks import CLOCK_LAWS
 from flowalg_laws.combiners import COMBINER_LAWS
 from flowalg_laws.law import Law
+from flowalg_laws.loops import LOOP_LAWS
 from flowalg_laws.panes import PANE_LAWS
 from flowalg_laws.serialisation import SERIALISATION_LAWS
 from flowalg_laws.transforms import COLLECTION_LAWS
@@ -19,6 +20,7 @@ CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Once-triggers": LATTICE_LAWS,
     "Composite triggers": (*COMPOSITION_LAWS, *ALONE_LAWS),
     "Windows": (*WINDOW_LAWS, *SIZE_LAWS),
+    "Instants": LOOP_LAWS,
     "Panes and results": PANE_LAWS,
     "Combiners": COMBINER_LAWS,
     "Collections": COLLECTION_LAWS,

@@ -19,10 +19,12 @@ from flowalg import (
     KV,
     MAX_TIME,
     Accumulation,
+    AtCount,
     Change,
     Count,
     DropReason,
     Instant,
+    Never,
     OnceTrigger,
     OnTime,
     OrFinally,
@@ -317,7 +319,7 @@ def accumulating_is_the_running_merge_of_discarding(
 ) -> Equation[list[Hashable]] | None:
     """The n-th accumulating pane is the merge of the first n discarding panes, and comes at the same time.
 
-    Where: windows do not merge.
+    Where: windows do not merge, and only what has changed comes out; an unchanged on-time pane discards nothing.
 
     Source: Dataflow Model, section 2.3; found here in this form.
 
@@ -325,7 +327,7 @@ def accumulating_is_the_running_merge_of_discarding(
     """
     if merging(strategy.windows):
         return None
-    plain = evolve(strategy, pane_time=PaneTime.END_OF_WINDOW)
+    plain = evolve(strategy, pane_time=PaneTime.END_OF_WINDOW, on_time=OnTime.IF_CHANGED)
     one, other = (
         run(listed(evolve(plain, accumulation=mode)), {READINGS: timeline})
         for mode in (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
@@ -430,6 +432,21 @@ def on_time_always_adds_on_time_panes_only(
         {said: n for said, n in (many - few).items() if said[2] is not Timing.ON_TIME}
     )
     return Equation((few - many) + added, Counter())
+
+
+@law
+def on_time_always_waits_for_the_trigger(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[tuple[object, ...]]:
+    """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()``, which fires at no watermark.
+
+    Source: SEMANTICS 5; found here in this form.
+    """
+    early = evolve(strategy, trigger=AtCount(1) >> Never())
+    return Equation(
+        run(listed(evolve(early, on_time=OnTime.IF_CHANGED)), {READINGS: timeline}).panes,
+        run(listed(evolve(early, on_time=OnTime.ALWAYS)), {READINGS: timeline}).panes,
+    )
 
 
 Timed: TypeAlias = tuple[str, Window, Timing, int, Bag]
@@ -552,6 +569,7 @@ PANE_LAWS: tuple[Law[..., object], ...] = (
     a_limit_closes_when_it_is_ready,
     nothing_is_dropped_for_ever,
     on_time_always_adds_on_time_panes_only,
+    on_time_always_waits_for_the_trigger,
     a_batch_knows_no_trigger,
     bundles_do_not_matter_in_the_end,
     elements_of_an_instant_are_a_bag,

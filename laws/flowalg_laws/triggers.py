@@ -378,6 +378,80 @@ def never_repeats_as_itself() -> Equation[Trigger]:
     return Equation(Repeat(Never()), Never())
 
 
+@law
+def a_limit_that_cannot_come_limits_nothing(t: Trigger) -> Equation[Trigger]:
+    """``OrFinally(t, AtWatermark(percentile=q) & Never()) = t``.
+
+    An engine may look at the left side whenever a percentile watermark moves, and at the right side only when there is
+    something to see.
+
+    Source: found here.
+
+    Relied on by: engines, which let windows sleep.
+    """
+    return Equation(OrFinally(t, And(AtWatermark(0.5), Never())), t)
+
+
+@law
+def what_is_ready_again_does_not_sleep(a: OnceTrigger) -> Equation[Trigger]:
+    """``t = OrFinally(t, AtWatermark(percentile=q) & Never())``, where ``t = AtWatermark() >> AtWatermark() >> a``.
+
+    After its first member the second one is ready at once, and fires in the next instant, whether anything comes or
+    not.
+
+    Source: SEMANTICS 6; found here in this form.
+
+    Relied on by: engines, which let windows sleep.
+    """
+    t = SequenceOf(AtWatermark(), AtWatermark(), a)
+    return Equation(t, OrFinally(t, And(AtWatermark(0.5), Never())))
+
+
+@law
+def early_firings_repeat_until_the_watermark(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_early_firings(t) = OrFinally(Repeat(t), AtWatermark())``.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(AtWatermark().with_early_firings(t), OrFinally(Repeat(t), AtWatermark()))
+
+
+@law
+def late_firings_repeat_after_the_watermark(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_late_firings(t) = SequenceOf(AtWatermark(), Repeat(t))``.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(AtWatermark().with_late_firings(t), SequenceOf(AtWatermark(), Repeat(t)))
+
+
+@law
+def the_default_is_a_pane_for_every_late_element() -> Equation[Trigger]:
+    """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())``.
+
+    Under sessions too: one that opens again beyond the watermark is early again, and waits for it.
+
+    Source: Streaming 102; found here in this form.
+
+    Relied on by: readers of the default trigger.
+    """
+    return Equation(AtWatermark().with_late_firings(AtCount(1)), Repeat(AtWatermark()))
+
+
+@law
+def late_firings_follow_early_ones(t: Trigger, u: Trigger) -> Equation[Trigger]:
+    """``w.with_early_firings(t).with_late_firings(u) = SequenceOf(OrFinally(Repeat(t), w), Repeat(u))``.
+
+    Where: ``w`` is `AtWatermark()`.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(
+        AtWatermark().with_early_firings(t).with_late_firings(u),
+        SequenceOf(OrFinally(Repeat(t), AtWatermark()), Repeat(u)),
+    )
+
+
 def _delay(minutes: int) -> AfterDelay:
     return AfterDelay(timedelta(minutes=minutes))
 
@@ -508,6 +582,12 @@ LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
 """The laws of once-triggers, which are a distributive lattice; both sides may be put wherever a once-trigger may."""
 
 COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
+    a_limit_that_cannot_come_limits_nothing,
+    what_is_ready_again_does_not_sleep,
+    early_firings_repeat_until_the_watermark,
+    late_firings_repeat_after_the_watermark,
+    the_default_is_a_pane_for_every_late_element,
+    late_firings_follow_early_ones,
     a_sequence_of_one,
     sequences_associate,
     sequences_are_flat,

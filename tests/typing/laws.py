@@ -17,6 +17,7 @@ from flowalg_laws import (
     COMBINER_LAWS,
     COMPOSITION_LAWS,
     LATTICE_LAWS,
+    LOOP_LAWS,
     PANE_LAWS,
     READINGS,
     SERIALISATION_LAWS,
@@ -117,6 +118,7 @@ def known(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None
     assert_type(WINDOW_LAWS, tuple[Law[..., object], ...])
     assert_type(ALONE_LAWS, tuple[Law[..., Trigger], ...])
     assert_type(COMPOSITION_LAWS, tuple[Law[..., Trigger], ...])
+    assert_type(LOOP_LAWS, tuple[Law[..., object], ...])
     assert_type(LATTICE_LAWS, tuple[Law[..., Trigger], ...])
     assert_type(TRIGGER_LAWS, tuple[Law[..., Trigger], ...])
     assert_type([one(policy, history) for one in WATERMARK_LAWS], list[Equation[object] | None])

@@ -30,9 +30,12 @@ def _reading(parts: tuple[str, int, int]) -> Reading:
 
 
 @kept
-def bundles() -> SearchStrategy[tuple[Reading, ...]]:
-    """What comes together: few readings mostly, sometimes a burst, sometimes each of them twice."""
-    one = st.tuples(keys(), st.integers(-5, 5), st.integers(0, MAX_MINUTE)).map(_reading)
+def bundles(*, latest: int = MAX_MINUTE) -> SearchStrategy[tuple[Reading, ...]]:
+    """What comes together: few readings mostly, sometimes a burst, sometimes each of them twice.
+
+    ``latest`` is the greatest minute at which they happened; if it is small, they meet each other in few windows.
+    """
+    one = st.tuples(keys(), st.integers(-5, 5), st.integers(0, latest)).map(_reading)
     few = st.lists(one, max_size=3).map(tuple)
     twice = st.lists(one, min_size=1, max_size=2).map(lambda some: (*some, *some))
     burst = st.lists(one, min_size=4, max_size=9).map(tuple)

@@ -8,28 +8,42 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import Instant, Source, Timeline, WatermarkPolicy
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
+from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg_laws.readings import START, Reading
 from flowalg_laws.strategies.elements import batches, bundles
 from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.sources import policies, watermark_policies
-from flowalg_laws.strategies.times import MAX_MINUTE, durations, point
+from flowalg_laws.strategies.times import durations, event_times
 
 _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 """Minutes between instants: none, which is a tie, some, or a jump of the clock."""
 
-Step = tuple[int, tuple[Reading, ...], int | None, int | None, frozenset[str]]
+_CROWDED = 5
+"""The last minute of those timelines in which windows have many elements, and are late again and again."""
+
+Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[str]]
 
 
 @kept
 def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Reading]]:
-    """Timelines whose watermarks and signals are anything that never goes back: no policy made them."""
-    reads = st.none() | st.integers(0, MAX_MINUTE)
-    step = st.tuples(
-        st.sampled_from(_GAPS), bundles(), reads, reads, st.sampled_from(("", "", "x", "y")).map(_signals)
-    )
+    """Timelines whose watermarks and signals are anything that never goes back: no policy made them.
+
+    Watermarks are whole minutes, as the ends of windows are, or one instant before. The percentile watermark says
+    nothing that it must be: it may be behind the watermark.
+    """
+    reads = st.none() | event_times() | event_times().map(_just_before)
     ending = st.booleans() if ends is None else st.just(ends)
-    return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
+
+    def bringing(elements: SearchStrategy[tuple[Reading, ...]]) -> SearchStrategy[Timeline[Reading]]:
+        signals = st.sampled_from(("", "", "x", "y")).map(_signals)
+        step = st.tuples(st.sampled_from(_GAPS), elements, reads, reads, signals)
+        return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
+
+    return bringing(bundles()) | bringing(bundles(latest=_CROWDED))
+
+
+def _just_before(time: EventTime) -> EventTime:
+    return EventTime(time - 1)
 
 
 def _signals(name: str) -> frozenset[str]:
@@ -42,16 +56,12 @@ def _timeline(drawn: tuple[list[Step], bool]) -> Timeline[Reading]:
     clock, watermark, quick = processing_time(START), MIN_TIME, MIN_TIME
     for gap, elements, reads, quickly, signals in steps:
         clock = ProcessingTime(clock + gap * 60_000_000)
-        watermark = max(watermark, _event(reads))
-        quick = max(quick, watermark, _event(quickly))
+        watermark = max(watermark, MIN_TIME if reads is None else reads)
+        quick = max(quick, MIN_TIME if quickly is None else quickly)
         instants.append(Instant(clock, elements, watermark, {0.5: quick}, signals))
     if ends:
         instants.append(Instant(clock, (), MAX_TIME, {0.5: MAX_TIME}))
     return Timeline(tuple(instants))
-
-
-def _event(minute: int | None) -> EventTime:
-    return MIN_TIME if minute is None else event_time(point(minute))
 
 
 @kept

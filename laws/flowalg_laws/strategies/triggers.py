@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -44,6 +46,7 @@ def once_leaves() -> SearchStrategy[OnceTrigger]:
         st.just(AtWatermark()),
         st.integers(1, 4).map(AtCount),
         durations(1, 9).map(AtPeriod),
+        durations(2, 9).map(lambda period: AtPeriod(period, timedelta(minutes=1))),
         durations(0, 9).map(AfterDelay),
         st.just(Never()),
         st.just(Always()),

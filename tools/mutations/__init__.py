@@ -1,0 +1,55 @@
+"""Deliberate faults, by what they are faults of. ``python -m tools.mutants`` tries them on the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import frozen
+
+from tools.mutations.clocks import HOLD_MUTANTS, WATERMARK_MUTANTS
+from tools.mutations.mutant import Mutant
+from tools.mutations.operators import sample
+from tools.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
+from tools.mutations.triggers import TRIGGER_MUTANTS
+from tools.mutations.values import COMBINER_MUTANTS, FORM_MUTANTS, SIDE_MUTANTS
+from tools.mutations.windows import MERGE_MUTANTS
+
+_SEMANTICS: Final = (
+    "laws",
+    "windows",
+    "reference",
+    "sides",
+    "transforms",
+    "watermark_examples",
+    "step",
+    "figures",
+)
+
+
+@frozen
+class Area:
+    """What faults are faults of, and the tests that could notice them: ``laws`` is ``tests/test_laws.py``."""
+
+    name: str
+    tests: tuple[str, ...]
+    mutants: tuple[Mutant, ...]
+
+
+def areas(texts: Mapping[str, str], sampled: int) -> tuple[Area, ...]:
+    """All mutants: those that somebody thought of, and a sample of changed operators in some files."""
+    return (
+        Area("triggers", _SEMANTICS, TRIGGER_MUTANTS),
+        Area("windows", _SEMANTICS, MERGE_MUTANTS),
+        Area("accumulation", _SEMANTICS, ACCUMULATION_MUTANTS),
+        Area("expiry", _SEMANTICS, EXPIRY_MUTANTS),
+        Area("watermarks", ("watermarks", "watermark_examples", "reference"), WATERMARK_MUTANTS),
+        Area("holds", _SEMANTICS, HOLD_MUTANTS),
+        Area("combiners", ("combiners", "own_combiners", "transforms", "sketches"), COMBINER_MUTANTS),
+        Area("side inputs", ("sides",), SIDE_MUTANTS),
+        Area("normal forms", ("normal_forms",), FORM_MUTANTS),
+        Area("operators", _SEMANTICS, tuple(sample(texts, sampled))),
+    )
+
+
+__all__ = ["Area", "Mutant", "areas"]
