@@ -8,7 +8,7 @@ from flowalg_laws.interpreters import put_into
 from flowalg_laws.readings import START, Reading
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
 from flowalg_laws.strategies.sources import halfway, histories, policies, sightings, watermark_policies
-from flowalg_laws.strategies.timelines import free_timelines, partitioned_timelines, timelines
+from flowalg_laws.strategies.timelines import crowds, free_timelines, partitioned_timelines, timelines
 from flowalg_laws.strategies.times import durations, event_times, minutes, quantiles
 from flowalg_laws.strategies.triggers import magnitude, once_leaves, once_triggers, positive, triggers
 from flowalg_laws.strategies.windowings import latenesses, situations, windowing_strategies
@@ -26,6 +26,7 @@ __all__ = [
     "Reading",
     "batches",
     "bundles",
+    "crowds",
     "durations",
     "event_times",
     "fixed_windows",
