@@ -44,13 +44,14 @@ from flowalg import (
     ToList,
     TopN,
     ToSet,
+    Trigger,
     Variance,
     Window,
     flatten,
     together,
 )
 from flowalg.combiners import as_combiner
-from flowalg.time import event_time, processing_time
+from flowalg.time import ProcessingTime, event_time, processing_time
 from tests.scores import POINTS, SCORES, Score, minute
 
 MINUTES = FixedWindows(timedelta(minutes=5))
@@ -358,8 +359,8 @@ def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], c
     assert [one.processing_time for one in shown] == came[count - 1 : count]
 
 
-def test_a_correction_starts_the_clock() -> None:
-    """A retraction whose new value is filtered out comes alone, and is news all the same."""
+def even_sums(trigger: Trigger) -> list[tuple[ProcessingTime, Change, int, bool]]:
+    """What a retracting grouping says of sums that are even: a retraction whose new value is odd comes alone."""
     corrected = POINTS.window(
         MINUTES,
         trigger=Repeat(AtCount(1)),
@@ -367,19 +368,32 @@ def test_a_correction_starts_the_clock() -> None:
         allowed_lateness=FOREVER,
     ).combine_per_key(Sum())
     even = corrected.filter(lambda pair: pair.value % 2 == 0).window(
-        MINUTES,
-        trigger=Repeat(AfterDelay(timedelta(minutes=1))),
-        accumulation=Accumulation.RETRACTING,
-        allowed_lateness=FOREVER,
+        MINUTES, trigger=trigger, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
     )
     timeline = (
         Timeline[Score]()
         .at(minute(1), Score("a", 2, minute(1)))
         .at(minute(3), Score("a", 1, minute(1)))
-        .at(minute(9))
+        .at(minute(9), Score("a", 1, minute(1)))
+        .at(minute(20))
     )
     panes = reference.run(even.combine_per_key(Sum()), {SCORES: timeline}).panes
-    assert [(one.processing_time, one.change, one.value) for one in panes] == [
-        (processing_time(minute(2)), Change.VALUE, 2),
-        (processing_time(minute(4)), Change.RETRACTION, 2),
+    return [(one.processing_time, one.change, one.value, one.is_last) for one in panes]
+
+
+def test_a_correction_starts_the_clock() -> None:
+    """A retraction that comes alone is news all the same, and what it took back does not stand any more."""
+    assert even_sums(Repeat(AfterDelay(timedelta(minutes=1)))) == [
+        (processing_time(minute(2)), Change.VALUE, 2, False),
+        (processing_time(minute(4)), Change.RETRACTION, 2, False),
+        (processing_time(minute(10)), Change.VALUE, 4, False),
+    ]
+
+
+def test_a_retraction_may_be_the_last_word() -> None:
+    """When the trigger finishes and nothing is left, the retraction says so."""
+    minutes_after = AfterDelay(timedelta(minutes=1))
+    assert even_sums(minutes_after >> minutes_after) == [
+        (processing_time(minute(2)), Change.VALUE, 2, False),
+        (processing_time(minute(4)), Change.RETRACTION, 2, True),
     ]

@@ -32,6 +32,7 @@ from flowalg import (
     WindowFn,
     event_time,
 )
+from flowalg.time import to_datetime
 from flowalg.windows import span
 
 MICROSECOND = timedelta(microseconds=1)
@@ -43,6 +44,7 @@ def test_an_assigned_window_contains_the_event_time(windows: FixedWindows, point
     """Law: every assigned window contains the event time, at the ends of time too."""
     (window,) = windows.assign(point, None)
     assert point in window
+    assert window.end not in window
     assert MIN_TIME <= window.start < window.end <= MAX_TIME
 
 
@@ -134,6 +136,16 @@ def test_calendar_windows_contain_their_event_times(windows: WindowFn, point: Ev
     assert windows.assign(window.last_instant, None) == (window,)
 
 
+@given(st.integers(0, 6), st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1)))
+def test_a_week_starts_on_its_first_day(first_day: int, local: datetime) -> None:
+    """At the midnight of that day in the zone, and seven days later it ends."""
+    zone = ZoneInfo("Europe/Berlin")
+    (window,) = CalendarWeeks("Europe/Berlin", first_day).assign(event_time(local.replace(tzinfo=zone)), None)
+    for point in (window.start, window.end):
+        bound = to_datetime(point).astimezone(zone)
+        assert (bound.weekday(), bound.hour, bound.minute) == (first_day, 0, 0)
+
+
 @pytest.mark.parametrize(("day", "hours"), [("2013-03-10", 23), ("2013-11-03", 25), ("2013-06-01", 24)])
 def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> None:
     """A day in New York ends at its midnight, not 24 hours after it began."""
@@ -177,3 +189,5 @@ def test_a_phase_shifts_the_windows_of_a_key() -> None:
     phased = FixedWindows(timedelta(minutes=10), phase=lambda key: timedelta(minutes=int(str(key))))
     starts = {key: phased.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)}
     assert starts == {0: 0, 3: -7}
+    later = FixedWindows(phased.size, timedelta(minutes=2), phased.phase)
+    assert {key: later.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)} == {0: -8, 3: -5}

@@ -206,7 +206,7 @@ class Loop:
         for one in elements:
             point = event_time(one.at)
             for window in self.strategy.windows.assign(point, key):
-                if any(point in shut if merges else window == shut for shut in closed):
+                if any(shut.start <= point < shut.end if merges else window == shut for shut in closed):
                     self.refused.append(Refused(KV(key, one.value), window, DropReason.CLOSED, now))
                 else:
                     arriving.append((one, window))

@@ -7,8 +7,10 @@ instant: no summaries, no alarms, and nothing that is left asleep.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from typing import Final
 
 from attrs import evolve
 
@@ -37,6 +39,7 @@ from flowalg import (
     Timing,
     ToList,
     Trigger,
+    Window,
     WindowingStrategy,
 )
 from flowalg.assignment import merging
@@ -45,8 +48,10 @@ from flowalg_laws.equation import Equation
 from flowalg_laws.interpreters import Interpreter, continuous, micro_batch, put_into
 from flowalg_laws.law import Law, law
 from flowalg_laws.loop import Loop, Place, Refused, Said, Story
-from flowalg_laws.readings import READINGS, VALUES, Reading
+from flowalg_laws.readings import READINGS, VALUES, Crowd, Reading
 from flowalg_laws.triggers import Small
+
+_SHORT: Final = Sessions(timedelta(minutes=1))
 
 
 def _told(
@@ -193,18 +198,35 @@ def a_merger_starts_on_what_is_pending(
 
 
 @law
-def a_session_counts_on(
-    count: Small, more: Small, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """So under ``RepeatUntil(AtCount(n), AtCount(n + m))``, where every element makes a difference.
+def a_session_counts_on(count: Small, strategy: WindowingStrategy, timeline: Crowd) -> Equation[Story]:
+    """So under ``RepeatUntil(AtCount(n), AtCount(n + 1))``, where every element makes a difference.
 
     Where: the mode is discarding, the lateness is FOREVER, and the gap is a minute.
 
     Source: SEMANTICS 6, "when windows merge".
     """
-    sessions = evolve(strategy, windows=Sessions(timedelta(minutes=1)), allowed_lateness=FOREVER)
-    once, until = AtCount(count), AtCount(count + more)
+    sessions = evolve(strategy, windows=_SHORT, allowed_lateness=FOREVER)
+    once, until = AtCount(count), AtCount(count + 1)
     return _told(micro_batch, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
+
+
+@law
+def a_session_that_opens_again_is_early_again(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Crowd
+) -> Equation[tuple[object, ...]]:
+    """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())`` where sessions grow beyond the watermark.
+
+    Where: the gap is a minute.
+
+    Source: SEMANTICS 6, "when windows merge".
+
+    Relied on by: early and on-time panes of sessions, which would come at each element of one that was complete once.
+    """
+    late, default = (
+        _summed(evolve(strategy, windows=_SHORT, trigger=trigger))
+        for trigger in (AtWatermark().with_late_firings(AtCount(1)), Repeat(AtWatermark()))
+    )
+    return Equation(run(late, {READINGS: timeline}).panes, run(default, {READINGS: timeline}).panes)
 
 
 @law
@@ -266,6 +288,54 @@ def nothing_is_held_where_nothing_is_pending(
 
 
 @law
+def nothing_is_held_at_the_end(
+    run: Interpreter, once: OnceTrigger, strategy: WindowingStrategy, timeline: Crowd
+) -> Equation[list[EventTime]]:
+    """When the input has ended the watermark downstream is at the end as well, whatever has merged on the way.
+
+    Where: windows are sessions with a gap of a minute, and the trigger repeats.
+
+    Source: SEMANTICS 5 and 9.
+
+    Relied on by: every grouping downstream, which would wait for ever.
+    """
+    sessions = evolve(strategy, windows=_SHORT, trigger=Repeat(once))
+    readings = run(_summed(sessions), {READINGS: timeline}).watermarks
+    ended = [one.output for one in readings if one.input == MAX_TIME]
+    return Equation(ended, [MAX_TIME] * len(ended))
+
+
+@law
+def what_has_merged_does_not_merge_again(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Crowd
+) -> Equation[list[tuple[Window, int]]]:
+    """A second grouping of sessions adds up the panes of each window of the first one, and of no two together.
+
+    Where: the mode is accumulating, the lateness is FOREVER, and every element makes a pane.
+
+    Source: SEMANTICS 3.
+
+    Relied on by: counts of sessions.
+    """
+    each = evolve(
+        strategy,
+        windows=_SHORT,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.ACCUMULATING,
+        on_time=OnTime.IF_CHANGED,
+        allowed_lateness=FOREVER,
+    )
+    once = _summed(each)
+    so_far: Counter[Window] = Counter()
+    added: list[tuple[Window, int]] = []
+    for pane in run(once, {READINGS: timeline}).panes:
+        so_far[pane.window] += pane.value
+        added.append((pane.window, so_far[pane.window]))
+    again = run(once.combine_per_key(Sum()), {READINGS: timeline}).panes
+    return Equation([(pane.window, pane.value) for pane in again], added)
+
+
+@law
 def the_hold_is_the_least_time_that_panes_would_carry(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]] | None:
@@ -324,9 +394,12 @@ LOOP_LAWS: tuple[Law[..., object], ...] = (
     some_may_be_behind_a_percentile_watermark,
     a_merger_starts_on_what_is_pending,
     a_session_counts_on,
+    a_session_that_opens_again_is_early_again,
     a_signal_is_heard_by_every_window,
     every_window_has_its_on_time_pane,
     nothing_is_held_where_nothing_is_pending,
+    nothing_is_held_at_the_end,
+    what_has_merged_does_not_merge_again,
     the_hold_is_the_least_time_that_panes_would_carry,
 )
 """Every law that is judged by a plain loop."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NewType
 
 from attrs import frozen
 
-from flowalg import KV, PCollection, Source
+from flowalg import KV, PCollection, Source, Timeline
 
 START: Final = datetime(2024, 1, 1, tzinfo=UTC)
 """Where generated time begins; all of it lies whole minutes after."""
@@ -44,4 +44,7 @@ READINGS = Source("readings", Reading, event_time=happened)
 VALUES: PCollection[KV[str, int]] = READINGS.key_by(key_of).map_values(value_of)
 """Its values by key."""
 
-__all__ = ["READINGS", "START", "VALUES", "Reading", "happened", "key_of", "value_of"]
+Crowd = NewType("Crowd", Timeline[Reading])
+"""A timeline of one key, whose elements meet: they happened within minutes of each other, and come one by one."""
+
+__all__ = ["READINGS", "START", "VALUES", "Crowd", "Reading", "happened", "key_of", "value_of"]

@@ -14,8 +14,9 @@ from flowalg import KV, OnceTrigger, Timeline, Trigger, WatermarkPolicy, WindowF
 from flowalg.errors import ArgumentError
 from flowalg_laws.interpreters import Interpreter, continuous, micro_batch
 from flowalg_laws.law import Law
-from flowalg_laws.readings import Reading
+from flowalg_laws.readings import Crowd, Reading
 from flowalg_laws.strategies import (
+    crowds,
     durations,
     event_times,
     free_timelines,
@@ -80,6 +81,7 @@ def ranges() -> Mapping[object, SearchStrategy[object]]:
         OnceTrigger: once_triggers(),
         Trigger: triggers(),
         Small: st.integers(1, 6),
+        Crowd: crowds(),
         WindowFn: window_fns(),
         WindowingStrategy: windowing_strategies(),
         Timeline[Reading]: free_timelines(),

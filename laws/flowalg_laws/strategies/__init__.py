@@ -10,7 +10,7 @@ from flowalg_laws.strategies.combiners import combiners
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
 from flowalg_laws.strategies.pipelines import pipelines
 from flowalg_laws.strategies.sources import halfway, histories, policies, sightings, watermark_policies
-from flowalg_laws.strategies.timelines import free_timelines, partitioned_timelines, timelines
+from flowalg_laws.strategies.timelines import crowds, free_timelines, partitioned_timelines, timelines
 from flowalg_laws.strategies.times import durations, event_times, minutes, quantiles
 from flowalg_laws.strategies.triggers import magnitude, once_leaves, once_triggers, positive, triggers
 from flowalg_laws.strategies.windowings import latenesses, situations, windowing_strategies
@@ -29,6 +29,7 @@ __all__ = [
     "batches",
     "bundles",
     "combiners",
+    "crowds",
     "durations",
     "event_times",
     "fixed_windows",

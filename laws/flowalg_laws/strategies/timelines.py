@@ -9,11 +9,11 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import Instant, Source, Timeline, WatermarkPolicy
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
-from flowalg_laws.readings import START, Reading
+from flowalg_laws.readings import START, Crowd, Reading
 from flowalg_laws.strategies.elements import batches, bundles
 from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.sources import policies, watermark_policies
-from flowalg_laws.strategies.times import durations, event_times
+from flowalg_laws.strategies.times import durations, event_times, minutes
 
 _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 """Minutes between instants: none, which is a tie, some, or a jump of the clock."""
@@ -40,6 +40,18 @@ def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Readi
         return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
 
     return bringing(bundles()) | bringing(bundles(latest=_CROWDED))
+
+
+@kept
+def crowds() -> SearchStrategy[Crowd]:
+    """Timelines of one key, whose elements come one or two at a time, often into windows that are complete."""
+    one = st.builds(Reading, st.just("a"), st.integers(1, 9), minutes(0, _CROWDED), minutes(0, 0))
+    few = st.lists(one, min_size=1, max_size=2).map(tuple)
+    close = event_times(_CROWDED + 3)
+    reads = st.none() | close | close.map(_just_before)
+    gaps: tuple[int, ...] = (0, 1, 3)
+    step = st.tuples(st.sampled_from(gaps), few, reads, reads, st.sampled_from(("", "x")).map(_signals))
+    return st.tuples(st.lists(step, min_size=2, max_size=8), st.booleans()).map(_timeline).map(Crowd)
 
 
 def _just_before(time: EventTime) -> EventTime:
@@ -97,4 +109,4 @@ def partitioned_timelines(source: Source[Reading]) -> SearchStrategy[Timeline[Re
     return st.tuples(batches(most=4), watermark_policies(), st.none() | durations(1, 9)).map(made)
 
 
-__all__ = ["free_timelines", "partitioned_timelines", "timelines"]
+__all__ = ["crowds", "free_timelines", "partitioned_timelines", "timelines"]

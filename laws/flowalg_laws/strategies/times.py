@@ -32,9 +32,9 @@ def durations(low: int = 1, high: int = 15) -> SearchStrategy[timedelta]:
 
 
 @kept
-def event_times() -> SearchStrategy[EventTime]:
+def event_times(high: int = MAX_MINUTE) -> SearchStrategy[EventTime]:
     """Event times, whole minutes after the start."""
-    return minutes().map(event_time)
+    return minutes(0, high).map(event_time)
 
 
 @kept
