@@ -198,15 +198,33 @@ def a_merger_starts_on_what_is_pending(
 
 
 @law
-def a_session_counts_on(count: Small, strategy: WindowingStrategy, timeline: Crowd) -> Equation[Story]:
-    """So under ``RepeatUntil(AtCount(n), AtCount(n + 1))``, where every element makes a difference.
+def a_session_counts_on(
+    count: Small, more: Small, strategy: WindowingStrategy, timeline: Crowd
+) -> Equation[Story]:
+    """So under ``RepeatUntil(AtCount(n), AtCount(n + m))``, where every element makes a difference.
 
     Where: the mode is discarding, the lateness is FOREVER, and the gap is a minute.
 
     Source: SEMANTICS 6, "when windows merge".
     """
+    return _counted(AtCount(count), AtCount(count + more), strategy, timeline)
+
+
+@law
+def a_session_counts_to_two(strategy: WindowingStrategy, timeline: Crowd) -> Equation[Story]:
+    """So under ``RepeatUntil(AtCount(1), AtCount(2))``, where a session closes unless it forgets how it began.
+
+    Where: the mode is discarding, the lateness is FOREVER, and the gap is a minute.
+
+    Source: SEMANTICS 6, "when windows merge".
+    """
+    return _counted(AtCount(1), AtCount(2), strategy, timeline)
+
+
+def _counted(
+    once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: Crowd
+) -> Equation[Story]:
     sessions = evolve(strategy, windows=_SHORT, allowed_lateness=FOREVER)
-    once, until = AtCount(count), AtCount(count + 1)
     return _told(micro_batch, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
 
 
@@ -394,6 +412,7 @@ LOOP_LAWS: tuple[Law[..., object], ...] = (
     some_may_be_behind_a_percentile_watermark,
     a_merger_starts_on_what_is_pending,
     a_session_counts_on,
+    a_session_counts_to_two,
     a_session_that_opens_again_is_early_again,
     a_signal_is_heard_by_every_window,
     every_window_has_its_on_time_pane,
