@@ -38,6 +38,14 @@ class Clockwork(Generic[A]):
     seen: Callable[[A], datetime]
     partition: Callable[[A], str] | None
 
+    def __attrs_post_init__(self) -> None:
+        if not callable(getattr(self.source, "event_time_of", None)):
+            raise ArgumentError("source", self.source, "the Source whose records these are")
+        if not callable(self.seen):
+            raise ArgumentError("processing_time", self.seen, "a function from a record to when it was seen")
+        if self.partition is not None and not callable(self.partition):
+            raise ArgumentError("partition", self.partition, "a function from a record to a str, or None")
+
     def sighting(self, record: A) -> Sighting:
         """What the clocks see of a record; raises ``UserFunctionError`` when a function of the user's does."""
         seen = ProcessingTime(_point("processing_time", self.seen, record))
@@ -59,7 +67,8 @@ def in_batches(clockwork: Clockwork[A], batches: Iterable[Sequence[A]]) -> Itera
     A batch without records has the time of the one before it; there is none before the first record.
     """
     time: ProcessingTime | None = None
-    for batch in batches:
+    for batch in require_iterable("batches", batches, "sequences of records"):
+        require_iterable("a batch", batch, "records")
         sightings = tuple(map(clockwork.sighting, batch))
         seen = [one.processing_time for one in sightings]
         time = max(seen if time is None else [time, *seen], default=None)
@@ -69,7 +78,7 @@ def in_batches(clockwork: Clockwork[A], batches: Iterable[Sequence[A]]) -> Itera
 
 def by_period(clockwork: Clockwork[A], records: Iterable[A], period: Micros) -> Iterator[Batch[A]]:
     """The records of each period of processing time, in order; periods are aligned to the epoch."""
-    pairs = [(clockwork.sighting(one), one) for one in records]
+    pairs = [(clockwork.sighting(one), one) for one in require_iterable("records", records, "records")]
     pairs.sort(key=lambda pair: pair[0].processing_time)
     for _, group in groupby(pairs, key=lambda pair: pair[0].processing_time // period):
         sightings, together = zip(*group, strict=True)
@@ -86,6 +95,13 @@ def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:
                 yield Batch((), Moment(ProcessingTime(time)))
         yield batch
         before = now
+
+
+def require_iterable(argument: str, value: Iterable[B], of: str) -> Iterable[B]:
+    """The value, if it can be iterated over; raises ``ArgumentError`` otherwise."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ArgumentError(argument, value, f"an iterable of {of}")
+    return value
 
 
 def _point(argument: str, f: Callable[[A], datetime], record: A) -> int:

@@ -630,6 +630,44 @@ TIMES: Final[list[tuple[str, str]]] = [
         "ArgumentError: elements is 3 (a int); it must be an iterable of elements",
     ),
     ("Timeline.batch([], time=3)", "ArgumentError: time is 3 (a int); it must be a timezone-aware datetime"),
+    (
+        "Timeline.micro_batches(3, [], processing_time=len, watermark=IngressTime())",
+        "ArgumentError: source is 3 (a int); it must be the Source whose records these are",
+    ),
+    (
+        "Timeline.micro_batches(SCORES, 3, processing_time=len, watermark=IngressTime())",
+        "ArgumentError: batches is 3 (a int); it must be an iterable of sequences of records",
+    ),
+    (
+        "Timeline.micro_batches(SCORES, [3], processing_time=len, watermark=IngressTime())",
+        "ArgumentError: a batch is 3 (a int); it must be an iterable of records",
+    ),
+    (
+        "Timeline.micro_batches(SCORES, [], processing_time=3, watermark=IngressTime())",
+        "ArgumentError: processing_time is 3 (a int); it must be a function from a record to when it was seen",
+    ),
+    (
+        "Timeline.from_records(SCORES, [], processing_time=len, watermark=IngressTime(), partition=3)",
+        "ArgumentError: partition is 3 (a int); it must be a function from a record to a str, or None",
+    ),
+    (
+        "Timeline.from_records(SCORES, 'abc', processing_time=len, watermark=IngressTime())",
+        "ArgumentError: records is 'abc' (a str); it must be an iterable of records",
+    ),
+    (
+        "Timeline.from_records(SCORES, [], processing_time=len, watermark=3)",
+        "ArgumentError: watermark is 3 (a int); it must be a watermark policy, such as "
+        "BoundedDisorder(timedelta(seconds=30))",
+    ),
+    (
+        "Timeline.from_records(SCORES, [], processing_time=len, watermark=IngressTime(), every=timedelta(0))",
+        "ArgumentError: every is datetime.timedelta(0) (a timedelta); it must be a positive timedelta, such as "
+        "timedelta(minutes=1)",
+    ),
+    (
+        "Timeline.from_records(SCORES, [], processing_time=len, watermark=IngressTime(), tick=3)",
+        "ArgumentError: tick is 3 (a int); it must be a positive timedelta, such as timedelta(minutes=1)",
+    ),
 ]
 
 COLLECTIONS: Final[list[tuple[str, str]]] = [
