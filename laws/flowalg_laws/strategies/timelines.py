@@ -49,7 +49,8 @@ def crowds() -> SearchStrategy[Crowd]:
     few = st.lists(one, min_size=1, max_size=2).map(tuple)
     close = event_times(_CROWDED + 3)
     reads = st.none() | close | close.map(_just_before)
-    step = st.tuples(st.sampled_from((0, 1, 3)), few, reads, reads, st.sampled_from(("", "x")).map(_signals))
+    gaps: tuple[int, ...] = (0, 1, 3)
+    step = st.tuples(st.sampled_from(gaps), few, reads, reads, st.sampled_from(("", "x")).map(_signals))
     return st.tuples(st.lists(step, min_size=2, max_size=8), st.booleans()).map(_timeline).map(Crowd)
 
 
