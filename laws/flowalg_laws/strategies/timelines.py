@@ -18,6 +18,8 @@ from flowalg_laws.strategies.times import durations, event_times, minutes
 _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
 """Minutes between instants: none, which is a tie, some, or a jump of the clock."""
 
+_SHORT_GAPS: tuple[int, ...] = (0, 1, 3)
+
 _CROWDED = 5
 """The last minute of those timelines in which windows have many elements, and are late again and again."""
 
@@ -49,8 +51,9 @@ def crowds() -> SearchStrategy[Crowd]:
     few = st.lists(one, min_size=1, max_size=2).map(tuple)
     close = event_times(_CROWDED + 3)
     reads = st.none() | close | close.map(_just_before)
-    gaps: tuple[int, ...] = (0, 1, 3)
-    step = st.tuples(st.sampled_from(gaps), few, reads, reads, st.sampled_from(("", "x")).map(_signals))
+    step = st.tuples(
+        st.sampled_from(_SHORT_GAPS), few, reads, reads, st.sampled_from(("", "x")).map(_signals)
+    )
     return st.tuples(st.lists(step, min_size=2, max_size=8), st.booleans()).map(_timeline).map(Crowd)
 
 
