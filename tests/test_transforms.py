@@ -468,3 +468,21 @@ def test_a_retraction_to_come_holds_the_watermark() -> None:
     run = reference.run(sessions, {SCORES: timeline})
     outputs = [one.output for one in run.watermarks]
     assert outputs[2:] == [run.panes[0].event_time, event_time(minute(4))]
+
+
+def test_a_maximum_can_be_taken_back() -> None:
+    """What cannot subtract keeps its values where something may be taken back, and finds the next greatest."""
+    corrected = POINTS.window(
+        MINUTES,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    greatest = corrected.map(lambda pair: KV("all", pair.value)).combine_per_key(Max())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 5, minute(1)), Score("b", 3, minute(1)))
+        .at(minute(2), Score("a", -4, minute(1)))
+    )
+    panes = reference.run(greatest, {SCORES: timeline}).panes
+    assert [pane.value for pane in panes if pane.change is Change.VALUE] == [5, 3]

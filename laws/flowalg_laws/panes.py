@@ -411,7 +411,9 @@ def on_time_always_adds_on_time_panes_only(
 def on_time_always_waits_for_the_trigger(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[tuple[object, ...]]]:
-    """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()`` and ``AtCount(1)``: no watermark fires them.
+    """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()`` and under ``AtCount(1)``.
+
+    They fire at no watermark.
 
     Source: SEMANTICS 5; found here in this form.
     """
