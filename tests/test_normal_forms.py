@@ -66,6 +66,7 @@ def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, situation: Situ
         Repeat(SequenceOf(AtCount(1), AtCount(2), AtCount(1))),
         And(AtPeriod(2 * MINUTE), AtPeriod(4 * MINUTE, MINUTE)),
         Or(AtPeriod(3 * MINUTE), AtPeriod(4 * MINUTE)),
+        And(Or(AtCount(2), AtWatermark()), Or(AtSignal("x"), AtWatermark())),
     ],
 )
 def test_what_says_nothing_twice_stays(trigger: Trigger) -> None:

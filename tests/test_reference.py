@@ -22,6 +22,8 @@ from flowalg import (
     MAX_TIME,
     Accumulation,
     AtCount,
+    AtElement,
+    AtMeasure,
     AtWatermark,
     BoundedDisorder,
     Count,
@@ -231,3 +233,21 @@ def test_bounded_disorder_is_the_greatest_less_the_delay(delay: int, seen: list[
     for position, instant in enumerate(timeline):
         latest = max(seen[: position + 1])
         assert instant.watermark == event_time(minute(latest - delay))
+
+
+@pytest.mark.parametrize("amount", [True, 1.5, -1, 2**63, None])
+def test_a_measure_is_a_number_that_is_not_negative(amount: object) -> None:
+    """Sums of anything else would not be monotone, or would wrap."""
+    measured = AtMeasure(lambda points: amount, 3)  # type: ignore[arg-type,return-value]  # what is refused
+    with pytest.raises(ElementError, match=r"AtMeasure gave .* for 1 .*; it must be a non-negative int"):
+        run_points(
+            POINTS.window(TWO_MINUTES, trigger=measured).combine_per_key(Sum()), Score("a", 1, minute(0))
+        )
+
+
+@pytest.mark.parametrize("answer", [1, None, "yes"])
+def test_a_predicate_gives_a_bool(answer: object) -> None:
+    """Truthiness is a guess."""
+    found = AtElement(lambda points: answer)  # type: ignore[arg-type,return-value]  # what is refused
+    with pytest.raises(ElementError, match=r"AtElement gave .* for 1 .*; it must be a bool"):
+        run_points(POINTS.window(TWO_MINUTES, trigger=found).combine_per_key(Sum()), Score("a", 1, minute(0)))

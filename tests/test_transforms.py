@@ -24,9 +24,11 @@ from flowalg import (
     AfterDelay,
     Aggregate,
     AllOf,
+    Always,
     AnyOf,
     ArgumentError,
     AtCount,
+    AtSignal,
     AtWatermark,
     Change,
     Count,
@@ -35,6 +37,7 @@ from flowalg import (
     FixedWindows,
     GlobalWindows,
     Max,
+    Mean,
     PCollection,
     Repeat,
     Sessions,
@@ -139,6 +142,29 @@ def test_a_flatten_waits_for_the_slowest() -> None:
     assert [(one.value, one.watermark) for one in run.panes] == [
         (1, Timeline[Score]().at(minute(0), watermark=minute(6)).watermark)
     ]
+
+
+def test_a_flatten_has_the_slowest_percentile_watermark() -> None:
+    """A window of the union is complete for most when it is in each part."""
+    both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=Repeat(AtWatermark(percentile=0.5)))
+    quick = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), percentiles={0.5: minute(9)})
+        .at(minute(2), percentiles={0.5: minute(9)})
+    )
+    slow = Timeline[Score]().at(minute(1)).at(minute(2), percentiles={0.5: minute(6)})
+    panes = reference.run(both.combine_per_key(Sum()), {SCORES: quick, OTHERS: slow}).panes
+    assert [one.processing_time for one in panes] == [processing_time(minute(2))]
+
+
+def test_signals_of_all_sources_are_heard() -> None:
+    """At one instant, each by its name."""
+    for name in ("x", "y"):
+        both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=AtSignal(name), allowed_lateness=FOREVER)
+        one = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
+        other = Timeline[Score]().at(minute(1), signals=["y"])
+        panes = reference.run(both.combine_per_key(Sum()), {SCORES: one, OTHERS: other}).panes
+        assert [pane.value for pane in panes] == [1]
 
 
 def test_flatten_takes_one_windowing() -> None:
@@ -397,3 +423,84 @@ def test_a_retraction_may_be_the_last_word() -> None:
         (processing_time(minute(2)), Change.VALUE, 2, False),
         (processing_time(minute(4)), Change.RETRACTION, 2, True),
     ]
+
+
+def test_a_mean_of_less_than_nothing_waits() -> None:
+    """Discarding, a retraction whose value was shown before is kept until there is something to show with it."""
+    corrected = POINTS.window(
+        MINUTES,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    means = (
+        corrected.filter(lambda pair: pair.value != 3)
+        .window(
+            MINUTES,
+            trigger=Repeat(Always()),
+            accumulation=Accumulation.DISCARDING,
+            allowed_lateness=FOREVER,
+        )
+        .combine_per_key(Mean())
+    )
+    timeline = Timeline[Score]()
+    for number, (at, points) in enumerate([(1, 2), (1, 1), (1, 1), (2, 1)]):
+        timeline = timeline.at(minute(number), Score("a", points, minute(at)))
+    shown = reference.run(means, {SCORES: timeline.at(minute(5), Score("a", 9, minute(2)))}).panes
+    assert [(one.processing_time, one.value) for one in shown] == [(processing_time(minute(0)), 2.0)]
+
+
+def test_a_drop_says_whether_it_was_a_retraction() -> None:
+    """A correction that comes too late for the second grouping is dropped as what it is, both parts of it."""
+    corrected = POINTS.window(
+        MINUTES, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
+    ).combine_per_key(Sum())
+    again = corrected.window(MINUTES, allowed_lateness=timedelta(0)).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), watermark=minute(9))
+        .at(minute(2), Score("a", 2, minute(2)))
+    )
+    dropped = reference.run(again, {SCORES: timeline}).dropped
+    assert [(drop.element, drop.change) for drop in dropped] == [
+        (KV("a", 1), Change.RETRACTION),
+        (KV("a", 3), Change.VALUE),
+    ]
+
+
+def test_a_retraction_to_come_holds_the_watermark() -> None:
+    """A session that grows will take back a pane of its old end, which must not be late downstream."""
+    sessions = POINTS.window(
+        Sessions(timedelta(minutes=2)),
+        trigger=AtCount(1) >> Repeat(AtWatermark()),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)))
+        .at(minute(2), Score("a", 2, minute(2)))
+        .at(minute(3), watermark=minute(3))
+        .at(minute(4), watermark=minute(4))
+    )
+    run = reference.run(sessions, {SCORES: timeline})
+    outputs = [one.output for one in run.watermarks]
+    assert outputs[2:] == [run.panes[0].event_time, event_time(minute(4))]
+
+
+def test_a_maximum_can_be_taken_back() -> None:
+    """What cannot subtract keeps its values where something may be taken back, and finds the next greatest."""
+    corrected = POINTS.window(
+        MINUTES,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    greatest = corrected.map(lambda pair: KV("all", pair.value)).combine_per_key(Max())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 5, minute(1)), Score("b", 3, minute(1)))
+        .at(minute(2), Score("a", -4, minute(1)))
+    )
+    panes = reference.run(greatest, {SCORES: timeline}).panes
+    assert [pane.value for pane in panes if pane.change is Change.VALUE] == [5, 3]

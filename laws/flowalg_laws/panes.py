@@ -437,16 +437,19 @@ def on_time_always_adds_on_time_panes_only(
 @law
 def on_time_always_waits_for_the_trigger(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[tuple[object, ...]]:
-    """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()``, which fires at no watermark.
+) -> Equation[list[tuple[object, ...]]]:
+    """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()`` and under ``AtCount(1)``.
+
+    They fire at no watermark.
 
     Source: SEMANTICS 5; found here in this form.
     """
-    early = evolve(strategy, trigger=AtCount(1) >> Never())
-    return Equation(
-        run(listed(evolve(early, on_time=OnTime.IF_CHANGED)), {READINGS: timeline}).panes,
-        run(listed(evolve(early, on_time=OnTime.ALWAYS)), {READINGS: timeline}).panes,
+    early = [evolve(strategy, trigger=trigger) for trigger in (AtCount(1) >> Never(), AtCount(1))]
+    one, other = (
+        [run(listed(evolve(each, on_time=choice)), {READINGS: timeline}).panes for each in early]
+        for choice in (OnTime.IF_CHANGED, OnTime.ALWAYS)
     )
+    return Equation([*one], [*other])
 
 
 Timed: TypeAlias = tuple[str, Window, Timing, int, Bag]

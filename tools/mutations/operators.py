@@ -20,7 +20,9 @@ SAMPLED: Final = (
     "interpreters/flowalg_reference/grouping.py",
 )
 
-EQUIVALENT: Final[Mapping[str, str]] = {}
+EQUIVALENT: Final[Mapping[str, str]] = {
+    "in seen_of, 0 becomes 1": "a weight is 1 or -1, and no 0",
+}
 """Why some of them survive, by their names."""
 
 _COMPARED: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
