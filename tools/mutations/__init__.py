@@ -19,6 +19,7 @@ _SEMANTICS: Final = (
     "laws",
     "windows",
     "reference",
+    "contents",
     "sides",
     "transforms",
     "watermark_examples",
