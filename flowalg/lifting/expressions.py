@@ -1,27 +1,23 @@
 """The expression tree that a lifted function becomes: small, closed, typed by shapes, and free of any engine.
 
-Its meaning is Python's, exactly. Every node knows its shape; integer nodes also know a bound on their
-magnitude, so that an engine can tell where 64 bits may not be enough for an intermediate result.
+Its meaning is Python's, exactly. Integers are unbounded inside an expression, and must fit 64 bits where they leave it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
-from typing import Final, Literal, TypeAlias, assert_never
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Final, TypeAlias, assert_never
 
-from attrs import frozen
+from attrs import field, frozen
 
-from flowalg.shapes import BOOLEAN, FLOAT, RecordOf, Shape, TupleOf
+from flowalg.lifting.primitives import Op
+from flowalg.shapes import BOOLEAN, RecordOf, Shape, TupleOf
 
-ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/"]
-ComparisonOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
-
-INTEGER_BOUND: Final = 2**63
-"""No 64-bit integer is larger in magnitude."""
-
-EXACT_BOUND: Final = 10**38
-"""Intermediate integers below this can be computed exactly by every engine (38 decimal digits)."""
+Scalar: TypeAlias = bool | int | float | str | datetime | date | timedelta | Decimal | Enum | None
+"""A value that an expression can hold as a constant."""
 
 
 @frozen
@@ -43,87 +39,28 @@ class Part:
 
 @frozen
 class Constant:
-    """A literal, or a captured immutable scalar."""
+    """A literal, or a captured immutable scalar. The shape of ``None`` is known where another branch has one.
 
-    value: bool | int | float | str | datetime
+    Constants are equal when they read the same: 0.0 is not -0.0, and NaN is NaN.
+    """
+
+    value: Scalar = field(eq=repr)
+    shape: Shape | None
+
+
+@frozen(cache_hash=True)
+class Apply:
+    """A primitive operation on its arguments; ``place`` is where it stands, for messages."""
+
+    op: Op
+    args: tuple[Expr, ...]
     shape: Shape
+    place: str = field(eq=False)
 
 
-@frozen
-class Arithmetic:
-    """``left op right`` on integers or floats; ``place`` is where it stands, for messages."""
-
-    op: ArithmeticOp
-    left: Expr
-    right: Expr
-    shape: Shape
-    place: str
-
-
-@frozen
-class Negative:
-    """``-of``."""
-
-    of: Expr
-    shape: Shape
-    place: str
-
-
-@frozen
-class Comparison:
-    """``left op right``, by the total order of integers, text (by code point), days, and instants."""
-
-    op: ComparisonOp
-    left: Expr
-    right: Expr
-
-    @property
-    def shape(self) -> Shape:
-        """A boolean."""
-        return BOOLEAN
-
-
-@frozen
-class IsNone:
-    """``of is None``."""
-
-    of: Expr
-
-    @property
-    def shape(self) -> Shape:
-        """A boolean."""
-        return BOOLEAN
-
-
-@frozen
-class Logical:
-    """``left and right`` or ``left or right`` on booleans; the right side is not evaluated in vain."""
-
-    op: Literal["and", "or"]
-    left: Expr
-    right: Expr
-
-    @property
-    def shape(self) -> Shape:
-        """A boolean."""
-        return BOOLEAN
-
-
-@frozen
-class Not:
-    """``not of``."""
-
-    of: Expr
-
-    @property
-    def shape(self) -> Shape:
-        """A boolean."""
-        return BOOLEAN
-
-
-@frozen
+@frozen(cache_hash=True)
 class Choice:
-    """``then if condition else otherwise``; only the chosen side is evaluated."""
+    """``then if condition else otherwise``; only the chosen side is evaluated. ``and`` and ``or`` are choices too."""
 
     condition: Expr
     then: Expr
@@ -132,6 +69,14 @@ class Choice:
 
 
 @frozen
+class As:
+    """The same value seen with another shape: an optional one shown not to be ``None``, or the other way round."""
+
+    of: Expr
+    shape: Shape
+
+
+@frozen(cache_hash=True)
 class Build:
     """A record or tuple made of parts."""
 
@@ -148,20 +93,31 @@ class Opaque:
     place: str
 
 
-Expr: TypeAlias = (
-    Param
-    | Part
-    | Constant
-    | Arithmetic
-    | Negative
-    | Comparison
-    | IsNone
-    | Logical
-    | Not
-    | Choice
-    | Build
-    | Opaque
-)
+Expr: TypeAlias = Param | Part | Constant | Apply | Choice | As | Build | Opaque
+
+TRUE: Final = Constant(True, BOOLEAN)
+FALSE: Final = Constant(False, BOOLEAN)
+
+
+def both(left: Expr, right: Expr) -> Expr:
+    """``left and right`` of two booleans."""
+    return Choice(left, right, FALSE, BOOLEAN)
+
+
+def either(left: Expr, right: Expr) -> Expr:
+    """``left or right`` of two booleans."""
+    return Choice(left, TRUE, right, BOOLEAN)
+
+
+def negation(of: Expr, place: str) -> Expr:
+    """``not of``, of a boolean."""
+    match of:
+        case Constant(value=bool() as value):
+            return FALSE if value else TRUE
+        case Apply(op=Op.NOT, args=(inner,)):
+            return inner
+        case _:
+            return Apply(Op.NOT, (of,), BOOLEAN, place)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -169,12 +125,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Param() | Constant() | Opaque():
             return ()
-        case Part(of=of) | Negative(of=of) | Not(of=of) | IsNone(of=of):
+        case Part(of=of) | As(of=of):
             return (of,)
-        case Arithmetic(left=left, right=right) | Comparison(left=left, right=right):
-            return (left, right)
-        case Logical(left=left, right=right):
-            return (left, right)
+        case Apply(args=args):
+            return args
         case Choice(condition=condition, then=then, otherwise=otherwise):
             return (condition, then, otherwise)
         case Build(parts=parts):
@@ -194,56 +148,23 @@ def opaque_part(expr: Expr) -> Opaque | None:
     return next((one for one in walk(expr) if isinstance(one, Opaque)), None)
 
 
-def can_raise(expr: Expr) -> bool:
-    """Whether evaluating the expression can fail, by overflow or by a division by zero."""
-    return any(
-        (
-            isinstance(one, Arithmetic)
-            and (one.op == "/" or (one.shape != FLOAT and bound(one) > INTEGER_BOUND))
-        )
-        or (isinstance(one, Negative) and one.shape != FLOAT)
-        for one in walk(expr)
-    )
-
-
-def bound(expr: Expr) -> int:
-    """A number that the magnitude of an integer expression never exceeds."""
-    match expr:
-        case Constant(value=int() as value):
-            return abs(value)
-        case Arithmetic(op="*", left=left, right=right):
-            return bound(left) * bound(right)
-        case Arithmetic(left=left, right=right):
-            return bound(left) + bound(right)
-        case Negative(of=of):
-            return bound(of)
-        case Choice(then=then, otherwise=otherwise):
-            return max(bound(then), bound(otherwise))
-        case _:
-            return INTEGER_BOUND
-
-
 __all__ = [
-    "EXACT_BOUND",
-    "INTEGER_BOUND",
-    "Arithmetic",
-    "ArithmeticOp",
+    "FALSE",
+    "TRUE",
+    "Apply",
+    "As",
     "Build",
     "Choice",
-    "Comparison",
-    "ComparisonOp",
     "Constant",
     "Expr",
-    "IsNone",
-    "Logical",
-    "Negative",
-    "Not",
     "Opaque",
     "Param",
     "Part",
-    "bound",
-    "can_raise",
+    "Scalar",
+    "both",
     "children",
+    "either",
+    "negation",
     "opaque_part",
     "walk",
 ]

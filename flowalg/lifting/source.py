@@ -3,13 +3,15 @@
 A function's file may have been edited since it was imported, and one line may hold several lambdas. So the whole
 file is compiled again by the running interpreter, and must contain the very code that the function has: the same
 bytecode, constants and names, at the same positions. Otherwise there is no syntax, and the function stays ordinary
-Python. That is all that is relied on, so it holds for any version of Python.
+Python. Nothing about the bytecode of a version is relied on, only that syntax means what it has meant in the versions
+that are known; under any other the function stays ordinary Python too.
 """
 
 from __future__ import annotations
 
 import ast
 import linecache
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -19,6 +21,14 @@ from attrs import frozen
 from returns.result import Failure, Result, Success
 
 Syntax: TypeAlias = ast.Lambda | ast.FunctionDef
+
+Version: TypeAlias = tuple[str, int, int]
+"""An implementation of Python, and the first two numbers of its version."""
+
+KNOWN: Final[tuple[Version, ...]] = (("cpython", 3, 11), ("cpython", 3, 12), ("cpython", 3, 13))
+"""The interpreters whose syntax lifting knows, and on which it is tested."""
+
+RUNNING: Final[Version] = (sys.implementation.name, *sys.version_info[:2])
 
 _GENERATOR_OR_COROUTINE: Final = 0x20 | 0x80 | 0x100 | 0x200
 _VARIABLE_ARGUMENTS: Final = 0x04 | 0x08
@@ -32,8 +42,10 @@ class _File:
     codes: tuple[CodeType, ...]
 
 
-def syntax_of(f: Callable[..., object]) -> Result[Syntax, str]:
+def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Syntax, str]:
     """The lambda or ``def`` that ``f`` was compiled from, or the reason why it cannot be known."""
+    if version not in KNOWN:
+        return Failure(f"{version[0]} {version[1]}.{version[2]} is no version of Python that lifting knows")
     if not isinstance(f, FunctionType):
         return Failure(f"{type(f).__name__} objects have no Python source")
     code = f.__code__
@@ -125,4 +137,4 @@ def _spans(node: Syntax, code: CodeType) -> bool:
     )
 
 
-__all__ = ["Syntax", "syntax_of"]
+__all__ = ["KNOWN", "RUNNING", "Syntax", "Version", "syntax_of"]

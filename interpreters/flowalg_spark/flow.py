@@ -14,7 +14,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from flowalg.errors import UnsupportedError
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.expressions import Expr, can_raise
+from flowalg.lifting.expressions import Expr
+from flowalg.lifting.failures import can_raise
 from flowalg.shapes import ListOf, Shape
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 from flowalg_spark.columns import evaluate, single

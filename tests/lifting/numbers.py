@@ -1,0 +1,143 @@
+"""Arithmetic and comparisons of numbers."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Final
+
+from tests.lifting.family import Family
+
+LIMIT: Final = 1000
+
+FAMILIES: Final = (
+    Family(
+        "Integers",
+        "Without bound inside an expression, in 64 bits where they leave it: a result beyond that fails, and so does "
+        "a division by zero. Where 64 bits may be too few on the way, 38 decimal digits stand behind them; what may "
+        "need more is left to Python. `//` and `%` round down, `/` gives the nearest float. Powers and shifts are by "
+        "constants. A boolean counts as 0 or 1.",
+        (
+            lambda e: e.x + e.y,
+            lambda e: e.x - e.y,
+            lambda e: e.x * e.y,
+            lambda e: -e.x,
+            lambda e: e.x * e.y - e.x,
+            lambda e: (e.x + e.y) - e.y,
+            lambda e: e.x // e.y,
+            lambda e: e.x % e.y,
+            lambda e: e.x // 7,
+            lambda e: e.x % 7,
+            lambda e: e.x // -7,
+            lambda e: e.x % -7,
+            lambda e: e.x // -1,
+            lambda e: (e.x + e.y) // 3,
+            lambda e: (e.x * e.y) % 10,
+            lambda e: (e.x + e.y) % e.x,
+            lambda e: (e.x + e.y) // e.y,
+            lambda e: e.x % 60 * 60 + e.y % 60,
+            lambda e: e.x / e.y,
+            lambda e: e.x / 3,
+            lambda e: (e.x + e.y) / 2,
+            lambda e: (e.x + e.y) / e.x,
+            lambda e: (e.x % 100) / 7,
+            lambda e: e.x**2,
+            lambda e: (e.x % 100) ** 3,
+            lambda e: e.x << 3,
+            lambda e: e.x >> 5,
+            lambda e: e.x & 255,
+            lambda e: e.x | e.y,
+            lambda e: e.x ^ e.y,
+            lambda e: abs(e.x),
+            lambda e: min(e.x, e.y),
+            lambda e: max(e.x, e.y, 5),
+            lambda e: round(e.x),
+            lambda e: int(e.x),
+            lambda e: int(e.b) + 1,
+            lambda e: e.b + e.c,
+            lambda e: -e.b,
+            lambda e: abs(e.x % 5 - 2),
+            lambda e: 60 * 60 * 24,
+            lambda e: -7 // 2,
+        ),
+    ),
+    Family(
+        "Floats",
+        "To the bit, NaN, infinities and -0.0 included. A division by zero, the root of a negative number, and an "
+        "integer of NaN fail. An integer becomes the nearest float. `int`, `round`, `floor` and `ceil` of a float can "
+        "be results, not parts of other arithmetic, because Python's would be without bound.",
+        (
+            lambda e: e.f + e.g,
+            lambda e: e.f - e.g,
+            lambda e: e.f * e.g,
+            lambda e: e.f / e.g,
+            lambda e: e.f // e.g,
+            lambda e: e.f % e.g,
+            lambda e: e.f // 0.7,
+            lambda e: e.f % -3.5,
+            lambda e: -e.f,
+            lambda e: abs(e.f),
+            lambda e: e.x * 0.5 + e.f,
+            lambda e: e.x / 4.0,
+            lambda e: (e.x + e.y) * 0.5,
+            lambda e: (e.x * e.y) * 0.5,
+            lambda e: e.f * e.b,
+            lambda e: float(e.x),
+            lambda e: min(e.f, e.g),
+            lambda e: max(e.f, e.g),
+            lambda e: math.sqrt(e.f),
+            lambda e: math.fabs(e.f),
+            lambda e: math.isnan(e.f),
+            lambda e: math.isinf(e.f),
+            lambda e: math.isfinite(e.f) and e.f > 0,
+            lambda e: int(e.f),
+            lambda e: round(e.f),
+            lambda e: math.floor(e.f),
+            lambda e: math.ceil(e.f),
+            lambda e: math.trunc(e.f),
+            lambda e: math.pi * e.f,
+            lambda e: -0.0,
+        ),
+    ),
+    Family(
+        "Comparisons",
+        "By value, chained or not; NaN is neither equal to nor above anything. An integer and a float compare as the "
+        "numbers that they are, if one is a constant. Text compares by code point. Decimals only compare: Python "
+        "rounds their sums to a context.",
+        (
+            lambda e: e.x < e.y,
+            lambda e: e.x == e.y,
+            lambda e: -5 < e.x <= LIMIT,
+            lambda e: e.x * 2 > e.y * 3,
+            lambda e: e.x + 1 >= e.y,
+            lambda e: e.f == e.g,
+            lambda e: e.f != e.g,
+            lambda e: e.f < e.g,
+            lambda e: e.f <= e.g,
+            lambda e: e.f > e.g,
+            lambda e: e.f >= e.g,
+            lambda e: e.f == e.f,
+            lambda e: e.f == 0.0,
+            lambda e: 1.5 > e.f,
+            lambda e: e.f > 1,
+            lambda e: not e.f < 1.5,
+            lambda e: e.x < 2.5,
+            lambda e: e.x > -7.0,
+            lambda e: e.x == 2.0**53,
+            lambda e: e.x != 9007199254740993.0,
+            lambda e: 1e300 >= e.x,
+            lambda e: e.x % 10 < e.f,
+            lambda e: e.b == 1,
+            lambda e: e.b < e.c,
+            lambda e: e.b == e.c,
+            lambda e: e.b is True,
+            lambda e: e.s < e.t,
+            lambda e: e.s == "ß",
+            lambda e: e.s != e.t,
+            lambda e: e.price == e.cost,
+            lambda e: e.price < e.cost,
+            lambda e: e.price >= 7,
+            lambda e: e.price > Decimal("1.5"),
+        ),
+    ),
+)
