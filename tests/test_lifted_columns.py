@@ -22,19 +22,27 @@ from tests.lifting.rows import Edge, rows
 
 ROWS: Final = rows(300)
 PER_QUERY: Final = 50
-SESSIONS: Final = (("true", "UTC"), ("false", "America/New_York"))
-"""ANSI mode and time zone."""
+SETTINGS: Final = (
+    "spark.sql.ansi.enabled",
+    "spark.sql.session.timeZone",
+    "spark.sql.codegen.wholeStage",
+    "spark.sql.codegen.factoryMode",
+)
+SESSIONS: Final = (
+    ("true", "UTC", "true", "FALLBACK"),
+    ("false", "America/New_York", "false", "NO_CODEGEN"),
+)
+"""Expressions compiled by Spark, and expressions interpreted by it, which are two pieces of code there."""
 
 
-@pytest.fixture(params=SESSIONS, ids=["ANSI in UTC", "not ANSI in New York"])
+@pytest.fixture(params=SESSIONS, ids=["ANSI in UTC, compiled", "not ANSI in New York, interpreted"])
 def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The session with other settings."""
-    settings = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
-    before = [str(spark.conf.get(one)) for one in settings]
-    for name, value in zip(settings, request.param, strict=True):
+    before = [str(spark.conf.get(one)) for one in SETTINGS]
+    for name, value in zip(SETTINGS, request.param, strict=True):
         spark.conf.set(name, value)
     yield spark
-    for name, value in zip(settings, before, strict=True):
+    for name, value in zip(SETTINGS, before, strict=True):
         spark.conf.set(name, value)
 
 

@@ -39,8 +39,6 @@ _ON_BITS: Final[Mapping[type[ast.operator], Op]] = {
 }
 _DIVISIBLE: Final = Interval(-(10**32) + 1, 10**32 - 1)
 """Integers whose quotients 38 decimal digits hold exactly, six of which are behind the point."""
-_DIVIDENDS: Final = Interval(-(2**125), 2**125)
-"""Integers whose quotients by one of 64 bits can be rounded to a float exactly in 38 decimal digits."""
 _COMPUTED: Final[Mapping[type[ast.operator], Callable[[float, float], object]]] = {
     ast.Add: operators.add,
     ast.Sub: operators.sub,
@@ -82,10 +80,10 @@ def of_integers(op: Op, left: Expr, right: Expr, place: str) -> Expr:
     lifted = Apply(op, (left, right), shape, place)
     if not all(interval(one).within(EXACT) for one in (left, right, lifted)):
         return Opaque(shape, "an intermediate result may have more than 38 digits", place)
-    if op is Op.FLOOR_DIVIDE and not interval(left).within(_DIVISIBLE):
+    if op in (Op.FLOOR_DIVIDE, Op.DIVIDE) and not interval(left).within(_DIVISIBLE):
         return Opaque(shape, "a quotient of what may have more than 32 digits", place)
-    if op is Op.DIVIDE and not (interval(right).within(STORED) and interval(left).within(_DIVIDENDS)):
-        return Opaque(shape, "a quotient of integers that may be too large to divide exactly", place)
+    if op is Op.DIVIDE and not interval(right).within(STORED):
+        return Opaque(shape, "a quotient by an integer that may exceed 64 bits", place)
     return lifted
 
 

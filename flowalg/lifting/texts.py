@@ -40,7 +40,9 @@ def white_space() -> str:
 
 def constant_text(expr: Expr) -> str | None:
     """The text of a constant; ``None`` when it is none."""
-    return expr.value if isinstance(expr, Constant) and isinstance(expr.value, str) else None
+    if isinstance(expr, Constant) and expr.shape == TEXT and isinstance(expr.value, str):
+        return expr.value
+    return None
 
 
 def concatenated(parts: Arguments, place: str) -> Expr:

@@ -206,10 +206,10 @@ def _constant(constant: Constant) -> Column:
         case None:
             assert constant.shape is not None
             return F.lit(None).cast(spark_type(constant.shape))
+        case Enum() as member:  # some are text or numbers too
+            return F.lit(member.name)
         case bool() | float() | str() as value:
             return F.lit(value)
-        case Enum() as member:
-            return F.lit(member.name)
         case int() as value:
             return long(value)
         case datetime() as point:

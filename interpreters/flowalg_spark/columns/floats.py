@@ -13,12 +13,12 @@ from flowalg.lifting.failures import fails
 from flowalg.lifting.intervals import Interval, interval
 from flowalg.lifting.primitives import Op
 from flowalg_spark.columns.errors import unless
-from flowalg_spark.columns.integers import EXACT, quotient
+from flowalg_spark.columns.integers import EXACT
 
 _AS_FLOATS: Final = 2**53
 """Integers up to here are floats exactly."""
-_BITS: Final = 62
-"""Of a shift, and of the quotient that is rounded to a float's 53."""
+_BITS: Final = 60
+"""Of the quotient that is rounded to a float's 53."""
 
 
 def _may_be_nan(expr: Expr) -> bool:
@@ -113,8 +113,7 @@ def is_infinite(_: Apply, a: Column) -> Column:
 def true_quotient(node: Apply, a: Column, b: Column) -> Column:
     """The float nearest to the quotient of two integers, as Python's ``/`` has it.
 
-    Up to 2**53 integers are floats, and one division rounds once. Beyond that, floats would round three times; then
-    the quotient is computed to 62 bits, whose last one says whether there is a remainder, and these are rounded.
+    Up to 2**53 integers are floats, and one division rounds once. Beyond that floats would round three times.
     """
     small = _is_small(node.args[0], a) & _is_small(node.args[1], b)
     value = a.cast("double") / b.cast("double")
@@ -131,31 +130,25 @@ def _is_small(expr: Expr, column: Column) -> Column:
 
 
 def _long_division(a: Column, b: Column) -> Column:
+    """The quotient times a power of two, so that it has 60 bits or more, and one more that says that there are others.
+
+    These are rounded once, when they become a float; taking the power of two back is exact.
+    """
     top, bottom = F.abs(a), F.abs(b)
-    shift = F.lit(_BITS) + _bit_length(bottom) - _bit_length(top)
-    up, down = _power_of_two(F.greatest(shift, F.lit(0))), _power_of_two(F.greatest(-shift, F.lit(0)))
-    numerator, denominator = (top * up).cast(EXACT), (bottom * down).cast(EXACT)
-    bits = quotient(numerator, denominator)
-    is_exact = (bits.cast(EXACT) * denominator).cast(EXACT) == numerator
-    rounded = F.when(is_exact, bits).otherwise(bits.bitwiseOR(F.lit(1).cast("bigint"))).cast("double")
-    magnitude = rounded / up.cast("double") * down.cast("double")
+    nearly = top.cast("double") / bottom.cast("double")
+    shift = F.greatest(F.lit(_BITS) - F.floor(F.log2(nearly)).cast("int"), F.lit(0))
+    half = F.shiftright(shift, 1)
+    numerator = ((top * _power_of_two(half)).cast(EXACT) * _power_of_two(shift - half)).cast(EXACT)
+    remainder = numerator % bottom
+    bits = ((numerator - remainder).cast(EXACT) / bottom).cast(EXACT) * F.lit(2).cast(EXACT)
+    rounded = (bits.cast(EXACT) + F.when(remainder == 0, F.lit(0)).otherwise(F.lit(1))).cast("double")
+    magnitude = rounded / F.pow(F.lit(2.0), (shift + 1).cast("double"))
     return F.when((a < 0) != (b < 0), -magnitude).otherwise(magnitude)
 
 
-def _bit_length(a: Column) -> Column:
-    """The number of bits of a decimal below 2**125."""
-    high = quotient(a, F.lit(2**_BITS).cast(EXACT))
-    return F.when(high > 0, F.length(F.bin(high)) + _BITS).otherwise(F.length(F.bin(a.try_cast("bigint"))))
-
-
 def _power_of_two(exponent: Column) -> Column:
-    """Two to the power of a number up to 125, as a decimal."""
-    one = F.lit(1).cast("bigint")
-    result = F.lit(1).cast(EXACT)
-    for part in range(3):
-        rest = F.least(F.greatest(exponent - part * _BITS, F.lit(0)), F.lit(_BITS))
-        result = (result * F.call_function("shiftleft", one, rest).cast(EXACT)).cast(EXACT)
-    return result
+    """Two to the power of a number up to 62, as a decimal."""
+    return F.call_function("shiftleft", F.lit(1).cast("bigint"), exponent).cast(EXACT)
 
 
 __all__ = [

@@ -85,11 +85,9 @@ def _floor_divided(node: Apply, a: Column, b: Column) -> Column:
 
 def _modulo(node: Apply, a: Column, b: Column) -> Column:
     """Spark's remainder has the sign of the dividend, Python's that of the divisor."""
-    remainder = a % b
-    if interval(node.args[0]).low >= 0 and interval(node.args[1]).low > 0:
-        return remainder
     if interval(node.args[1]).low > 0:
-        return F.when(remainder < 0, remainder + b).otherwise(remainder)
+        return F.pmod(a, b)
+    remainder = a % b
     other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
     return F.when(other_side, remainder + b).otherwise(remainder)
 
