@@ -46,7 +46,9 @@ def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Spa
         spark.conf.set(name, value)
 
 
-def differences(spark: SparkSession, functions: Sequence[EdgeFunction], elements: Sequence[Edge]) -> list[str]:
+def differences(
+    spark: SparkSession, functions: Sequence[EdgeFunction], elements: Sequence[Edge]
+) -> list[str]:
     """Where Spark gives something else than Python, among the rows for which Python gives something."""
     wanted = [[python_result(f, row) for row in elements] for f in functions]
     bad = [frozenset(i for i, one in enumerate(results) if isinstance(one, Raised)) for results in wanted]

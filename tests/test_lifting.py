@@ -1,100 +1,53 @@
-"""Lifting: what is taken, what is left to Python and why, and that a lifted function means what Python means."""
+"""Lifting: what is left to Python and why, and that only code that is surely the function's own is read.
+
+What is lifted is held to Python in ``test_lifted_columns.py``.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Callable
 from pathlib import Path
 
-import attrs
-import pyarrow as pa
 import pytest
-from attrs import field, frozen
-from flowalg_spark.columns import evaluate
-from flowalg_spark.layout import layout_of, spread, visible_element
-from flowalg_spark.schema import arrow_type, parts_of
-from flowalg_spark.values import encode, read
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from returns.result import Failure, Success
 
-from flowalg.functions import Call
+from flowalg.functions import Call, place_of
 from flowalg.lifting import Expr, opaque_part
 from flowalg.lifting.expressions import Param
 from flowalg.lifting.lift import lift
-from flowalg.shapes import BOOLEAN, FLOAT, INTEGER, TEXT, Shape, shape_of
-from flowalg.values import canonical
-from tests.edge_rows import LIFTED, Edge, rows
+from flowalg.lifting.source import KNOWN, RUNNING, syntax_of
+from flowalg.shapes import shape_of
+from tests.lifting.cases import FAMILIES
+from tests.lifting.family import EdgeFunction, Family, Left
+from tests.lifting.left import LEFT
+from tests.lifting.rows import Edge
 
 EDGE = shape_of(Edge)
 
 
-def lifted(f: Callable[[Edge], object]) -> Expr:
+def lifted(f: EdgeFunction) -> Expr:
     """What lifting makes of a function of an edge row."""
     return lift(Call(f), (Param(EDGE),))
 
 
-@frozen
-class Checked:
-    """A record whose construction does more than store."""
-
-    n: int = field(validator=attrs.validators.gt(0))
-
-
-@frozen
-class Shy:
-    """A record one of whose attributes is computed."""
-
-    n: int
-
-    @property
-    def twice(self) -> int:
-        """Code of its own."""
-        return self.n * 2
-
-
-OPAQUE: dict[str, tuple[Callable[[Edge], object], Shape | None, str]] = {
-    "an f-string": (lambda e: f"{e.x}", TEXT, "an f-string"),
-    "a method": (lambda e: e.s.upper(), TEXT, "the method upper"),
-    "a call": (lambda e: len(e.s), INTEGER, "a call of len"),
-    "an unknown call": (lambda e: math.floor(e.f), None, "a call of math.floor"),
-    "integer division": (lambda e: e.x / e.y, FLOAT, "the division of two integers"),
-    "floor division": (lambda e: e.x // e.y, INTEGER, "FloorDiv of int and int"),
-    "power": (lambda e: e.x**2, None, "Pow of int and int"),
-    "float comparison": (lambda e: e.f < e.g, BOOLEAN, "float < float"),
-    "float equality": (lambda e: e.f == e.g, BOOLEAN, "float == float"),
-    "truthiness": (lambda e: e.x and e.y, None, "`and` of non-bools"),
-    "not of a number": (lambda e: not e.x, BOOLEAN, "`not` of a non-bool"),
-    "is": (lambda e: e.s is e.t, BOOLEAN, "`is`"),
-    "== None": (lambda e: e.m == None, BOOLEAN, "a comparison with None"),  # noqa: E711
-    "optional arithmetic": (lambda e: e.m + 1, None, "Add of int | None and int"),  # type: ignore[operator]
-    "too many digits": (lambda e: e.x * e.x * e.x, INTEGER, "more than 38 digits"),
-    "a big integer as a float": (lambda e: (e.x + e.y) * 0.5, FLOAT, "may exceed 64 bits"),
-    "a constructor that checks": (lambda e: Checked(e.x), shape_of(Checked), "validator of its own"),
-    "a property": (lambda e: Shy(e.x).twice, None, "no plain field twice"),
-    "a default": (lambda e, k=1: e.x + k, None, "default, keyword-only or variable"),  # type: ignore[misc]
-    "a comprehension": (lambda e: [c for c in e.s], None, "ListComp"),  # noqa: C416
-    "a builtin": (str, TEXT, "the construction of str"),
-}
-
-
-@pytest.mark.parametrize("name", OPAQUE)
-def test_what_is_not_proved_is_left_to_python(name: str) -> None:
+@pytest.mark.parametrize("left", LEFT, ids=[place_of(left.function) for left in LEFT])
+def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
     """The reason says what was met, and the type of the result is known where syntax tells it."""
-    f, shape, reason = OPAQUE[name]
-    expression = lifted(f)
+    expression = lifted(left.function)
     opaque = opaque_part(expression)
     assert opaque is not None
-    assert reason in opaque.reason
-    assert expression.shape == shape
+    assert left.reason in opaque.reason
+    assert expression.shape == left.shape
 
 
-@pytest.mark.parametrize("name", LIFTED)
-def test_what_is_proved_is_lifted(name: str) -> None:
+@pytest.mark.parametrize("family", FAMILIES, ids=[family.title for family in FAMILIES])
+def test_what_is_proved_is_lifted(family: Family) -> None:
     """No opaque part is left, and the type of the result is known."""
-    expression = lifted(LIFTED[name])
-    assert opaque_part(expression) is None
-    assert expression.shape is not None
+    for f in family.functions:
+        expression = lifted(f)
+        assert opaque_part(expression) is None, place_of(f)
+        assert expression.shape is not None, place_of(f)
 
 
 def test_the_right_lambda_of_a_line_is_found() -> None:
@@ -137,57 +90,72 @@ def test_code_without_source_runs_in_python() -> None:
     assert opaque.reason == "its source is not available"
 
 
-def python_result(f: Callable[[Edge], object], row: Edge) -> tuple[object] | None:
-    """What Python gives, if that is a value that an element may have."""
-    try:
-        return (canonical(f(row), "the result"),)
-    except ArithmeticError:
-        return None
+@pytest.mark.parametrize("version", [("cpython", 3, 10), ("cpython", 4, 0), ("pypy", 3, 11)])
+def test_an_unknown_interpreter_falls_back_to_Python(version: tuple[str, int, int]) -> None:
+    """Syntax is only believed to mean what it means in the versions that lifting is tested on."""
+    f: EdgeFunction = lambda e: e.x  # noqa: E731
+    assert isinstance(syntax_of(f, RUNNING), Success)
+    match syntax_of(f, version):
+        case Failure(reason):
+            assert "is no version of Python that lifting knows" in str(reason)
+        case found:
+            pytest.fail(f"{found} of an unknown version")
 
 
-def same(one: object, other: object) -> bool:
-    """Equality to the bit: NaN equals NaN, and 0.0 is not -0.0."""
-    return repr(one) == repr(other)
+def test_the_running_interpreter_is_known() -> None:
+    """Otherwise the other tests here would show nothing."""
+    assert RUNNING in KNOWN
 
 
-@pytest.mark.parametrize("name", LIFTED)
-def test_lifted_columns_mean_what_python_means(spark: SparkSession, name: str) -> None:
-    """Over rows of edge values: the same value where Python gives one, an error where it gives none."""
-    f = LIFTED[name]
-    expression = lifted(f)
-    assert expression.shape is not None
-    fine = [row for row in rows(400) if python_result(f, row) is not None]
-    bad = [row for row in rows(400) if python_result(f, row) is None][:2]
-    expected = [python_result(f, row) for row in fine]
-    found = spark_results(spark, expression, fine)
-    wrong = [
-        (row, want, got)
-        for row, want, got in zip(fine, expected, found, strict=True)
-        if not same(want, (got,))
-    ]
-    assert wrong == []
-    for row in bad:
-        with pytest.raises(Exception, match=r"overflows 64 bits|division by zero"):
-            spark_results(spark, expression, [row])
+def test_a_variable_that_changes_keeps_the_value_that_it_had() -> None:
+    """Captured means: the value when the pipeline is compiled."""
+    rate = 2
+
+    def scaled(e: Edge) -> int:
+        return e.x * rate
+
+    before = lifted(scaled)
+    rate = 3
+    assert "value=2" in repr(before)
+    assert "value=3" in repr(lifted(scaled))
 
 
-def spark_results(spark: SparkSession, expression: Expr, elements: list[Edge]) -> list[object]:
-    """What Spark gives for a lifted expression, in order."""
-    schema = pa.schema([(name, arrow_type(one)) for name, one in parts_of(EDGE)])  # type: ignore[arg-type]
-    table = pa.Table.from_pylist([encode(row, EDGE) for row in elements], schema=schema)  # type: ignore[misc]
-    frame = spark.createDataFrame(table.append_column("at_row", pa.array(range(len(elements)), pa.int64())))
-    assert expression.shape is not None
-    columns = spread(evaluate(expression, visible_element(EDGE)), expression.shape)
-    ordered = frame.select(*columns, F.col("at_row")).orderBy("at_row")
-    return read(layout_of(expression.shape), ordered.toArrow())
+def helper(n: int) -> str:
+    """A function that cannot be lifted, for a reason of its own."""
+    return str(n).upper()
 
 
-def test_ansi_mode_does_not_matter(spark: SparkSession) -> None:
-    """A session that lets integers wrap still gets an error, not a wrong number."""
-    was = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", "false")
-    try:
-        for name in ("add", "multiply", "negative", "float divide", "an intermediate beyond 64 bits"):
-            test_lifted_columns_mean_what_python_means(spark, name)
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", str(was))
+def test_the_place_inside_a_helper_is_named() -> None:
+    """What keeps a function in Python may lie in one that it calls."""
+    opaque = opaque_part(lifted(lambda e: helper(e.x) + "!"))
+    assert opaque is not None
+    line = helper.__code__.co_firstlineno + 2
+    assert opaque.place == f"helper at tests/test_lifting.py:{line}"
+
+
+def test_an_expression_that_grows_too_large_is_left_to_python() -> None:
+    """Helpers that double their argument would make one of any size."""
+
+    def twice(n: int) -> int:
+        return n % 1000 + n % 999
+
+    def often(n: int) -> int:
+        return twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(n)))))))))))
+
+    opaque = opaque_part(lifted(lambda e: often(e.x)))
+    assert opaque is not None
+    assert opaque.reason == "an expression of more than 2000 parts"
+
+
+def test_a_local_variable_is_not_a_global_one() -> None:
+    """A name that is assigned later in a function is no other thing of that name before."""
+
+    def early(e: Edge) -> object:
+        if e.b:
+            return later  # type: ignore[used-before-def]  # noqa: F821  # the point of the test
+        later = e.x
+        return later + 1
+
+    opaque = opaque_part(lifted(early))
+    assert opaque is not None
+    assert opaque.reason == "the name later, which is not bound"

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from docs.tables import capabilities, laws
+from docs.tables import capabilities, laws, lifting
 
 
 class Page(Protocol):
@@ -20,7 +20,7 @@ class Page(Protocol):
         ...
 
 
-@pytest.mark.parametrize("table", [capabilities, laws], ids=["capabilities", "laws"])
+@pytest.mark.parametrize("table", [capabilities, laws, lifting], ids=["capabilities", "laws", "lifting"])
 def test_a_page_is_what_the_code_says(table: Page) -> None:
     """``make docs`` writes it anew."""
     assert table.PATH.read_text(encoding="utf-8") == table.page()

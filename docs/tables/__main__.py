@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from docs.tables import capabilities, laws
+from docs.tables import capabilities, laws, lifting
 
 
 def main() -> None:
     """Write each page, and say so."""
-    for table in (capabilities, laws):
+    for table in (capabilities, laws, lifting):
         table.PATH.write_text(table.page(), encoding="utf-8")
         print(f"wrote {table.PATH.name}")
 

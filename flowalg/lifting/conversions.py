@@ -70,7 +70,7 @@ def days_of_day(day: Expr, place: str) -> Expr:
     """The days since the epoch of a date."""
     match day:
         case Constant(value=date() as value):
-            return number((value - EPOCH_DAY).days)
+            return number(value.toordinal() - EPOCH_DAY.toordinal())
         case Apply(op=Op.DAY, args=(days,)) if not fails(day):
             return days
         case _:

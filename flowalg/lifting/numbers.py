@@ -91,7 +91,9 @@ def _folded(operator: ast.operator, left: Expr, right: Expr) -> Expr | None:
     """An operation on two constants, so that ``60 * 1000`` is one; ``None`` where it fails, or is far too large."""
     compute = _COMPUTED.get(type(operator))
     match left, right:
-        case Constant(value=int() | float() as a), Constant(value=int() | float() as b) if compute is not None:
+        case Constant(value=int() | float() as a), Constant(value=int() | float() as b) if (
+            compute is not None
+        ):
             if isinstance(operator, ast.Pow) and abs(b) > _LARGEST_FOLDED:
                 return None
             try:

@@ -58,10 +58,15 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
         return Failure("its source is not available")
     if not any(_same(one, code) for one in file.codes):
         return Failure("its source on disk is not the code that is loaded")
-    candidates = [node for node in ast.walk(file.tree) if isinstance(node, Syntax) and _spans(node, code)]
-    if not candidates:
-        return Failure("its place in its source cannot be told")
-    return Success(min(candidates, key=_extent))
+    functions = [node for node in ast.walk(file.tree) if isinstance(node, Syntax)]
+    candidates = [node for node in functions if _spans(node, code)]
+    if candidates:
+        return Success(min(candidates, key=_extent))
+    # Python 3.12 gives a lambda that is nothing but a constant no place in its line.
+    lambdas = [one for one in functions if isinstance(one, ast.Lambda) and one.lineno == code.co_firstlineno]
+    if len(lambdas) == 1 and code.co_name == "<lambda>":
+        return Success(lambdas[0])
+    return Failure("its place in its source cannot be told")
 
 
 @lru_cache(maxsize=128)

@@ -58,7 +58,7 @@ def python_result(f: EdgeFunction, row: Edge) -> object:
 
 def frame_of(spark: SparkSession, rows: Sequence[Edge]) -> DataFrame:
     """The rows as a frame that a source would read."""
-    schema = pa.schema([(name, arrow_type(one)) for name, one in parts_of(EDGE)])  # type: ignore[arg-type]
+    schema = pa.schema([(name, arrow_type(one)) for name, one in parts_of(EDGE)])
     table = pa.Table.from_pylist([encode(row, EDGE) for row in rows], schema=schema)  # type: ignore[misc]
     return spark.createDataFrame(table.append_column(AT_ROW, pa.array(range(len(rows)), pa.int64())))
 
@@ -84,7 +84,8 @@ def spark_results(
         assert expression.shape is not None
         shape = expression.shape
         values: list[object] = table.column(f"c{number}").to_pylist()
-        results.append(
-            [None if row in rows else decode(value, shape) for row, value in enumerate(values)]
-        )
+        decoded: list[object] = [
+            None if row in rows else decode(value, shape) for row, value in enumerate(values)
+        ]
+        results.append(decoded)
     return results

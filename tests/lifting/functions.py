@@ -69,10 +69,11 @@ def bucket(e: Edge) -> str:
     quarter = minutes // 15
     if quarter < 4:
         return "early"
-    elif e.b:
-        name = "b"
+    if e.b:
+        name = e.s
     else:
-        name = f"{quarter}"
+        word = f"{quarter}"
+        name = word + e.t
     return name + "!"
 
 
@@ -108,8 +109,8 @@ FAMILIES: Final = (
     Family(
         "Records",
         "Fields, and construction of records that do nothing but store their fields, defaults that are constants "
-        "included; `attrs.evolve`. An error in a field that nobody reads later does not happen in Spark, which does not "
-        "compute the field.",
+        "included; `attrs.evolve`. An error in a field that nobody reads later does not happen in Spark, which does "
+        "not compute the field.",
         (
             lambda e: e,
             lambda e: e.x,
@@ -129,8 +130,8 @@ FAMILIES: Final = (
     Family(
         "Functions",
         "Functions whose body names values, tests and returns, called from a lifted one; methods and properties of the "
-        "record's own class, which elements have exactly: subclasses are refused. None may call itself, or have default, "
-        "keyword-only or variable arguments.",
+        "record's own class, which elements have exactly: subclasses are refused. None may call itself, or have "
+        "default, keyword-only or variable arguments.",
         (
             doubled,
             bucket,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tests.lifting.family import Family
-from tests.lifting.rows import Kind, Level
+from tests.lifting.rows import Inner, Kind, Level
 
 SMALL: Final = (0, 1, 2)
+NOTHING: Final[tuple[int, ...]] = ()
 LETTERS: Final = frozenset({"a", "ab", "日本語"})
 
 FAMILIES: Final = (
@@ -36,7 +37,7 @@ FAMILIES: Final = (
             lambda e: 1000 // e.x if e.x else 0,
             lambda e: e.x != 0 and 1000 // e.x > 3,
             lambda e: e.x == 0 or 1000 % e.x == 1,
-            lambda e: e.inner if e.b else e.inner,
+            lambda e: e.inner if e.b else Inner(e.x, e.t),
             lambda e: (e.x, e.s) if e.b else (e.y, e.t),
             lambda e: "big" if e.x > 1000 else "small" if e.x > 0 else "negative",
             lambda e: e.f / e.g if e.g else 0.0,
@@ -94,7 +95,7 @@ FAMILIES: Final = (
             lambda e: e.b in (True,),
             lambda e: e.kind in (Kind.RED, Kind.BLUE),
             lambda e: e.d in (e.p, e.p),
-            lambda e: e.x in (),
+            lambda e: e.x in NOTHING,
         ),
     ),
     Family(

@@ -6,7 +6,7 @@ import math
 import random
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Final
 
 from attrs import frozen
@@ -49,7 +49,14 @@ DURATIONS: Final = (
 )
 DECIMALS: Final = tuple(
     Decimal(f"{whole}.{fraction:018}")
-    for whole, fraction in (("0", 0), ("1", 5 * 10**17), ("-2", 25 * 10**16), ("1" + 19 * "0", 0), ("0", 1), ("7", 0))
+    for whole, fraction in (
+        ("0", 0),
+        ("1", 5 * 10**17),
+        ("-2", 25 * 10**16),
+        ("1" + 19 * "0", 0),
+        ("0", 1),
+        ("7", 0),
+    )
 )
 """With 18 digits behind the point, as Spark gives them back."""
 
@@ -63,7 +70,7 @@ class Kind(Enum):
     BLUE = 30
 
 
-class Level(str, Enum):
+class Level(StrEnum):
     """An enum whose members are text too."""
 
     LOW = "low"

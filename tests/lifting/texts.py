@@ -13,8 +13,8 @@ FAMILIES: Final = (
     Family(
         "Text",
         "Counted in code points. Slices and indices have constant bounds; an index beyond the end fails. What is "
-        "replaced, split at, stripped or removed is a constant and, where it is searched for, not empty. White space is "
-        "what the running Python has it.",
+        "replaced, split at, stripped or removed is a constant and, where it is searched for, not empty. White space "
+        "is what the running Python has it.",
         (
             lambda e: e.s + e.t,
             lambda e: e.s + "ß" + e.t,
