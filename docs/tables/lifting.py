@@ -27,22 +27,22 @@ _HEAD: Final = """\
 # What runs inside Spark
 
 Made by `make docs` from the cases that `tests/test_lifted_columns.py` holds to Python, each over hundreds of rows of
-edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to 9999, changes of the clock, `None`.
-It does so with Spark's ANSI mode on and off, in two time zones, with expressions compiled and interpreted.
+edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to 9999, changes of the clock,
+`None`. It does so with Spark's ANSI mode on and off, in two time zones, with expressions compiled and interpreted.
 
 A function that is lifted becomes columns, and `explain()` says so; of any other it says why not, and where. Such a
 function runs in Python over Arrow batches, with the same result.
 
-- A lifted function gives what Python gives, to the bit. Where Python raises, or an integer that is stored needs more than
-  64 bits, the query fails with a message that names the place in the function. Only what nobody reads may differ: Spark
-  does not compute a field that no later step uses, and so does not fail in it.
+- A lifted function gives what Python gives, to the bit. Where Python raises, or an integer that is stored needs more
+  than 64 bits, the query fails with a message that names the place in the function. Only what nobody reads may differ:
+  Spark does not compute a field that no later step uses, and so does not fail in it.
 - *Captured* means the value at the time when the pipeline is compiled. Only immutable values are captured. A global
   variable that is assigned anew later keeps, in Spark, the value that it had.
 - Elements are of exactly the class that a collection declares, so that its methods are the ones that run.
 - The syntax is read from the file, which is compiled again and must contain the very code that the function has. That
-  relies on nothing about the bytecode of a version. CPython 3.11, 3.12 and 3.13 are known; under any other, and for code
-  without a file, every function runs in Python.
-- In the expressions `e` is an element. `flowalg/lifting/primitives.py` lists the operations that all of this comes down to.
+  relies on nothing about the bytecode of a version. CPython 3.11, 3.12 and 3.13 are known; under any other, and for
+  code without a file, every function runs in Python.
+- In the expressions `e` is an element. `flowalg/lifting/primitives.py` lists the operations that all of this is made of.
 """
 
 _LEFT: Final = """\
@@ -86,10 +86,8 @@ def _shown(f: Callable[..., object]) -> str:
     match syntax_of(f):
         case Success(ast.Lambda(body=body)):
             return ast.unparse(body)
-        case Success(_):
-            return f"`{f.__name__}`: {(getdoc(f) or '').splitlines()[0]}"
         case _:
-            return f"`{ast.unparse(ast.parse(getattr(f, '__name__', repr(f))))}`"
+            return f"`{f.__name__}`: {(getdoc(f) or '').splitlines()[0]}"
 
 
 __all__ = ["PATH", "page"]

@@ -84,6 +84,11 @@ def nothing(e: Edge) -> None:
     return None  # noqa: RET501
 
 
+def defaulted(e: Edge, k: int = 1) -> int:
+    """A function with a default."""
+    return e.x + k
+
+
 _UNICODE: Final = "engines and versions of Unicode differ on letters beyond ASCII"
 _UNBOUND: Final = "Python's integers have no bound, an engine's do"
 
@@ -160,7 +165,7 @@ LEFT: Final = (
     Left(lambda e: Checked(e.x), shape_of(Checked), "validator of its own", "only what stores is exact"),
     Left(lambda e: Listed(e.x), shape_of(Listed), "left to its default", "made by a call"),
     Left(lambda e: attrs.asdict(e.inner), None, "default", "not one of the functions that are known"),
-    Left(lambda e, k=1: e.x + k, None, "default, keyword-only or variable", "may change"),  # type: ignore[misc]
+    Left(defaulted, INTEGER, "default, keyword-only or variable", "may change"),
     Left(lambda e: Inner(*e.pair), None, "unpacked arguments", "not needed so far"),
     Left(str, TEXT, "the text of a Edge", "what repr says is a record's own"),
     Left(
