@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -18,6 +20,7 @@ from flowalg.lifting import opaque_part
 from tests.lifting.cases import LIFTED
 from tests.lifting.engine import Raised, column_of, frame_of, lifted, python_result, spark_results
 from tests.lifting.family import EdgeFunction
+from tests.lifting.generated import compiled, expressions
 from tests.lifting.rows import Edge, rows
 
 ROWS: Final = rows(300)
@@ -81,6 +84,19 @@ def test_what_python_raises_fails_the_query(session: SparkSession) -> None:
             else:
                 quiet.append(f"{place_of(f)} does not fail for {row}")
     assert quiet == []
+
+
+@settings(max_examples=3)
+@given(data=st.data())
+def test_expressions_that_nobody_wrote_mean_the_same(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Generated ones, several operations deep; those that are left to Python are few enough."""
+    sources = data.draw(st.lists(expressions(2), min_size=20, max_size=20))
+    functions = compiled(sources, tmp_path_factory.mktemp("generated"))
+    inside = [f for f in functions if opaque_part(lifted(f)) is None]
+    assert len(inside) >= len(functions) // 2
+    assert differences(spark, inside, ROWS[:100]) == []
 
 
 def test_every_case_is_lifted() -> None:

@@ -42,7 +42,7 @@ function runs in Python over Arrow batches, with the same result.
 - The syntax is read from the file, which is compiled again and must contain the very code that the function has. That
   relies on nothing about the bytecode of a version. CPython 3.11, 3.12 and 3.13 are known; under any other, and for
   code without a file, every function runs in Python.
-- In the expressions `e` is an element. `flowalg/lifting/primitives.py` lists the operations that all of this is made of.
+- In the expressions `e` is an element. All of them are made of the operations in `flowalg/lifting/primitives.py`.
 """
 
 _LEFT: Final = """\

@@ -1,7 +1,11 @@
 """Lifting: a user's function, shown to be a closed expression over its element, as a value.
 
-``expressions`` is the engine-free tree; ``source`` finds the syntax of a function and proves that it is the
-code that would run; ``lift`` turns syntax into the tree; ``analysis`` does it for a chain of steps.
+- ``expressions`` and ``primitives`` are the engine-free tree; ``intervals`` and ``failures`` say what is known of one.
+- ``source`` finds the syntax of a function and proves that it is the code that would run; ``functions`` and ``syntax`` turn
+  it into the tree, ``scope`` and ``captured`` tell what its names stand for, ``narrowing`` what its conditions tell.
+- ``numbers``, ``texts``, ``times``, ``records``, ``enums``, ``comparing``, ``choosing``, ``membership``, ``conversions`` and
+  ``calls`` each know the operations of one kind.
+- ``lift`` does it for a function, ``analysis`` for a chain of steps.
 """
 
 from flowalg.lifting.analysis import StepAnalysis, analyse, analyse_function
