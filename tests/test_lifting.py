@@ -152,7 +152,7 @@ def test_a_local_variable_is_not_a_global_one() -> None:
 
     def early(e: Edge) -> object:
         if e.b:
-            return later  # type: ignore[used-before-def]  # noqa: F821  # the point of the test
+            return later  # type: ignore[has-type, used-before-def]  # noqa: F821
         later = e.x
         return later + 1
 

@@ -10,6 +10,7 @@ from flowalg.functions import Call, Function, OnValue, Spread, WithKey
 from flowalg.kv import KV
 from flowalg.lifting.expressions import Build, Expr, Opaque, Param, Part, opaque_part
 from flowalg.lifting.lift import lift
+from flowalg.lifting.records import list_of
 from flowalg.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 
@@ -59,10 +60,20 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
                     expression.shape, f"it gives a {expression.shape}, not a bool", step.label
                 )
         case FlatMap():
+            expression = _as_list(expression, step)
             after = expression.shape.of if isinstance(expression.shape, ListOf) else _items_said(step, before)
         case _:
             assert_never(step)
     return StepAnalysis(step, before, expression, after)
+
+
+def _as_list(expression: Expr, step: FlatMap) -> Expr:
+    """The items of a ``flat_map``, which may be written as a tuple; only a list of them is lifted."""
+    if isinstance(expression, Build) and isinstance(expression.shape, TupleOf):
+        expression = list_of(expression.parts, step.label)
+    if isinstance(expression.shape, ListOf) or opaque_part(expression) is not None:
+        return expression
+    return Opaque(expression.shape, f"it gives a {expression.shape}, not a list", step.label)
 
 
 @runtime_checkable
