@@ -71,7 +71,7 @@ def _next(k: dict[str, st.SearchStrategy[str]]) -> dict[str, st.SearchStrategy[s
             *(
                 "({s} + {r})",
                 "str({n})",
-                "f'{{{n}}}:{{{s}}}'",
+                'f"""{{{n}}}:"""',
                 "{s}.strip()",
                 "{s}[1:]",
                 "{s}[-2:]",
