@@ -59,7 +59,7 @@ def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
             return Placed(seen, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
         case FixedWindows(phase=None):
             start = point - F.pmod(point - _long(windows.offset_micros), _long(windows.size_micros))
-            started = flow.with_meta(**{START: _clamped(start)})
+            started = flow.with_meta(**{START: _cut_off(start)})
             return Placed(started, (START,), named(START), _fixed_end(windows))
         case SlidingWindows():
             return _sliding(flow, windows)
@@ -78,6 +78,11 @@ def _clamped(point: Column) -> Column:
     return F.greatest(F.least(point, F.lit(MAX_TIME)), F.lit(MIN_TIME))
 
 
+def _cut_off(start: Column) -> Column:
+    """A window's start, which is no later than an element, but may lie before the beginning of time."""
+    return F.greatest(start, F.lit(MIN_TIME))
+
+
 def _fixed_end(windows: FixedWindows) -> Column:
     """The end of a fixed window from its start, also where the start was cut off at the beginning of time."""
     first = windows.assign(MIN_TIME, None)[0]
@@ -93,7 +98,7 @@ def _sliding(flow: Flow, windows: SlidingWindows) -> Placed:
 
 def _in_each(flow: Flow, windows: SlidingWindows) -> Placed:
     end = named(START) + _long(windows.size // _MICROSECOND)
-    return Placed(flow, (START,), _clamped(named(START)), _clamped(end))
+    return Placed(flow, (START,), _cut_off(named(START)), F.least(end, F.lit(MAX_TIME)))
 
 
 def _exploded(frame: DataFrame, point: Column, windows: SlidingWindows) -> DataFrame:
