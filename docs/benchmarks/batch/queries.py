@@ -186,7 +186,14 @@ def _queries() -> Iterator[Query]:
         ("country", "high", "window.start", "value"),
     )
     greatest = in_minutes.combine_per_key(Sum()).map(lambda pair: pair.value).combine_globally(Max())
-    yield Query("two stages", greatest, _two_stages, ("window.start", "value"), ("window.start", "value"))
+    yield Query(
+        "two stages",
+        greatest,
+        _two_stages,
+        ("window.start", "value"),
+        ("window.start", "value"),
+        ("window", "value"),
+    )
     offered = OFFERS.key_by(lambda o: o.user).map_values(lambda o: o.discount).window(FixedWindows(MINUTE))
     yield Query(
         "windowed join",
