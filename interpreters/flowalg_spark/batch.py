@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, TypeVar, assert_never
 
+from attrs import define, field
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -60,7 +61,8 @@ def compile(
     micros = (
         F.unix_micros(clock) if clock is not None else F.lit(0 if time is None else processing_time(time))
     )
-    flow = _lower(pipeline.node, {name: require_frame(name, one) for name, one in frames.items()}, micros)
+    lowering = _Lowering({name: require_frame(name, one) for name, one in frames.items()}, micros)
+    flow = lowering.flow(pipeline.node)
     return pane_frame(pipeline, flow, lambda: _without_drops(flow, drop_type(_last_pair(pipeline.node))))
 
 
@@ -83,35 +85,50 @@ def _last_pair(node: Node) -> RecordOf:
     return shape
 
 
-def _lower(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
-    match node:
-        case SourceNode(name=name):
-            return bound_source(node, frames[name], None)
-        case WindowInto(input=inner):
-            return _lower(inner, frames, time)
-        case ElementWise(
-            input=CombinePerKey(input=Flatten(inputs=inputs)) as grouping,
-            steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *steps),
-        ):
-            flows = tuple(_untagged(inner, frames, time) for inner in inputs)
-            return through_steps(joined(grouping, flows, time, outer=outer), tuple(steps))
-        case ElementWise(input=inner, steps=steps):
-            return through_steps(_lower(inner, frames, time), steps)
-        case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
-            return co_grouped(node, tuple(_untagged(inner, frames, time) for inner in inputs), time)
-        case CombinePerKey(input=inner):
-            return grouped(node, _lower(inner, frames, time), time)
-        case Flatten(inputs=inputs):
-            return union(tuple(_lower(inner, frames, time) for inner in inputs))
-        case WithSide(input=inner, side=side):
-            return beside(node, _lower(inner, frames, time), _lower(side, frames, time))
-    assert_never(node)
+@define
+class _Lowering:
+    """The flows of a pipeline's nodes; a node that several others read has one flow, and so one frame."""
 
+    frames: Mapping[str, DataFrame]
+    time: Column
+    known: dict[int, Flow] = field(factory=dict)
 
-def _untagged(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
-    """An input of a co-group, before its values were tagged."""
-    assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
-    return through_steps(_lower(node.input, frames, time), node.steps[:-1])
+    def flow(self, node: Node) -> Flow:
+        """The flow of a node, by the node's identity: to compare whole trees would take longer than to lower them."""
+        if id(node) not in self.known:
+            self.known[id(node)] = self.lowered(node)
+        return self.known[id(node)]
+
+    def lowered(self, node: Node) -> Flow:
+        match node:
+            case SourceNode(name=name):
+                return bound_source(node, self.frames[name], None)
+            case WindowInto(input=inner):
+                return self.flow(inner)
+            case ElementWise(
+                input=CombinePerKey(input=Flatten(inputs=inputs)) as grouping,
+                steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *steps),
+            ):
+                flows = tuple(self.untagged(inner) for inner in inputs)
+                return through_steps(joined(grouping, flows, self.time, outer=outer), tuple(steps))
+            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
+                return beside(reading, self.flow(inner), self.flow(side), steps)
+            case ElementWise(input=inner, steps=steps):
+                return through_steps(self.flow(inner), steps)
+            case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
+                return co_grouped(node, tuple(self.untagged(inner) for inner in inputs), self.time)
+            case CombinePerKey(input=inner):
+                return grouped(node, self.flow(inner), self.time)
+            case Flatten(inputs=inputs):
+                return union(tuple(self.flow(inner) for inner in inputs))
+            case WithSide(input=inner, side=side):
+                return beside(node, self.flow(inner), self.flow(side), ())
+        assert_never(node)
+
+    def untagged(self, node: Node) -> Flow:
+        """An input of a co-group, before its values were tagged."""
+        assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
+        return through_steps(self.flow(node.input), node.steps[:-1])
 
 
 __all__ = ["CAPABILITIES", "compile", "run"]

@@ -7,6 +7,7 @@ dropped. Only fields that the pipeline uses are looked at, so that Spark can lea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from attrs import frozen
 from pyspark.sql import Column, DataFrame
@@ -17,8 +18,22 @@ from flowalg.errors import ArgumentError, SchemaMismatchError
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param, opaque_part
 from flowalg.nodes import SourceNode
-from flowalg.shapes import DURATION, FLOAT, INTEGER, EnumOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.shapes import (
+    DURATION,
+    FLOAT,
+    INTEGER,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
 from flowalg.time import MAX_TIME, MIN_TIME, show
+from flowalg_spark.checking import Place, required
 from flowalg_spark.columns import single
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
 from flowalg_spark.layout import PATH, layout_of, leaves, named, visible_element
@@ -131,8 +146,11 @@ def fits(found: T.DataType, shape: Shape) -> bool:
             )
         case Scalar() | EnumOf():
             return found == spark_type(shape)
-        case _:
-            return isinstance(found, T.ArrayType) and fits(found.elementType, shape.of)
+        case ListOf(of=inner) | SetOf(of=inner):
+            return isinstance(found, T.ArrayType) and fits(found.elementType, inner)
+        case MapOf():
+            return False
+    assert_never(shape)
 
 
 def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> list[Column]:
@@ -142,15 +160,10 @@ def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> l
     layout = leaves(layout_of(source.shape))
     for leaf, name in zip(leaves(visible_element(source.shape)), (one.at for one in layout), strict=True):
         column = leaf.at.cast(spark_type(leaf.shape))
-        if not isinstance(leaf.shape, OptionalOf) and (PATH in name or name in nullable):
-            message = _null_message(source.name, name.replace(PATH, "."), leaf.shape)
-            column = F.coalesce(column, F.raise_error(F.lit(message)))
+        place = Place(source.name, name.replace(PATH, "."), PATH in name or name in nullable)
+        column = required(column, leaf.shape, place)
         columns.append((column if keep is None else F.when(keep, column)).alias(name))
     return columns
-
-
-def _null_message(source: str, path: str, shape: Shape) -> str:
-    return f"source {source!r}: a row has null in {path}, which must be a {shape}; make it {shape} | None to allow it"
 
 
 __all__ = ["Clocks", "bound_source", "fits", "require_frame"]

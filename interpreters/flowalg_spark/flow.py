@@ -193,11 +193,12 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
         flow.guarded,
         arrow_schema(row_schema(after, flow.meta)),
     )
-    notes = [_note(one) for one in run]
+    notes = [note_of(one) for one in run]
     return flow.mapped_in_arrow(function, after).noted(*notes)
 
 
-def _note(one: StepAnalysis) -> LiftingNote:
+def note_of(one: StepAnalysis) -> LiftingNote:
+    """How a step runs that Python computes, and why."""
     opaque = one.opaque
     if opaque is None:
         return LiftingNote(one.step.label, "a neighbouring step that does", None)
@@ -210,6 +211,7 @@ __all__ = [
     "arrow_schema",
     "guarded",
     "in_python",
+    "note_of",
     "row_schema",
     "through_steps",
     "union",

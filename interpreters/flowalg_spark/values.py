@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from typing import assert_never, cast
@@ -10,7 +10,20 @@ from typing import assert_never, cast
 import attrs
 import pyarrow as pa
 
-from flowalg.shapes import TIMESTAMP, EnumOf, ListOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.kv import KV
+from flowalg.shapes import (
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+from flowalg.values import order_key
 from flowalg_spark.layout import Branch, Layout, Leaf
 from flowalg_spark.schema import arrow_type, parts_of
 
@@ -54,6 +67,11 @@ def decode(value: object, shape: Shape) -> object:
             return cls[cast("str", value)]
         case ListOf(of=inner):
             return [decode(item, inner) for item in cast("list[object]", value)]
+        case SetOf(of=inner):
+            return shape.made(decode(item, inner) for item in cast("list[object]", value))
+        case MapOf(key=key, value=inner):
+            entries = cast("list[dict[str, object]]", value)
+            return {decode(one["key"], key): decode(one["value"], inner) for one in entries}
         case RecordOf() | TupleOf():
             struct = cast("dict[str, object]", value)
             return _built(shape, [[decode(struct[name], one)] for name, one in parts_of(shape)])[0]
@@ -71,6 +89,11 @@ def encode(value: object, shape: Shape) -> object:
             return cast("Enum", value).name
         case ListOf(of=inner):
             return [encode(item, inner) for item in cast("list[object]", value)]
+        case SetOf(of=inner):
+            return [encode(item, inner) for item in in_order(cast("Iterable[object]", value))]
+        case MapOf():
+            pairs = cast("Mapping[object, object]", value)
+            return [encode(KV(key, pairs[key]), shape.item) for key in in_order(pairs)]
         case TupleOf(items=items):
             names = (name for name, _ in parts_of(shape))
             values = cast("tuple[object, ...]", value)
@@ -78,6 +101,11 @@ def encode(value: object, shape: Shape) -> object:
         case RecordOf(fields=fields):
             return {one.name: encode(getattr(value, one.name), one.shape) for one in fields}
     assert_never(shape)
+
+
+def in_order(values: Iterable[object]) -> list[object]:
+    """The items of a set in the one order in which sets are stored."""
+    return sorted(values, key=order_key)
 
 
 def write(layout: Layout, elements: list[object]) -> list[pa.Array[pa.Scalar[pa.DataType]]]:
@@ -102,4 +130,4 @@ def write(layout: Layout, elements: list[object]) -> list[pa.Array[pa.Scalar[pa.
             ]
 
 
-__all__ = ["decode", "encode", "integers", "read", "write"]
+__all__ = ["decode", "encode", "in_order", "integers", "read", "write"]
