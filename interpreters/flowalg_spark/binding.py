@@ -64,12 +64,7 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     another type.
     """
     shape = source.shape
-    problems = list(_mismatches(shape, frame.schema))
-    if problems:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        raise SchemaMismatchError(
-            f"source {source.name!r} reads {shape}, and the frame does not fit it:{lines}"
-        )
+    require_schema(source, frame.schema)
     keep = None if clocks is None else ~F.coalesce(clocks.ended, F.lit(False))
     meta: dict[str, Column] = {}
     if clocks is not None and keep is not None:
@@ -77,6 +72,16 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     values = _checked(source, frame.schema, keep)
     selected = frame.select(*values, *(column.alias(name) for name, column in meta.items()))
     return _with_event_time(Flow(selected, shape, {name: META_TYPES[name] for name in meta}), source)
+
+
+def require_schema(source: SourceNode, schema: T.StructType) -> None:
+    """Raises ``SchemaMismatchError``, with every difference, unless records of the source can be read from a schema."""
+    problems = list(_mismatches(source.shape, schema))
+    if problems:
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        raise SchemaMismatchError(
+            f"source {source.name!r} reads {source.shape}, and the frame does not fit it:{lines}"
+        )
 
 
 def _with_event_time(flow: Flow, source: SourceNode) -> Flow:
@@ -166,4 +171,4 @@ def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> l
     return columns
 
 
-__all__ = ["Clocks", "bound_source", "fits", "require_frame"]
+__all__ = ["Clocks", "bound_source", "fits", "require_frame", "require_schema"]
