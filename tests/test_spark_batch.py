@@ -256,4 +256,4 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
     ):
         batch.compile_all([], inputs)
     with pytest.raises(ArgumentError, match="pipeline 2 is 3"):
-        batch.compile_all([most, 3], inputs)  # type: ignore[list-item]
+        batch.compile_all([most, 3], inputs)  # type: ignore[arg-type]  # a fault on purpose

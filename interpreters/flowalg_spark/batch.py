@@ -41,6 +41,7 @@ from flowalg_spark.flow import Flow, through_steps, union
 from flowalg_spark.frames import PaneFrame, collect, collect_all, drop_type, pane_frame, visible
 from flowalg_spark.relational.groups import grouped
 from flowalg_spark.relational.joins import beside, co_grouped, joined
+from flowalg_spark.relational.scanning import scanned
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -190,6 +191,9 @@ class _Lowering:
                 return through_steps(joined(grouping, flows, self.time, outer=outer), tuple(steps))
             case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
                 return beside(reading, self.flow(inner), self.flow(side), steps)
+            case ElementWise(input=SourceNode(name=name) as source, steps=steps):
+                frame = scanned(source, self.frames[name], steps)
+                return through_steps(bound_source(source, frame, None), steps)
             case ElementWise(input=inner, steps=steps):
                 return through_steps(self.flow(inner), steps)
             case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):

@@ -137,7 +137,7 @@ def collect_all(
         one.select(F.lit(number).alias(_NUMBER), *_beside_nothing(one, number, kinds))
         for number, one in enumerate(flats)
     ]
-    table = reduce(DataFrame.union, parts).toArrow()
+    table = reduce(lambda one, other: one.union(other), parts).toArrow()
     return tuple(
         _panes_in(_part(table, number), _shape_of(pipeline), pipeline)
         for number, pipeline in enumerate(pipelines)
