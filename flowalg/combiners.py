@@ -278,6 +278,11 @@ class Over(Combiner[A, object, B]):
         return self.combiner.extract(accumulator)
 
     @property
+    def title(self) -> str:
+        """The title of the combiner inside."""
+        return self.combiner.title
+
+    @property
     def label(self) -> str:
         """The combiner as messages name it."""
         return f"{type(self.combiner).__name__}.of({place_of(self.function.f)})"

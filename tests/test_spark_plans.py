@@ -29,7 +29,6 @@ from flowalg import (
     SlidingWindows,
     Source,
     Sum,
-    together,
 )
 from tests.scores import NOON
 
@@ -121,7 +120,7 @@ READ = [
     (
         VISITS.key_by(lambda v: (v.team, v.place.floor))
         .window(Sessions(MINUTE))
-        .combine_per_key(together(Sum.of(lambda v: v.points), Count())),
+        .combine_per_key(Sum.of(lambda v: v.points), Count()),
         "team:string,points:bigint,place:struct<floor:bigint>,at:timestamp",
     ),
 ]
