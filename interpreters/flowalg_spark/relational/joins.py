@@ -16,10 +16,11 @@ from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View
 from flowalg.steps import Step
 from flowalg.time import MAX_TIME, MIN_TIME
 from flowalg.windowing import PaneTime
-from flowalg_spark.flow import Flow, through_steps
+from flowalg_spark.element_wise import through_steps
+from flowalg_spark.flow import Flow
 from flowalg_spark.layout import Branch, Leaf, layout_of, leaves, named, nested, spread, unnested
 from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, START, pane_meta
-from flowalg_spark.relational.groups import pane_columns, panes, require_pairs
+from flowalg_spark.relational.panes import pane_columns, panes, require_pairs
 from flowalg_spark.relational.python_sides import beside_in_python
 from flowalg_spark.relational.windows import Placed, key_layout, placed
 from flowalg_spark.schema import spark_type

@@ -23,10 +23,11 @@ from flowalg.sides import View, window_read
 from flowalg.steps import Step
 from flowalg.time import EventTime
 from flowalg.windows import Window
-from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, note_of, row_schema, through_steps
+from flowalg_spark.element_wise import note_of, through_steps
+from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
 from flowalg_spark.layout import Layout, layout_of, named, nested
 from flowalg_spark.meta import END, EVENT_TIME, START
-from flowalg_spark.python_rows import PythonSteps
+from flowalg_spark.python_rows import Rows
 from flowalg_spark.values import decode, integers, read, write
 
 _SIDE: Final = "__side"
@@ -63,14 +64,9 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
         windows,
         effective.fresh,
         node.view,
-        PythonSteps(
-            layout_of(shape),
-            layout_of(after),
-            after,
-            tuple(one.step for one in together),
-            guarded=False,
-            schema=arrow_schema(row_schema(after, main.meta)),
-        ),
+        tuple(one.step for one in together),
+        layout_of(after),
+        arrow_schema(row_schema(after, main.meta)),
     )
     notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(note_of, together)]
     flow = evolve(main, frame=found).mapped_in_arrow(function, after)
@@ -108,7 +104,9 @@ class Beside:
     windows: WindowFn
     fresh: bool
     view: View
-    steps: PythonSteps
+    steps: tuple[Step, ...]
+    after: Layout
+    schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches after the steps."""
@@ -144,21 +142,20 @@ class Beside:
         self, batch: pa.RecordBatch, values: dict[Window, list[object]], known: dict[Window, object]
     ) -> pa.RecordBatch:
         """One batch after the steps."""
-        origins: list[int] = []
-        results: list[object] = []
-        points: list[int | None] = []
         times = integers(batch, EVENT_TIME)
-        for index, (element, time) in enumerate(zip(read(self.main, batch), times, strict=True)):
-            pair = (element, self.read(time, values, known))
-            for value, point in self.steps.through(pair, time) if self.steps.steps else [(pair, time)]:
-                origins.append(index)
-                results.append(value)
-                points.append(point)
-        others = batch.take(pa.array(origins, pa.int64()))
-        arrays = write(self.steps.after, results)
-        for name in self.steps.schema.names[len(arrays) :]:
-            arrays.append(pa.array(points, pa.int64()) if name == EVENT_TIME else others.column(name))
-        return pa.RecordBatch.from_arrays(arrays, schema=self.steps.schema)
+        pairs: list[object] = [
+            (element, self.read(time, values, known))
+            for element, time in zip(read(self.main, batch), times, strict=True)
+        ]
+        rows = Rows(pairs, [*times], list(range(batch.num_rows)))
+        for step in self.steps:
+            rows.through(step)
+        where = f"the result of {self.steps[-1].label if self.steps else 'with_side'}"
+        arrays = write(self.after, rows.elements, where)
+        others = batch.take(pa.array(rows.origins, pa.int64()))
+        for name in self.schema.names[len(arrays) :]:
+            arrays.append(pa.array(rows.times, pa.int64()) if name == EVENT_TIME else others.column(name))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 __all__ = ["Beside", "beside_in_python"]
