@@ -35,6 +35,7 @@ from flowalg import (
     Sum,
     ToSet,
     UnboundSourceError,
+    UnsupportedError,
     Window,
     WindowFn,
 )
@@ -234,6 +235,17 @@ def test_both_parts_of_a_split(spark: SparkSession) -> None:
     )
     agrees(spark, said.combine_globally(Sum()))
     agrees(spark, refused.key_by(lambda s: s.team).combine_per_key(Count()))
+
+
+def test_a_split_of_unknown_types_asks_for_them(spark: SparkSession) -> None:
+    """When the pipeline is compiled, by the name of the argument that would say it."""
+    good, bad = SCORES.split(lambda s: Success(s) if s.points else Failure(s.team))
+    for part, argument in ((good, "result"), (bad, "failure")):
+        message = (
+            rf"split\(<lambda> at .*: Spark cannot know the type of its result; say it with {argument}=…"
+        )
+        with pytest.raises(UnsupportedError, match=message):
+            batch.compile(part.combine_globally(Count()), {SCORES: frame_of(spark, SOME)})
 
 
 def test_several_outputs_are_one_query(spark: SparkSession) -> None:

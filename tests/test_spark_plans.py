@@ -53,6 +53,7 @@ class Visit:
     points: int
     note: str | None
     other: str
+    first: bool
     place: Place
     at: datetime
 
@@ -66,8 +67,14 @@ PER_MINUTE = POINTS.window(FIXED).combine_per_key(Sum())
 def visits(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
     """A Parquet file, and a session whose plans are final before they run."""
     path = str(tmp_path_factory.mktemp("plans") / "visits")
-    rows = [("a", 1, None, "x", ("Rome", 2), NOON), ("b", 2, "n", "y", ("Oslo", 3), NOON + MINUTE)]
-    types = "team string, points long, note string, other string, place struct<city: string, floor: long>, at timestamp"
+    rows = [
+        ("a", 1, None, "x", True, ("Rome", 2), NOON),
+        ("b", 2, "n", "y", False, ("Oslo", 3), NOON + MINUTE),
+    ]
+    types = (
+        "team string, points long, note string, other string, first boolean, "
+        "place struct<city: string, floor: long>, at timestamp"
+    )
     spark.createDataFrame(rows, types).write.parquet(path)
     settings = {
         "spark.sql.adaptive.enabled": "false",
@@ -140,6 +147,7 @@ PUSHED = [
     ),
     (VISITS.filter(lambda v: v.place.floor < 3), "Or(LessThan(place.floor,3),IsNull(place.floor))"),
     (VISITS.filter(lambda v: v.note is None), "IsNull(note)"),
+    (VISITS.filter(lambda v: not v.first), "Or(EqualTo(first,false),IsNull(first))"),
     (
         VISITS.filter(lambda v: v.at >= NOON),
         f"Or(GreaterThanOrEqual(at,{NOON:%Y-%m-%d %H:%M:%S}.0),IsNull(at))",

@@ -8,8 +8,10 @@ from attrs import evolve
 from pyspark.sql import functions as F
 
 from flowalg.errors import UnsupportedError
+from flowalg.functions import user_call
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.shapes import ListOf
+from flowalg.splitting import Failures
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 from flowalg_spark.columns import evaluate, single
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
@@ -74,8 +76,9 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
     """The flow after a run of steps that Python computes."""
     after = run[-1].after
     if after is None:
+        argument = "failure" if isinstance(user_call(run[-1].step.function).f, Failures) else "result"
         raise UnsupportedError(
-            f"{run[-1].step.label}: Spark cannot know the type of its result; say it with result=… , "
+            f"{run[-1].step.label}: Spark cannot know the type of its result; say it with {argument}=… , "
             "or use a def with a return annotation"
         )
     noted = flow.noted(*(note_of(one) for one in run))

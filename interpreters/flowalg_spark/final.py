@@ -13,7 +13,9 @@ from flowalg.errors import ArgumentError
 from flowalg.panes import Change
 from flowalg_spark.layout import named
 
-_NOT_OF_THE_ELEMENT: Final = ("window", "event_time", "change", "pane", "drop")
+OWN_COLUMNS: Final = ("window", "event_time", "change", "pane", "drop")
+"""The columns of a frame of panes that are not the element's."""
+
 _TOP: Final = "__top"
 _GONE: Final = "__gone"
 
@@ -31,7 +33,7 @@ def final_values(panes: DataFrame, *, by: Sequence[str] | None = None) -> DataFr
     panes, and for columns that it does not have.
     """
     apart = _apart(panes, by)
-    elements = [name for name in panes.columns if name not in _NOT_OF_THE_ELEMENT]
+    elements = [name for name in panes.columns if name not in OWN_COLUMNS]
     index = F.col("pane").getField("index")
     of_window = Over.partitionBy(*map(named, apart), F.col("window"))
     taken_back = F.when(F.col("change") == F.lit(Change.RETRACTION.value), index)
@@ -64,7 +66,7 @@ def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
                 "the columns that tell the values of one window apart, for elements that are no pairs",
             )
         return ("key",)
-    elements = [name for name in columns if name not in _NOT_OF_THE_ELEMENT]
+    elements = [name for name in columns if name not in OWN_COLUMNS]
     if isinstance(by, str) or any(name not in elements for name in by):
         raise ArgumentError(
             "by", by, f"names of columns of the element, of which there are {', '.join(elements)}"
@@ -72,4 +74,4 @@ def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(by)
 
 
-__all__ = ["final_values"]
+__all__ = ["OWN_COLUMNS", "final_values"]

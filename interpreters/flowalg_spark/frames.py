@@ -23,7 +23,7 @@ from flowalg.shapes import RecordOf, Shape
 from flowalg.time import EventTime, ProcessingTime
 from flowalg.values import order_key
 from flowalg.windows import Window
-from flowalg_spark.final import final_values
+from flowalg_spark.final import OWN_COLUMNS, final_values
 from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import (
     Branch,
@@ -53,9 +53,6 @@ from flowalg_spark.values import integers, read
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
-
-OWN_COLUMNS: Final = ("window", "event_time", "change", "pane", "drop")
-"""The columns that are not the element's."""
 
 _NUMBER: Final = "__number"
 

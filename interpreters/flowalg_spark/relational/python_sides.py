@@ -113,9 +113,9 @@ class Beside:
         values: dict[Window, list[object]] | None = None
         known: dict[Window, object] = {}
         for batch in batches:
-            if values is None:
-                values = self.arrived(batch)
-            yield self.transformed(batch, values, known)
+            if batch.num_rows:
+                values = self.arrived(batch) if values is None else values
+                yield self.transformed(batch, values, known)
 
     def arrived(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:
         """The values of each window of the side, in order of event time."""

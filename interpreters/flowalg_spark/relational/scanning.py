@@ -72,7 +72,7 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
 
 
 def _told_by_a_scan(expr: Expr) -> bool:
-    """Whether an expression only compares fields of the record with constants."""
+    """Whether an expression only compares fields of the record with constants, or is one that is true or not."""
     match expr:
         case Comparison(left=left, right=right):
             return (_is_field(left) and isinstance(right, Constant)) or (
@@ -80,6 +80,8 @@ def _told_by_a_scan(expr: Expr) -> bool:
             )
         case IsNone(of=of):
             return _is_field(of)
+        case Param() | Part():
+            return _is_field(expr)
         case Not(of=of):
             return _told_by_a_scan(of)
         case Logical(left=left, right=right):
