@@ -50,7 +50,7 @@ class Placed:
 def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
     """The elements of a flow of pairs in windows; those that keep the windows they came in, if not ``fresh``."""
     if not fresh:
-        return Placed(flow, (START, END), named(START), named(END))
+        return _kept(flow, windows)
     point = named(EVENT_TIME)
     match windows:
         case GlobalWindows():
@@ -68,6 +68,20 @@ def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
         case CalendarDays() | CalendarWeeks() | CalendarMonths() | FixedWindows() | CustomWindows():
             return _in_python(flow, windows)
     assert_never(windows)
+
+
+def _kept(flow: Flow, windows: WindowFn) -> Placed:
+    """The windows that elements came in. Where a start has one end, Spark need not look at both.
+
+    So a grouping or join by them finds the rows where the grouping before has put them, and shuffles nothing.
+    """
+    match windows:
+        case GlobalWindows():
+            return Placed(flow, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
+        case FixedWindows(phase=None):
+            return Placed(flow, (START,), named(START), _fixed_end(windows))
+        case _:
+            return Placed(flow, (START, END), named(START), named(END))
 
 
 def _long(micros: int) -> Column:
