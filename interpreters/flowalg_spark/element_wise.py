@@ -76,9 +76,10 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
     """The flow after a run of steps that Python computes."""
     after = run[-1].after
     if after is None:
-        argument = "failure" if isinstance(user_call(run[-1].step.function).f, Failures) else "result"
+        first = next(one.step for one in run if one.after is None)
+        argument = "failure" if isinstance(user_call(first.function).f, Failures) else "result"
         raise UnsupportedError(
-            f"{run[-1].step.label}: Spark cannot know the type of its result; say it with {argument}=… , "
+            f"{first.label}: Spark cannot know the type of its result; say it with {argument}=… , "
             "or use a def with a return annotation"
         )
     noted = flow.noted(*(note_of(one) for one in run))

@@ -19,7 +19,7 @@ from flowalg.windowing import PaneTime
 from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow
 from flowalg_spark.layout import Branch, Leaf, layout_of, leaves, named, nested, spread, unnested
-from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, START, pane_meta
+from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, SPAN, START, pane_meta
 from flowalg_spark.relational.panes import pane_columns, panes, require_pairs
 from flowalg_spark.relational.python_sides import beside_in_python
 from flowalg_spark.relational.windows import Placed, key_layout, placed
@@ -66,7 +66,7 @@ def _tagged(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> F
     shape = kv_of(key, TupleOf((*(optional(one) for one in shapes), INTEGER)))
     names = [leaf.at for leaf in leaves(layout_of(shape))]
     whole: Flow | None = None
-    for number, flow in enumerate(flows):
+    for number, flow in enumerate(one.without(SPAN) for one in flows):
         element = flow.element
         assert isinstance(element, Branch), "what is grouped is pairs"
         own = [leaf.at for leaf in leaves(element.parts[0])]
@@ -92,6 +92,8 @@ def joined(node: CombinePerKey, flows: tuple[Flow, ...], time: Column, *, outer:
     strategy = effective.strategy
     if (merging(strategy.windows) and effective.fresh) or strategy.pane_time is not PaneTime.END_OF_WINDOW:
         return _unlisted(co_grouped(node, flows, time), outer=outer)
+    if not all(SPAN in flow.meta for flow in flows):
+        flows = tuple(flow.without(SPAN) for flow in flows)
     left, right = (placed(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
     return _equal_joined(left, right, time, outer=outer)
 

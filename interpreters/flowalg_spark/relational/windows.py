@@ -25,7 +25,7 @@ from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.time import MAX_TIME, MIN_TIME
 from flowalg_spark.flow import Flow, arrow_schema, row_schema
 from flowalg_spark.layout import Branch, Layout, layout_of, leaves, named
-from flowalg_spark.meta import END, EVENT_TIME, START
+from flowalg_spark.meta import END, EVENT_TIME, SPAN, START
 from flowalg_spark.relational.python_windows import PythonMerging, PythonWindows
 
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -79,7 +79,7 @@ def _kept(flow: Flow, windows: WindowFn) -> Placed:
         case GlobalWindows():
             return Placed(flow, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
         case FixedWindows(phase=None):
-            return Placed(flow, (START,), named(START), _fixed_end(windows))
+            return Placed(flow, (SPAN if SPAN in flow.meta else START,), named(START), _fixed_end(windows))
         case _:
             return Placed(flow, (START, END), named(START), named(END))
 
