@@ -13,12 +13,13 @@ from abc import ABCMeta
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, EnumType
-from types import FunctionType, MemberDescriptorType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Final
 
 import attrs
 
 from flowalg.errors import FlowalgError
+from flowalg.lifting.attributes import plain_attribute
 from flowalg.lifting.enums import is_plain
 from flowalg.lifting.expressions import Build, Constant, Expr
 from flowalg.lifting.intervals import EXACT
@@ -133,12 +134,4 @@ def attribute_of(owner: object, name: str) -> object:
     return MISSING
 
 
-def plain_attribute(cls: type, name: str) -> bool:
-    """Whether reading the attribute of an instance runs no code of the class's own."""
-    if inspect.getattr_static(cls, "__getattribute__") is not object.__getattribute__:
-        return False
-    found = inspect.getattr_static(cls, name, MISSING)
-    return found is MISSING or isinstance(found, MemberDescriptorType)
-
-
-__all__ = ["MISSING", "attribute_of", "constant_of", "global_of", "plain_attribute"]
+__all__ = ["MISSING", "attribute_of", "constant_of", "global_of"]

@@ -12,7 +12,8 @@ import attrs
 
 from flowalg.errors import RecordTypeError
 from flowalg.kv import KV
-from flowalg.lifting.captured import MISSING, constant_of, plain_attribute
+from flowalg.lifting.attributes import plain_attribute
+from flowalg.lifting.captured import MISSING, constant_of
 from flowalg.lifting.choosing import accepts, choose, widened
 from flowalg.lifting.conversions import number
 from flowalg.lifting.enums import has_own

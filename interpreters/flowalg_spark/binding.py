@@ -7,6 +7,7 @@ dropped. Only fields that the pipeline uses are looked at, so that Spark can lea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from attrs import frozen
 from pyspark.sql import Column, DataFrame
@@ -14,16 +15,31 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.errors import ArgumentError, SchemaMismatchError
-from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.expressions import Param, opaque_part
 from flowalg.nodes import SourceNode
-from flowalg.shapes import DURATION, FLOAT, INTEGER, EnumOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.shapes import (
+    DURATION,
+    FLOAT,
+    INTEGER,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+from flowalg.steps import Restamp
 from flowalg.time import MAX_TIME, MIN_TIME, show
+from flowalg_spark.checking import Place, required
 from flowalg_spark.columns import single
-from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
+from flowalg_spark.element_wise import in_python
+from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import PATH, layout_of, leaves, named, visible_element
 from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME
-from flowalg_spark.python_rows import PythonEventTimes
 from flowalg_spark.schema import parts_of, spark_type
 
 
@@ -49,12 +65,7 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     another type.
     """
     shape = source.shape
-    problems = list(_mismatches(shape, frame.schema))
-    if problems:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        raise SchemaMismatchError(
-            f"source {source.name!r} reads {shape}, and the frame does not fit it:{lines}"
-        )
+    require_schema(source, frame.schema)
     keep = None if clocks is None else ~F.coalesce(clocks.ended, F.lit(False))
     meta: dict[str, Column] = {}
     if clocks is not None and keep is not None:
@@ -64,21 +75,26 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     return _with_event_time(Flow(selected, shape, {name: META_TYPES[name] for name in meta}), source)
 
 
+def require_schema(source: SourceNode, schema: T.StructType) -> None:
+    """Raises ``SchemaMismatchError``, with every difference, unless records of the source can be read from a schema."""
+    problems = list(_mismatches(source.shape, schema))
+    if problems:
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        raise SchemaMismatchError(
+            f"source {source.name!r} reads {source.shape}, and the frame does not fit it:{lines}"
+        )
+
+
 def _with_event_time(flow: Flow, source: SourceNode) -> Flow:
-    label = f"Source({source.name!r}).event_time"
     expression = analyse_function(source.event_time, Param(source.shape))
     opaque = opaque_part(expression)
     if opaque is None:
         lifted = flow.with_meta(
             **{EVENT_TIME: _in_range(F.unix_micros(single(expression, flow.element)), source, flow)}
         )
-        return lifted.noted(LiftingNote(label, None, None))
-    blank = flow.with_meta(**{EVENT_TIME: F.lit(None)})
-    schema = row_schema(blank.shape, blank.meta)
-    function = PythonEventTimes(
-        layout_of(flow.shape), source.event_time, label, flow.guarded, arrow_schema(schema)
-    )
-    return blank.mapped_in_arrow(function, blank.shape).noted(LiftingNote(label, opaque.reason, opaque.place))
+        return lifted.noted(LiftingNote(f"Source({source.name!r}).event_time", None, None))
+    step = Restamp(source.event_time, f"Source({source.name!r}).event_time")
+    return in_python(flow, [StepAnalysis(step, source.shape, expression, source.shape)])
 
 
 def _in_range(micros: Column, source: SourceNode, flow: Flow) -> Column:
@@ -131,8 +147,11 @@ def fits(found: T.DataType, shape: Shape) -> bool:
             )
         case Scalar() | EnumOf():
             return found == spark_type(shape)
-        case _:
-            return isinstance(found, T.ArrayType) and fits(found.elementType, shape.of)
+        case ListOf(of=inner) | SetOf(of=inner):
+            return isinstance(found, T.ArrayType) and fits(found.elementType, inner)
+        case MapOf():
+            return False
+    assert_never(shape)
 
 
 def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> list[Column]:
@@ -142,15 +161,10 @@ def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> l
     layout = leaves(layout_of(source.shape))
     for leaf, name in zip(leaves(visible_element(source.shape)), (one.at for one in layout), strict=True):
         column = leaf.at.cast(spark_type(leaf.shape))
-        if not isinstance(leaf.shape, OptionalOf) and (PATH in name or name in nullable):
-            message = _null_message(source.name, name.replace(PATH, "."), leaf.shape)
-            column = F.coalesce(column, F.raise_error(F.lit(message)))
+        place = Place(source.name, name.replace(PATH, "."), PATH in name or name in nullable)
+        column = required(column, leaf.shape, place)
         columns.append((column if keep is None else F.when(keep, column)).alias(name))
     return columns
 
 
-def _null_message(source: str, path: str, shape: Shape) -> str:
-    return f"source {source!r}: a row has null in {path}, which must be a {shape}; make it {shape} | None to allow it"
-
-
-__all__ = ["Clocks", "bound_source", "fits", "require_frame"]
+__all__ = ["Clocks", "bound_source", "fits", "require_frame", "require_schema"]
