@@ -64,7 +64,7 @@ def _family(family: Family) -> Iterator[str]:
     yield family.notes + "\n"
     expressions = [f for f in family.functions if f.__name__ == "<lambda>"]
     if expressions:
-        yield "```python"
+        yield "```text"
         yield from map(_shown, expressions)
         yield "```\n"
     yield from (f"- {_shown(f)}" for f in family.functions if f not in expressions)

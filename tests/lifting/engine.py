@@ -83,7 +83,7 @@ def spark_results(
     for number, (expression, rows) in enumerate(zip(expressions, skipped, strict=True)):
         assert expression.shape is not None
         shape = expression.shape
-        values: list[object] = table.column(f"c{number}").to_pylist()
+        values: Sequence[object] = table.column(f"c{number}").to_pylist()
         decoded: list[object] = [
             None if row in rows else decode(value, shape) for row, value in enumerate(values)
         ]
