@@ -1,7 +1,7 @@
 """The trigger automaton over tables against the reference's, row by row, before there are any panes.
 
-This family catches faults of the compiled trigger: what observes, what is ready, what a firing resets, and when the next
-deadline is. It cannot catch faults of what is made of a firing; ``test_step.py`` does.
+This family catches faults of the compiled trigger: what observes, what is ready, what a firing resets, and when the
+next deadline is. It cannot catch faults of what is made of a firing; ``test_step.py`` does.
 """
 
 from __future__ import annotations

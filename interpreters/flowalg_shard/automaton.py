@@ -1,7 +1,7 @@
 """The trigger automaton over tables: all windows of a shard observe, fire and are reset at once (SEMANTICS section 6).
 
 A trigger is compiled once. What varies of its state lies in a few columns: for each once-trigger that watches by
-itself the summary of what it has seen since it was set (``seen.py``), for each sequence the number of its active member,
+itself the summary of what it has seen since it was set (``seen.py``), for each sequence its active member,
 and for the whole whether it has finished. A member of a sequence that is not active observes like the others, which
 changes nothing: it is reset when it becomes active.
 """
@@ -105,9 +105,10 @@ class Automaton:
         return cls(trigger, fields, root, tuple(_watches(root)), _finishes(root))
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the state."""
-        return tuple(self.start())
+    def columns(self) -> dict[str, pl.DataType]:
+        """The columns of the state, with their types."""
+        closed: dict[str, pl.DataType] = {CLOSED: pl.Boolean()} if self.finishes else {}
+        return {**_columns(self.root), **closed}
 
     @property
     def percentiles(self) -> frozenset[float]:
@@ -219,6 +220,20 @@ def _active(part: Part, within: pl.Expr) -> Iterator[tuple[Watch, pl.Expr]]:
             yield until, within
         case _:
             assert_never(part)
+
+
+def _columns(part: Part) -> dict[str, pl.DataType]:
+    match part:
+        case Watch(prefix=prefix, fields=fields):
+            return fields.columns(prefix)
+        case InTurn(active=active, members=members):
+            turn: dict[str, pl.DataType] = {active: pl.Int64()}
+            return turn | {name: kind for one in members for name, kind in _columns(one).items()}
+        case Again(inner=inner):
+            return _columns(inner)
+        case Limited(main=main, until=until):
+            return _columns(main) | _columns(until)
+    assert_never(part)
 
 
 def _reset(part: Part) -> dict[str, pl.Expr]:
