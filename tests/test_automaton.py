@@ -121,7 +121,9 @@ def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mome
         table = automaton.evaluate(table, END, moment.clocks)
         closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
         deadline = automaton.next_deadline(moment.clocks.processing_time)
-        due = [None] * WINDOWS if deadline is None else table.select(one=deadline)["one"].to_list()
+        due: list[int | None] = [None] * WINDOWS
+        if deadline is not None:
+            due = table.select(one=deadline)["one"].to_list()
         said.append((table[FIRES].to_list(), closed, due))
         table = table.drop(FIRES)
         assert set(table.columns) == {END, *automaton.columns}

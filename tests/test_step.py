@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import flowalg_reference as reference
 import polars as pl
@@ -15,9 +16,32 @@ import pytest
 from attrs import frozen
 from flowalg_laws import READINGS, VALUES
 from flowalg_laws.strategies import Reading, batches, fixed_windows, policies, put_into, windowing_strategies
-from flowalg_shard import ShardState, Stage, aggregate_columns, pack, precombine, report_of, step, unpack
-from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START
-from flowalg_shard.step import DROPPED, INDEX, IS_FIRST, IS_LAST, REASON, TIMING
+from flowalg_shard import (
+    Clocks,
+    ShardState,
+    Stage,
+    aggregate_columns,
+    pack,
+    precombine,
+    report_of,
+    step,
+    unpack,
+)
+from flowalg_shard.columns import (
+    DROPPED,
+    END,
+    ENDED,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    KEEP,
+    PROCESSING_TIME,
+    REASON,
+    SHARD,
+    START,
+    TIMING,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +67,7 @@ from flowalg import (
 from flowalg.combiners import Combiner, product
 from flowalg.nodes import WindowInto
 from flowalg.shapes import FLOAT, INTEGER, Shape
-from flowalg.time import event_time
+from flowalg.time import event_time, processing_time
 from flowalg.watermarks import WatermarkPolicy
 
 EVERYTHING = (Sum[int](), Count(), Mean(), Min[int](), Max[int]())
@@ -111,7 +135,7 @@ def run_step(
             ]
             after = policy.advance(before, report, instant.processing_time)
             known = ShardState(unpack(packed), before.watermark)
-            state, emission = step(stage, known, mine, after.watermark)
+            state, emission = step(stage, known, mine, Clocks(instant.processing_time, after.watermark))
             states[shard] = (pack(state.table), after)
             clocks = (instant.processing_time, after.watermark)
             for row in emission.panes.iter_rows(named=True):
@@ -176,6 +200,7 @@ def table(values: list[float], kind: type[pl.DataType]) -> pl.DataFrame:
     return pl.DataFrame(arguments).with_columns(**{name: pl.lit(value) for name, value in same.items()})
 
 
+THE_END = Clocks(processing_time(datetime(2024, 1, 1, tzinfo=UTC)), MAX_TIME)
 GLOBALLY = VALUES.window(GlobalWindows())
 
 
@@ -192,7 +217,7 @@ def test_a_sum_that_overflows_is_refused_across_bundles() -> None:
     stage = stage_of(GLOBALLY)
     bundles = [precombine(stage, table([2**62], pl.Int64)).drop(SHARD) for _ in range(2)]
     with pytest.raises(ValueRangeError, match="overflows 64 bits"):
-        step(stage, ShardState(), bundles, MAX_TIME)
+        step(stage, ShardState(), bundles, THE_END)
 
 
 def test_a_sum_may_use_all_64_bits() -> None:
@@ -200,7 +225,7 @@ def test_a_sum_may_use_all_64_bits() -> None:
     stage = stage_of(GLOBALLY)
     for extreme in (2**63 - 1, -(2**63)):
         bundle = precombine(stage, table([extreme, 0], pl.Int64)).drop(SHARD)
-        _, emission = step(stage, ShardState(), [bundle], MAX_TIME)
+        _, emission = step(stage, ShardState(), [bundle], THE_END)
         assert emission.panes["r0"].to_list() == [extreme]
 
 

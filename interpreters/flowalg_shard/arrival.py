@@ -73,6 +73,8 @@ def _merge(stage: Stage, strategy: Merging, state: ShardState, bundle: pl.DataFr
         inside = _inside(stage, bundle, shut)
         refused.append((DropReason.CLOSED, bundle.filter(inside)))
         bundle = bundle.filter(~inside)
+    if bundle.is_empty():
+        return Arrived(state.table, state.table.clear(), bundle, state.standing, tuple(refused))
     if cells.is_empty():
         cells = _no_windows(bundle, place)
     near, far = (_semi(cells, bundle, keys), _anti(cells, bundle, keys)) if keys else (cells, cells.clear())
@@ -137,9 +139,7 @@ def _inside(stage: Stage, bundle: pl.DataFrame, closed: pl.DataFrame) -> pl.Seri
     point = pl.col(POINT) if points_matter(stage) else pl.col(START)
     keys = list(stage.keys)
     numbered = bundle.select(*keys, point.alias(POINT)).with_row_index(_ROW)
-    bounds = closed.select(
-        *keys, pl.col(START).alias(_CLOSED_START), pl.col(END).alias(_CLOSED_END)
-    )
+    bounds = closed.select(*keys, pl.col(START).alias(_CLOSED_START), pl.col(END).alias(_CLOSED_END))
     pairs = (
         numbered.join(bounds, on=keys, how="inner", nulls_equal=True)
         if keys

@@ -65,9 +65,7 @@ def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
     if points_matter(stage):
         seen.append(pl.col(EVENT_TIME).alias(POINT))
         place.append(POINT)
-    assigned = elements.select(
-        *(name for name in place if name != POINT), *contents.lifted(elements), *seen
-    )
+    assigned = elements.select(*(name for name in place if name != POINT), *contents.lifted(elements), *seen)
     if assigned.is_empty():
         return pl.DataFrame()
     counted = [pl.len().cast(pl.Int64()).alias(COUNT), *summary_of_group(stage)]

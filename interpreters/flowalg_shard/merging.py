@@ -36,10 +36,8 @@ def merged_windows(
         ]
     )
     windows = both.group_by(place).agg(pl.col(_LIVE).any()).sort(place)
-    if isinstance(strategy, Sessions):
-        numbered = _touching(keys, windows)
-    else:
-        numbered = _by_function(strategy, keys, windows)
+    session = isinstance(strategy, Sessions)
+    numbered = _touching(keys, windows) if session else _by_function(strategy, keys, windows)
     return numbered.with_columns(
         pl.col(START).min().over(_GROUP).alias(TO_START),
         pl.col(END).max().over(_GROUP).alias(TO_END),

@@ -26,7 +26,6 @@ from flowalg_shard.columns import (
     EVENT_TIME,
     HAS,
     LATEST,
-    SHARD,
     START,
     VALUE,
     WEIGHT,

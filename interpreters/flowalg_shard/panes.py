@@ -1,4 +1,4 @@
-"""Steps 5 and 6 of an instant: which windows say something, what they say, and what is left of them (SEMANTICS 5, 7)."""
+"""Steps 5 and 6 of an instant: which windows say something, what they say, and what is left of them."""
 
 from __future__ import annotations
 
@@ -158,9 +158,7 @@ def _moved_on(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataF
     pending = fields.nothing(PENDING) if stage.merging is not None else {}
     if discards and table[SHOWN].any():
         table = contents.discarded(table, SHOWN)
-    stands = (
-        {STANDS: pl.when(SHOWS).then(pl.col(SHOWN)).otherwise(pl.col(STANDS))} if retracts(stage) else {}
-    )
+    stands = {STANDS: pl.when(SHOWS).then(pl.col(SHOWN)).otherwise(pl.col(STANDS))} if retracts(stage) else {}
     return table.with_columns(
         (pl.col(CHANGED) & ~done).alias(CHANGED),
         (pl.col(PANES) + pl.col(SHOWN).cast(pl.Int64())).alias(PANES),

@@ -12,15 +12,11 @@ from flowalg_shard.columns import (
     CHANGED,
     COUNT,
     DROPPED,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
     NEW,
     PANES,
     PENDING,
     REASON,
     STANDS,
-    TIMING,
 )
 from flowalg_shard.contents import Contents, contents_of
 from flowalg_shard.panes import emit
@@ -108,18 +104,14 @@ def _drops(stage: Stage, contents: Contents, refused: pl.DataFrame, reason: Drop
     shown = contents.extracted(told.filter(CHANGED))
     untold = told.filter(~pl.col(CHANGED)).select(*stage.place, COUNT)
     rows = shown.select(*stage.place, *stage.results, COUNT)
-    return pl.concat([rows, untold], how="diagonal").with_columns(pl.lit(reason.value).alias(REASON)).rename(
-        {COUNT: DROPPED}
+    return (
+        pl.concat([rows, untold], how="diagonal")
+        .with_columns(pl.lit(reason.value).alias(REASON))
+        .rename({COUNT: DROPPED})
     )
 
 
 __all__ = [
-    "DROPPED",
-    "INDEX",
-    "IS_FIRST",
-    "IS_LAST",
-    "REASON",
-    "TIMING",
     "Emission",
     "ShardState",
     "next_deadline",

@@ -129,9 +129,7 @@ class ShardedGrouping:
             )
             window = Window(end=EventTime(row[END]), start=EventTime(row[START]))
             weight = -1 if info.change is Change.RETRACTION else 1
-            element = Element(
-                KV(key, self._value(row)), EventTime(row[EVENT_TIME]), window, weight, info
-            )
+            element = Element(KV(key, self._value(row)), EventTime(row[EVENT_TIME]), window, weight, info)
             turn = (row.get(AT_END, row[END]), row.get(AT_START, row[START]))
             yield (*turn, order_key(key), row.get(POSITION, 0)), element
 
@@ -151,9 +149,7 @@ class ShardedGrouping:
 
     def next_deadline(self, now: ProcessingTime) -> ProcessingTime | None:
         """When a trigger of any shard becomes ready by itself."""
-        found = (
-            next_deadline(self.grouped.stage, ShardState(unpack(one.table)), now) for one in self.states
-        )
+        found = (next_deadline(self.grouped.stage, ShardState(unpack(one.table)), now) for one in self.states)
         return min((one for one in found if one is not None), default=None)
 
 

@@ -43,7 +43,9 @@ class Recording:
         """
         policy = self.watermark
         batches = list(in_batches(Clockwork(source, self.processing_time, self.partition), self.batches))
-        least_to_come = _least_to_come([[one.event_time for one in each.moment.sightings] for each in batches])
+        least_to_come = _least_to_come(
+            [[one.event_time for one in each.moment.sightings] for each in batches]
+        )
         clock = policy.start()
         for number, (batch, known) in enumerate(zip(batches, least_to_come, strict=True)):
             seen = batch.moment.sightings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Sequence
+
 import polars as pl
 from attrs import frozen
 
@@ -102,9 +103,7 @@ class Grouped:
     def schema(self) -> dict[str, pl.DataType]:
         """The columns of rows."""
         stage = self.stage
-        windows: dict[str, pl.DataType] = (
-            {START: pl.Int64(), END: pl.Int64()} if self._brings_windows else {}
-        )
+        windows: dict[str, pl.DataType] = {START: pl.Int64(), END: pl.Int64()} if self._brings_windows else {}
         values: dict[str, pl.DataType] = (
             {VALUE: pl.Binary()}
             if stage.combiner is not None
@@ -114,7 +113,15 @@ class Grouped:
         kinds = fields.columns(NEW)
         seen = {NEW + name: kinds[NEW + name] for name, _ in fields.data}
         times: dict[str, pl.DataType] = {EVENT_TIME: pl.Int64(), WEIGHT: pl.Int8(), ARRIVAL: pl.Int64()}
-        return {KEY: self.keys.kind, SHARD: pl.Int32(), KEEP: pl.Boolean(), **times, **windows, **values, **seen}
+        return {
+            KEY: self.keys.kind,
+            SHARD: pl.Int32(),
+            KEEP: pl.Boolean(),
+            **times,
+            **windows,
+            **values,
+            **seen,
+        }
 
     @property
     def _brings_windows(self) -> bool:
@@ -136,10 +143,8 @@ class Grouped:
         else:
             values = tuple(one.of(pair.value) for one in self.arguments)
         data = stage.automaton.fields.data
-        if element.weight > 0:
-            seen = tuple(seen_in(leaf, untagged(pair.value)) for _, leaf in data)
-        else:
-            seen = (None,) * len(data)
+        given = element.weight > 0
+        seen = tuple(seen_in(leaf, untagged(pair.value)) if given else None for _, leaf in data)
         for bounds in self._bounds(element, pair.key):
             yield (column, shard, True, *times, *bounds, *values, *seen)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from attrs import define, evolve, field
 
+from flowalg.kv import KV
 from flowalg.nodes import EffectiveStrategy, WithSide, strategy_at
 from flowalg.panes import DropReason
-from flowalg.kv import KV
 from flowalg.sides import View, window_read
 from flowalg.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.windows import Window
