@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import polars as pl
 from attrs import frozen
@@ -17,10 +18,14 @@ from flowalg_shard.merging import MEMBERS, TO_END, TO_START, merged_windows
 from flowalg_shard.stage import Stage
 from flowalg_shard.state import RANK, ShardState, retracts
 
-AFRESH = "__afresh"
-_ROW = "__row"
-_CLOSED_START = "__closed_start"
-_CLOSED_END = "__closed_end"
+AFRESH: Final = "__afresh"
+
+_FEW: Final = 4
+"""Up to so many windows for each row of a bundle, columns are combined faster than those windows are looked up."""
+
+_ROW: Final = "__row"
+_CLOSED_START: Final = "__closed_start"
+_CLOSED_END: Final = "__closed_end"
 
 
 @frozen
@@ -28,8 +33,9 @@ class Arrived:
     """An instant's elements beside the windows that they meet.
 
     ``touched`` are the rows of windows that are to be combined, with the bounds that they have now, in the order in
-    which their contents follow each other; ``accepted`` are the rows of the bundle, with these bounds too. ``AFRESH``
-    says of a touched row that its trigger starts again. ``rest`` are the rows of windows to which nothing happens.
+    which their contents follow each other; ``accepted`` are the rows of the bundle, with these bounds too. Where
+    windows merge, ``AFRESH`` says of a touched row that its trigger starts again. ``rest`` are the rows of windows to
+    which nothing happens.
     """
 
     rest: pl.DataFrame
@@ -59,7 +65,9 @@ def _place(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> Arrived:
         accepted = _anti(accepted, closed, place)
     if cells.is_empty():
         return Arrived(cells, cells, accepted, state.standing, tuple(refused))
-    touched = _semi(cells, accepted, place).with_columns(pl.lit(False).alias(AFRESH))
+    if stage.combiner is None and cells.height <= _FEW * accepted.height:
+        return Arrived(cells.clear(), cells, accepted, state.standing, tuple(refused))
+    touched = _semi(cells, accepted, place)
     return Arrived(_anti(cells, accepted, place), touched, accepted, state.standing, tuple(refused))
 
 

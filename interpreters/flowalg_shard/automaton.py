@@ -156,7 +156,7 @@ class Automaton:
         }
         if self.finishes:
             moved[CLOSED] = pl.col(CLOSED) | (pl.col(FIRES) & finished)
-        return known.with_columns(**moved).drop(holds)
+        return (known.with_columns(**moved) if moved else known).drop(holds)
 
     def next_deadline(self, now: ProcessingTime) -> pl.Expr | None:
         """When, after ``now``, a leaf that is watching becomes ready by itself; ``None`` if none looks at the time."""

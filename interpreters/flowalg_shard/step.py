@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from flowalg.panes import DropReason
@@ -22,7 +24,7 @@ from flowalg_shard.contents import Contents, contents_of
 from flowalg_shard.panes import emit
 from flowalg_shard.seen import SINCE
 from flowalg_shard.stage import Stage
-from flowalg_shard.state import Emission, ShardState, bookkeeping, retracts, row_columns
+from flowalg_shard.state import Emission, ShardState, bookkeeping, row_columns
 from flowalg_shard.tables import stack
 
 
@@ -41,7 +43,8 @@ def step(
     if table.is_empty():
         return ShardState(watermark=clocks.watermark), Emission(pl.DataFrame(), drops)
     automaton = stage.automaton
-    table = table.with_columns(**automaton.signalled(clocks.signals))
+    if clocks.signals:
+        table = table.with_columns(**automaton.signalled(clocks.signals))
     table = automaton.evaluate(table, stage.place[-1], clocks)
     known = ShardState(table, state.watermark, arrived.standing)
     after, panes, hold = emit(stage, contents, known, clocks)
@@ -61,38 +64,45 @@ def _absorbed(stage: Stage, contents: Contents, arrived: Arrived, clocks: Clocks
     """Steps 2 and 3: the windows that something has happened to, with their contents and triggers as they are now."""
     automaton, fields = stage.automaton, stage.automaton.fields.of_elements
     kept, seen = bookkeeping(stage), fields.columns(NEW)
-    own = [*stage.place, *contents.columns]
+    afresh: dict[str, pl.DataType] = {} if stage.merging is None else {AFRESH: pl.Boolean()}
+    wanted = [*stage.place, *contents.columns, *kept, *seen, *afresh]
     rows = []
     if not arrived.touched.is_empty():
-        nothing = {name: pl.lit(None, kind) for name, kind in seen.items()}
-        rows.append(arrived.touched.with_columns(**nothing).select(*own, *kept, *seen, AFRESH))
+        rows.append(arrived.touched.with_columns(**_nothing(seen)).select(wanted))
     if not arrived.accepted.is_empty():
-        nothing = {name: pl.lit(None, kind) for name, kind in (kept | {AFRESH: pl.Boolean()}).items()}
         now = {NEW + SINCE: pl.lit(clocks.processing_time, pl.Int64())} if fields.times else {}
-        given = nothing | now | {CHANGED: pl.lit(True)}
-        rows.append(arrived.accepted.with_columns(**given).select(*own, *kept, *seen, AFRESH))
+        given = _nothing(kept | afresh) | now | {CHANGED: pl.lit(True)}
+        rows.append(arrived.accepted.with_columns(**given).select(wanted))
     if not rows:
         return arrived.touched.clear()
-    states = [pl.col(name).max() for name in automaton.columns]
-    stands = [pl.col(STANDS).fill_null(False).any()] if retracts(stage) else []
-    pending = fields.summed(PENDING) if stage.merging is not None else []
-    others = [pl.col(CHANGED).any(), pl.col(PANES).max(), pl.col(AFRESH).fill_null(False).any()]
-    table = contents.absorbed(
-        pl.concat(rows), stage.place, [*others, *states, *stands, *pending, *fields.summed(NEW)]
-    )
-    afresh = pl.col(AFRESH) | pl.col(PANES).is_null()
-    started = {
-        name: pl.when(afresh).then(expr).otherwise(pl.col(name)) for name, expr in automaton.start().items()
-    }
-    table = table.with_columns(**started)
+    merged = [pl.col(CHANGED).any(), pl.col(PANES).max(), *(pl.col(name).max() for name in automaton.columns)]
+    merged += [pl.col(name).fill_null(False).any() for name in (STANDS, AFRESH) if name in wanted]
+    merged += [*fields.summed(NEW), *(fields.summed(PENDING) if stage.merging is not None else [])]
+    table = contents.absorbed(pl.concat(rows), stage.place, merged)
+    return _observed(stage, table).select(row_columns(stage))
+
+
+def _nothing(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(None, kind) for name, kind in columns.items()}
+
+
+def _observed(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
+    """Triggers that are new start, those of windows that have merged start afresh; then all observe what is new."""
+    automaton, fields = stage.automaton, stage.automaton.fields.of_elements
+    fresh = pl.col(PANES).is_null()
     if stage.merging is not None:
-        caught_up = {
-            name: pl.when(AFRESH).then(expr).otherwise(pl.col(name))
-            for name, expr in automaton.observed(PENDING).items()
-        }
-        table = table.with_columns(**caught_up).with_columns(**fields.merged(PENDING, NEW))
-    table = table.with_columns(pl.col(PANES).fill_null(0), **automaton.observed(NEW))
-    return table.select(row_columns(stage))
+        fresh |= pl.col(AFRESH)
+    started = _where(fresh, automaton.start())
+    if started:
+        table = table.with_columns(**started)
+    if stage.merging is not None:
+        table = table.with_columns(**_where(pl.col(AFRESH), automaton.observed(PENDING)))
+        table = table.with_columns(**fields.merged(PENDING, NEW))
+    return table.with_columns(pl.col(PANES).fill_null(0), **automaton.observed(NEW))
+
+
+def _where(condition: pl.Expr, columns: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    return {name: pl.when(condition).then(expr).otherwise(pl.col(name)) for name, expr in columns.items()}
 
 
 def _drops(stage: Stage, contents: Contents, refused: pl.DataFrame, reason: DropReason) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from attrs import define, field
 
 from flowalg.errors import ElementError, describe
 from flowalg.shapes import INTEGER, TEXT, Shape
-from flowalg.values import holds_float
+from flowalg.values import conform, holds_float
 
 KEY: Final = "key"
 
@@ -46,7 +46,7 @@ class Keys:
                 f"{self.label} was given the key {describe(key)}, which is not hashable"
             ) from unhashable
         if self.plain:
-            return key
+            return conform(key, self.shape, f"the key of {self.label}") if self.shape is not None else key
         if key not in self.known:
             self.known[key] = len(self.numbered)
             self.numbered.append(key)
