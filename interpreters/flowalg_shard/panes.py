@@ -52,13 +52,10 @@ def emit(
     ``state.watermark`` is what the watermark was before it.
     """
     table = _decided(stage, contents, state.table, state.watermark, clocks)
-    said = contents.extracted(table.filter(SHOWN)).with_columns(pane_time(stage).alias(EVENT_TIME))
-    said = said.with_columns(pl.col(PANES).alias(INDEX))
-    panes = said.select(
-        *_about(stage, Change.VALUE),
-        pl.col(IS_LAST),
-        *_turn(stage, pl.lit(_LAST)),
+    said = contents.extracted(table.filter(SHOWN)).with_columns(
+        pane_time(stage).alias(EVENT_TIME), pl.col(PANES).alias(INDEX)
     )
+    panes = said.select(*_about(stage, Change.VALUE), pl.col(IS_LAST), *_turn(stage, pl.lit(_LAST)))
     standing = state.standing
     if retracts(stage):
         taken, standing = _taken_back(stage, table, standing)
@@ -159,25 +156,23 @@ def _moved_on(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataF
     if discards and table[SHOWN].any():
         table = contents.discarded(table, SHOWN)
     stands = {STANDS: pl.when(SHOWS).then(pl.col(SHOWN)).otherwise(pl.col(STANDS))} if retracts(stage) else {}
-    return table.with_columns(
-        (pl.col(CHANGED) & ~done).alias(CHANGED),
-        (pl.col(PANES) + pl.col(SHOWN).cast(pl.Int64())).alias(PANES),
+    after = {
+        CHANGED: pl.col(CHANGED) & ~done,
+        PANES: pl.col(PANES) + pl.col(SHOWN).cast(pl.Int64()),
         **stands,
         **{name: pl.when(done).then(expr).otherwise(pl.col(name)) for name, expr in pending.items()},
-    ).select(row_columns(stage))
+    }
+    return table.select(**{name: after.get(name, pl.col(name)) for name in row_columns(stage)})
 
 
 def _hold(stage: Stage, table: pl.DataFrame, standing: pl.DataFrame) -> EventTime:
     """The least event time that panes for what is pending would carry, retractions included (section 9)."""
-    waiting = table.filter(CHANGED)
-    if waiting.is_empty():
-        return MAX_TIME
-    points = [waiting.select(pane_time(stage).min()).item()]
+    points = table.select(pane_time(stage).filter(pl.col(CHANGED)).min()).to_series().to_list()
     if not standing.is_empty():
+        waiting = table.filter(CHANGED).select(stage.place)
         repeated = standing.join(waiting, on=list(stage.place), how="semi", nulls_equal=True)
-        if not repeated.is_empty():
-            points.append(repeated[EVENT_TIME].min())
-    return EventTime(min(points))
+        points += repeated.select(pl.col(EVENT_TIME).min()).to_series().to_list()
+    return min((EventTime(point) for point in points if point is not None), default=MAX_TIME)
 
 
 def pane_time(stage: Stage) -> pl.Expr:

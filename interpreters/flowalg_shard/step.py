@@ -79,7 +79,7 @@ def _absorbed(stage: Stage, contents: Contents, arrived: Arrived, clocks: Clocks
     merged += [pl.col(name).fill_null(False).any() for name in (STANDS, AFRESH) if name in wanted]
     merged += [*fields.summed(NEW), *(fields.summed(PENDING) if stage.merging is not None else [])]
     table = contents.absorbed(pl.concat(rows), stage.place, merged)
-    return _observed(stage, table).select(row_columns(stage))
+    return _observed(stage, table)
 
 
 def _nothing(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
@@ -98,7 +98,8 @@ def _observed(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
     if stage.merging is not None:
         table = table.with_columns(**_where(pl.col(AFRESH), automaton.observed(PENDING)))
         table = table.with_columns(**fields.merged(PENDING, NEW))
-    return table.with_columns(pl.col(PANES).fill_null(0), **automaton.observed(NEW))
+    seen = {PANES: pl.col(PANES).fill_null(0), **automaton.observed(NEW)}
+    return table.select(**{name: seen.get(name, pl.col(name)) for name in row_columns(stage)})
 
 
 def _where(condition: pl.Expr, columns: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
