@@ -99,11 +99,14 @@ def _merge(stage: Stage, strategy: Merging, state: ShardState, bundle: pl.DataFr
     together = _anti(moving.filter(several), met, target)
     rest = _anti(moving.filter(~several), met, target).select(near.columns)
     touched = _moved(stage, pl.concat([joined, together]).sort(END, START), state.watermark)
-    standing = _standing_moved(stage, state.standing, goes)
     accepted = joining.with_columns(pl.col(TO_START).alias(START), pl.col(TO_END).alias(END))
     accepted = accepted.drop(TO_START, TO_END, MEMBERS)
-    # A window that has finished gives way to one that is born with its very bounds.
-    shut = shut if shut.is_empty() else _anti(shut, accepted, place)
+    standing = state.standing
+    if not shut.is_empty():
+        # A window that has finished gives way to one that is born with its very bounds.
+        gone, shut = _semi(shut, accepted, place), _anti(shut, accepted, place)
+        standing = standing if standing.is_empty() else _anti(standing, gone, place)
+    standing = _standing_moved(stage, standing, goes)
     untouched = [one for one in (far, rest, shut) if not one.is_empty()]
     left = pl.concat(untouched) if untouched else state.table.clear()
     return Arrived(left, touched, accepted, standing, tuple(refused))

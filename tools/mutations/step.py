@@ -130,8 +130,8 @@ STEP_MUTANTS: Final = (
     Mutant(
         "panes that stand are left behind when windows merge",
         _ARRIVAL,
-        "standing = _standing_moved(stage, state.standing, goes)",
-        "standing = state.standing",
+        "    standing = _standing_moved(stage, standing, goes)\n",
+        "",
     ),
     Mutant(
         "sessions that touch stay apart",
