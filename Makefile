@@ -4,7 +4,8 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs figures laws-thorough step-thorough test test-fast mutants check wheel-check clean bench-reference
+.PHONY: help setup demo docs figures laws-thorough step-thorough test test-fast mutants check wheel-check clean
+.PHONY: bench-reference bench-batch
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
 # another Spark, or a pip that installs elsewhere.
@@ -36,6 +37,9 @@ demo: $(STAMP) ## run the flights example
 
 bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
 	@'$(BIN)/python' docs/benchmarks/reference.py
+
+bench-batch: $(STAMP) ## time Spark batch beside the same queries by hand, on 10 million rows (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.batch
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/python' -m docs.figures.make_gallery

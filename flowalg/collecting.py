@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
-from flowalg.combiners import Combiner, Group
+from flowalg.combiners import Combiner, Group, in_order
 from flowalg.errors import ArgumentError, ElementError, describe
 from flowalg.functions import failure
 
@@ -101,11 +101,12 @@ class TopN(Combiner[A, tuple[A, ...], list[A]]):
 
     def _rank(self, value: A) -> Any:  # noqa: ANN401  # whatever the user's function gives
         if self.by is None:
-            return value
+            return in_order(value, "TopN")
         try:
-            return self.by(value)
+            rank = self.by(value)
         except Exception as cause:
             raise failure("TopN.by", self.by, value, cause) from cause
+        return in_order(rank, "TopN")
 
 
 @frozen

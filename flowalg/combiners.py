@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import ClassVar, Generic, TypeVar, cast
 
 from attrs import field, frozen
@@ -206,7 +207,7 @@ class Min(Combiner[A, "A | None", A]):
         return None
 
     def add(self, accumulator: A | None, value: A) -> A | None:  # noqa: D102
-        return self.merge(accumulator, _ordered(value, "Min"))
+        return self.merge(accumulator, in_order(value, "Min"))
 
     def merge(self, one: A | None, other: A | None) -> A | None:  # noqa: D102
         if one is None or other is None:
@@ -231,7 +232,7 @@ class Max(Combiner[A, "A | None", A]):
         return None
 
     def add(self, accumulator: A | None, value: A) -> A | None:  # noqa: D102
-        return self.merge(accumulator, _ordered(value, "Max"))
+        return self.merge(accumulator, in_order(value, "Max"))
 
     def merge(self, one: A | None, other: A | None) -> A | None:  # noqa: D102
         if one is None or other is None:
@@ -277,9 +278,9 @@ class Over(Combiner[A, object, B]):
     def extract(self, accumulator: object) -> B:  # noqa: D102
         return self.combiner.extract(accumulator)
 
-    @property
+    @cached_property
     def label(self) -> str:
-        """The combiner as messages name it."""
+        """The combiner as messages name it; kept, because it is looked at for each value."""
         return f"{type(self.combiner).__name__}.of({place_of(self.function.f)})"
 
 
@@ -369,7 +370,8 @@ def _number(value: A, combiner: str) -> A:
     return value
 
 
-def _ordered(value: A, combiner: str) -> A:
+def in_order(value: A, combiner: str) -> A:
+    """The value; raises ``ElementError`` for ``None`` and NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         raise ElementError(f"{combiner} was given {describe(value)}, which has no place in an order")
     return value
@@ -406,5 +408,6 @@ __all__ = [
     "Together",
     "Total",
     "as_combiner",
+    "in_order",
     "product",
 ]

@@ -7,7 +7,7 @@ arguments, ``key_by`` (pair the element with a key computed from it) and ``map_v
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, assert_never
 
 from attrs import frozen
@@ -80,23 +80,46 @@ def _short(filename: str) -> str:
 
 
 def apply(function: Function, element: object, transform: str) -> object:
-    """The function's value at an element.
+    """The function's value at an element; raises as ``applied`` does."""
+    return applied(function, (element,), transform)[0]
+
+
+def applied(function: Function, elements: Sequence[object], transform: str) -> list[object]:
+    """The function's value at each of some elements.
 
     What the user's function raises is raised again as ``UserFunctionError``, which names the transform, the
     function with its file and line, and the record.
     """
     match function:
         case Call(f=f):
-            return _guarded(f, (element,), element, transform)
+            return _each(f, elements, transform)
         case Spread(call=Call(f=f)):
-            arguments = element if isinstance(element, tuple) else (element,)
-            return _guarded(f, arguments, element, transform)
+            return _each(lambda one: f(*one) if isinstance(one, tuple) else f(one), elements, transform, f)
         case WithKey(call=Call(f=f)):
-            return KV(_guarded(f, (element,), element, transform), element)
+            return list(map(KV, _each(f, elements, transform), elements))
         case OnValue(function=inner):
-            pair = keyed(element, transform)
-            return KV(pair.key, apply(inner, pair.value, transform))
+            pairs = [keyed(element, transform) for element in elements]
+            values = applied(inner, [pair.value for pair in pairs], transform)
+            return [KV(pair.key, value) for pair, value in zip(pairs, values, strict=True)]
     assert_never(function)
+
+
+def _each(
+    f: Callable[..., object],
+    elements: Sequence[object],
+    transform: str,
+    named: Callable[..., object] | None = None,
+) -> list[object]:
+    """What ``f`` gives for each; ``named`` is the function to name when one of them fails."""
+    results: list[object] = []
+    try:
+        for element in elements:
+            results.append(f(element))
+    except FlowalgError:
+        raise
+    except Exception as cause:
+        raise failure(transform, named or f, elements[len(results)], cause) from cause
+    return results
 
 
 def keyed(element: object, transform: str) -> KV[object, object]:
@@ -107,17 +130,6 @@ def keyed(element: object, transform: str) -> KV[object, object]:
         f"{transform} needs elements that are KV(key, value) pairs, and got {describe(element)}; "
         "call key_by(...) first"
     )
-
-
-def _guarded(
-    f: Callable[..., object], arguments: tuple[object, ...], element: object, transform: str
-) -> object:
-    try:
-        return f(*arguments)
-    except FlowalgError:
-        raise
-    except Exception as cause:
-        raise failure(transform, f, element, cause) from cause
 
 
 def failure(
@@ -135,6 +147,7 @@ __all__ = [
     "OnValue",
     "Spread",
     "WithKey",
+    "applied",
     "apply",
     "failure",
     "keyed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cached_property
 from typing import TypeAlias, assert_never
 
 from attrs import frozen
@@ -20,9 +21,9 @@ class _Labelled:
     function: Function
     name: str
 
-    @property
+    @cached_property
     def label(self) -> str:
-        """The transform as messages name it."""
+        """The transform as messages name it; kept, because it is looked at for each element."""
         return f"{self.name}({place_of(user_call(self.function).f)})"
 
 
@@ -64,30 +65,56 @@ def step_values(step: Step, element: object) -> Iterable[object]:
     anything but a ``bool``, or a ``flat_map`` anything but an iterable.
     """
     result = apply(step.function, element, step.label)
-    where = f"the result of {step.label}"
     match step:
         case Map():
             return (result,)
         case Filter():
-            if not isinstance(result, bool):
-                raise ElementError(f"{where} is {describe(result)}; it must be a bool")
-            return (element,) if result else ()
+            return (element,) if truth(step, result) else ()
         case FlatMap():
-            if isinstance(result, str) or not isinstance(result, Iterable):
-                raise ElementError(f"{where} is {describe(result)}; it must be an iterable of elements")
-            return result
+            return items(step, result)
         case Restamp():
             return (element,)
     assert_never(step)
 
 
+def truth(step: Filter, result: object) -> bool:
+    """What a filter's function gave, if that is a bool."""
+    if isinstance(result, bool):
+        return result
+    raise ElementError(f"the result of {step.label} is {describe(result)}; it must be a bool")
+
+
+def items(step: FlatMap, result: object) -> Iterable[object]:
+    """What a ``flat_map``'s function gave, if that has items."""
+    if isinstance(result, str) or not isinstance(result, Iterable):
+        raise ElementError(
+            f"the result of {step.label} is {describe(result)}; it must be an iterable of elements"
+        )
+    return result
+
+
 def restamped(step: Restamp, element: object) -> EventTime:
     """The event time that a ``with_timestamps`` gives an element."""
-    result = apply(step.function, element, step.label)
+    return point(step, apply(step.function, element, step.label))
+
+
+def point(step: Restamp, result: object) -> EventTime:
+    """What a ``with_timestamps``' function gave, if that is a point in time."""
     where = f"the result of {step.label}"
     if not isinstance(result, datetime):
         raise ElementError(f"{where} is {describe(result)}; it must be a timezone-aware datetime")
     return event_time(result, argument=where)
 
 
-__all__ = ["Filter", "FlatMap", "Map", "Restamp", "Step", "restamped", "step_values"]
+__all__ = [
+    "Filter",
+    "FlatMap",
+    "Map",
+    "Restamp",
+    "Step",
+    "items",
+    "point",
+    "restamped",
+    "step_values",
+    "truth",
+]

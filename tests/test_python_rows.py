@@ -20,7 +20,6 @@ def test_none_is_an_element_and_not_an_absence() -> None:
     steps = PythonSteps(
         layout_of(INTEGER),
         layout_of(optional),
-        optional,
         (Map(Call(lambda n: None if n == 1 else n)),),
         guarded=True,
         schema=schema,

@@ -117,12 +117,12 @@ def test_an_overflow_in_a_lifted_function_names_its_place(spark: SparkSession) -
 
 
 def test_a_function_that_raises_is_named_with_its_record(spark: SparkSession) -> None:
-    """From a worker: the transform, the function's file and line, and the record."""
+    """From a worker: the transform, the function's file and line, and what it read of the record."""
     broken = SCORES.key_by(lambda s: s.team).map_values(lambda s: 1 // s.points).combine_per_key(Sum())
     message = failure(broken, scores(spark, ("a", 0, NOON)))
     assert "map_values(<lambda> at tests/test_spark_errors.py:" in message
     assert "raised ZeroDivisionError" in message
-    assert "on the record Score(team='a', points=0" in message
+    assert "on the record Score(points=0, …)" in message
 
 
 def test_nan_under_an_order_fails_the_query(spark: SparkSession) -> None:

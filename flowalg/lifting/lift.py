@@ -22,6 +22,7 @@ from returns.result import Failure, Success
 from flowalg.errors import RecordTypeError
 from flowalg.functions import Call, place_of
 from flowalg.kv import KV
+from flowalg.lifting.attributes import plain_attribute
 from flowalg.lifting.expressions import (
     EXACT_BOUND,
     INTEGER_BOUND,
@@ -251,7 +252,7 @@ class _Lifter:
         if not isinstance(shape, RecordOf):
             return self.opaque(node, f"the attribute {name} of a {shape}")
         for index, one in enumerate(shape.fields):
-            if one.name == name and _plain_attribute(shape.cls, name):
+            if one.name == name and plain_attribute(shape.cls, name):
                 if isinstance(of, Build):
                     return of.parts[index]
                 return Part(of, index, name, one.shape)
@@ -370,14 +371,6 @@ def _is_simple(expr: Expr) -> bool:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _plain_attribute(cls: type, name: str) -> bool:
-    """Whether reading the attribute runs no code of the class's own."""
-    if inspect.getattr_static(cls, "__getattribute__") is not object.__getattribute__:
-        return False
-    found = inspect.getattr_static(cls, name, _MISSING)
-    return found is _MISSING or isinstance(found, types.MemberDescriptorType)
 
 
 def _construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr], place: str) -> Expr:

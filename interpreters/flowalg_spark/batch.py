@@ -35,7 +35,8 @@ from flowalg.tagging import Separate
 from flowalg.time import processing_time
 from flowalg_spark.binding import bound_source, require_frame
 from flowalg_spark.capabilities import BATCH
-from flowalg_spark.flow import Flow, through_steps, union
+from flowalg_spark.element_wise import through_steps
+from flowalg_spark.flow import Flow, union
 from flowalg_spark.frames import PaneFrame, collect, drop_type, pane_frame, visible
 from flowalg_spark.relational.groups import grouped
 from flowalg_spark.relational.joins import beside, co_grouped, joined

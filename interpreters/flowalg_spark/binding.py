@@ -14,16 +14,17 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.errors import ArgumentError, SchemaMismatchError
-from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.expressions import Param, opaque_part
 from flowalg.nodes import SourceNode
 from flowalg.shapes import DURATION, FLOAT, INTEGER, EnumOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.steps import Restamp
 from flowalg.time import MAX_TIME, MIN_TIME, show
 from flowalg_spark.columns import single
-from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
+from flowalg_spark.element_wise import in_python
+from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import PATH, layout_of, leaves, named, visible_element
 from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME
-from flowalg_spark.python_rows import PythonEventTimes
 from flowalg_spark.schema import parts_of, spark_type
 
 
@@ -65,20 +66,15 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
 
 
 def _with_event_time(flow: Flow, source: SourceNode) -> Flow:
-    label = f"Source({source.name!r}).event_time"
     expression = analyse_function(source.event_time, Param(source.shape))
     opaque = opaque_part(expression)
     if opaque is None:
         lifted = flow.with_meta(
             **{EVENT_TIME: _in_range(F.unix_micros(single(expression, flow.element)), source, flow)}
         )
-        return lifted.noted(LiftingNote(label, None, None))
-    blank = flow.with_meta(**{EVENT_TIME: F.lit(None)})
-    schema = row_schema(blank.shape, blank.meta)
-    function = PythonEventTimes(
-        layout_of(flow.shape), source.event_time, label, flow.guarded, arrow_schema(schema)
-    )
-    return blank.mapped_in_arrow(function, blank.shape).noted(LiftingNote(label, opaque.reason, opaque.place))
+        return lifted.noted(LiftingNote(f"Source({source.name!r}).event_time", None, None))
+    step = Restamp(source.event_time, f"Source({source.name!r}).event_time")
+    return in_python(flow, [StepAnalysis(step, source.shape, expression, source.shape)])
 
 
 def _in_range(micros: Column, source: SourceNode, flow: Flow) -> Column:

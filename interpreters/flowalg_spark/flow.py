@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import assert_never
 
 import pyarrow as pa
 from attrs import evolve, frozen
@@ -13,14 +12,12 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from flowalg.errors import UnsupportedError
-from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.expressions import Expr, can_raise
-from flowalg.shapes import ListOf, Shape
-from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
-from flowalg_spark.columns import evaluate, single
+from flowalg.shapes import Shape
+from flowalg_spark.columns import evaluate
 from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, spread
-from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES
-from flowalg_spark.python_rows import ArrowFunction, PythonSteps
+from flowalg_spark.meta import KEEP, META_TYPES
+from flowalg_spark.python_rows import ArrowFunction
 from flowalg_spark.schema import spark_type
 
 
@@ -127,90 +124,4 @@ def union(flows: tuple[Flow, ...]) -> Flow:
     return whole
 
 
-def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
-    """The flow after a chain of element-wise steps.
-
-    Lifted steps are projections and filters; a run of others is one pass over Arrow batches, which ends as soon
-    as a known type lets the next lifted step begin.
-    """
-    analyses = list(analyse(steps, flow.shape))
-    while analyses:
-        if analyses[0].opaque is None:
-            flow = _lifted(flow, analyses.pop(0))
-        else:
-            run = [analyses.pop(0)]
-            while analyses and (run[-1].after is None or analyses[0].opaque is not None):
-                run.append(analyses.pop(0))
-            flow = in_python(flow, run)
-    return flow
-
-
-def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
-    noted = flow.noted(LiftingNote(one.step.label, None, None))
-    match one.step:
-        case Map():
-            assert one.after is not None
-            return noted.selected(flow.evaluated(one.expression, flow.element), one.after)
-        case Filter():
-            predicate = single(one.expression, flow.element)
-            if not flow.guarded:
-                return evolve(noted, frame=flow.frame.filter(predicate))
-            return noted.with_meta(**{KEEP: F.when(named(KEEP), predicate).otherwise(F.lit(False))})
-        case FlatMap():
-            return _exploded(noted, one)
-        case Restamp():
-            micros = F.unix_micros(single(one.expression, flow.element))
-            return noted.with_meta(**{EVENT_TIME: F.when(named(KEEP), micros) if flow.guarded else micros})
-    assert_never(one.step)
-
-
-def _exploded(flow: Flow, one: StepAnalysis) -> Flow:
-    """A lifted ``flat_map``: one row for each item of a list."""
-    items = evaluate(one.expression, flow.element)
-    assert isinstance(items, Leaf)
-    assert isinstance(items.shape, ListOf)
-    if flow.guarded or not isinstance(layout_of(items.shape.of), Leaf):
-        return in_python(flow, [one])
-    name = layout_of(items.shape.of)
-    assert isinstance(name, Leaf)
-    exploded = flow.frame.select(F.explode(items.at).alias(name.at), *map(named, flow.meta))
-    return evolve(flow, frame=exploded, shape=items.shape.of)
-
-
-def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
-    """The flow after a run of steps that Python computes, in one pass over Arrow batches."""
-    after = run[-1].after
-    if after is None:
-        raise UnsupportedError(
-            f"{run[-1].step.label}: Spark cannot know the type of its result; say it with result=… , "
-            "or use a def with a return annotation"
-        )
-    function = PythonSteps(
-        layout_of(flow.shape),
-        layout_of(after),
-        after,
-        tuple(one.step for one in run),
-        flow.guarded,
-        arrow_schema(row_schema(after, flow.meta)),
-    )
-    notes = [_note(one) for one in run]
-    return flow.mapped_in_arrow(function, after).noted(*notes)
-
-
-def _note(one: StepAnalysis) -> LiftingNote:
-    opaque = one.opaque
-    if opaque is None:
-        return LiftingNote(one.step.label, "a neighbouring step that does", None)
-    return LiftingNote(one.step.label, opaque.reason, opaque.place or None)
-
-
-__all__ = [
-    "Flow",
-    "LiftingNote",
-    "arrow_schema",
-    "guarded",
-    "in_python",
-    "row_schema",
-    "through_steps",
-    "union",
-]
+__all__ = ["Flow", "LiftingNote", "arrow_schema", "guarded", "row_schema", "union"]

@@ -17,7 +17,8 @@ from flowalg.lifting.expressions import Expr, Opaque, Param, opaque_part
 from flowalg.nodes import CombinePerKey, strategy_at
 from flowalg.shapes import RecordOf, Shape, TupleOf, contains_float, kv_of
 from flowalg.steps import Map
-from flowalg_spark.flow import Flow, LiftingNote, in_python
+from flowalg_spark.element_wise import in_python
+from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import Branch, Columns, Leaf, layout_of, leaves, named
 
 

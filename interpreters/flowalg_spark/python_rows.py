@@ -1,23 +1,54 @@
-"""Element-wise steps that only Python can compute, over Arrow batches of typed columns."""
+"""Chains of element-wise steps that only Python can compute, over Arrow batches of typed columns.
+
+A single step that gives one thing for each element is a column instead: see ``python_columns``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from typing import cast
+from typing import assert_never, cast
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import define, frozen
 
-from flowalg.errors import ElementError, describe
-from flowalg.functions import Call, apply
-from flowalg.shapes import Shape
-from flowalg.steps import Restamp, Step, restamped, step_values
-from flowalg.time import event_time
-from flowalg.values import conform
+from flowalg.functions import applied
+from flowalg.steps import Filter, FlatMap, Map, Restamp, Step, items, point, truth
 from flowalg_spark.layout import Layout
 from flowalg_spark.meta import EVENT_TIME, KEEP
-from flowalg_spark.values import read, write
+from flowalg_spark.values import AnyArray, read, write
+
+
+@define
+class Rows:
+    """Elements on their way through steps, each with its event time and the row that it came from."""
+
+    elements: list[object]
+    times: list[int | None]
+    origins: list[int]
+
+    def through(self, step: Step) -> None:
+        """What one step makes of all of them."""
+        results = applied(step.function, self.elements, step.label)
+        match step:
+            case Map():
+                self.elements = results
+            case Filter():
+                kept = [truth(step, one) for one in results]
+                self.elements = [one for one, keep in zip(self.elements, kept, strict=True) if keep]
+                self._keep(position for position, keep in enumerate(kept) if keep)
+            case FlatMap():
+                each = [list(items(step, one)) for one in results]
+                self.elements = [item for found in each for item in found]
+                self._keep(position for position, found in enumerate(each) for _ in found)
+            case Restamp():
+                self.times = [point(step, one) for one in results]
+            case _:
+                assert_never(step)
+
+    def _keep(self, positions: Iterable[int]) -> None:
+        chosen = list(positions)
+        self.times = [self.times[position] for position in chosen]
+        self.origins = [self.origins[position] for position in chosen]
 
 
 @frozen
@@ -30,7 +61,6 @@ class PythonSteps:
 
     before: Layout
     after: Layout
-    after_shape: Shape
     steps: tuple[Step, ...]
     guarded: bool
     schema: pa.Schema
@@ -42,78 +72,33 @@ class PythonSteps:
 
     def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """One batch after the steps."""
-        kept, present = _kept(batch, self.guarded)
-        elements = iter(read(self.before, present))
-        origins: list[int] = []
-        results: list[object] = []
-        there: list[bool] = []
-        points: list[int | None] = []
+        positions, present = kept_rows(batch) if self.guarded else (list(range(batch.num_rows)), batch)
         times = cast("list[int | None]", batch.column(EVENT_TIME).to_pylist())
-        for index, keep in enumerate(kept):
-            found = self.through(next(elements), times[index]) if keep else []
-            gives = bool(found) or not self.guarded
-            rows = found if gives else [(None, times[index])]
-            origins.extend([index] * len(rows))
-            results.extend(value for value, _ in rows)
-            points.extend(time for _, time in rows)
-            there.extend([gives] * len(rows))
-        arrays = write(self.after, results)
+        rows = Rows(read(self.before, present), [times[one] for one in positions], positions)
+        for step in self.steps:
+            rows.through(step)
+        arrays = write(self.after, rows.elements, f"the result of {self.steps[-1].label}")
+        own: dict[str, AnyArray] = {EVENT_TIME: pa.array(rows.times, pa.int64())}
+        origins = rows.origins
+        if self.guarded:
+            gone = sorted(set(range(batch.num_rows)) - set(origins))
+            places = pa.array([*range(len(origins)), *(None for _ in gone)], pa.int64())
+            arrays = [one.take(places) for one in arrays]
+            own[EVENT_TIME] = pa.array([*rows.times, *(times[one] for one in gone)], pa.int64())
+            own[KEEP] = pa.array([True] * len(origins) + [False] * len(gone), pa.bool_())
+            origins = [*origins, *gone]
         others = batch.take(pa.array(origins, pa.int64()))
-        own: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {
-            KEEP: pa.array(there, pa.bool_()),
-            EVENT_TIME: pa.array(points, pa.int64()),
-        }
         for name in self.schema.names[len(arrays) :]:
             arrays.append(own[name] if name in own else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def through(self, element: object, time: int | None) -> list[tuple[object, int | None]]:
-        """What the steps make of one element and its event time, checked against the shape that is expected."""
-        elements: list[tuple[object, int | None]] = [(element, time)]
-        for step in self.steps:
-            if isinstance(step, Restamp):
-                elements = [(one, restamped(step, one)) for one, _ in elements]
-            else:
-                elements = [(after, at) for one, at in elements for after in step_values(step, one)]
-        where = f"the result of {self.steps[-1].label}"
-        return [(conform(one, self.after_shape, where), at) for one, at in elements]
 
-
-@frozen
-class PythonEventTimes:
-    """The event times of elements whose source says them with a function that only Python can compute."""
-
-    layout: Layout
-    call: Call
-    label: str
-    guarded: bool
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches with their ``EVENT_TIME`` filled in."""
-        for batch in batches:
-            kept, present = _kept(batch, self.guarded)
-            points = iter([self.point(one) for one in read(self.layout, present)])
-            times = pa.array([next(points) if keep else None for keep in kept], pa.int64())
-            arrays = [times if name == EVENT_TIME else batch.column(name) for name in self.schema.names]
-            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-    def point(self, element: object) -> int:
-        """The event time of one element."""
-        found = apply(self.call, element, self.label)
-        if not isinstance(found, datetime):
-            raise ElementError(
-                f"{self.label} gave {describe(found)}; it must be a datetime, on {describe(element)}"
-            )
-        return event_time(found, argument=self.label)
-
-
-def _kept(batch: pa.RecordBatch, guarded: bool) -> tuple[list[bool], pa.RecordBatch]:
-    """Which rows of a batch are elements, and the batch of those alone."""
-    kept = [bool(keep) for keep in batch.column(KEEP).to_pylist()] if guarded else [True] * batch.num_rows
-    return kept, batch.filter(pa.array(kept, pa.bool_()))
+def kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
+    """Which rows of a guarded batch are elements, and the batch of those alone."""
+    kept = [bool(keep) for keep in batch.column(KEEP).to_pylist()]
+    return [row for row, keep in enumerate(kept) if keep], batch.filter(pa.array(kept, pa.bool_()))
 
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-__all__ = ["ArrowFunction", "PythonEventTimes", "PythonSteps"]
+__all__ = ["ArrowFunction", "PythonSteps", "kept_rows"]

@@ -32,8 +32,9 @@ from flowalg.pcollection import PCollection
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.binding import Clocks, bound_source, require_frame
 from flowalg_spark.capabilities import STREAMING
+from flowalg_spark.element_wise import through_steps
 from flowalg_spark.exchange import FromEmissions, ToBundles
-from flowalg_spark.flow import Flow, arrow_schema, guarded, row_schema, through_steps
+from flowalg_spark.flow import Flow, arrow_schema, guarded, row_schema
 from flowalg_spark.frames import PaneFrame, pane_frame, visible
 from flowalg_spark.grouping import GroupingColumns, grouping_columns
 from flowalg_spark.layout import Branch, layout_of, leaves, named, nested

@@ -18,7 +18,7 @@ from flowalg.windowing import PaneTime
 from flowalg_spark.flow import Flow
 from flowalg_spark.layout import Branch, Leaf, layout_of, leaves, named, nested, spread, unnested
 from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, START, pane_meta
-from flowalg_spark.relational.groups import pane_columns, panes, require_pairs
+from flowalg_spark.relational.panes import pane_columns, panes, require_pairs
 from flowalg_spark.relational.windows import Placed, key_layout, placed
 from flowalg_spark.schema import spark_type
 

@@ -13,8 +13,6 @@ import pyarrow as pa
 from attrs import define, field, frozen
 
 from flowalg.combiners import Combiner
-from flowalg.shapes import Shape
-from flowalg.values import conform
 from flowalg_spark.layout import Layout
 from flowalg_spark.meta import EVENT_TIME
 from flowalg_spark.relational.runs import groups_of, runs
@@ -94,7 +92,6 @@ class Finishing:
     value: Layout | None
     combiner: AnyCombiner
     result: Layout
-    shape: Shape
     label: str
     schema: pa.Schema
 
@@ -127,8 +124,7 @@ class Finishing:
                 times = integers(part, EVENT_TIME)
                 earliest += times
                 latest += times
-        result = conform(combiner.extract(accumulator), self.shape, f"the result of {self.label}")
-        return result, min(earliest), max(latest)
+        return combiner.extract(accumulator), min(earliest), max(latest)
 
 
 @define
@@ -154,7 +150,7 @@ class Rows:
         finishing = self.finishing
         keys = pa.Table.from_batches(self.groups).combine_chunks() if finishing.by else None
         arrays = [] if keys is None else [keys.column(name).combine_chunks() for name in finishing.by]
-        arrays += write(finishing.result, self.results)
+        arrays += write(finishing.result, self.results, f"the result of {finishing.label}")
         arrays += [pa.array(self.earliest, pa.int64()), pa.array(self.latest, pa.int64())]
         return pa.RecordBatch.from_arrays(arrays, schema=finishing.schema)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import assert_never
+from math import gcd
+from typing import Final, assert_never
 
 from attrs import evolve, frozen
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Over
 
@@ -27,7 +28,8 @@ from flowalg_spark.layout import Branch, Layout, layout_of, leaves, named
 from flowalg_spark.meta import END, EVENT_TIME, START
 from flowalg_spark.relational.python_windows import PythonMerging, PythonWindows
 
-_MICROSECOND = timedelta(microseconds=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_POINT: Final = "__point"
 
 
 @frozen
@@ -84,19 +86,54 @@ def _fixed_end(windows: FixedWindows) -> Column:
 
 
 def _sliding(flow: Flow, windows: SlidingWindows) -> Placed:
-    """A row for each window that an element is in: the latest start, and those before it that still reach it."""
+    """A row for each window that an element is in."""
+    started = flow.with_meta(**{START: F.lit(None)})
+    return _in_each(evolve(started, frame=_exploded(started.frame, named(EVENT_TIME), windows)), windows)
+
+
+def _in_each(flow: Flow, windows: SlidingWindows) -> Placed:
+    end = named(START) + _long(windows.size // _MICROSECOND)
+    return Placed(flow, (START,), _clamped(named(START)), _clamped(end))
+
+
+def _exploded(frame: DataFrame, point: Column, windows: SlidingWindows) -> DataFrame:
+    """A row for each window that a point is in: the latest start, and those before it that still reach the point."""
     size, period = windows.size // _MICROSECOND, windows.period // _MICROSECOND
-    point = named(EVENT_TIME)
     last = point - F.pmod(point - _long(windows.offset // _MICROSECOND), _long(period))
     count = -(-size // period)
     starts = F.explode(F.array(*(last - _long(number * period) for number in range(count))))
-    spread = flow.with_meta(**{START: F.lit(None)})
-    others = [named(name) for name in spread.frame.columns if name != START]
-    exploded = spread.frame.select(*others, starts.alias(START))
+    others = [named(name) for name in frame.columns if name != START]
+    exploded = frame.select(*others, point.alias(_POINT), starts.alias(START))
     if size % period:
-        exploded = exploded.filter(point - named(START) < _long(size))
-    whole = evolve(spread, frame=exploded.select(*map(named, spread.frame.columns)))
-    return Placed(whole, (START,), _clamped(named(START)), _clamped(named(START) + _long(size)))
+        exploded = exploded.filter(named(_POINT) - named(START) < _long(size))
+    return exploded.select(*map(named, frame.columns))
+
+
+@frozen
+class Slices:
+    """Sliding windows cut where any of them begins or ends, so that each is a few whole slices.
+
+    What a slice comes to is computed once, and then goes to every window that the slice is in.
+    """
+
+    windows: SlidingWindows
+
+    @classmethod
+    def of(cls, windows: WindowFn, *, fresh: bool) -> Slices | None:
+        """The slices of windows that overlap."""
+        overlap = fresh and isinstance(windows, SlidingWindows) and windows.size > windows.period
+        return cls(windows) if overlap and isinstance(windows, SlidingWindows) else None
+
+    def cut(self, flow: Flow) -> Flow:
+        """The flow with the start of each element's slice."""
+        point = named(EVENT_TIME)
+        size = gcd(self.windows.size // _MICROSECOND, self.windows.period // _MICROSECOND)
+        start = point - F.pmod(point - _long(self.windows.offset // _MICROSECOND), _long(size))
+        return flow.with_meta(**{START: start})
+
+    def spread(self, flow: Flow, slices: DataFrame) -> tuple[DataFrame, Placed]:
+        """A row for each window that a slice is in, and how those windows are told apart."""
+        return _exploded(slices, named(START), self.windows), _in_each(flow, self.windows)
 
 
 def _sessions(flow: Flow, gap: int) -> Placed:
@@ -133,4 +170,4 @@ def key_layout(flow: Flow) -> Layout:
     return layout.parts[0]
 
 
-__all__ = ["Placed", "key_layout", "placed"]
+__all__ = ["Placed", "Slices", "key_layout", "placed"]

@@ -1,0 +1,101 @@
+"""Times every query as flowalg compiles it and as written by hand, in turns: ``make bench-batch``.
+
+``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/batch.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from flowalg_spark import batch, local_session
+from pyspark.sql import DataFrame, SparkSession
+
+from docs.benchmarks.batch import others
+from docs.benchmarks.batch.data import ROWS, Files, Offer, Sale, files
+from docs.benchmarks.batch.measuring import interleaved, median_seconds
+from docs.benchmarks.batch.queries import OFFERS, QUERIES, SALES, Query, summary
+from flowalg import Source
+
+BUILD: Final = Path(__file__).parents[3] / "build"
+SAVED: Final = BUILD / "bench" / "batch.json"
+CORES: Final = 2
+
+
+def run(frame: DataFrame) -> None:
+    """Compute a frame, and throw it away."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def compared(query: Query, spark: SparkSession, where: Files, rows: int, rounds: int) -> dict[str, object]:
+    """Both ways of one query; raises ``ValueError`` if they do not give the same."""
+    sales, offers = (spark.read.parquet(str(one)) for one in (where.sales, where.offers))
+
+    def compiled() -> DataFrame:
+        inputs: dict[Source[Sale] | Source[Offer], DataFrame] = {SALES: sales}
+        if query.joins:
+            inputs[OFFERS] = offers
+        return batch.compile(query.pipeline, inputs)
+
+    found = summary(compiled(), query.of_panes), summary(query.by_hand(sales, offers), query.of_rows)
+    if found[0] != found[1]:
+        raise ValueError(f"{query.name}: flowalg gives {found[0]}, and by hand it is {found[1]} (rows, hash)")
+    runs = interleaved(
+        {
+            "flowalg": lambda: run(compiled()),
+            "by hand": lambda: run(query.by_hand(sales, offers)),
+        },
+        rounds,
+    )
+    mine, theirs = (median_seconds(runs[name]) for name in ("flowalg", "by hand"))
+    return {
+        "query": query.name,
+        "lifted": query.lifted,
+        "flowalg_s": round(mine, 3),
+        "by_hand_s": round(theirs, 3),
+        "ratio": round(mine / theirs, 3),
+        "rows_per_s": round(rows / mine),
+        "flowalg_peak_mib": max(one.memory for one in runs["flowalg"]) >> 20,
+        "by_hand_peak_mib": max(one.memory for one in runs["by hand"]) >> 20,
+        **{
+            f"{engine.lower()}_s": round(others.seconds(engine, query.name, where.sales, CORES, rounds), 3)
+            for engine in ("Polars", "DuckDB")
+            if query.name in others.QUERIES
+        },
+        "flowalg_all_s": [round(one.seconds, 3) for one in runs["flowalg"]],
+        "by_hand_all_s": [round(one.seconds, 3) for one in runs["by hand"]],
+    }
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print a line for each query, and save them all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=ROWS, help="sales in the data (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed runs of each (%(default)s)")
+    parser.add_argument("--only", default="", help="only the queries with this word in their name")
+    given = parser.parse_args(arguments)
+    where = files(BUILD / "bench" / "data", given.rows)
+    spark = local_session("flowalg bench", cores=CORES, memory="8g")
+    try:
+        found = []
+        for query in QUERIES:
+            if given.only in query.name:
+                one = compared(query, spark, where, given.rows, given.rounds)
+                found.append(one)
+                print(
+                    f"{query.name:30} {one['flowalg_s']:>8} s, by hand {one['by_hand_s']:>8} s, "
+                    f"ratio {one['ratio']}",
+                    flush=True,
+                )
+    finally:
+        spark.stop()
+    SAVED.parent.mkdir(parents=True, exist_ok=True)
+    SAVED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

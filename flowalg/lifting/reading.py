@@ -1,0 +1,110 @@
+"""Which fields of its element a function reads, where its syntax shows that it looks at nothing else.
+
+An engine that must run the function in Python need not bring the other columns to it. The function is then given a
+stand-in: an object that has these fields, and nothing that the function could tell from the element.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+import attrs
+from returns.result import Success
+
+from flowalg.lifting.attributes import plain_attribute
+from flowalg.lifting.source import Syntax, syntax_of
+from flowalg.shapes import RecordOf, Shape
+
+Reads: TypeAlias = Mapping[str, "Reads | None"]
+"""The fields that are read, each with what is read of it; ``None`` for all of it."""
+
+_LOOKING_AROUND: Final = frozenset({"locals", "vars", "eval", "exec", "globals", "dir", "super"})
+"""What could see a variable without naming it."""
+
+
+def shape_read(f: Callable[..., object], element: Shape) -> Shape:
+    """The shape of what ``f`` needs of an element: that of a stand-in with fewer fields, or ``element`` itself."""
+    if not isinstance(element, RecordOf) or not element.fields:
+        return element
+    match syntax_of(f):
+        case Success(syntax):
+            reads = _reads(syntax, element)
+            # A function that reads nothing is still called once for each element.
+            return element if reads is None else _stand_in(element, reads or {element.fields[0].name: None})
+        case _:
+            return element
+
+
+def _reads(syntax: Syntax, element: RecordOf) -> Reads | None:
+    arguments = (*syntax.args.posonlyargs, *syntax.args.args)
+    names = {node.id for node in ast.walk(syntax) if isinstance(node, ast.Name)}
+    if len(arguments) != 1 or names & _LOOKING_AROUND:
+        return None
+    found: dict[str, Reads | None] = {}
+    body = syntax.body if isinstance(syntax.body, list) else [syntax.body]
+    for path in (path for part in body for path in _paths(part, arguments[0].arg)):
+        if not _add(found, path, element):
+            return None
+    return found
+
+
+def _paths(node: ast.AST, name: str) -> Iterator[tuple[str, ...]]:
+    """The attributes that are read of a variable, each as a path; an empty one where it is used as a whole."""
+    path: list[str] = []
+    inner = node
+    while isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load):
+        path.insert(0, inner.attr)
+        inner = inner.value
+    if isinstance(inner, ast.Name) and inner.id == name:
+        yield tuple(path) if isinstance(inner.ctx, ast.Load) else ()
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _paths(child, name)
+
+
+def _add(found: dict[str, Reads | None], path: tuple[str, ...], shape: RecordOf) -> bool:
+    """Whether the first name of a path is a plain field, which is then added with what is read of it."""
+    if not path:
+        return False
+    first, *rest = path
+    field = next((one for one in shape.fields if one.name == first), None)
+    if field is None or not plain_attribute(shape.cls, first):
+        return False
+    known = found.get(first, {})
+    if known is None:
+        return True
+    inner = dict(known)
+    if isinstance(field.shape, RecordOf) and _add(inner, tuple(rest), field.shape):
+        found[first] = inner
+    else:
+        found[first] = None
+    return True
+
+
+def _stand_in(shape: RecordOf, reads: Reads) -> RecordOf:
+    """A record class like that of ``shape`` which has only the fields that are read, and says so in messages."""
+    fields = []
+    for one in shape.fields:
+        if one.name in reads:
+            inner = reads[one.name]
+            if inner is not None and isinstance(one.shape, RecordOf):
+                one = attrs.evolve(one, shape=_stand_in(one.shape, inner))
+            fields.append(one)
+    if len(fields) == len(shape.fields) and fields == list(shape.fields):
+        return shape
+    names = {one.name: attrs.field() for one in fields}
+    cls = attrs.make_class(
+        shape.cls.__name__, names, class_body={"__repr__": _repr}, slots=True, repr=False, eq=False
+    )
+    return RecordOf(cls, tuple(fields))
+
+
+def _repr(stand_in: object) -> str:
+    kind: type = type(stand_in)
+    shown = [f"{one.name}={getattr(stand_in, one.name)!r}" for one in attrs.fields(kind)]
+    return f"{kind.__name__}({', '.join([*shown, '…'])})"
+
+
+__all__ = ["shape_read"]

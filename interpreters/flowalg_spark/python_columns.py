@@ -1,0 +1,157 @@
+"""One function of the user's as a column that Python computes, of the columns that it reads.
+
+So Spark still sees which of the other columns anybody uses, and sends Python none of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Final, TypeAlias, assert_never
+
+import pyarrow as pa
+from attrs import evolve, frozen
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+
+from flowalg.functions import Call, Function, OnValue, Spread, WithKey, applied, user_call
+from flowalg.lifting.analysis import StepAnalysis
+from flowalg.lifting.reading import shape_read
+from flowalg.shapes import BOOLEAN, INTEGER, RecordOf, Shape
+from flowalg.steps import Filter, FlatMap, Map, Restamp, point, truth
+from flowalg_spark.flow import Flow
+from flowalg_spark.layout import (
+    Branch,
+    Columns,
+    Layout,
+    layout_of,
+    leaves,
+    named,
+    unnested,
+)
+from flowalg_spark.meta import EVENT_TIME, KEEP
+from flowalg_spark.schema import spark_type
+from flowalg_spark.values import AnyArray, read_columns, write_nested
+
+Plain: TypeAlias = Call | Spread
+OneToOne: TypeAlias = Map | Filter | Restamp
+
+_MADE: Final = "__made"
+
+
+@frozen
+class PythonColumn:
+    """What a function gives for the elements whose leaves lie in some arrays, as an array of its own.
+
+    With ``guarded`` the first array says which rows are elements; the others have no result.
+    """
+
+    step: OneToOne
+    function: Plain
+    element: Layout
+    result: Shape
+    guarded: bool
+
+    def __call__(self, *arrays: AnyArray) -> AnyArray:
+        """One batch."""
+        if not self.guarded:
+            return self.of(arrays)
+        kept, *columns = arrays
+        present = pa.array([bool(one) for one in kept.to_pylist()], pa.bool_())
+        found = self.of(tuple(one.filter(present) for one in columns))
+        numbers = iter(range(len(found)))
+        return found.take(pa.array([next(numbers) if one.as_py() else None for one in present], pa.int64()))
+
+    def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
+        """The results for elements that are all there."""
+        names = [leaf.at for leaf in leaves(self.element)]
+        elements = read_columns(self.element, dict(zip(names, columns, strict=True)))
+        results = applied(self.function, elements, self.step.label)
+        match self.step:
+            case Map():
+                pass
+            case Filter():
+                results = [truth(self.step, one) for one in results]
+            case Restamp():
+                results = [point(self.step, one) for one in results]
+        return write_nested(self.result, results, f"the result of {self.step.label}")
+
+
+def in_a_column(flow: Flow, one: StepAnalysis) -> Flow:
+    """The flow after a step that gives one thing for each element, of a type that is known."""
+    match one.step:
+        case Map():
+            return _mapped(flow, one.step, one.after)
+        case Filter():
+            kept = python_column(flow, one.step, one.step.function, flow.element, BOOLEAN)
+            if not flow.guarded:
+                return evolve(flow, frame=flow.frame.filter(kept))
+            return flow.with_meta(**{KEEP: F.coalesce(kept, F.lit(False))})
+        case Restamp():
+            return flow.with_meta(
+                **{EVENT_TIME: python_column(flow, one.step, one.step.function, flow.element, INTEGER)}
+            )
+        case FlatMap():
+            raise AssertionError("a flat_map gives any number of things for an element")
+    assert_never(one.step)
+
+
+def _mapped(flow: Flow, step: Map, after: Shape | None) -> Flow:
+    """A map: what of the element it leaves as it is stays in its columns."""
+    assert after is not None, "the type of the result is known"
+    argument, function, result = flow.element, step.function, after
+    while isinstance(function, OnValue):
+        assert isinstance(argument, Branch), "the values of pairs"
+        argument, function, result = argument.parts[1], function.function, _part(result, 1)
+    if isinstance(function, WithKey):
+        result = _part(result, 0)
+    made = python_column(flow, step, function, argument, result)
+    computed = evolve(flow, frame=flow.frame.select("*", made.alias(_MADE)))
+    columns = _placed(step.function, flow.element, unnested(named(_MADE), result), after)
+    return computed.selected(columns, after)
+
+
+def _placed(function: Function, element: Columns, made: Columns, after: Shape) -> Columns:
+    """The result of a form of function, of the element and of what the user's own function has made."""
+    match function:
+        case Call() | Spread():
+            return made
+        case WithKey():
+            assert isinstance(after, RecordOf), "a pair"
+            return Branch(after, (made, element))
+        case OnValue(function=inner):
+            assert isinstance(after, RecordOf), "a pair"
+            assert isinstance(element, Branch), "a pair"
+            return Branch(after, (element.parts[0], _placed(inner, element.parts[1], made, _part(after, 1))))
+    assert_never(function)
+
+
+def _part(pair: Shape, index: int) -> Shape:
+    assert isinstance(pair, RecordOf), "a pair"
+    return pair.fields[index].shape
+
+
+def python_column(flow: Flow, step: OneToOne, function: Function, element: Columns, result: Shape) -> Column:
+    """The column of what the user's own function gives for the element that lies in ``element``.
+
+    It counts as not deterministic, so that Spark moves no filter past it: a function is called for no element that an
+    earlier step has dropped.
+    """
+    call = user_call(function)
+    own = function if isinstance(function, Spread) else call
+    read = element.shape if isinstance(own, Spread) else shape_read(call.f, element.shape)
+    layout = layout_of(read)
+    names = [leaf.at for leaf in leaves(layout_of(element.shape))]
+    at = dict(zip(names, (leaf.at for leaf in leaves(element)), strict=True))
+    arguments = [at[leaf.at] for leaf in leaves(layout)]
+    if flow.guarded:
+        arguments.insert(0, named(KEEP))
+    body = PythonColumn(step, own, layout, result, flow.guarded)
+    with warnings.catch_warnings():
+        # It would rather have type hints, which cannot say how many arrays there are.
+        warnings.simplefilter("ignore", UserWarning)
+        udf = arrow_udf(body, spark_type(result), ArrowUDFType.SCALAR)
+    return udf.asNondeterministic()(*arguments)
+
+
+__all__ = ["in_a_column", "python_column"]

@@ -1,0 +1,98 @@
+"""What the combiners of a grouping read: a column for each, lifted or computed in Python."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+from pyspark.sql import Column
+
+from flowalg.combiners import Combiner, Count, Over, Together
+from flowalg.errors import UnsupportedError
+from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.expressions import Constant, Expr, Param, opaque_part
+from flowalg.nodes import CombinePerKey
+from flowalg.shapes import BOOLEAN, RecordOf, Shape, TupleOf, kv_of
+from flowalg.steps import Map
+from flowalg_spark.flow import Flow, LiftingNote
+from flowalg_spark.layout import Branch, Columns, named, unnested
+from flowalg_spark.python_columns import python_column
+
+AnyCombiner = Combiner[object, object, object]
+
+
+@frozen
+class Arguments:
+    """A flow of keys beside the tuple of all that the combiners read, and which of them reads which item of it."""
+
+    flow: Flow
+    combiners: tuple[AnyCombiner, ...]
+    reads: tuple[int, ...]
+
+
+def single_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
+    """The combiners that a combiner is made of, each of which has one result."""
+    if isinstance(combiner, Together):
+        return tuple(one for part in combiner.parts for one in single_combiners(part))
+    return (combiner,)
+
+
+def arguments(flow: Flow, node: CombinePerKey) -> Arguments:
+    """The flow made ready for its combiners: what several of them read is there once.
+
+    Raises ``UnsupportedError`` when a function is not lifted and does not say the type of its result.
+    """
+    pair, value = _pair(flow)
+    columns: dict[Expr, Columns] = {}
+    reads: list[int] = []
+    combiners = single_combiners(node.combiner)
+    for part in combiners:
+        expression = _read(part, value)
+        opaque = opaque_part(expression)
+        if expression not in columns:
+            element = _columns(flow).parts[1]
+            if opaque is None:
+                columns[expression] = flow.evaluated(expression, element)
+            else:
+                flow, columns[expression] = _in_python(flow, part, expression, f"__argument{len(columns)}")
+        reads.append(list(columns).index(expression))
+        if isinstance(part, Over):
+            reason, place = (None, None) if opaque is None else (opaque.reason, opaque.place or None)
+            flow = flow.noted(LiftingNote(part.label, reason, place))
+    shape = TupleOf(tuple(one.shape for one in columns.values()))
+    ready = kv_of(pair.fields[0].shape, shape)
+    both = Branch(ready, (_columns(flow).parts[0], Branch(shape, tuple(columns.values()))))
+    return Arguments(flow.selected(both, ready), combiners, tuple(reads))
+
+
+def _pair(flow: Flow) -> tuple[RecordOf, Shape]:
+    assert isinstance(flow.shape, RecordOf), "what is grouped is pairs"
+    return flow.shape, flow.shape.fields[1].shape
+
+
+def _columns(flow: Flow) -> Branch[Column]:
+    element = flow.element
+    assert isinstance(element, Branch), "what is grouped is pairs"
+    return element
+
+
+def _read(part: AnyCombiner, value: Shape) -> Expr:
+    """What a combiner reads of a value; a constant where it reads nothing."""
+    if isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count)):
+        return Constant(True, BOOLEAN)
+    return analyse_function(part.function, Param(value)) if isinstance(part, Over) else Param(value)
+
+
+def _in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: str) -> tuple[Flow, Columns]:
+    """The flow with a column that Python computes, and that column."""
+    assert isinstance(part, Over), "only a function of the user's is not lifted"
+    if expression.shape is None:
+        raise UnsupportedError(
+            f"{part.label}: Spark cannot know the type of its result; use a def with a return annotation"
+        )
+    step = Map(part.function, type(part.combiner).__name__ + ".of")
+    made = python_column(flow, step, part.function, _columns(flow).parts[1], expression.shape)
+    return evolve(flow, frame=flow.frame.select("*", made.alias(name))), unnested(
+        named(name), expression.shape
+    )
+
+
+__all__ = ["AnyCombiner", "Arguments", "arguments", "single_combiners"]

@@ -1,0 +1,91 @@
+"""Groupings that Spark's own aggregates compute: one hash aggregation, or two where windows overlap."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from flowalg.combiner_shapes import combined_shape
+from flowalg.nodes import CombinePerKey, strategy_at
+from flowalg.shapes import kv_of
+from flowalg_spark.flow import Flow
+from flowalg_spark.layout import Branch, leaves, named
+from flowalg_spark.meta import EVENT_TIME, START
+from flowalg_spark.relational.aggregates import Native, may_be_native, native
+from flowalg_spark.relational.arguments import Arguments, arguments, single_combiners
+from flowalg_spark.relational.panes import bounds, panes, require_pairs
+from flowalg_spark.relational.python_groups import EARLIEST, LATEST
+from flowalg_spark.relational.windows import Placed, Slices, key_layout, placed
+
+
+def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None:
+    """The panes of a grouping; ``None`` when Spark has no aggregate for one of its combiners."""
+    key, value = require_pairs(flow, node.label).fields
+    result = combined_shape(node.combiner, value.shape)
+    if result is None or not all(map(may_be_native, single_combiners(node.combiner))):
+        return None
+    ready = arguments(flow, node)
+    natives = _natives(ready, node.label)
+    if natives is None:
+        return None
+    effective = strategy_at(node.input)
+    keys = [named(leaf.at) for leaf in leaves(key_layout(ready.flow))]
+    slices = Slices.of(effective.strategy.windows, fresh=effective.fresh)
+    if slices is not None and all(one.merge is not None for one in natives):
+        rows, in_windows, results, times = _of_slices(ready.flow, slices, keys, natives)
+    else:
+        in_windows = placed(ready.flow, effective.strategy.windows, fresh=effective.fresh)
+        rows, results = in_windows.flow.frame, [one.whole for one in natives]
+        times = (F.min(named(EVENT_TIME)), F.max(named(EVENT_TIME)))
+    names = [f"__result{number}" for number in range(len(results))]
+    made = rows.groupBy(*keys, *map(named, in_windows.by)).agg(
+        *(one.alias(name) for one, name in zip(results, names, strict=True)),
+        *bounds(in_windows, effective.strategy, *times),
+    )
+    columns = (*(leaf.at for leaf in leaves(key_layout(ready.flow))), *names)
+    pair = kv_of(key.shape, result)
+    return panes(ready.flow, made, pair, columns, in_windows, effective.strategy, time)
+
+
+def _natives(ready: Arguments, label: str) -> list[Native] | None:
+    """The aggregate of each combiner, if all have one."""
+    element = ready.flow.element
+    assert isinstance(element, Branch), "a pair"
+    values = element.parts[1]
+    assert isinstance(values, Branch), "a tuple of what the combiners read"
+    found = []
+    for combiner, read in zip(ready.combiners, ready.reads, strict=True):
+        one = native(combiner, values.parts[read], named(EVENT_TIME), label)
+        if one is None:
+            return None
+        found.append(one)
+    return found
+
+
+def _of_slices(
+    flow: Flow, slices: Slices, keys: list[Column], natives: list[Native]
+) -> tuple[DataFrame, Placed, list[Column], tuple[Column, Column]]:
+    """What slices come to, in every window that they are in; and the aggregates of windows over such rows."""
+    cut = slices.cut(flow)
+    names = [
+        [f"__part{number}_{index}" for index in range(len(one.partials))]
+        for number, one in enumerate(natives)
+    ]
+    parts = [
+        partial.alias(name)
+        for one, own in zip(natives, names, strict=True)
+        for partial, name in zip(one.partials, own, strict=True)
+    ]
+    point = named(EVENT_TIME)
+    times = [F.min(point).alias(EARLIEST), F.max(point).alias(LATEST)]
+    each = cut.frame.groupBy(*keys, named(START)).agg(*parts, *times)
+    rows, in_windows = slices.spread(cut, each)
+    merged = [
+        one.finish(one.merge(tuple(map(named, own))))
+        for one, own in zip(natives, names, strict=True)
+        if one.merge is not None
+    ]
+    return rows, in_windows, merged, (F.min(named(EARLIEST)), F.max(named(LATEST)))
+
+
+__all__ = ["natively_grouped"]

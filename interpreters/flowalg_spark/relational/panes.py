@@ -1,0 +1,90 @@
+"""What the only pane of a window says of itself: a batch's panes are all first, on time and last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from flowalg.errors import UnsupportedError
+from flowalg.panes import Change, Timing
+from flowalg.shapes import RecordOf
+from flowalg.time import MAX_TIME
+from flowalg.windowing import PaneTime, WindowingStrategy
+from flowalg_spark.flow import Flow
+from flowalg_spark.layout import layout_of, leaves, named
+from flowalg_spark.meta import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    META_TYPES,
+    PANE_META,
+    PANE_TIME,
+    START,
+    TIMING,
+    WATERMARK,
+    pane_meta,
+)
+from flowalg_spark.relational.windows import Placed
+
+
+def require_pairs(flow: Flow, label: str) -> RecordOf:
+    """The shape of a flow of pairs; raises ``UnsupportedError`` for any other."""
+    if isinstance(flow.shape, RecordOf) and len(flow.shape.fields) == 2:
+        return flow.shape
+    raise UnsupportedError(f"{label} groups {flow.shape}, which is no KV")
+
+
+def bounds(in_windows: Placed, strategy: WindowingStrategy, earliest: Column, latest: Column) -> list[Column]:
+    """The aggregates of event times that a window's end or its pane's event time is made of."""
+    found = [] if in_windows.end_of is None else [in_windows.end_of(latest).alias(END)]
+    match strategy.pane_time:
+        case PaneTime.END_OF_WINDOW:
+            return found
+        case PaneTime.EARLIEST:
+            return [*found, earliest.alias(EVENT_TIME)]
+        case PaneTime.LATEST:
+            return [*found, latest.alias(EVENT_TIME)]
+
+
+def panes(
+    flow: Flow,
+    rows: DataFrame,
+    pair: RecordOf,
+    columns: tuple[str, ...],
+    in_windows: Placed,
+    strategy: WindowingStrategy,
+    time: Column,
+) -> Flow:
+    """The flow of a batch's panes: first, on time and last, each with its window and event time."""
+    end = named(END) if in_windows.end is None else in_windows.end
+    at_end = strategy.pane_time is PaneTime.END_OF_WINDOW
+    names = [leaf.at for leaf in leaves(layout_of(pair))]
+    values = [named(old).alias(new) for old, new in zip(columns, names, strict=True)]
+    meta = pane_columns(in_windows.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
+    others = [meta[name].cast(META_TYPES[name]).alias(name) for name in PANE_META]
+    return evolve(flow, frame=rows.select(*values, *others), shape=pair, meta=pane_meta())
+
+
+def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -> Mapping[str, Column]:
+    """What the only pane of a window says of itself."""
+    return {
+        EVENT_TIME: event_time,
+        START: start,
+        END: end,
+        CHANGE: F.lit(Change.VALUE.value),
+        TIMING: F.lit(Timing.ON_TIME.value),
+        INDEX: F.lit(0),
+        IS_FIRST: F.lit(True),
+        IS_LAST: F.lit(True),
+        PANE_TIME: time,
+        WATERMARK: F.lit(MAX_TIME),
+    }
+
+
+__all__ = ["bounds", "pane_columns", "panes", "require_pairs"]
