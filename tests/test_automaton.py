@@ -203,5 +203,11 @@ def test_measures_do_not_wrap() -> None:
     assert [fired for fired, _, _ in stepped(Repeat(most), [MAX_TIME] * WINDOWS, history)] == [
         [True, True, False]
     ] * 2
+    waiting = [*history, Moment((Bundle(),) * WINDOWS, Clocks(ProcessingTime(1), MAX_TIME))]
+    assert [fired for fired, _, _ in stepped(most & AtWatermark(), [MAX_TIME] * WINDOWS, waiting)] == [
+        [False] * WINDOWS,
+        [False] * WINDOWS,
+        [True, True, False],
+    ]
     with pytest.raises(UnsupportedError, match="AtMeasure.amount is 9223372036854775808"):
         Automaton.of(AtMeasure(_largest, 2**63))
