@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, get_type_hints
 
-from flowalg.collecting import ToList, TopN
+from flowalg.collecting import ToList, TopN, ToSet
 from flowalg.combiners import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.errors import RecordTypeError
 from flowalg.functions import user_call
@@ -24,8 +24,10 @@ from flowalg.shapes import (
     TEXT,
     TIMESTAMP,
     ListOf,
+    SetOf,
     Shape,
     TupleOf,
+    hashable,
     shape_of,
 )
 
@@ -72,6 +74,10 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
             return _annotated_result(type(combiner).extract)
         case ToList() | TopN():
             return None if value is None else ListOf(value)
+        case ToSet():
+            if value is not None and not hashable(value):
+                raise RecordTypeError(f"ToSet cannot make a set of {value}, which cannot be hashed")
+            return None if value is None else SetOf(value)
         case Functions():
             return _annotated_result(combiner.extracting or combiner.merging)
         case Into(function=function):

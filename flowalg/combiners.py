@@ -278,6 +278,11 @@ class Over(Combiner[A, object, B]):
     def extract(self, accumulator: object) -> B:  # noqa: D102
         return self.combiner.extract(accumulator)
 
+    @property
+    def title(self) -> str:
+        """The title of the combiner inside."""
+        return self.combiner.title
+
     @cached_property
     def label(self) -> str:
         """The combiner as messages name it; kept, because it is looked at for each value."""

@@ -66,7 +66,11 @@ def user_call(function: Function) -> Call:
 
 
 def place_of(f: Callable[..., object]) -> str:
-    """A function's name with its file and line, as messages give it."""
+    """A function's name with its file and line, as messages give it.
+
+    A callable of the project's own that ``stands_for`` a function of the user's goes by that.
+    """
+    f = getattr(f, "stands_for", f)
     code = getattr(f, "__code__", None)
     name = getattr(f, "__qualname__", None) or repr(f)
     if code is None:

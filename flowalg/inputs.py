@@ -14,12 +14,14 @@ Input = TypeVar("Input")
 AnySource = TypeVar("AnySource", bound=Source[object])
 
 
-def inputs_by_name(root: Node, inputs: Mapping[AnySource, Input], kind: str) -> dict[str, Input]:
-    """The input of each source by its name; ``kind`` is what messages call an input.
+def inputs_by_name(
+    root: Node, inputs: Mapping[AnySource, Input], kind: str, *others: Node
+) -> dict[str, Input]:
+    """The input of each source of one pipeline or more by its name; ``kind`` is what messages call an input.
 
     Raises ``UnboundSourceError`` for a source without an input, and for an input without a source.
     """
-    wanted = {source.name: source for source in sources_of(root)}
+    wanted = {source.name: source for node in (root, *others) for source in sources_of(node)}
     given: dict[str, Input] = {}
     for source, value in inputs.items():
         if not isinstance(source, Source) or source.node not in wanted.values():

@@ -12,13 +12,20 @@ from attrs import field, fields, frozen
 
 from flowalg.combiner_shapes import combined_shape
 from flowalg.combiners import Combiner, Into
-from flowalg.errors import ArgumentError, KeyedCollectionError, UnsupportedError
+from flowalg.errors import (
+    ArgumentError,
+    ElementError,
+    KeyedCollectionError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from flowalg.functions import Call, OnValue
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
-from flowalg.shapes import ListOf, RecordOf, Scalar, Shape, TupleOf, kv_of, optional
+from flowalg.shapes import ListOf, MapOf, RecordOf, Scalar, Shape, TupleOf, kv_of, optional
 from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
 from flowalg.steps import Map, Step
 from flowalg.tagging import Separate
+from flowalg.values import conform
 from flowalg.windowing import Accumulation, WindowingStrategy
 
 
@@ -152,7 +159,7 @@ def shape_after(node: Node) -> Shape | None:
             first, *others = (shape_after(one) for one in inputs)
             return first if all(other == first for other in others) else None
         case WithSide(input=inner, side=side, view=view):
-            element, read = shape_after(inner), _shape_read(view, shape_after(side))
+            element, read = shape_after(inner), shape_read(view, shape_after(side))
             return None if element is None or read is None else TupleOf((element, read))
     assert_never(node)
 
@@ -167,17 +174,32 @@ def _shape_co_grouped(inputs: tuple[Node, ...]) -> Shape | None:
     return kv_of(known[0].fields[0].shape, TupleOf(lists))
 
 
-def _shape_read(view: View, side: Shape | None) -> Shape | None:
+def shape_read(view: View, side: Shape | None) -> Shape | None:
+    """The shape of what an element reads of a side; ``None`` where it cannot be known."""
     match view:
         case Singleton(default=default):
             if default is NO_DEFAULT or side is None:
                 return side
             if default is None:
                 return optional(side)
-            return side if isinstance(side, Scalar) and type(default) is side.python else None
+            return side if _is_of(default, side) else None
         case AsMap():
-            return None
+            match side:
+                case RecordOf(fields=(key, value)) if is_keyed(side):
+                    return MapOf(key.shape, value.shape)
+                case _:
+                    return None
     assert_never(view)
+
+
+def _is_of(default: object, shape: Shape) -> bool:
+    """Whether a default is a value of a shape as it stands."""
+    if isinstance(shape, Scalar):
+        return type(default) is shape.python
+    try:
+        return conform(default, shape, "default") == default
+    except (ElementError, ValueRangeError):
+        return False
 
 
 def outline(node: Node) -> str:
@@ -302,6 +324,7 @@ __all__ = [
     "require_keyed",
     "retracts",
     "shape_after",
+    "shape_read",
     "sources_of",
     "strategy_at",
 ]

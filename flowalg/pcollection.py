@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from types import GenericAlias
 from typing import Generic, TypeVar, overload
 
 from attrs import field, frozen
@@ -34,7 +35,7 @@ from flowalg.nodes import (
     strategy_at,
 )
 from flowalg.several import joined
-from flowalg.shapes import TIMESTAMP, RecordOf, Shape
+from flowalg.shapes import TIMESTAMP, ElementType, RecordOf, Shape
 from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View, require_readable
 from flowalg.splitting import Failures, IsA, Successes
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
@@ -94,8 +95,7 @@ class PCollection(Generic[A_co]):
 
     def flat_map(self, f: Callable[[A_co], Iterable[B]], *, result: type[B] | None = None) -> PCollection[B]:
         """All that ``f`` gives for each element, in order. ``result`` is the type of one item."""
-        items = None if result is None else list[result]  # type: ignore[valid-type]  # a type, at run time
-        return PCollection(self._then(FlatMap(Call(f, items))))
+        return PCollection(self._then(FlatMap(Call(f, _list_of(result)))))
 
     def key_by(self, f: Callable[[A_co], K], *, result: type[K] | None = None) -> PCollection[KV[K, A_co]]:
         """Each element under the key that ``f`` gives for it."""
@@ -269,13 +269,21 @@ class PCollection(Generic[A_co]):
             raise ArgumentError("with_timestamps", place_of(f), valid)
         return PCollection(node)
 
-    def split(self, f: Callable[[A_co], Result[B, R]]) -> tuple[PCollection[B], PCollection[R]]:
+    def split(
+        self,
+        f: Callable[[A_co], Result[B, R]],
+        *,
+        result: type[B] | None = None,
+        failure: type[R] | None = None,
+    ) -> tuple[PCollection[B], PCollection[R]]:
         """Two collections: what ``f`` gives as ``Success``, and what it gives as ``Failure``.
 
-        A parser is such a function: ``good, bad = lines.split(parse)``. Neither is lost.
+        A parser is such a function: ``good, bad = lines.split(parse)``. Neither is lost. ``result`` and ``failure``
+        are the types of the two, for a function that is not annotated with them.
         """
         Call(f)  # which refuses what is no function
-        success, failed = FlatMap(Call(Successes(f)), "split"), FlatMap(Call(Failures(f)), "split")
+        success = FlatMap(Call(Successes(f), _list_of(result)), "split")
+        failed = FlatMap(Call(Failures(f), _list_of(failure)), "split")
         return PCollection(self._then(success)), PCollection(self._then(failed))
 
     def only(self, kind: type[B]) -> PCollection[B]:
@@ -327,8 +335,8 @@ class PCollection(Generic[A_co]):
         self, side: SideInput[V], f: Callable[[A_co, V], Iterable[B]], *, result: type[B] | None = None
     ) -> PCollection[B]:
         """All that ``f`` gives for each element and what it reads of a side input; see ``with_side``."""
-        items = None if result is None else list[result]  # type: ignore[valid-type]  # a type, at run time
-        return PCollection(self.with_side(side)._then(FlatMap(Spread(Call(f, items)), "flat_map_with")))
+        call = Call(f, _list_of(result))
+        return PCollection(self.with_side(side)._then(FlatMap(Spread(call), "flat_map_with")))
 
     def filter_with(self, side: SideInput[V], predicate: Callable[[A_co, V], bool]) -> PCollection[A_co]:
         """The elements of which ``predicate`` says ``True``, given what they read of a side input."""
@@ -386,6 +394,11 @@ def _require_all_keyed(transform: str, collections: Iterable[object]) -> None:
             f"{transform} needs keys of one type: those of collection {one_number} are {first}, "
             f"and those of collection {number} are {other}"
         )
+
+
+def _list_of(item: type | None) -> ElementType:
+    """The type of a list of items of a type, if that is said."""
+    return None if item is None else GenericAlias(list, (item,))
 
 
 def _one_key(element: object) -> int:

@@ -1,14 +1,14 @@
 """The shapes of element values: one derivation from Python types, from which every engine makes its schema.
 
 An element is a scalar (``bool``, 64-bit ``int``, ``float``, ``str``, ``bytes``, timezone-aware ``datetime``,
-``date``, ``timedelta``, ``Decimal``, an ``Enum``), an optional, list or tuple of such, or a record: a frozen
+``date``, ``timedelta``, ``Decimal``, an ``Enum``), an optional, list, set or tuple of such, or a record: a frozen
 attrs class (``KV`` is one). ``shape_of`` derives the shape of a type, and says which field cannot be mapped.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -82,6 +82,37 @@ class ListOf:
 
 
 @frozen
+class SetOf:
+    """A set of values of one shape, which can be hashed: a ``set`` if it is ``mutable``, else a ``frozenset``."""
+
+    of: Shape
+    mutable: bool = False
+
+    def made(self, items: Iterable[object]) -> set[object] | frozenset[object]:
+        """A set of these items."""
+        return set(items) if self.mutable else frozenset(items)
+
+    def __str__(self) -> str:
+        return f"{'set' if self.mutable else 'frozenset'}[{self.of}]"
+
+
+@frozen
+class MapOf:
+    """A mapping, as the side input ``as_map`` gives. No record has one as a field."""
+
+    key: Shape
+    value: Shape
+
+    def __str__(self) -> str:
+        return f"Mapping[{self.key}, {self.value}]"
+
+    @property
+    def item(self) -> RecordOf:
+        """The shape of a key with its value."""
+        return kv_of(self.key, self.value)
+
+
+@frozen
 class TupleOf:
     """A tuple of fixed length."""
 
@@ -116,12 +147,12 @@ class RecordOf:
         return self.cls.__name__
 
 
-Shape: TypeAlias = Scalar | EnumOf | OptionalOf | ListOf | TupleOf | RecordOf
+Shape: TypeAlias = Scalar | EnumOf | OptionalOf | ListOf | SetOf | MapOf | TupleOf | RecordOf
 """What an element value can be made of."""
 
 _POSSIBLE: Final = (
     "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, "
-    "KV[K, V], list[T], tuple[T1, T2], or any of them | None"
+    "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None"
 )
 
 
@@ -176,6 +207,8 @@ def _shape(
             return OptionalOf(_shape(inner[0], where, variables, enclosing))
     elif origin is list:
         return ListOf(_shape(args[0], f"{where}[…]", variables, enclosing))
+    elif origin is frozenset or origin is set:
+        return _set(origin is set, _shape(args[0], f"{where}{{…}}", variables, enclosing), where)
     elif origin is tuple and Ellipsis not in args and args:
         items = (_shape(arg, f"{where}[{i}]", variables, enclosing) for i, arg in enumerate(args))
         return TupleOf(tuple(items))
@@ -195,6 +228,14 @@ def _shape(
         raise _no_type(python_type, where)
     raise RecordTypeError(
         f"{where} has type {_name(python_type)}, which is not an element type; it must be {_POSSIBLE}"
+    )
+
+
+def _set(mutable: bool, of: Shape, where: str) -> SetOf:
+    if hashable(of):
+        return SetOf(of, mutable)
+    raise RecordTypeError(
+        f"{where} is a set of {of}, which cannot be hashed; a set can hold frozenset and tuple"
     )
 
 
@@ -235,12 +276,32 @@ def contains_float(shape: Shape) -> bool:
             return shape == FLOAT
         case EnumOf():
             return False
-        case OptionalOf(of=inner) | ListOf(of=inner):
+        case OptionalOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
             return contains_float(inner)
+        case MapOf(key=key, value=value):
+            return contains_float(key) or contains_float(value)
         case TupleOf(items=items):
             return any(contains_float(item) for item in items)
         case RecordOf(fields=fields):
             return any(contains_float(one.shape) for one in fields)
+    assert_never(shape)
+
+
+def hashable(shape: Shape) -> bool:
+    """Whether values of the shape can be hashed, so that a set can hold them."""
+    match shape:
+        case Scalar() | EnumOf():
+            return True
+        case OptionalOf(of=inner):
+            return hashable(inner)
+        case SetOf(of=inner, mutable=mutable):
+            return not mutable and hashable(inner)
+        case ListOf() | MapOf():
+            return False
+        case TupleOf(items=items):
+            return all(hashable(item) for item in items)
+        case RecordOf(fields=fields):
+            return all(hashable(one.shape) for one in fields)
     assert_never(shape)
 
 
@@ -258,12 +319,15 @@ __all__ = [
     "EnumOf",
     "Field",
     "ListOf",
+    "MapOf",
     "OptionalOf",
     "RecordOf",
     "Scalar",
+    "SetOf",
     "Shape",
     "TupleOf",
     "contains_float",
+    "hashable",
     "kv_of",
     "optional",
     "shape_of",

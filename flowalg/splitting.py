@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args, get_origin, get_type_hints
 
 from attrs import frozen
 from returns.result import Result
 
-from flowalg.errors import ElementError, describe
+from flowalg.errors import ElementError, RecordTypeError, describe
 from flowalg.functions import place_of
+from flowalg.shapes import Shape, shape_of
 
 
 @frozen
@@ -21,6 +23,15 @@ class Successes:
         """The successes at an element."""
         return _result(self.f, element).map(lambda value: [value]).value_or([])
 
+    @property
+    def stands_for(self) -> Callable[..., object]:
+        """The splitting function, which messages name."""
+        return self.f
+
+    def shape_of_items(self, element: Shape) -> Shape | None:
+        """The shape of a success, where the function is annotated with it."""
+        return _annotated(self.f, 0)
+
 
 @frozen
 class Failures:
@@ -31,6 +42,24 @@ class Failures:
     def __call__(self, element: object) -> list[object]:
         """The failures at an element."""
         return _result(self.f, element).swap().map(lambda value: [value]).value_or([])
+
+    @property
+    def stands_for(self) -> Callable[..., object]:
+        """The splitting function, which messages name."""
+        return self.f
+
+    def shape_of_items(self, element: Shape) -> Shape | None:
+        """The shape of a failure, where the function is annotated with it."""
+        return _annotated(self.f, 1)
+
+
+def _annotated(f: Callable[..., object], number: int) -> Shape | None:
+    """The shape of one of the two types in a function's annotated ``Result``."""
+    try:
+        hint = get_type_hints(f).get("return")
+        return shape_of(get_args(hint)[number]) if get_origin(hint) is Result else None
+    except (NameError, TypeError, RecordTypeError):
+        return None
 
 
 def _result(f: Callable[..., Result[object, object]], element: object) -> Result[object, object]:

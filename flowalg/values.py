@@ -6,6 +6,7 @@ integer (SEMANTICS section 2: one meaning, whatever computes it).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -24,9 +25,11 @@ from flowalg.shapes import (
     TIMESTAMP,
     EnumOf,
     ListOf,
+    MapOf,
     OptionalOf,
     RecordOf,
     Scalar,
+    SetOf,
     Shape,
     TupleOf,
 )
@@ -57,6 +60,15 @@ def conform(value: object, shape: Shape, where: str) -> object:
         case ListOf(of=inner):
             if isinstance(value, list):
                 return [conform(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]
+        case SetOf(of=inner, mutable=mutable):
+            if isinstance(value, set if mutable else frozenset):
+                return shape.made(conform(item, inner, f"{where}{{…}}") for item in value)
+        case MapOf(key=key, value=inner):
+            if isinstance(value, Mapping):
+                return {
+                    conform(one, key, f"{where}.keys()"): conform(item, inner, f"{where}[{one!r}]")
+                    for one, item in value.items()
+                }
         case TupleOf(items=items):
             if isinstance(value, tuple) and len(value) == len(items):
                 return tuple(
@@ -131,6 +143,9 @@ def canonical(value: object, where: str) -> object:
         return tuple(canonical(item, f"{where}[{i}]") for i, item in enumerate(value))
     if isinstance(value, list):
         return [canonical(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if kind is set or kind is frozenset:
+        assert isinstance(value, set | frozenset)
+        return kind(canonical(item, f"{where}{{…}}") for item in value)
     if attrs.has(kind):
         changed = {}
         for attribute in attrs.fields(kind):
@@ -143,10 +158,10 @@ def canonical(value: object, where: str) -> object:
 
 
 def holds_float(value: object) -> bool:
-    """Whether a value is a float, or a tuple, list or record that has one inside."""
+    """Whether a value is a float, or a tuple, list, set or record that has one inside."""
     if isinstance(value, float):
         return True
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | set | frozenset):
         return any(holds_float(item) for item in value)
     kind: type = type(value)
     return attrs.has(kind) and any(holds_float(getattr(value, one.name)) for one in attrs.fields(kind))
@@ -169,10 +184,17 @@ def rebuild(value: object, changed: dict[str, object]) -> object:
 def order_key(value: object) -> tuple[object, ...]:
     """A key by which values of one shape sort: the order of panes of one instant and window.
 
-    ``None`` sorts before everything, records and tuples by their parts in order, enums by name.
+    ``None`` sorts before everything and NaN after; records, tuples and lists by their parts in order, sets by
+    theirs in this order, and enums by name.
     """
     if value is None:
         return (0,)
+    if isinstance(value, float) and value != value:
+        return (2,)
+    if isinstance(value, set | frozenset):
+        return (1, tuple(sorted(order_key(item) for item in value)))
+    if isinstance(value, Mapping):
+        return (1, tuple(sorted((order_key(key), order_key(item)) for key, item in value.items())))
     if isinstance(value, Enum):
         return (1, value.name)
     if isinstance(value, tuple | list):

@@ -818,7 +818,7 @@ PIPELINE = to_json(VALUES)
             edited(PIPELINE, **{"flowalg_laws.readings:Reading": "tests.test_documents:Plain"}),
             "nodes[0].shape: Plain has type Plain, which is not an element type; it must be bool, int, float, str, "
             "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
-            "tuple[T1, T2], or any of them | None",
+            "frozenset[T], set[T], tuple[T1, T2], or any of them | None",
         ),
         (
             edited(PIPELINE, **{'"flowalg_laws.readings:Reading"': '{"set": "int"}'}),

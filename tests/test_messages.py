@@ -682,20 +682,20 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     (
         "Source('s', 3, event_time=len)",
         "RecordTypeError: 3 (a int) is no type; it must be bool, int, float, str, bytes, datetime, "
-        "date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], tuple[T1, T2], "
-        "or any of them | None",
+        "date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], frozenset[T], "
+        "set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "Source('s', dict, event_time=len)",
         "RecordTypeError: dict has type dict, which is not an element type; it must be bool, int, "
         "float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, "
-        "V], list[T], tuple[T1, T2], or any of them | None",
+        "V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "Source('s', [int], event_time=len)",
         "RecordTypeError: [<class 'int'>] (a list) is no type; it must be bool, int, float, str, "
         "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], "
-        "list[T], tuple[T1, T2], or any of them | None",
+        "list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "Source('s', Score, event_time=3)",
@@ -726,7 +726,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
         "SCORES.map(len, result=3)",
         "RecordTypeError: the result of builtins.len is 3 (a int), which is no type; it must be "
         "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs "
-        "class, KV[K, V], list[T], tuple[T1, T2], or any of them | None",
+        "class, KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "SCORES.filter(3)",
@@ -740,7 +740,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
         "SCORES.flat_map(len, result=dict)",
         "RecordTypeError: the result of builtins.len[…] has type dict, which is not an element type; "
         "it must be bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a "
-        "frozen attrs class, KV[K, V], list[T], tuple[T1, T2], or any of them | None",
+        "frozen attrs class, KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "SCORES.key_by(3)",

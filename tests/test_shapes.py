@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from flowalg import KV, ElementError, RecordTypeError, Source, ValueRangeError
 from flowalg.shapes import shape_of
-from flowalg.values import canonical, conform
+from flowalg.values import canonical, conform, order_key
 from tests.scores import NOON, Score
 
 
@@ -42,6 +42,8 @@ class Everything:
     m: str | None
     n: Score
     o: KV[str, int]
+    p: frozenset[str]
+    q: set[tuple[int, str]]
 
 
 EVERYTHING = Everything(
@@ -60,6 +62,8 @@ EVERYTHING = Everything(
     None,
     Score("a", 1, NOON),
     KV("k", 1),
+    frozenset("ab"),
+    {(1, "x"), (2, "y")},
 )
 
 
@@ -71,10 +75,17 @@ class Mutable:
 
 
 @frozen
-class WithSet:
+class WithMapping:
     """A field that no schema has."""
 
-    tags: set[str]
+    tags: dict[str, int]
+
+
+@frozen
+class WithSetOfLists:
+    """A set of what no set can hold."""
+
+    tags: frozenset[list[int]]
 
 
 @frozen
@@ -113,7 +124,14 @@ def test_every_kind_of_field_has_a_shape() -> None:
     ("python_type", "message"),
     [
         (Mutable, "Mutable is mutable; a record class must be frozen: decorate it with attrs.frozen"),
-        (WithSet, r"WithSet.tags has type set\[str\], which is not an element type; it must be bool, int"),
+        (
+            WithMapping,
+            r"WithMapping.tags has type dict\[str, int\], which is not an element type; it must be bool, int",
+        ),
+        (
+            WithSetOfLists,
+            r"WithSetOfLists.tags is a set of list\[int\], which cannot be hashed; a set can hold frozenset",
+        ),
         (WithAny, "WithAny.anything has type object, which is not an element type"),
         (Endless, "Endless contains itself, so it has no finite schema"),
         (Hidden, "Hidden.b has init=False"),
@@ -158,3 +176,22 @@ def test_integers_are_of_64_bits() -> None:
 def test_a_float_field_holds_a_float() -> None:
     """An integer given for a float is that float, as in every engine's columns."""
     assert type(conform(3, shape_of(float), "it")) is float
+
+
+def test_sets_conform_item_by_item() -> None:
+    """A set is of its own class, and all that it holds is of its shape, in its one form."""
+    assert conform(frozenset({1}), shape_of(frozenset[float]), "it") == {1.0}
+    for wrong, kind in (({1}, frozenset[int]), (frozenset({1}), set[int])):
+        with pytest.raises(ElementError, match=r"it is .*; it must be a (frozen)?set\[int\]"):
+            conform(wrong, shape_of(kind), "it")
+    with pytest.raises(ElementError, match=r"it\{…\} is 'a' \(a str\); it must be a int"):
+        conform(frozenset("a"), shape_of(frozenset[int]), "it")
+    with pytest.raises(ValueRangeError, match=r"it\{…\} is 9223372036854775808"):
+        canonical({2**63}, "it")
+
+
+def test_sets_have_one_order_among_values() -> None:
+    """Equal sets have equal keys, however they were made; None is first and NaN last, as engines sort them."""
+    assert order_key(frozenset("abc")) == order_key(set("cba"))
+    values: list[float | None] = [float("nan"), 2.0, None, float("-inf")]
+    assert [repr(one) for one in sorted(values, key=order_key)] == ["None", "-inf", "2.0", "nan"]

@@ -17,14 +17,17 @@ from returns.result import Failure, Result, Success
 
 from flowalg.documents.names import name_of, named
 from flowalg.kv import KV
-from flowalg.shapes import EnumOf, Field, ListOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.shapes import EnumOf, Field, ListOf, MapOf, OptionalOf, RecordOf, Scalar, SetOf, Shape, TupleOf
 
 _SHORT: Final[Mapping[str, object]] = {
     "None": None,
     "object": object,
     **{
         one.__name__: one
-        for one in (bool, int, float, str, bytes, list, tuple, datetime, date, timedelta, Decimal, KV)
+        for one in (
+            *(bool, int, float, str, bytes, list, set, frozenset, tuple),
+            *(datetime, date, timedelta, Decimal, KV),
+        )
     },
 }
 _NAMES: Final[Mapping[object, str]] = {value: name for name, value in _SHORT.items()}
@@ -100,6 +103,10 @@ def type_of(shape: Shape) -> object:
             return Union[type_of(inner), None]  # noqa: UP007  # of types that are only known here
         case ListOf(of=inner):
             return types.GenericAlias(list, (type_of(inner),))
+        case SetOf(of=inner, mutable=mutable):
+            return types.GenericAlias(set if mutable else frozenset, (type_of(inner),))
+        case MapOf(key=key, value=value):
+            return types.GenericAlias(Mapping, (type_of(key), type_of(value)))
         case TupleOf(items=items):
             return types.GenericAlias(tuple, tuple(type_of(one) for one in items))
         case RecordOf(cls=cls, fields=fields):
@@ -128,7 +135,7 @@ def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
     match shape:
         case OptionalOf(of=inner) if get_origin(hint) in (Union, types.UnionType):
             _solve(args[0], inner, given)
-        case ListOf(of=inner) if args:
+        case ListOf(of=inner) | SetOf(of=inner) if args:
             _solve(args[0], inner, given)
         case TupleOf(items=items):
             for arg, item in zip(args, items, strict=True):

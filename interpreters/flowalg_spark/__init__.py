@@ -1,13 +1,28 @@
 """The Spark interpreters: ``batch`` for bounded data, ``streaming`` for Structured Streaming.
 
 Both compile a pipeline to an ordinary DataFrame of panes; ``collect`` reads panes back as typed values, and
-``session`` has what a Spark session needs.
+``final_values`` what panes come to in the end, ``schema_of``, ``read_table`` and ``read_files`` hold data to their
+source, and ``session`` has what a Spark session needs.
 """
 
 from flowalg_spark import batch, streaming
+from flowalg_spark.final import final_values
 from flowalg_spark.flow import LiftingNote
 from flowalg_spark.frames import PaneFrame, collect
+from flowalg_spark.reading import read_files, read_table, schema_of
 from flowalg_spark.session import local_session
 from flowalg_spark.streaming import StreamInput
 
-__all__ = ["LiftingNote", "PaneFrame", "StreamInput", "batch", "collect", "local_session", "streaming"]
+__all__ = [
+    "LiftingNote",
+    "PaneFrame",
+    "StreamInput",
+    "batch",
+    "collect",
+    "final_values",
+    "local_session",
+    "read_files",
+    "read_table",
+    "schema_of",
+    "streaming",
+]

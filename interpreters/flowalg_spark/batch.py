@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeVar, assert_never
+from typing import Final, TypeVar, assert_never, overload
 
+from attrs import define, field
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.errors import ArgumentError
 from flowalg.functions import Call
 from flowalg.inputs import AnySource, inputs_by_name
 from flowalg.joining import Pairs
@@ -37,11 +39,14 @@ from flowalg_spark.binding import bound_source, require_frame
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow, union
-from flowalg_spark.frames import PaneFrame, collect, drop_type, pane_frame, visible
+from flowalg_spark.frames import PaneFrame, collect, collect_all, drop_type, pane_frame, visible
 from flowalg_spark.relational.groups import grouped
 from flowalg_spark.relational.joins import beside, co_grouped, joined
+from flowalg_spark.relational.scanning import scanned
 
 A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
 
 CAPABILITIES: Final = BATCH
 """What this interpreter lacks, as data."""
@@ -55,13 +60,57 @@ def compile(
     ``time`` is the processing time that the panes carry; it defaults to when the query runs. Raises
     ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for what batch cannot do.
     """
-    last_grouping(pipeline.node)
-    frames = inputs_by_name(pipeline.node, inputs, "frame")
-    clock = F.current_timestamp() if time is None else None
-    micros = (
-        F.unix_micros(clock) if clock is not None else F.lit(0 if time is None else processing_time(time))
-    )
-    flow = _lower(pipeline.node, {name: require_frame(name, one) for name, one in frames.items()}, micros)
+    (frame,) = compile_all([pipeline], inputs, time=time)
+    return frame
+
+
+@overload
+def compile_all(
+    pipelines: tuple[PCollection[A], PCollection[B]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[PaneFrame[A], PaneFrame[B]]: ...
+@overload
+def compile_all(
+    pipelines: tuple[PCollection[A], PCollection[B], PCollection[C]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[PaneFrame[A], PaneFrame[B], PaneFrame[C]]: ...
+@overload
+def compile_all(
+    pipelines: Sequence[PCollection[A]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[PaneFrame[A], ...]: ...
+def compile_all(
+    pipelines: Sequence[PCollection[object]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[PaneFrame[object], ...]:
+    """The panes of several pipelines over the same frames, as a DataFrame each: the outputs of one computation.
+
+    ``inputs`` has what any of them reads. Collections that they share are the same columns of the same frames, so that
+    one query over several outputs shuffles them once. Each action is a query of its own, as ever in Spark: to write
+    several outputs of an expensive input, ``cache`` that input.
+    """
+    if not isinstance(pipelines, Sequence) or not pipelines:
+        raise ArgumentError("pipelines", pipelines, "one or more PCollections, in a tuple or list")
+    for number, pipeline in enumerate(pipelines, start=1):
+        if not isinstance(pipeline, PCollection):
+            raise ArgumentError(f"pipeline {number}", pipeline, "a PCollection")
+        last_grouping(pipeline.node)
+    first, *others = (pipeline.node for pipeline in pipelines)
+    frames = inputs_by_name(first, inputs, "frame", *others)
+    clock = F.unix_micros(F.current_timestamp()) if time is None else F.lit(processing_time(time))
+    lowering = _Lowering({name: require_frame(name, one) for name, one in frames.items()}, clock)
+    return tuple(_compiled(pipeline, lowering.flow(pipeline.node)) for pipeline in pipelines)
+
+
+def _compiled(pipeline: PCollection[A], flow: Flow) -> PaneFrame[A]:
     return pane_frame(pipeline, flow, lambda: _without_drops(flow, drop_type(_last_pair(pipeline.node))))
 
 
@@ -70,6 +119,37 @@ def run(
 ) -> tuple[Pane[A], ...]:
     """The panes of a pipeline over bounded frames as typed values, in order: for results that fit in memory."""
     return collect(pipeline, compile(pipeline, inputs, time=time))
+
+
+@overload
+def run_all(
+    pipelines: tuple[PCollection[A], PCollection[B]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[tuple[Pane[A], ...], tuple[Pane[B], ...]]: ...
+@overload
+def run_all(
+    pipelines: tuple[PCollection[A], PCollection[B], PCollection[C]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[tuple[Pane[A], ...], tuple[Pane[B], ...], tuple[Pane[C], ...]]: ...
+@overload
+def run_all(
+    pipelines: Sequence[PCollection[A]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[tuple[Pane[A], ...], ...]: ...
+def run_all(
+    pipelines: Sequence[PCollection[object]],
+    inputs: Mapping[AnySource, DataFrame],
+    *,
+    time: datetime | None = None,
+) -> tuple[tuple[Pane[object], ...], ...]:
+    """The panes of several pipelines, each as ``run`` gives them, by one query: what they share is computed once."""
+    return collect_all(pipelines, compile_all(pipelines, inputs, time=time))
 
 
 def _without_drops(flow: Flow, drops: T.StructType) -> DataFrame:
@@ -84,35 +164,53 @@ def _last_pair(node: Node) -> RecordOf:
     return shape
 
 
-def _lower(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
-    match node:
-        case SourceNode(name=name):
-            return bound_source(node, frames[name], None)
-        case WindowInto(input=inner):
-            return _lower(inner, frames, time)
-        case ElementWise(
-            input=CombinePerKey(input=Flatten(inputs=inputs)) as grouping,
-            steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *steps),
-        ):
-            flows = tuple(_untagged(inner, frames, time) for inner in inputs)
-            return through_steps(joined(grouping, flows, time, outer=outer), tuple(steps))
-        case ElementWise(input=inner, steps=steps):
-            return through_steps(_lower(inner, frames, time), steps)
-        case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
-            return co_grouped(node, tuple(_untagged(inner, frames, time) for inner in inputs), time)
-        case CombinePerKey(input=inner):
-            return grouped(node, _lower(inner, frames, time), time)
-        case Flatten(inputs=inputs):
-            return union(tuple(_lower(inner, frames, time) for inner in inputs))
-        case WithSide(input=inner, side=side):
-            return beside(node, _lower(inner, frames, time), _lower(side, frames, time))
-    assert_never(node)
+@define
+class _Lowering:
+    """The flows of a pipeline's nodes; a node that several others read has one flow, and so one frame."""
+
+    frames: Mapping[str, DataFrame]
+    time: Column
+    known: dict[int, Flow] = field(factory=dict)
+
+    def flow(self, node: Node) -> Flow:
+        """The flow of a node, by the node's identity: to compare whole trees would take longer than to lower them."""
+        if id(node) not in self.known:
+            self.known[id(node)] = self.lowered(node)
+        return self.known[id(node)]
+
+    def lowered(self, node: Node) -> Flow:
+        match node:
+            case SourceNode(name=name):
+                return bound_source(node, self.frames[name], None)
+            case WindowInto(input=inner):
+                return self.flow(inner)
+            case ElementWise(
+                input=CombinePerKey(input=Flatten(inputs=inputs)) as grouping,
+                steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *steps),
+            ):
+                flows = tuple(self.untagged(inner) for inner in inputs)
+                return through_steps(joined(grouping, flows, self.time, outer=outer), tuple(steps))
+            case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
+                return beside(reading, self.flow(inner), self.flow(side), steps)
+            case ElementWise(input=SourceNode(name=name) as source, steps=steps):
+                frame = scanned(source, self.frames[name], steps)
+                return through_steps(bound_source(source, frame, None), steps)
+            case ElementWise(input=inner, steps=steps):
+                return through_steps(self.flow(inner), steps)
+            case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
+                return co_grouped(node, tuple(self.untagged(inner) for inner in inputs), self.time)
+            case CombinePerKey(input=inner):
+                return grouped(node, self.flow(inner), self.time)
+            case Flatten(inputs=inputs):
+                return union(tuple(self.flow(inner) for inner in inputs))
+            case WithSide(input=inner, side=side):
+                return beside(node, self.flow(inner), self.flow(side), ())
+        assert_never(node)
+
+    def untagged(self, node: Node) -> Flow:
+        """An input of a co-group, before its values were tagged."""
+        assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
+        return through_steps(self.flow(node.input), node.steps[:-1])
 
 
-def _untagged(node: Node, frames: Mapping[str, DataFrame], time: Column) -> Flow:
-    """An input of a co-group, before its values were tagged."""
-    assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
-    return through_steps(_lower(node.input, frames, time), node.steps[:-1])
-
-
-__all__ = ["CAPABILITIES", "compile", "run"]
+__all__ = ["CAPABILITIES", "compile", "compile_all", "run", "run_all"]

@@ -7,6 +7,7 @@ dropped. Only fields that the pipeline uses are looked at, so that Spark can lea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from attrs import frozen
 from pyspark.sql import Column, DataFrame
@@ -17,9 +18,23 @@ from flowalg.errors import ArgumentError, SchemaMismatchError
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.expressions import Param, opaque_part
 from flowalg.nodes import SourceNode
-from flowalg.shapes import DURATION, FLOAT, INTEGER, EnumOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.shapes import (
+    DURATION,
+    FLOAT,
+    INTEGER,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
 from flowalg.steps import Restamp
 from flowalg.time import MAX_TIME, MIN_TIME, show
+from flowalg_spark.checking import Place, required
 from flowalg_spark.columns import single
 from flowalg_spark.element_wise import in_python
 from flowalg_spark.flow import Flow, LiftingNote
@@ -50,12 +65,7 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     another type.
     """
     shape = source.shape
-    problems = list(_mismatches(shape, frame.schema))
-    if problems:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        raise SchemaMismatchError(
-            f"source {source.name!r} reads {shape}, and the frame does not fit it:{lines}"
-        )
+    require_schema(source, frame.schema)
     keep = None if clocks is None else ~F.coalesce(clocks.ended, F.lit(False))
     meta: dict[str, Column] = {}
     if clocks is not None and keep is not None:
@@ -63,6 +73,16 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     values = _checked(source, frame.schema, keep)
     selected = frame.select(*values, *(column.alias(name) for name, column in meta.items()))
     return _with_event_time(Flow(selected, shape, {name: META_TYPES[name] for name in meta}), source)
+
+
+def require_schema(source: SourceNode, schema: T.StructType) -> None:
+    """Raises ``SchemaMismatchError``, with every difference, unless records of the source can be read from a schema."""
+    problems = list(_mismatches(source.shape, schema))
+    if problems:
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        raise SchemaMismatchError(
+            f"source {source.name!r} reads {source.shape}, and the frame does not fit it:{lines}"
+        )
 
 
 def _with_event_time(flow: Flow, source: SourceNode) -> Flow:
@@ -127,8 +147,11 @@ def fits(found: T.DataType, shape: Shape) -> bool:
             )
         case Scalar() | EnumOf():
             return found == spark_type(shape)
-        case _:
-            return isinstance(found, T.ArrayType) and fits(found.elementType, shape.of)
+        case ListOf(of=inner) | SetOf(of=inner):
+            return isinstance(found, T.ArrayType) and fits(found.elementType, inner)
+        case MapOf():
+            return False
+    assert_never(shape)
 
 
 def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> list[Column]:
@@ -138,15 +161,10 @@ def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> l
     layout = leaves(layout_of(source.shape))
     for leaf, name in zip(leaves(visible_element(source.shape)), (one.at for one in layout), strict=True):
         column = leaf.at.cast(spark_type(leaf.shape))
-        if not isinstance(leaf.shape, OptionalOf) and (PATH in name or name in nullable):
-            message = _null_message(source.name, name.replace(PATH, "."), leaf.shape)
-            column = F.coalesce(column, F.raise_error(F.lit(message)))
+        place = Place(source.name, name.replace(PATH, "."), PATH in name or name in nullable)
+        column = required(column, leaf.shape, place)
         columns.append((column if keep is None else F.when(keep, column)).alias(name))
     return columns
 
 
-def _null_message(source: str, path: str, shape: Shape) -> str:
-    return f"source {source!r}: a row has null in {path}, which must be a {shape}; make it {shape} | None to allow it"
-
-
-__all__ = ["Clocks", "bound_source", "fits", "require_frame"]
+__all__ = ["Clocks", "bound_source", "fits", "require_frame", "require_schema"]

@@ -10,8 +10,6 @@ from flowalg.features import Area, Feature
 
 _NOT_YET: Final = "not built yet; the reference interpreter runs it"
 
-_SPLIT: Final = "it has no way to say the types of its two parts, which Spark must know"
-
 _STREAMING: Final[Mapping[Feature, str]] = {
     Feature.WINDOWS_BY_KEY: _NOT_YET,
     Feature.SLIDING_WINDOWS: _NOT_YET,
@@ -21,7 +19,6 @@ _STREAMING: Final[Mapping[Feature, str]] = {
     Feature.OWN_MERGING_WINDOWS: _NOT_YET,
     Feature.EARLIEST_TIME: _NOT_YET,
     Feature.LATEST_TIME: _NOT_YET,
-    Feature.SPLIT: _SPLIT,
     Feature.FLATTEN: _NOT_YET,
     Feature.CO_GROUP: _NOT_YET,
     Feature.SIDE_SINGLETON: _NOT_YET,
@@ -51,12 +48,7 @@ _POLICIES: Final[Mapping[Feature, str]] = {
 
 BATCH: Final = Capabilities(
     "Spark batch",
-    {
-        Feature.STREAMING: "a batch is one instant: every window has one pane, on time",
-        Feature.SPLIT: _SPLIT,
-        Feature.SIDE_MAP: "Spark has no columns for a map that functions read; join instead",
-        Feature.TO_SET: "not built yet: element types have no sets; the reference interpreter runs it",
-    },
+    {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"},
 )
 """What ``flowalg_spark.batch`` lacks."""
 

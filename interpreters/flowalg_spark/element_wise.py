@@ -8,8 +8,10 @@ from attrs import evolve
 from pyspark.sql import functions as F
 
 from flowalg.errors import UnsupportedError
+from flowalg.functions import user_call
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.shapes import ListOf
+from flowalg.splitting import Failures
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 from flowalg_spark.columns import evaluate, single
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
@@ -74,11 +76,13 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
     """The flow after a run of steps that Python computes."""
     after = run[-1].after
     if after is None:
+        first = next(one.step for one in run if one.after is None)
+        argument = "failure" if isinstance(user_call(first.function).f, Failures) else "result"
         raise UnsupportedError(
-            f"{run[-1].step.label}: Spark cannot know the type of its result; say it with result=… , "
+            f"{first.label}: Spark cannot know the type of its result; say it with {argument}=… , "
             "or use a def with a return annotation"
         )
-    noted = flow.noted(*(_note(one) for one in run))
+    noted = flow.noted(*(note_of(one) for one in run))
     if len(run) == 1 and not isinstance(run[0].step, FlatMap):
         return in_a_column(noted, run[0])
     schema = arrow_schema(row_schema(after, flow.meta))
@@ -87,11 +91,12 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
     return noted.mapped_in_arrow(function, after)
 
 
-def _note(one: StepAnalysis) -> LiftingNote:
+def note_of(one: StepAnalysis) -> LiftingNote:
+    """How a step runs that Python computes, and why."""
     opaque = one.opaque
     if opaque is None:
         return LiftingNote(one.step.label, "a neighbouring step that does", None)
     return LiftingNote(one.step.label, opaque.reason, opaque.place or None)
 
 
-__all__ = ["in_python", "through_steps"]
+__all__ = ["in_python", "note_of", "through_steps"]

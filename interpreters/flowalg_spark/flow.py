@@ -16,7 +16,7 @@ from flowalg.lifting.expressions import Expr, can_raise
 from flowalg.shapes import Shape
 from flowalg_spark.columns import evaluate
 from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, spread
-from flowalg_spark.meta import KEEP, META_TYPES
+from flowalg_spark.meta import KEEP, META_TYPES, SPAN
 from flowalg_spark.python_rows import ArrowFunction
 from flowalg_spark.schema import spark_type
 
@@ -69,6 +69,13 @@ class Flow:
         ]
         return evolve(self, frame=self.frame.select(*kept, *others), meta=meta)
 
+    def without(self, name: str) -> Flow:
+        """The flow without one of its other columns, if it has it."""
+        if name not in self.meta:
+            return self
+        meta = {one: kind for one, kind in self.meta.items() if one != name}
+        return evolve(self, frame=self.frame.drop(name), meta=meta)
+
     def selected(self, columns: Columns, shape: Shape) -> Flow:
         """The flow with another element in place of its own."""
         frame = self.frame.select(*spread(columns, shape), *map(named, self.meta))
@@ -111,7 +118,7 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
 
 def union(flows: tuple[Flow, ...]) -> Flow:
     """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
-    first, *others = flows
+    first, *others = (flow.without(SPAN) for flow in flows)
     whole = first
     for other in others:
         if other.shape != first.shape:

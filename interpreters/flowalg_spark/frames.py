@@ -7,9 +7,11 @@ processing_time, watermark).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -21,6 +23,7 @@ from flowalg.shapes import RecordOf, Shape
 from flowalg.time import EventTime, ProcessingTime
 from flowalg.values import order_key
 from flowalg.windows import Window
+from flowalg_spark.final import OWN_COLUMNS, final_values
 from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import (
     Branch,
@@ -46,13 +49,12 @@ from flowalg_spark.meta import (
     WATERMARK,
 )
 from flowalg_spark.schema import spark_type
-from flowalg_spark.values import read
+from flowalg_spark.values import integers, read
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
-OWN_COLUMNS: Final = ("window", "event_time", "change", "pane", "drop")
-"""The columns that are not the element's."""
+_NUMBER: Final = "__number"
 
 
 def visible(flow: Flow) -> list[Column]:
@@ -115,13 +117,59 @@ def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
     They come in order: by processing time, then by window, key and index. Of a frame with drops they are the panes.
     For results that fit in memory.
     """
-    shape = pipeline.shape
-    if shape is None:
+    shape = _shape_of(pipeline)
+    return _panes_in(flat(pipeline, frame).toArrow(), shape, pipeline)
+
+
+def collect_all(
+    pipelines: Sequence[PCollection[object]], frames: Sequence[DataFrame]
+) -> tuple[tuple[Pane[object], ...], ...]:
+    """The panes of several frames, each as ``collect`` gives them, by one query: what they share is computed once."""
+    flats = [flat(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
+    # Nullable, as a part is on the rows of the others; Arrow does not forgive a schema that says otherwise.
+    kinds = [
+        T.StructType([T.StructField(field.name, field.dataType) for field in one.schema]) for one in flats
+    ]
+    parts = [
+        one.select(F.lit(number).alias(_NUMBER), *_beside_nothing(one, number, kinds))
+        for number, one in enumerate(flats)
+    ]
+    table = reduce(lambda one, other: one.union(other), parts).toArrow()
+    return tuple(
+        _panes_in(_part(table, number), _shape_of(pipeline), pipeline)
+        for number, pipeline in enumerate(pipelines)
+    )
+
+
+def _beside_nothing(frame: DataFrame, number: int, kinds: Sequence[T.StructType]) -> Iterator[Column]:
+    """A frame's rows in the column of its number, and nothing in those of the others."""
+    for place, kind in enumerate(kinds):
+        column = F.struct(*map(named, frame.columns)) if place == number else F.lit(None)
+        yield column.cast(kind).alias(f"_{place}")
+
+
+def _part(table: pa.Table, number: int) -> pa.Table:
+    """The rows of one of several frames, with its columns."""
+    mine = [one == number for one in integers(table, _NUMBER)]
+    packed = table.select([f"_{number}"]).filter(pa.array(mine, pa.bool_())).flatten()
+    return packed.rename_columns([name.partition(".")[2] for name in packed.column_names])
+
+
+def _shape_of(pipeline: PCollection[object]) -> Shape:
+    if pipeline.shape is None:
         raise RecordTypeError("the element type of the pipeline is not known, so its panes cannot be rebuilt")
+    return pipeline.shape
+
+
+def flat(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
+    """The panes of a frame with a column for each leaf of their elements, and for all that a pane says of itself."""
+    shape = _shape_of(pipeline)
     if "drop" in frame.columns:
         frame = frame.filter(F.col("drop").isNull())
-    stored = frame.select(*spread(visible_element(shape), shape), *_flat_meta())
-    table = stored.toArrow()
+    return frame.select(*spread(visible_element(shape), shape), *_flat_meta())
+
+
+def _panes_in(table: pa.Table, shape: Shape, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
     elements = read(layout_of(shape), table)
     meta = table.select(list(PANE_META)).to_pylist()
     panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
@@ -191,6 +239,10 @@ class PaneFrame(_Frame, Generic[A_co]):
         print("== Functions ==", *self._notes, "", sep="\n")  # noqa: T201  # DataFrame.explain prints too
         super().explain(extended, mode)
 
+    def final_values(self, *, by: Sequence[str] | None = None) -> DataFrame:
+        """The latest value of each key and window that is not taken back; see ``flowalg_spark.final_values``."""
+        return final_values(self, by=by)
+
     def with_drops(self) -> DataFrame:
         """The panes and, as more rows, what was dropped: of the same query, so that nothing is lost.
 
@@ -217,4 +269,4 @@ def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: Callable[[], Da
     return panes
 
 
-__all__ = ["PaneFrame", "collect", "drop_type", "pane_frame", "visible"]
+__all__ = ["PaneFrame", "collect", "collect_all", "drop_type", "pane_frame", "visible"]

@@ -14,6 +14,9 @@ IS_LAST: Final = "__is_last"
 CHANGE: Final = "__change"
 PANE_TIME: Final = "__pane_time"
 WATERMARK: Final = "__watermark"
+SPAN: Final = "__span"
+"""The window of a pane once more, as the struct by which it was grouped: see ``relational.native_groups``."""
+
 DROP: Final = "__drop"
 REASON: Final = "__reason"
 DROPPED: Final = "__dropped"
@@ -32,6 +35,7 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     IS_LAST: T.BooleanType(),
     PANE_TIME: T.LongType(),
     WATERMARK: T.LongType(),
+    SPAN: T.StructType([T.StructField(START, T.LongType())]),
     REASON: T.StringType(),
     DROPPED: T.LongType(),
 }
@@ -73,6 +77,7 @@ __all__ = [
     "PANE_TIME",
     "PROCESSING_TIME",
     "REASON",
+    "SPAN",
     "START",
     "TIMING",
     "WATERMARK",

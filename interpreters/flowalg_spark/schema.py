@@ -21,9 +21,11 @@ from flowalg.shapes import (
     TIMESTAMP,
     EnumOf,
     ListOf,
+    MapOf,
     OptionalOf,
     RecordOf,
     Scalar,
+    SetOf,
     Shape,
     TupleOf,
 )
@@ -60,7 +62,11 @@ def parts_of(shape: RecordOf | TupleOf) -> tuple[tuple[str, Shape], ...]:
 
 
 def spark_type(shape: Shape) -> T.DataType:
-    """The Spark type of a shape. Enums travel as their member's name."""
+    """The Spark type of a shape.
+
+    Enums travel as their member's name; sets, and the pairs of a mapping, as an array in the one order of
+    ``flowalg.values.order_key``, so that equal ones are equal arrays.
+    """
     match shape:
         case Scalar():
             return _SPARK[shape]
@@ -68,8 +74,10 @@ def spark_type(shape: Shape) -> T.DataType:
             return T.StringType()
         case OptionalOf(of=inner):
             return spark_type(inner)
-        case ListOf(of=inner):
+        case ListOf(of=inner) | SetOf(of=inner):
             return T.ArrayType(spark_type(inner))
+        case MapOf():
+            return T.ArrayType(spark_type(shape.item))
         case TupleOf() | RecordOf():
             return T.StructType([T.StructField(name, spark_type(one)) for name, one in parts_of(shape)])
     assert_never(shape)
@@ -84,8 +92,10 @@ def arrow_type(shape: Shape) -> pa.DataType:
             return pa.string()
         case OptionalOf(of=inner):
             return arrow_type(inner)
-        case ListOf(of=inner):
+        case ListOf(of=inner) | SetOf(of=inner):
             return pa.list_(arrow_type(inner))
+        case MapOf():
+            return pa.list_(arrow_type(shape.item))
         case TupleOf() | RecordOf():
             return pa.struct([pa.field(name, arrow_type(one)) for name, one in parts_of(shape)])
     assert_never(shape)

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from flowalg.errors import UnsupportedError
@@ -33,6 +31,10 @@ def local_session(
     ``cores`` is also the number of shuffle partitions, and so of state stores. What the JVM and the workers print
     goes to the file ``log``, if one is given, instead of to the terminal. Stop the session when done.
     """
+    # Not at the top: a client of Spark Connect has neither.
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

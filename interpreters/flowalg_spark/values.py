@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
 from datetime import UTC, datetime
 from enum import Enum
 from operator import attrgetter
@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from flowalg.kv import KV
 from flowalg.shapes import (
     DECIMAL,
     FLOAT,
@@ -19,13 +20,15 @@ from flowalg.shapes import (
     TIMESTAMP,
     EnumOf,
     ListOf,
+    MapOf,
     OptionalOf,
     RecordOf,
     Scalar,
+    SetOf,
     Shape,
     TupleOf,
 )
-from flowalg.values import MAX_INTEGER, MIN_INTEGER, conform
+from flowalg.values import MAX_INTEGER, MIN_INTEGER, conform, order_key
 from flowalg_spark.layout import Branch, Layout, Leaf, leaves
 from flowalg_spark.schema import arrow_type, parts_of
 
@@ -93,6 +96,11 @@ def decode(value: object, shape: Shape) -> object:
             return cls[cast("str", value)]
         case ListOf(of=inner):
             return [decode(item, inner) for item in cast("list[object]", value)]
+        case SetOf(of=inner):
+            return shape.made(decode(item, inner) for item in cast("list[object]", value))
+        case MapOf(key=key, value=inner):
+            entries = cast("list[dict[str, object]]", value)
+            return {decode(one["key"], key): decode(one["value"], inner) for one in entries}
         case RecordOf() | TupleOf():
             struct = cast("dict[str, object]", value)
             return _built(shape, [[decode(struct[name], one)] for name, one in parts_of(shape)])[0]
@@ -110,6 +118,11 @@ def encode(value: object, shape: Shape) -> object:
             return cast("Enum", value).name
         case ListOf(of=inner):
             return [encode(item, inner) for item in cast("list[object]", value)]
+        case SetOf(of=inner):
+            return [encode(item, inner) for item in in_order(cast("Iterable[object]", value))]
+        case MapOf():
+            pairs = cast("Mapping[object, object]", value)
+            return [encode(KV(key, pairs[key]), shape.item) for key in in_order(pairs)]
         case TupleOf(items=items):
             names = (name for name, _ in parts_of(shape))
             values = cast("tuple[object, ...]", value)
@@ -117,6 +130,11 @@ def encode(value: object, shape: Shape) -> object:
         case RecordOf(fields=fields):
             return {one.name: encode(getattr(value, one.name), one.shape) for one in fields}
     assert_never(shape)
+
+
+def in_order(values: Iterable[object]) -> list[object]:
+    """The items of a set in the one order in which sets are stored."""
+    return sorted(values, key=order_key)
 
 
 def write(layout: Layout, elements: list[object], where: str) -> list[AnyArray]:
@@ -191,6 +209,7 @@ __all__ = [
     "AnyColumn",
     "decode",
     "encode",
+    "in_order",
     "integers",
     "read",
     "read_columns",

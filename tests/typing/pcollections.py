@@ -82,6 +82,8 @@ def element_wise(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight
 def several_outputs(flights: PCollection[Flight]) -> None:
     """One collection as several."""
     assert_type(flights.split(checked), tuple[PCollection[Flight], PCollection[str]])
+    said = flights.split(checked, result=Flight, failure=str)
+    assert_type(said, tuple[PCollection[Flight], PCollection[str]])
     assert_type(flights.map(lambda f: f.seats if f.full else f.origin).only(int), PCollection[int])
     assert_type(flights.only(Flight), PCollection[Flight])
 

@@ -8,9 +8,22 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import assert_type
 
-from flowalg_spark import LiftingNote, PaneFrame, StreamInput, batch, collect, local_session, streaming
+from flowalg_spark import (
+    LiftingNote,
+    PaneFrame,
+    StreamInput,
+    batch,
+    collect,
+    final_values,
+    local_session,
+    read_files,
+    read_table,
+    schema_of,
+    streaming,
+)
 from flowalg_spark.binding import Clocks
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from flowalg import KV, BoundedDisorder, Pane, PCollection, Source, WatermarkPolicy
 from flowalg.capabilities import Capabilities
@@ -36,6 +49,36 @@ def batches(
     given = {flights: frame}
     assert_type(batch.compile(totals, given), PaneFrame[KV[str, int]])
     assert_type(batch.run(totals, given, time=time), tuple[Pane[KV[str, int]], ...])
+
+
+def several(
+    totals: PCollection[KV[str, int]],
+    most: PCollection[int],
+    names: PCollection[str],
+    flights: Source[Flight],
+    frame: DataFrame,
+    time: datetime,
+) -> None:
+    """Several outputs together: each keeps its type in a tuple; a list has one."""
+    given = {flights: frame}
+    both = batch.compile_all((totals, most), given)
+    assert_type(both, tuple[PaneFrame[KV[str, int]], PaneFrame[int]])
+    three = batch.compile_all((totals, most, names), given, time=time)
+    assert_type(three, tuple[PaneFrame[KV[str, int]], PaneFrame[int], PaneFrame[str]])
+    assert_type(batch.compile_all([most, most], given), tuple[PaneFrame[int], ...])
+    run = batch.run_all((totals, most), given, time=time)
+    assert_type(run, tuple[tuple[Pane[KV[str, int]], ...], tuple[Pane[int], ...]])
+    runs = batch.run_all((totals, most, names), given)
+    assert_type(runs, tuple[tuple[Pane[KV[str, int]], ...], tuple[Pane[int], ...], tuple[Pane[str], ...]])
+    assert_type(batch.run_all([most], {flights: frame}), tuple[tuple[Pane[int], ...], ...])
+
+
+def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) -> None:
+    """Data held to their source."""
+    assert_type(schema_of(flights), StructType)
+    assert_type(schema_of(names), StructType)
+    assert_type(read_table(spark, flights, "flights"), DataFrame)
+    assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
 
 
 def streams(
@@ -70,6 +113,9 @@ def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], no
     assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
     assert_type(collect(totals, panes.with_drops()), tuple[Pane[KV[str, int]], ...])
     assert_type(panes.with_drops(), DataFrame)
+    assert_type(panes.final_values(), DataFrame)
+    assert_type(panes.final_values(by=["key"]), DataFrame)
+    assert_type(final_values(panes.with_drops(), by=("key",)), DataFrame)
     assert_type(panes.select("key", "value"), DataFrame)
     assert_type(panes.lifting, tuple[LiftingNote, ...])
     assert_type(note.transform, str)

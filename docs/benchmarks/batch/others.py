@@ -43,10 +43,9 @@ def seconds(engine: str, query: str, sales: Path, threads: int, rounds: int) -> 
         )
     else:
         setup = f"import duckdb\ndb = duckdb.connect(config={{'threads': {threads}}})"
-        run = (
-            f"db.sql(\"select user, time_bucket(interval '1 minute', at), {_DUCKDB[query]} "
-            f"from '{files}' group by all\").to_arrow_table()"
-        )
+        minute = "date_trunc('minute', \"at\")"
+        sql = f"select \"user\", {minute}, {_DUCKDB[query]} from '{files}' group by all"
+        run = f"db.sql({sql!r}).to_arrow_table()"
     code = _TIMED.format(setup=setup, run=run, rounds=rounds)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)

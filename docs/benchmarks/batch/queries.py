@@ -59,13 +59,17 @@ class Large:
 
 @frozen
 class Query:
-    """A pipeline, the same by hand from sales and offers, and the columns of either that must agree."""
+    """A pipeline, the same by hand from sales and offers, and the columns of either that must agree.
+
+    ``output`` are the columns of the panes that the query by hand has too: whoever writes it has no others.
+    """
 
     name: str
     pipeline: PCollection[object]
     by_hand: Callable[[DataFrame, DataFrame], DataFrame]
     of_panes: tuple[str, ...] = ("key", "window.start", "value")
     of_rows: tuple[str, ...] = ("user", "window.start", "value")
+    output: tuple[str, ...] = ("key", "window", "value")
     lifted: bool = True
     joins: bool = False
 
@@ -182,7 +186,14 @@ def _queries() -> Iterator[Query]:
         ("country", "high", "window.start", "value"),
     )
     greatest = in_minutes.combine_per_key(Sum()).map(lambda pair: pair.value).combine_globally(Max())
-    yield Query("two stages", greatest, _two_stages, ("window.start", "value"), ("window.start", "value"))
+    yield Query(
+        "two stages",
+        greatest,
+        _two_stages,
+        ("window.start", "value"),
+        ("window.start", "value"),
+        ("window", "value"),
+    )
     offered = OFFERS.key_by(lambda o: o.user).map_values(lambda o: o.discount).window(FixedWindows(MINUTE))
     yield Query(
         "windowed join",

@@ -12,7 +12,7 @@ from attrs import frozen
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from flowalg.collecting import AllOf, AnyOf, ToList, TopN
+from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Combiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.functions import Call
 from flowalg.lifting.analysis import analyse_function
@@ -27,7 +27,9 @@ from flowalg.shapes import (
     INTEGER,
     TEXT,
     TIMESTAMP,
+    OptionalOf,
     Shape,
+    contains_float,
 )
 from flowalg_spark.columns import single
 from flowalg_spark.layout import Columns, Leaf, nested
@@ -61,7 +63,7 @@ class Native:
 def may_be_native(combiner: AnyCombiner) -> bool:
     """Whether Spark has an aggregate for a combiner, for some values at least."""
     own = combiner.combiner if isinstance(combiner, Over) else combiner
-    return isinstance(own, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList)
+    return isinstance(own, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
 
 
 def native(combiner: AnyCombiner, argument: Columns, time: Column, label: str) -> Native | None:
@@ -92,6 +94,9 @@ def native(combiner: AnyCombiner, argument: Columns, time: Column, label: str) -
             return _greatest(top, argument, label)
         case ToList():
             return _listed(value, shape, time)
+        case ToSet() if not isinstance(shape, OptionalOf) and not contains_float(shape):
+            # Spark's set has no place for null, and its order is that of sets here.
+            return Native((F.sort_array(F.collect_set(value)),), None, _itself)
         case _:
             return None
 

@@ -12,7 +12,7 @@ from flowalg.shapes import contains_float, kv_of
 from flowalg.windowing import PaneTime
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema
 from flowalg_spark.layout import Branch, layout_of, leaves, named
-from flowalg_spark.meta import END, EVENT_TIME
+from flowalg_spark.meta import END, EVENT_TIME, SPAN
 from flowalg_spark.relational.native_groups import natively_grouped
 from flowalg_spark.relational.panes import panes, require_pairs
 from flowalg_spark.relational.python_groups import ACCUMULATOR, EARLIEST, LATEST, Finishing, Precombined
@@ -39,7 +39,7 @@ def _python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
             f"{node.label}: Spark cannot know the type of the combiner's result; annotate what it returns"
         )
     effective = strategy_at(node.input)
-    in_windows = placed(flow, effective.strategy.windows, fresh=effective.fresh)
+    in_windows = placed(flow.without(SPAN), effective.strategy.windows, fresh=effective.fresh)
     pair = kv_of(key.shape, result)
     layout = layout_of(flow.shape)
     assert isinstance(layout, Branch), "what is grouped is pairs"

@@ -8,17 +8,20 @@ from attrs import evolve
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from flowalg.assignment import FixedWindows, GlobalWindows, merging
+from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn, merging
 from flowalg.errors import UnsupportedError
-from flowalg.nodes import CombinePerKey, WithSide, strategy_at
+from flowalg.nodes import CombinePerKey, WithSide, shape_read, strategy_at
 from flowalg.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
-from flowalg.sides import NO_DEFAULT, Singleton
+from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View
+from flowalg.steps import Step
 from flowalg.time import MAX_TIME, MIN_TIME
 from flowalg.windowing import PaneTime
+from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow
 from flowalg_spark.layout import Branch, Leaf, layout_of, leaves, named, nested, spread, unnested
-from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, START, pane_meta
+from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, SPAN, START, pane_meta
 from flowalg_spark.relational.panes import pane_columns, panes, require_pairs
+from flowalg_spark.relational.python_sides import beside_in_python
 from flowalg_spark.relational.windows import Placed, key_layout, placed
 from flowalg_spark.schema import spark_type
 
@@ -63,7 +66,7 @@ def _tagged(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> F
     shape = kv_of(key, TupleOf((*(optional(one) for one in shapes), INTEGER)))
     names = [leaf.at for leaf in leaves(layout_of(shape))]
     whole: Flow | None = None
-    for number, flow in enumerate(flows):
+    for number, flow in enumerate(one.without(SPAN) for one in flows):
         element = flow.element
         assert isinstance(element, Branch), "what is grouped is pairs"
         own = [leaf.at for leaf in leaves(element.parts[0])]
@@ -89,6 +92,8 @@ def joined(node: CombinePerKey, flows: tuple[Flow, ...], time: Column, *, outer:
     strategy = effective.strategy
     if (merging(strategy.windows) and effective.fresh) or strategy.pane_time is not PaneTime.END_OF_WINDOW:
         return _unlisted(co_grouped(node, flows, time), outer=outer)
+    if not all(SPAN in flow.meta for flow in flows):
+        flows = tuple(flow.without(SPAN) for flow in flows)
     left, right = (placed(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
     return _equal_joined(left, right, time, outer=outer)
 
@@ -177,15 +182,16 @@ def _columns_of_pair(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
     return Branch(kv_of(flow.shape.fields[0].shape, shape), (element.parts[0], values))
 
 
-def beside(node: WithSide, main: Flow, side: Flow) -> Flow:
-    """Each element beside what its window of the side comes to: a broadcast join on the window."""
+def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:
+    """Each element beside what its window of the side comes to, and then through some steps.
+
+    One value of a window that has columns is a broadcast join on the window.
+    """
     view = node.view
-    if not isinstance(view, Singleton):
-        raise UnsupportedError(
-            "as_map: Spark has no columns for a map yet; join instead, or the reference runs it"
-        )
     effective = strategy_at(node.side)
     start = _window_read(effective.strategy.windows)
+    if isinstance(view, AsMap) or start is None or not _has_column(view.default):
+        return beside_in_python(node, main, side, _shape_beside(main, side, view), steps)
     of_side = named(START) if not effective.fresh else start
     element = side.element
     values = side.frame.select(of_side.alias(f"{_SIDE} start"), nested(element).alias(_SIDE))
@@ -194,7 +200,8 @@ def beside(node: WithSide, main: Flow, side: Flow) -> Flow:
     )
     reading = main.frame.withColumn(f"{_SIDE} read", start)
     found = reading.join(F.broadcast(each), named(f"{_SIDE} read") == named(f"{_SIDE} start"), "left")
-    read = OptionalOf(side.shape) if view.default is None else side.shape
+    shape = _shape_beside(main, side, view)
+    read = shape.items[1]
     several = F.raise_error(
         F.concat(
             F.lit("as_singleton() has "),
@@ -206,10 +213,29 @@ def beside(node: WithSide, main: Flow, side: Flow) -> Flow:
         named(_COUNT).isNull(), _default(view, side.shape)
     )
     whole = value.otherwise(several)
-    shape = TupleOf((main.shape, read))
     columns = Branch(shape, (main.element, unnested(whole, read)))
     frame = found.select(*spread(columns, shape), *map(named, main.meta))
-    return evolve(main, frame=frame, shape=shape).noted(*side.notes)
+    return through_steps(evolve(main, frame=frame, shape=shape).noted(*side.notes), steps)
+
+
+def _shape_beside(main: Flow, side: Flow, view: View) -> TupleOf:
+    """The shape of an element beside what it reads."""
+    read = shape_read(view, side.shape)
+    if read is None:
+        raise UnsupportedError(
+            f"as_singleton(default={_shown(view)}): Spark cannot know the type of what is read, of which some is "
+            f"{side.shape}; give a default of that type, or None"
+        )
+    return TupleOf((main.shape, read))
+
+
+def _shown(view: View) -> str:
+    return repr(view.default) if isinstance(view, Singleton) else "..."
+
+
+def _has_column(default: object) -> bool:
+    """Whether a default is one that Spark has a literal for; no default has, too."""
+    return default is NO_DEFAULT or default is None or isinstance(default, bool | int | float | str)
 
 
 def _default(view: Singleton, shape: Shape) -> Column:
@@ -219,15 +245,11 @@ def _default(view: Singleton, shape: Shape) -> Column:
                 "as_singleton() has no value in a window that an element reads; give as_singleton(default=...)"
             )
         ).cast(spark_type(shape))
-    if view.default is not None and not isinstance(view.default, bool | int | float | str):
-        raise UnsupportedError(
-            f"as_singleton(default={view.default!r}): Spark takes bool, int, float, str and None as defaults so far"
-        )
     return F.lit(view.default).cast(spark_type(shape))
 
 
-def _window_read(windows: object) -> Column:
-    """The start of the window that an element reads, by its event time."""
+def _window_read(windows: WindowFn) -> Column | None:
+    """The start of the window that an element reads, by its event time; ``None`` where only Python can tell."""
     match windows:
         case GlobalWindows():
             return F.lit(MIN_TIME)
@@ -237,9 +259,7 @@ def _window_read(windows: object) -> Column:
             start = point - F.pmod(point - F.lit(windows.offset_micros).cast("bigint"), size)
             return F.greatest(F.least(start, F.lit(MAX_TIME)), F.lit(MIN_TIME))
         case _:
-            raise UnsupportedError(
-                f"a side input over {windows}: Spark reads global and fixed windows so far; the reference runs it"
-            )
+            return None
 
 
 __all__ = ["beside", "co_grouped", "joined"]

@@ -1,16 +1,22 @@
-"""Groupings that Spark's own aggregates compute: one hash aggregation, or two where windows overlap."""
+"""Groupings that Spark's own aggregates compute: one hash aggregation, or two where windows overlap.
+
+Windows are told apart by a struct, the ``SPAN``, as those of Spark's own ``window`` function are. For plain numbers
+Spark puts a small hash table before the large one, which costs more than it saves when keys and windows are many. The
+span of a fixed window travels along, so that a grouping after it finds its rows where they are.
+"""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from flowalg.assignment import FixedWindows
 from flowalg.combiner_shapes import combined_shape
 from flowalg.nodes import CombinePerKey, strategy_at
 from flowalg.shapes import kv_of
 from flowalg_spark.flow import Flow
 from flowalg_spark.layout import Branch, leaves, named
-from flowalg_spark.meta import EVENT_TIME, START
+from flowalg_spark.meta import EVENT_TIME, SPAN, START
 from flowalg_spark.relational.aggregates import Native, may_be_native, native
 from flowalg_spark.relational.arguments import Arguments, arguments, single_combiners
 from flowalg_spark.relational.panes import bounds, panes, require_pairs
@@ -38,13 +44,24 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
         rows, results = in_windows.flow.frame, [one.whole for one in natives]
         times = (F.min(named(EVENT_TIME)), F.max(named(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]
-    made = rows.groupBy(*keys, *map(named, in_windows.by)).agg(
+    made = rows.groupBy(*keys, *_spans(in_windows)).agg(
         *(one.alias(name) for one, name in zip(results, names, strict=True)),
         *bounds(in_windows, effective.strategy, *times),
     )
+    starts = [START] if in_windows.by == (SPAN,) else in_windows.by
+    made = made.select("*", *(named(SPAN).getField(name).alias(name) for name in starts))
+    windows = effective.strategy.windows
+    spanned = isinstance(windows, FixedWindows) and windows.phase is None
     columns = (*(leaf.at for leaf in leaves(key_layout(ready.flow))), *names)
     pair = kv_of(key.shape, result)
-    return panes(ready.flow, made, pair, columns, in_windows, effective.strategy, time)
+    return panes(ready.flow, made, pair, columns, in_windows, effective.strategy, time, spanned=spanned)
+
+
+def _spans(in_windows: Placed) -> list[Column]:
+    """The column that tells the windows of a key apart, if there is more than one."""
+    if in_windows.by in ((), (SPAN,)):
+        return [named(name) for name in in_windows.by]
+    return [F.struct(*map(named, in_windows.by)).alias(SPAN)]
 
 
 def _natives(ready: Arguments, label: str) -> list[Native] | None:

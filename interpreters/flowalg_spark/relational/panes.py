@@ -25,6 +25,7 @@ from flowalg_spark.meta import (
     META_TYPES,
     PANE_META,
     PANE_TIME,
+    SPAN,
     START,
     TIMING,
     WATERMARK,
@@ -60,15 +61,22 @@ def panes(
     in_windows: Placed,
     strategy: WindowingStrategy,
     time: Column,
+    *,
+    spanned: bool = False,
 ) -> Flow:
-    """The flow of a batch's panes: first, on time and last, each with its window and event time."""
+    """The flow of a batch's panes: first, on time and last, each with its window and event time.
+
+    With ``spanned`` the rows have a ``SPAN``, which then travels along.
+    """
     end = named(END) if in_windows.end is None else in_windows.end
     at_end = strategy.pane_time is PaneTime.END_OF_WINDOW
     names = [leaf.at for leaf in leaves(layout_of(pair))]
     values = [named(old).alias(new) for old, new in zip(columns, names, strict=True)]
     meta = pane_columns(in_windows.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
     others = [meta[name].cast(META_TYPES[name]).alias(name) for name in PANE_META]
-    return evolve(flow, frame=rows.select(*values, *others), shape=pair, meta=pane_meta())
+    kinds = {**pane_meta(), SPAN: META_TYPES[SPAN]} if spanned else pane_meta()
+    spans = [named(SPAN)] if spanned else []
+    return evolve(flow, frame=rows.select(*values, *others, *spans), shape=pair, meta=kinds)
 
 
 def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -> Mapping[str, Column]:

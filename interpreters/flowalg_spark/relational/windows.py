@@ -25,7 +25,7 @@ from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.time import MAX_TIME, MIN_TIME
 from flowalg_spark.flow import Flow, arrow_schema, row_schema
 from flowalg_spark.layout import Branch, Layout, layout_of, leaves, named
-from flowalg_spark.meta import END, EVENT_TIME, START
+from flowalg_spark.meta import END, EVENT_TIME, SPAN, START
 from flowalg_spark.relational.python_windows import PythonMerging, PythonWindows
 
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -50,7 +50,7 @@ class Placed:
 def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
     """The elements of a flow of pairs in windows; those that keep the windows they came in, if not ``fresh``."""
     if not fresh:
-        return Placed(flow, (START, END), named(START), named(END))
+        return _kept(flow, windows)
     point = named(EVENT_TIME)
     match windows:
         case GlobalWindows():
@@ -59,7 +59,7 @@ def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
             return Placed(seen, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
         case FixedWindows(phase=None):
             start = point - F.pmod(point - _long(windows.offset_micros), _long(windows.size_micros))
-            started = flow.with_meta(**{START: _clamped(start)})
+            started = flow.with_meta(**{START: _cut_off(start)})
             return Placed(started, (START,), named(START), _fixed_end(windows))
         case SlidingWindows():
             return _sliding(flow, windows)
@@ -70,12 +70,31 @@ def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
     assert_never(windows)
 
 
+def _kept(flow: Flow, windows: WindowFn) -> Placed:
+    """The windows that elements came in. Where a start has one end, Spark need not look at both.
+
+    So a grouping or join by them finds the rows where the grouping before has put them, and shuffles nothing.
+    """
+    match windows:
+        case GlobalWindows():
+            return Placed(flow, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
+        case FixedWindows(phase=None):
+            return Placed(flow, (SPAN if SPAN in flow.meta else START,), named(START), _fixed_end(windows))
+        case _:
+            return Placed(flow, (START, END), named(START), named(END))
+
+
 def _long(micros: int) -> Column:
     return F.lit(micros).cast("bigint")
 
 
 def _clamped(point: Column) -> Column:
     return F.greatest(F.least(point, F.lit(MAX_TIME)), F.lit(MIN_TIME))
+
+
+def _cut_off(start: Column) -> Column:
+    """A window's start, which is no later than an element, but may lie before the beginning of time."""
+    return F.greatest(start, F.lit(MIN_TIME))
 
 
 def _fixed_end(windows: FixedWindows) -> Column:
@@ -93,7 +112,7 @@ def _sliding(flow: Flow, windows: SlidingWindows) -> Placed:
 
 def _in_each(flow: Flow, windows: SlidingWindows) -> Placed:
     end = named(START) + _long(windows.size // _MICROSECOND)
-    return Placed(flow, (START,), _clamped(named(START)), _clamped(end))
+    return Placed(flow, (START,), _cut_off(named(START)), F.least(end, F.lit(MAX_TIME)))
 
 
 def _exploded(frame: DataFrame, point: Column, windows: SlidingWindows) -> DataFrame:

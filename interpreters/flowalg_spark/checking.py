@@ -1,0 +1,69 @@
+"""Values that come from outside, held to their shape: no null, and no name of an enum, that the shape does not allow.
+
+What does not fit fails the query, and the message names the source, the field and what would be valid.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from flowalg.shapes import EnumOf, ListOf, MapOf, OptionalOf, RecordOf, Scalar, SetOf, Shape, TupleOf
+from flowalg_spark.schema import parts_of
+
+
+@frozen
+class Place:
+    """A place in the records of a source, and whether its values can be null."""
+
+    source: str
+    path: str
+    nullable: bool = True
+
+    def inside(self, what: str) -> Place:
+        """A place inside this one; what lies inside a column can be null whatever its schema says."""
+        return evolve(self, path=f"{self.path}{what}", nullable=True)
+
+
+def required(column: Column, shape: Shape, place: Place) -> Column:
+    """The values of a column, of which none may be null unless the shape says so."""
+    value = fitting(column, shape, place)
+    if isinstance(shape, OptionalOf) or not place.nullable:
+        return value
+    message = (
+        f"source {place.source!r}: a row has null in {place.path}, which must be a {shape}; "
+        f"make it {shape} | None to allow it"
+    )
+    return F.coalesce(value, F.raise_error(F.lit(message)))
+
+
+def fitting(column: Column, shape: Shape, place: Place) -> Column:
+    """The values of a column, whose nulls stay; sets are brought into their one order."""
+    match shape:
+        case Scalar() | MapOf():
+            return column
+        case OptionalOf(of=inner):
+            return fitting(column, inner, place)
+        case EnumOf(cls=cls):
+            names = tuple(cls.__members__)
+            start = F.lit(f"source {place.source!r}: a row has ")
+            rest = F.lit(
+                f" in {place.path}, which is no member of {shape}; it must be one of {', '.join(names)}"
+            )
+            unknown = F.raise_error(F.concat(start, column, rest))
+            return F.when(column.isNull() | column.isin(*names), column).otherwise(unknown)
+        case ListOf(of=inner):
+            return F.transform(column, lambda item: required(item, inner, place.inside("[…]")))
+        case SetOf(of=inner):
+            items = F.transform(column, lambda item: required(item, inner, place.inside("{…}")))
+            return F.sort_array(F.array_distinct(items))
+        case RecordOf() | TupleOf():
+            parts = (
+                required(column.getField(name), one, place.inside(f".{name}")).alias(name)
+                for name, one in parts_of(shape)
+            )
+            return F.when(column.isNotNull(), F.struct(*parts))
+
+
+__all__ = ["Place", "fitting", "required"]
