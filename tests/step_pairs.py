@@ -1,8 +1,9 @@
 """Generated pipelines with what their sources did, on which the shard step is held to the reference interpreter.
 
-Some replay records with a watermark policy, in band, as the conformance suite does. The others have timelines that no
+Some replay records with a watermark policy, in band, as the conformance suite does. Others have timelines that no
 policy made, with signals and percentile watermarks, and windows that the suite does not generate: calendar days, and
-windows of the user's own, which merge or do not.
+windows of the user's own, which merge or do not. The last are sessions of one key whose elements come close together,
+late again and again, because few of the others open a complete session again.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from flowalg_laws.interpreters import put_into
 from flowalg_laws.readings import READINGS, VALUES, Reading, happened, key_of, value_of
 from flowalg_laws.strategies import crowds, free_timelines, window_fns, windowing_strategies
 from flowalg_laws.strategies.pipelines import GROUPINGS, STEPS, Part, Values, counted, doubled, pipelines
+from flowalg_laws.strategies.times import durations
 from flowalg_reference import Mode
 from flowalg_shard.local import Cluster, Dropped, Recording, Waking, run
 from flowalg_shard.seen import Fields
@@ -30,6 +32,8 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     KV,
+    AtCount,
+    AtWatermark,
     Count,
     CustomWindows,
     Drop,
@@ -37,10 +41,12 @@ from flowalg import (
     Max,
     Mean,
     PCollection,
+    Sessions,
     Source,
     Sum,
     Timeline,
     TopN,
+    Trigger,
     Variance,
     Window,
     WindowFn,
@@ -302,13 +308,35 @@ def _through(values: Values, parts: Sequence[Part]) -> Values:
     return values
 
 
+def papers_triggers() -> SearchStrategy[Trigger]:
+    """Early, on-time and late panes, as the papers' figures have them."""
+    counts = st.integers(1, 3).map(AtCount)
+
+    def made(early: AtCount | None, late: AtCount) -> Trigger:
+        on_time = AtWatermark()
+        first = on_time if early is None else on_time.with_early_firings(early)
+        return first.with_late_firings(late)
+
+    return st.builds(made, st.none() | counts, counts)
+
+
+def crowded_sessions() -> SearchStrategy[Values]:
+    """Sessions that merge, and that late elements open again, under triggers that notice."""
+    strategies = windowing_strategies(windows=durations(1, 3).map(Sessions), trigger=papers_triggers())
+    return st.builds(_made, st.just([]), strategies, st.sampled_from(MORE_GROUPINGS), st.just([]), st.none())
+
+
 def pairs() -> SearchStrategy[Pair]:
     """Pipelines with what their sources did."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3))
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.MICRO_BATCH, Mode.CONTINUOUS])
-    replayed = st.builds(Pair, pipelines(), replays().map(Played.replayed), clusters, modes)
     played = st.builds(Played.free, free_timelines() | crowds(), free_timelines())
-    return replayed | st.builds(Pair, any_pipelines(), played, clusters, modes)
+    crowd = st.builds(Played.free, crowds(), free_timelines())
+    return st.one_of(
+        st.builds(Pair, pipelines(), replays().map(Played.replayed), clusters, modes),
+        st.builds(Pair, any_pipelines(), played, clusters, modes),
+        st.builds(Pair, crowded_sessions(), crowd, clusters, modes),
+    )
 
 
 __all__ = ["Pair", "pairs"]
