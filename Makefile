@@ -4,7 +4,8 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs figures laws-thorough test test-fast mutants check wheel-check clean bench-reference bench-batch
+.PHONY: help setup demo docs figures laws-thorough step-thorough test test-fast mutants check wheel-check clean
+.PHONY: bench-reference bench-batch
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
 # another Spark, or a pip that installs elsewhere.
@@ -48,6 +49,9 @@ docs: $(STAMP) ## write the pages that are generated from the code
 
 laws-thorough: $(STAMP) ## try every law on 2,000 generated values
 	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/test_laws.py tests/test_combiners.py
+
+step-thorough: $(STAMP) ## hold the shard step to the reference on 10,000 generated pipelines (minutes)
+	@'$(BIN)/python' -m tools.step_thorough
 
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest

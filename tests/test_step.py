@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import flowalg_reference as reference
 import polars as pl
@@ -15,9 +16,33 @@ import pytest
 from attrs import frozen
 from flowalg_laws import READINGS, VALUES
 from flowalg_laws.strategies import Reading, batches, fixed_windows, policies, put_into, windowing_strategies
-from flowalg_shard import ShardState, Stage, aggregate_columns, pack, precombine, report_of, step, unpack
-from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START
-from flowalg_shard.step import DROPPED, INDEX, IS_FIRST, IS_LAST, REASON, TIMING
+from flowalg_shard import (
+    Clocks,
+    ShardState,
+    Stage,
+    aggregate_columns,
+    pack,
+    precombine,
+    report_of,
+    step,
+    unpack,
+)
+from flowalg_shard.columns import (
+    DROPPED,
+    END,
+    ENDED,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    KEEP,
+    PROCESSING_TIME,
+    REASON,
+    SHARD,
+    START,
+    TIMING,
+    WEIGHT,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,14 +61,16 @@ from flowalg import (
     Min,
     PCollection,
     Repeat,
+    Sessions,
     Sum,
     Timeline,
     ValueRangeError,
+    WindowingStrategy,
 )
 from flowalg.combiners import Combiner, product
 from flowalg.nodes import WindowInto
 from flowalg.shapes import FLOAT, INTEGER, Shape
-from flowalg.time import event_time
+from flowalg.time import MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
 from flowalg.watermarks import WatermarkPolicy
 
 EVERYTHING = (Sum[int](), Count(), Mean(), Min[int](), Max[int]())
@@ -111,7 +138,7 @@ def run_step(
             ]
             after = policy.advance(before, report, instant.processing_time)
             known = ShardState(unpack(packed), before.watermark)
-            state, emission = step(stage, known, mine, after.watermark)
+            state, emission = step(stage, known, mine, Clocks(instant.processing_time, after.watermark))
             states[shard] = (pack(state.table), after)
             clocks = (instant.processing_time, after.watermark)
             for row in emission.panes.iter_rows(named=True):
@@ -176,6 +203,7 @@ def table(values: list[float], kind: type[pl.DataType]) -> pl.DataFrame:
     return pl.DataFrame(arguments).with_columns(**{name: pl.lit(value) for name, value in same.items()})
 
 
+THE_END = Clocks(processing_time(datetime(2024, 1, 1, tzinfo=UTC)), MAX_TIME)
 GLOBALLY = VALUES.window(GlobalWindows())
 
 
@@ -192,7 +220,7 @@ def test_a_sum_that_overflows_is_refused_across_bundles() -> None:
     stage = stage_of(GLOBALLY)
     bundles = [precombine(stage, table([2**62], pl.Int64)).drop(SHARD) for _ in range(2)]
     with pytest.raises(ValueRangeError, match="overflows 64 bits"):
-        step(stage, ShardState(), bundles, MAX_TIME)
+        step(stage, ShardState(), bundles, THE_END)
 
 
 def test_a_sum_may_use_all_64_bits() -> None:
@@ -200,7 +228,7 @@ def test_a_sum_may_use_all_64_bits() -> None:
     stage = stage_of(GLOBALLY)
     for extreme in (2**63 - 1, -(2**63)):
         bundle = precombine(stage, table([extreme, 0], pl.Int64)).drop(SHARD)
-        _, emission = step(stage, ShardState(), [bundle], MAX_TIME)
+        _, emission = step(stage, ShardState(), [bundle], THE_END)
         assert emission.panes["r0"].to_list() == [extreme]
 
 
@@ -208,3 +236,56 @@ def test_nan_has_no_place_in_an_order() -> None:
     """Polars would ignore it; Min and Max refuse it, as the reference does."""
     with pytest.raises(ElementError, match="Min was given nan"):
         precombine(stage_of(GLOBALLY, FLOAT), table([1.0, float("nan")], pl.Float64))
+
+
+def retracting(values: list[int], weights: list[int]) -> tuple[Stage, pl.DataFrame]:
+    """A sum of one key's values and retractions, and their rows."""
+    columns = aggregate_columns(product((Sum(),)), (INTEGER,))  # type: ignore[arg-type]
+    stage = Stage("combine_per_key", ("key",), columns, WindowingStrategy(), retractions=True)
+    rows = table([0] * len(values), pl.Int64).with_columns(
+        a0=pl.Series(values, dtype=pl.Int64()), **{WEIGHT: pl.Series(weights, dtype=pl.Int8())}
+    )
+    return stage, rows
+
+
+def test_what_was_taken_back_is_gone_from_a_sum() -> None:
+    """Whatever it was: the opposite of the smallest integer needs more than 64 bits, and does not wrap."""
+    stage, rows = retracting([-(2**63), -(2**63), 7], [1, -1, 1])
+    bundle = precombine(stage, rows).drop(SHARD)
+    _, emission = step(stage, ShardState(), [bundle], THE_END)
+    assert emission.panes["r0"].to_list() == [7]
+    with pytest.raises(ValueRangeError, match="overflows 64 bits"):
+        precombine(*retracting([-(2**63)], [-1]))
+
+
+def test_when_all_was_taken_back_nothing_is_said() -> None:
+    """A window whose values less those taken back are none is not zero."""
+    stage, rows = retracting([4, 4], [1, -1])
+    _, emission = step(stage, ShardState(), [precombine(stage, rows).drop(SHARD)], THE_END)
+    assert emission.panes.is_empty()
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 9), st.integers(0, 40))
+def test_a_key_without_columns_is_one_key(minutes: list[int], gap: int, watermark: int) -> None:
+    """Sessions merge and close under it as under any other."""
+    strategy = WindowingStrategy(
+        Sessions(timedelta(minutes=gap)), AtWatermark(), allowed_lateness=timedelta(minutes=9)
+    )
+    columns = aggregate_columns(product((Count(),)), (None,))  # type: ignore[arg-type]
+    found = []
+    for keys in ((), ("key",)):
+        stage, state = Stage("combine_globally", keys, columns, strategy), ShardState()
+        said = []
+        for number, minute in enumerate(minutes):
+            row = table([1], pl.Int64).with_columns(pl.lit(minute * 60_000_000, pl.Int64()).alias(EVENT_TIME))
+            passed = EventTime(watermark * 60_000_000 if 2 * number > len(minutes) else MIN_TIME)
+            clocks = Clocks(ProcessingTime(number), passed)
+            state, emission = step(stage, state, [precombine(stage, row).drop(SHARD)], clocks)
+            said.append(
+                [
+                    one.drop("key", strict=False).sort(pl.all()).rows()
+                    for one in (emission.panes, emission.drops)
+                ]
+            )
+        found.append(said)
+    assert found[0] == found[1]

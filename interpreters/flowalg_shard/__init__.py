@@ -5,17 +5,22 @@ emissions on. ``step`` is pure and deterministic, and equals the reference inter
 """
 
 from flowalg_shard.bundle import clock_report, precombine, report_of
+from flowalg_shard.clocks import BEGINNING, Clocks
 from flowalg_shard.stage import AggregateColumn, Stage, aggregate_columns
-from flowalg_shard.step import Emission, ShardState, step
+from flowalg_shard.state import Emission, ShardState
+from flowalg_shard.step import next_deadline, step
 from flowalg_shard.tables import pack, unpack
 
 __all__ = [
+    "BEGINNING",
     "AggregateColumn",
+    "Clocks",
     "Emission",
     "ShardState",
     "Stage",
     "aggregate_columns",
     "clock_report",
+    "next_deadline",
     "pack",
     "precombine",
     "report_of",

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import polars as pl
 
-from flowalg.assignment import FixedWindows, GlobalWindows, WindowFn
-from flowalg.errors import UnsupportedError
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
+from flowalg.assignment import Sessions
+from flowalg.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.watermarks import ClockReport, PartitionClock
-from flowalg_shard.aggregates import check_ordered, combine, lifted
-from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START, Stage
-
-COUNT = "__count"
+from flowalg_shard.columns import (
+    COUNT,
+    ENDED,
+    EVENT_TIME,
+    KEEP,
+    NEW,
+    POINT,
+    PROCESSING_TIME,
+    SHARD,
+    WEIGHT,
+)
+from flowalg_shard.contents import contents_of
+from flowalg_shard.seen import COUNT as SEEN_COUNT
+from flowalg_shard.seen import SINCE
+from flowalg_shard.stage import Stage
+from flowalg_shard.windows import placed
 
 
 def report_of(rows: pl.DataFrame) -> ClockReport:
@@ -32,40 +43,47 @@ def clock_report(latest_event: int | None, latest_processing: int | None, *, end
 
 
 def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per shard, key and window: the accumulators of the rows' elements, and how many they are.
+    """One row per shard, key and window: the contents of the rows' elements, what triggers see, and how many they are.
 
-    ``rows`` has the stage's key and argument columns, the shard, the event time, and ``KEEP``. Law: what is
-    pre-combined per partition and merged later equals what is combined at once.
+    ``rows`` has the stage's key columns, the shard, the event time and ``KEEP``; the argument columns of its
+    aggregates, or ``VALUE`` with pickled values for a combiner of objects, and then ``ARRIVAL`` where the order of the
+    rows is not that of arrival. Where retractions come it has ``WEIGHT``, for each leaf of the trigger that looks at
+    values ``NEW`` and its name (``seen_in``), and ``START`` and ``END`` where elements bring their windows. Law:
+    what is pre-combined per partition and merged later equals what is combined at once.
     """
     elements = rows.filter(pl.col(KEEP))
     if elements.is_empty():
         return pl.DataFrame()
-    check_ordered(elements, stage.aggregates, stage.label)
-    assigned = elements.select(
-        SHARD,
-        *stage.keys,
-        *window_bounds(stage.strategy.windows),
-        *(one for column in stage.aggregates for one in lifted(column)),
-    )
-    group = [SHARD, *stage.keys, START, END]
-    return combine(assigned, group, stage.aggregates, [pl.len().cast(pl.Int64).alias(COUNT)], stage.label)
+    contents, fields = contents_of(stage), stage.automaton.fields.of_elements
+    place = [SHARD, *stage.place]
+    if stage.fresh and not stage.by_row:
+        elements = placed(stage.strategy.windows, elements)
+    given = pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)
+    seen = [pl.col(NEW + name) for name, _ in fields.data]
+    if fields.counts:
+        seen.append(given.cast(pl.Int64()).alias(NEW + SEEN_COUNT))
+    if points_matter(stage):
+        seen.append(pl.col(EVENT_TIME).alias(POINT))
+        place.append(POINT)
+    assigned = elements.select(*(name for name in place if name != POINT), *contents.lifted(elements), *seen)
+    if assigned.is_empty():
+        return pl.DataFrame()
+    counted = [pl.len().cast(pl.Int64()).alias(COUNT), *summary_of_group(stage)]
+    return contents.precombined(assigned, place, counted)
 
 
-def window_bounds(windows: WindowFn) -> list[pl.Expr]:
-    """The window of each event time, as two columns."""
-    match windows:
-        case GlobalWindows():
-            return [pl.lit(MIN_TIME, pl.Int64).alias(START), pl.lit(MAX_TIME, pl.Int64).alias(END)]
-        case FixedWindows():
-            size, offset = windows.size_micros, windows.offset_micros
-            point = pl.col(EVENT_TIME)
-            start = point - (point - offset).mod(size)
-            return [
-                start.clip(MIN_TIME, MAX_TIME).alias(START),
-                (start + size).clip(MIN_TIME, MAX_TIME).alias(END),
-            ]
-        case _:
-            raise UnsupportedError(f"{windows} have no columns")
+def points_matter(stage: Stage) -> bool:
+    """Whether a bundle must tell apart the event times of one window: where what is closed is told by them.
+
+    A session starts with its element.
+    """
+    return stage.merging is not None and not isinstance(stage.merging, Sessions)
 
 
-__all__ = ["COUNT", "clock_report", "precombine", "report_of", "window_bounds"]
+def summary_of_group(stage: Stage) -> list[pl.Expr]:
+    """What triggers see of all rows of a group; since when is the same for all that comes in an instant."""
+    fields = stage.automaton.fields.of_elements
+    return [expr for expr in fields.summed(NEW) if expr.meta.output_name() != NEW + SINCE]
+
+
+__all__ = ["clock_report", "points_matter", "precombine", "report_of", "summary_of_group"]

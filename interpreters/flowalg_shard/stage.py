@@ -1,23 +1,26 @@
-"""What a grouping is to the step: its key columns, its aggregates over argument columns, and its strategy."""
+"""What a grouping is to the step: its key columns, what it makes of values, and its strategy."""
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Final
+
 from attrs import frozen
 
-from flowalg.combiners import Combiner, Count, Max, Mean, Min, Over, Sum, Together
+from flowalg.assignment import Merging, merging
+from flowalg.combiners import Combiner, Count, Group, Max, Mean, Min, Over, Sum, Together
 from flowalg.errors import UnsupportedError
 from flowalg.shapes import FLOAT, Shape
-from flowalg.windowing import WindowingStrategy
+from flowalg.time import EventTime
+from flowalg.windowing import PaneTime, WindowingStrategy
+from flowalg_shard.automaton import Automaton
+from flowalg_shard.columns import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START
 
 Scalar = Sum[int] | Count | Mean | Min[object] | Max[object]
+AnyCombiner = Combiner[object, object, object]
 
-START = "__start"
-END = "__end"
-EVENT_TIME = "__event_time"
-PROCESSING_TIME = "__processing_time"
-KEEP = "__keep"
-ENDED = "__ended"
-SHARD = "__shard"
+RESULT: Final = "__result"
+"""The column of results that are pickled objects."""
 
 
 @frozen
@@ -42,23 +45,82 @@ class AggregateColumn:
 
 @frozen
 class Stage:
-    """A grouping, compiled: pure data, the same for every shard and batch."""
+    """A grouping, compiled: pure data, the same for every shard and batch.
+
+    What it makes of values are either ``aggregates`` over columns, or one ``combiner`` over pickled values.
+    ``fresh`` says that elements are still to be assigned windows; otherwise they bring those of the grouping before.
+    ``retractions`` says that elements may be retractions. ``by_row`` says that elements are assigned windows before
+    they come here, by a function of the user's that looks at the key.
+    """
 
     label: str
     keys: tuple[str, ...]
     aggregates: tuple[AggregateColumn, ...]
     strategy: WindowingStrategy
+    fresh: bool = True
+    retractions: bool = False
+    by_row: bool = False
+    combiner: AnyCombiner | None = None
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The compiled trigger."""
+        return Automaton.of(self.strategy.trigger)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The columns that say which window of which key."""
+        return (*self.keys, START, END)
+
+    @property
+    def merging(self) -> Merging | None:
+        """The windows that this grouping merges, if any."""
+        return merging(self.strategy.windows) if self.fresh else None
+
+    @property
+    def timed(self) -> bool:
+        """Whether panes carry event times of their elements, which contents must remember then."""
+        return self.strategy.pane_time is not PaneTime.END_OF_WINDOW
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The columns of what panes say."""
+        return tuple(one.result for one in self.aggregates) if self.combiner is None else (RESULT,)
+
+    def expiring(self, watermark: EventTime) -> int | None:
+        """The window end up to which windows have expired at a watermark; ``None`` if none ever does."""
+        lateness = self.strategy.lateness_micros
+        return None if lateness is None else max(watermark - lateness, -(2**63))
 
 
-def scalar_combiners(
-    combiner: Combiner[object, object, object],
-) -> tuple[Combiner[object, object, object], ...]:
+def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
+    """Whether a window must keep its values one by one: their order matters, or they cannot be taken back else."""
+    return combiner.ordered or (retractions and not isinstance(combiner, Group))
+
+
+def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retractions: bool) -> bool:
+    """Whether a combiner can run as aggregates over columns, given columns to read.
+
+    Where retractions come, event times that panes carry are taken back too, which takes objects.
+    """
+    if not native_combiners(combiner) or keeps_values(combiner, retractions=retractions):
+        return False
+    return not retractions or strategy.pane_time is PaneTime.END_OF_WINDOW
+
+
+def native_combiners(combiner: AnyCombiner) -> bool:
+    """Whether all combiners of a grouping are ones that engines compute in columns."""
+    inner = (part.combiner if isinstance(part, Over) else part for part in scalar_combiners(combiner))
+    return all(isinstance(one, Sum | Count | Mean | Min | Max) for one in inner)
+
+
+def scalar_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
     """The combiners that a grouping computes side by side."""
     return combiner.parts if isinstance(combiner, Together) else (combiner,)
 
 
 def aggregate_columns(
-    combiner: Combiner[object, object, object], arguments: tuple[Shape | None, ...]
+    combiner: AnyCombiner, arguments: tuple[Shape | None, ...]
 ) -> tuple[AggregateColumn, ...]:
     """The columns of a combiner whose i-th argument has the i-th shape (``None`` where it reads none).
 
@@ -82,10 +144,15 @@ __all__ = [
     "EVENT_TIME",
     "KEEP",
     "PROCESSING_TIME",
+    "RESULT",
     "SHARD",
     "START",
     "AggregateColumn",
+    "AnyCombiner",
     "Stage",
     "aggregate_columns",
+    "keeps_values",
+    "native_combiners",
+    "runs_in_columns",
     "scalar_combiners",
 ]

@@ -2,185 +2,129 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
-from attrs import field, frozen
 
-from flowalg.errors import UnsupportedError
-from flowalg.panes import DropReason, Timing
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime
-from flowalg.triggers import AtWatermark, Repeat, Trigger
-from flowalg.windowing import WindowingStrategy
-from flowalg.words import in_words
-from flowalg_shard.aggregates import combine, extracted
-from flowalg_shard.bundle import COUNT
-from flowalg_shard.stage import END, START, Stage
+from flowalg.panes import DropReason
+from flowalg.time import ProcessingTime
+from flowalg_shard.arrival import AFRESH, Arrived, arrive
+from flowalg_shard.clocks import Clocks
+from flowalg_shard.columns import (
+    CHANGED,
+    COUNT,
+    DROPPED,
+    NEW,
+    PANES,
+    PENDING,
+    REASON,
+    STANDS,
+)
+from flowalg_shard.contents import Contents, contents_of
+from flowalg_shard.panes import emit
+from flowalg_shard.seen import SINCE
+from flowalg_shard.stage import Stage
+from flowalg_shard.state import Emission, ShardState, bookkeeping, row_columns
 from flowalg_shard.tables import stack
-
-CHANGED = "__changed"
-PANES = "__panes"
-TIMING = "timing"
-INDEX = "index"
-IS_FIRST = "is_first"
-IS_LAST = "is_last"
-REASON = "reason"
-DROPPED = "dropped"
-EMITS = "__emits"
-
-
-@frozen
-class ShardState:
-    """What a shard remembers: a row per open window, and the watermark as of the last instant.
-
-    The columns of ``table`` are the keys, the window, the accumulators, whether anything came in since the last
-    pane, and how many panes there were. A table without rows may lack its columns.
-    """
-
-    table: pl.DataFrame = field(factory=pl.DataFrame)
-    watermark: EventTime = MIN_TIME
-
-
-@frozen
-class Emission:
-    """What an instant gives: panes (keys, window, results, and what a pane says of itself), and drops.
-
-    A row of ``drops`` stands for all elements that one key and window refused in this instant: how many, and
-    what they would have come to.
-    """
-
-    panes: pl.DataFrame
-    drops: pl.DataFrame
 
 
 def step(
-    stage: Stage, state: ShardState, bundles: list[pl.DataFrame], watermark: EventTime
+    stage: Stage, state: ShardState, bundles: list[pl.DataFrame], clocks: Clocks
 ) -> tuple[ShardState, Emission]:
     """The state and the emission after one instant.
 
-    ``bundles`` come from ``precombine``, in any order and division; ``watermark`` is what the input watermark
-    reads after the instant's elements.
+    ``bundles`` come from ``precombine``, in any order and division; ``clocks`` are what both clocks read after the
+    instant's elements, and the signals given in it.
     """
-    before = state.watermark
-    bundle = stack(bundles)
-    expired = _expired(stage.strategy, before)
-    live = bundle if bundle.is_empty() else bundle.filter(~expired)
-    accepted, shut = _split_closed(stage, state, live)
-    drops = stack(
-        [
-            _drops(stage, stack([] if bundle.is_empty() else [bundle.filter(expired)]), DropReason.EXPIRED),
-            _drops(stage, shut, DropReason.CLOSED),
-        ]
-    )
-    table = _absorb(stage, state.table, accepted)
+    arrived = arrive(stage, state, stack(bundles))
+    contents = contents_of(stage)
+    drops = stack([_drops(stage, contents, rows, reason) for reason, rows in arrived.refused])
+    table = stack([arrived.rest, _absorbed(stage, contents, arrived, clocks)])
     if table.is_empty():
-        return ShardState(pl.DataFrame(), watermark), Emission(pl.DataFrame(), drops)
-    ends = _expired(stage.strategy, watermark)
-    fires = ready(stage.strategy.trigger, watermark)
-    closes = fires if finishes(stage.strategy.trigger) else pl.lit(False)
-    emits = pl.col(CHANGED) & (fires | ends | (watermark == MAX_TIME))
-    table = table.with_columns(emits.alias(EMITS))
-    panes = table.filter(EMITS).select(
-        *stage.keys,
-        START,
-        END,
-        *(extracted(column) for column in stage.aggregates),
-        timing(before, watermark).alias(TIMING),
-        pl.col(PANES).alias(INDEX),
-        (pl.col(PANES) == 0).alias(IS_FIRST),
-        (ends | closes).alias(IS_LAST),
-    )
-    kept = (
-        table.filter(~ends)
-        .with_columns(
-            (pl.col(CHANGED) & ~pl.col(EMITS)).alias(CHANGED),
-            (pl.col(PANES) + pl.col(EMITS).cast(pl.Int64)).alias(PANES),
-        )
-        .drop(EMITS)
-    )
-    return ShardState(kept, watermark), Emission(panes, drops)
+        return ShardState(watermark=clocks.watermark), Emission(pl.DataFrame(), drops)
+    automaton = stage.automaton
+    if clocks.signals:
+        table = table.with_columns(**automaton.signalled(clocks.signals))
+    table = automaton.evaluate(table, stage.place[-1], clocks)
+    known = ShardState(table, state.watermark, arrived.standing)
+    after, panes, hold = emit(stage, contents, known, clocks)
+    return after, Emission(panes, drops, hold)
 
 
-def _split_closed(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What open windows take in, and what meets a window whose trigger has finished.
-
-    The triggers that finish do so in the first instant at which the watermark has passed, so that a kept row
-    whose window was complete before this instant is a closed one.
-    """
-    if bundle.is_empty() or state.table.is_empty() or not finishes(stage.strategy.trigger):
-        return bundle, pl.DataFrame()
-    place = [*stage.keys, START, END]
-    closed = state.table.filter(pl.col(END) <= state.watermark).select(place)
-    return (
-        bundle.join(closed, on=place, how="anti", nulls_equal=True),
-        bundle.join(closed, on=place, how="semi", nulls_equal=True),
-    )
+def next_deadline(stage: Stage, state: ShardState, now: ProcessingTime) -> ProcessingTime | None:
+    """When, after ``now``, a trigger becomes ready by itself; ``None`` if none waits for processing time."""
+    deadline = stage.automaton.next_deadline(now)
+    if deadline is None or state.table.is_empty():
+        return None
+    soonest = state.table.select(deadline.min()).item()
+    return None if soonest is None else ProcessingTime(soonest)
 
 
-def _absorb(stage: Stage, table: pl.DataFrame, accepted: pl.DataFrame) -> pl.DataFrame:
-    """The table with the accepted elements taken in."""
-    if accepted.is_empty():
-        return table
-    arrived = accepted.drop(COUNT).with_columns(pl.lit(True).alias(CHANGED), pl.lit(0, pl.Int64).alias(PANES))
-    columns = [
-        *stage.keys,
-        START,
-        END,
-        *(name for column in stage.aggregates for name in column.accumulators),
-        CHANGED,
-        PANES,
-    ]
-    return combine(
-        stack([table, arrived.select(columns)]),
-        [*stage.keys, START, END],
-        stage.aggregates,
-        [pl.col(CHANGED).any(), pl.col(PANES).max()],
-        stage.label,
-    )
+def _absorbed(stage: Stage, contents: Contents, arrived: Arrived, clocks: Clocks) -> pl.DataFrame:
+    """Steps 2 and 3: the windows that something has happened to, with their contents and triggers as they are now."""
+    automaton, fields = stage.automaton, stage.automaton.fields.of_elements
+    kept, seen = bookkeeping(stage), fields.columns(NEW)
+    afresh: dict[str, pl.DataType] = {} if stage.merging is None else {AFRESH: pl.Boolean()}
+    wanted = [*stage.place, *contents.columns, *kept, *seen, *afresh]
+    rows = []
+    if not arrived.touched.is_empty():
+        rows.append(arrived.touched.with_columns(**_nothing(seen)).select(wanted))
+    if not arrived.accepted.is_empty():
+        now = {NEW + SINCE: pl.lit(clocks.processing_time, pl.Int64())} if fields.times else {}
+        given = _nothing(kept | afresh) | now | {CHANGED: pl.lit(True)}
+        rows.append(arrived.accepted.with_columns(**given).select(wanted))
+    if not rows:
+        return arrived.touched.clear()
+    merged = [pl.col(CHANGED).any(), pl.col(PANES).max(), *(pl.col(name).max() for name in automaton.columns)]
+    merged += [pl.col(name).fill_null(False).any() for name in (STANDS, AFRESH) if name in wanted]
+    merged += [*fields.summed(NEW), *(fields.summed(PENDING) if stage.merging is not None else [])]
+    table = contents.absorbed(pl.concat(rows), stage.place, merged)
+    return _observed(stage, table)
 
 
-def _drops(stage: Stage, refused: pl.DataFrame, reason: DropReason) -> pl.DataFrame:
+def _nothing(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(None, kind) for name, kind in columns.items()}
+
+
+def _observed(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
+    """Triggers that are new start, those of windows that have merged start afresh; then all observe what is new."""
+    automaton, fields = stage.automaton, stage.automaton.fields.of_elements
+    fresh = pl.col(PANES).is_null()
+    if stage.merging is not None:
+        fresh |= pl.col(AFRESH)
+    started = _where(fresh, automaton.start())
+    if started:
+        table = table.with_columns(**started)
+    if stage.merging is not None:
+        table = table.with_columns(**_where(pl.col(AFRESH), automaton.observed(PENDING)))
+        table = table.with_columns(**fields.merged(PENDING, NEW))
+    seen = {PANES: pl.col(PANES).fill_null(0), **automaton.observed(NEW)}
+    return table.select(**{name: seen.get(name, pl.col(name)) for name in row_columns(stage)})
+
+
+def _where(condition: pl.Expr, columns: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    return {name: pl.when(condition).then(expr).otherwise(pl.col(name)) for name, expr in columns.items()}
+
+
+def _drops(stage: Stage, contents: Contents, refused: pl.DataFrame, reason: DropReason) -> pl.DataFrame:
+    """One row for each key and window that refused elements."""
     if refused.is_empty():
         return pl.DataFrame()
-    merged = combine(refused, [*stage.keys, START, END], stage.aggregates, [pl.col(COUNT).sum()], stage.label)
-    return merged.select(
-        *stage.keys,
-        START,
-        END,
-        *(extracted(column) for column in stage.aggregates),
-        pl.lit(reason.value).alias(REASON),
-        pl.col(COUNT).alias(DROPPED),
-    )
-
-
-def _expired(strategy: WindowingStrategy, watermark: EventTime) -> pl.Expr:
-    lateness = strategy.lateness_micros
-    return pl.lit(False) if lateness is None else pl.col(END) + lateness <= watermark
-
-
-def ready(trigger: Trigger, watermark: EventTime) -> pl.Expr:
-    """Whether each row's trigger fires when its window is evaluated."""
-    match trigger:
-        case AtWatermark(percentile=None):
-            return pl.col(END) <= watermark
-        case Repeat(trigger=inner):
-            return ready(inner, watermark)
-        case _:
-            raise UnsupportedError(f"a trigger that fires {in_words(trigger)} has no columns")
-
-
-def finishes(trigger: Trigger) -> bool:
-    """Whether the trigger is finished once it has fired."""
-    return not isinstance(trigger, Repeat)
-
-
-def timing(before: EventTime, after: EventTime) -> pl.Expr:
-    """Early, on time or late, by the watermark before an instant and after it (section 7)."""
+    merged = contents.absorbed(refused, stage.place, [pl.col(COUNT).sum()])
+    told = merged.with_columns(pl.lit(True).alias(CHANGED)).with_columns(contents.gives.alias(CHANGED))
+    shown = contents.extracted(told.filter(CHANGED))
+    untold = told.filter(~pl.col(CHANGED)).select(*stage.place, COUNT)
+    rows = shown.select(*stage.place, *stage.results, COUNT)
     return (
-        pl.when(pl.col(END) > after)
-        .then(pl.lit(Timing.EARLY.value))
-        .when(pl.col(END) > before)
-        .then(pl.lit(Timing.ON_TIME.value))
-        .otherwise(pl.lit(Timing.LATE.value))
+        pl.concat([rows, untold], how="diagonal")
+        .with_columns(pl.lit(reason.value).alias(REASON))
+        .rename({COUNT: DROPPED})
     )
 
 
-__all__ = ["Emission", "ShardState", "finishes", "ready", "step", "timing"]
+__all__ = [
+    "Emission",
+    "ShardState",
+    "next_deadline",
+    "step",
+]

@@ -9,7 +9,7 @@ from flowalg.triggers import AtWatermark, Repeat, Trigger
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
 from flowalg.windowing import Accumulation, OnTime, PaneTime, WindowingStrategy
 from flowalg.words import in_words
-from flowalg_shard.stage import scalar_combiners
+from flowalg_shard.stage import native_combiners, scalar_combiners
 
 ELSEWHERE = "the reference interpreter runs it"
 
@@ -22,12 +22,6 @@ def require_windows(windows: WindowFn, label: str) -> None:
         raise UnsupportedError(
             f"{label}: Spark runs global and fixed windows so far, and not {windows}; {ELSEWHERE}"
         )
-
-
-def native_combiners(combiner: Combiner[object, object, object]) -> bool:
-    """Whether all combiners of a grouping are ones that engines compute in columns."""
-    inner = (part.combiner if isinstance(part, Over) else part for part in scalar_combiners(combiner))
-    return all(isinstance(one, Sum | Count | Mean | Min | Max) for one in inner)
 
 
 def require_combiner(combiner: Combiner[object, object, object], label: str) -> None:

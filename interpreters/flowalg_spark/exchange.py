@@ -9,10 +9,20 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_shard import Stage, pack, precombine, report_of, unpack
-from flowalg_shard.stage import END, SHARD, START
-from flowalg_shard.step import DROPPED, INDEX, IS_FIRST, IS_LAST, REASON, TIMING
+from flowalg_shard.columns import (
+    CHANGE,
+    DROPPED,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    REASON,
+    SHARD,
+    START,
+    TIMING,
+)
 
-from flowalg.panes import Change
 from flowalg_spark import meta
 from flowalg_spark.processor import BUNDLE_SCHEMA
 
@@ -88,16 +98,22 @@ class FromEmissions:
         yield from pa.Table.from_arrays(arrays, schema=self.schema).to_batches()
 
 
-_WINDOW: Final = {meta.START: pl.col(START), meta.END: pl.col(END), meta.EVENT_TIME: pl.col(END) - 1}
+_WINDOW: Final = {meta.START: pl.col(START), meta.END: pl.col(END)}
 _PANE: Final = {
-    meta.CHANGE: pl.lit(Change.VALUE.value),
+    meta.EVENT_TIME: pl.col(EVENT_TIME),
+    meta.CHANGE: pl.col(CHANGE),
     meta.TIMING: pl.col(TIMING),
     meta.INDEX: pl.col(INDEX),
     meta.IS_FIRST: pl.col(IS_FIRST),
     meta.IS_LAST: pl.col(IS_LAST),
     meta.KEEP: pl.lit(True),
 }
-_DROP: Final = {meta.KEEP: pl.lit(False), meta.REASON: pl.col(REASON), meta.DROPPED: pl.col(DROPPED)}
+_DROP: Final = {
+    meta.EVENT_TIME: pl.col(END) - 1,
+    meta.KEEP: pl.lit(False),
+    meta.REASON: pl.col(REASON),
+    meta.DROPPED: pl.col(DROPPED),
+}
 
 
 __all__ = ["FromEmissions", "ToBundles"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from flowalg_shard import ShardState, Stage, clock_report, pack, step, unpack
+from flowalg_shard import Clocks, ShardState, Stage, clock_report, pack, step, unpack
 from flowalg_shard.stage import SHARD
 from pyspark.sql import Row
 from pyspark.sql import types as T
@@ -18,7 +18,7 @@ from flowalg.watermarks import ClockReport, SourceClock, WatermarkPolicy
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues, ValueState
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the state's layout; another one is refused, not guessed at."""
 
 BUNDLE_SCHEMA: Final = T.StructType(
@@ -49,6 +49,7 @@ _STATE_SCHEMA: Final = T.StructType(
         T.StructField("watermark", T.LongType()),
         T.StructField("processing_time", T.LongType()),
         T.StructField("table", T.BinaryType()),
+        T.StructField("standing", T.BinaryType()),
     ]
 )
 
@@ -86,8 +87,10 @@ class ShardProcessor(StatefulProcessor):
         # The policies that run here need no memory but the watermark itself: it never moves back.
         before = SourceClock(state.watermark, clock)
         watermark = self.policy.advance(before, report, clock).watermark
-        after, emission = step(self.stage, state, [unpack(bytes(row.bundle)) for row in arrived], watermark)
-        self.state.update((FORMAT, self.shards, after.watermark, clock, pack(after.table)))
+        bundles = [unpack(bytes(row.bundle)) for row in arrived]
+        after, emission = step(self.stage, state, bundles, Clocks(clock, watermark))
+        tables = (pack(after.table), pack(after.standing))
+        self.state.update((FORMAT, self.shards, after.watermark, clock, *tables))
         panes, drops = pack(emission.panes), pack(emission.drops)
         if panes or drops:
             yield Row(panes=panes, drops=drops, processing_time=clock, watermark=watermark)
@@ -96,7 +99,7 @@ class ShardProcessor(StatefulProcessor):
         found = self.state.get()
         if found is None:
             return ShardState(), ProcessingTime(MIN_TIME)
-        version, shards, watermark, clock, table = found
+        version, shards, watermark, clock, table, standing = found
         if version != FORMAT:
             raise UnsupportedError(
                 f"the checkpoint's state has format {version}; this version reads {FORMAT}"
@@ -106,7 +109,8 @@ class ShardProcessor(StatefulProcessor):
                 f"the checkpoint was written with {shards} shards, and the query now has {self.shards}; "
                 f"compile with shards={shards}"
             )
-        return ShardState(unpack(bytes(table)), EventTime(watermark)), ProcessingTime(clock)
+        state = ShardState(unpack(bytes(table)), EventTime(watermark), unpack(bytes(standing)))
+        return state, ProcessingTime(clock)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -11,6 +11,7 @@ from tools.mutations.clocks import HOLD_MUTANTS, WATERMARK_MUTANTS
 from tools.mutations.mutant import Mutant
 from tools.mutations.operators import sample
 from tools.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
+from tools.mutations.step import STEP_MUTANTS
 from tools.mutations.triggers import TRIGGER_MUTANTS
 from tools.mutations.values import COMBINER_MUTANTS, FORM_MUTANTS, SIDE_MUTANTS
 from tools.mutations.windows import MERGE_MUTANTS
@@ -49,6 +50,7 @@ def areas(texts: Mapping[str, str], sampled: int) -> tuple[Area, ...]:
         Area("combiners", ("combiners", "own_combiners", "transforms", "sketches"), COMBINER_MUTANTS),
         Area("side inputs", ("sides",), SIDE_MUTANTS),
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
+        Area("step", ("automaton", "step_pipelines", "step"), STEP_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(texts, sampled))),
     )
 

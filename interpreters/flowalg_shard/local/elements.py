@@ -1,0 +1,42 @@
+"""What flows between the operators of the local engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from flowalg.panes import PaneInfo
+from flowalg.time import EventTime, ProcessingTime
+from flowalg.windows import GLOBAL_WINDOW, Window
+from flowalg_shard.clocks import Clocks
+
+
+@frozen
+class Element:
+    """A value with its event time, window and weight; ``info`` is there once it has come out of a grouping."""
+
+    value: object
+    event_time: EventTime
+    window: Window = GLOBAL_WINDOW
+    weight: int = 1
+    info: PaneInfo | None = None
+
+
+@frozen
+class Arrivals:
+    """What an operator gives in one instant: its elements in order, and its clocks after them."""
+
+    elements: tuple[Element, ...]
+    clocks: Clocks
+
+
+@frozen
+class Now:
+    """One instant of the whole pipeline: what each source brings, by its name."""
+
+    processing_time: ProcessingTime
+    arrivals: Mapping[str, Arrivals]
+
+
+__all__ = ["Arrivals", "Element", "Now"]

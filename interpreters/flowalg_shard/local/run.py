@@ -1,0 +1,192 @@
+"""Running a whole pipeline through the shard step: one instant after another, through all its operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Generic, TypeAlias, TypeVar, assert_never, cast
+
+from attrs import define, evolve, field, frozen
+
+from flowalg.inputs import AnySource, inputs_by_name
+from flowalg.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+    last_grouping,
+)
+from flowalg.panes import Pane
+from flowalg.pcollection import PCollection
+from flowalg.steps import Restamp, Step, restamped, step_values
+from flowalg.time import ProcessingTime
+from flowalg.timeline import Timeline
+from flowalg.values import canonical
+from flowalg_shard.clocks import Clocks
+from flowalg_shard.local.elements import Arrivals, Element, Now
+from flowalg_shard.local.grouping import Cluster, Dropped, ShardedGrouping
+from flowalg_shard.local.inputs import Recording, instants_of
+from flowalg_shard.local.sides import SideReader
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+Operator: TypeAlias = Callable[[Now], Arrivals]
+
+
+@frozen
+class Run(Generic[A_co]):
+    """All that a pipeline did: its panes in order, and what it dropped."""
+
+    panes: tuple[Pane[A_co], ...]
+    dropped: tuple[Dropped, ...]
+
+
+class Waking(Enum):
+    """When the engine looks at its clocks (SEMANTICS section 4)."""
+
+    WITH_BATCHES = "with batches"
+    """A deadline is noticed with the first micro-batch at or after it."""
+
+    AT_DEADLINES = "at deadlines"
+    """Also at each processing time that a trigger waits for, as if an empty micro-batch came."""
+
+
+def run(
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, Timeline[object] | Recording],
+    *,
+    cluster: Cluster | None = None,
+    waking: Waking = Waking.WITH_BATCHES,
+) -> Run[A]:
+    """The panes and drops of a pipeline over what its sources did.
+
+    Raises ``UnboundSourceError`` when a source has no input or an input no source, ``UserFunctionError`` when a
+    function of the user's raises, and ``UnsupportedError`` for a pipeline that groups nothing.
+    """
+    given = inputs_by_name(pipeline.node, inputs, "Recording(batches, processing_time, watermark)")
+    last_grouping(pipeline.node)
+    spread = Cluster() if cluster is None else cluster
+    operators = Operators(spread)
+    operator = operators.of(pipeline.node)
+    panes: list[Pane[object]] = []
+    before: Now | None = None
+    for now in instants_of(given, {source.name: source for source in inputs}, spread.partitions):
+        if waking is Waking.AT_DEADLINES and before is not None:
+            for empty in _deadlines(before, now.processing_time, operators.groupings):
+                panes += map(_pane, operator(empty).elements)
+        panes += map(_pane, operator(now).elements)
+        before = now
+    return Run(cast("tuple[Pane[A], ...]", tuple(panes)), operators.dropped)
+
+
+@define
+class Operators:
+    """The operators of a pipeline's nodes, and the state of those that have one."""
+
+    cluster: Cluster
+    groupings: list[ShardedGrouping] = field(factory=list)
+    sides: list[SideReader] = field(factory=list)
+    made: dict[int, Operator] = field(factory=dict)
+
+    def of(self, node: Node) -> Operator:
+        """The operator of a node; the same one wherever the node is used."""
+        if id(node) not in self.made:
+            self.made[id(node)] = _once_an_instant(self._make(node))
+        return self.made[id(node)]
+
+    def _make(self, node: Node) -> Operator:
+        match node:
+            case SourceNode(name=name):
+                return lambda now: now.arrivals[name]
+            case WindowInto(input=inner):
+                return self.of(inner)
+            case ElementWise(input=inner, steps=steps):
+                upstream = self.of(inner)
+                return lambda now: _through(steps, upstream(now))
+            case CombinePerKey(input=inner):
+                upstream = self.of(inner)
+                grouping = ShardedGrouping.of(node, self.cluster)
+                self.groupings.append(grouping)
+                return lambda now: grouping.instant(upstream(now))
+            case Flatten(inputs=inputs):
+                upstreams = [self.of(inner) for inner in inputs]
+                return lambda now: _flattened([one(now) for one in upstreams])
+            case WithSide(input=inner, side=side):
+                upstream, beside = self.of(inner), self.of(side)
+                reader = SideReader.of(node)
+                self.sides.append(reader)
+                return lambda now: reader.instant(upstream(now), beside(now))
+        assert_never(node)
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """All that was dropped, operator by operator."""
+        keepers: list[ShardedGrouping | SideReader] = [*self.groupings, *self.sides]
+        return tuple(drop for one in keepers for drop in one.drops)
+
+
+def _once_an_instant(operator: Operator) -> Operator:
+    """The operator, which remembers what it gave in the instant that it was last asked about."""
+    last: list[tuple[Now, Arrivals]] = []
+
+    def remembering(now: Now) -> Arrivals:
+        if not last or last[0][0] is not now:
+            last[:] = [(now, operator(now))]
+        return last[0][1]
+
+    return remembering
+
+
+def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
+    elements: Iterable[Element] = arrivals.elements
+    for step in steps:
+        elements = [after for element in elements for after in _stepped(step, element)]
+    return Arrivals(tuple(elements), arrivals.clocks)
+
+
+def _stepped(step: Step, element: Element) -> Iterator[Element]:
+    if isinstance(step, Restamp):
+        yield evolve(element, event_time=restamped(step, element.value))
+        return
+    where = f"the result of {step.label}"
+    for value in step_values(step, element.value):
+        yield evolve(element, value=canonical(value, where))
+
+
+def _flattened(arrivals: list[Arrivals]) -> Arrivals:
+    """The union of what several operators give; their clocks are the least of theirs (SEMANTICS section 9)."""
+    clocks = [one.clocks for one in arrivals]
+    named = {q for one in clocks for q in one.percentiles}
+    together = Clocks(
+        clocks[0].processing_time,
+        min(one.watermark for one in clocks),
+        {q: min(one.percentile(q) for one in clocks) for q in sorted(named)},
+        clocks[0].signals,
+    )
+    return Arrivals(tuple(element for one in arrivals for element in one.elements), together)
+
+
+def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGrouping]) -> Iterator[Now]:
+    """An empty instant at every deadline before a processing time, in order, as each is reached."""
+    time = before.processing_time
+    while True:
+        pending = [one for one in (each.next_deadline(time) for each in groupings) if one is not None]
+        if not pending or min(pending) >= until:
+            return
+        time = min(pending)
+        quiet = {
+            name: Arrivals((), evolve(one.clocks, processing_time=time, signals=frozenset()))
+            for name, one in before.arrivals.items()
+        }
+        yield Now(time, quiet)
+
+
+def _pane(element: Element) -> Pane[object]:
+    assert element.info is not None
+    return Pane(element.value, element.window, element.event_time, element.info)
+
+
+__all__ = ["Cluster", "Dropped", "Run", "Waking", "run"]
