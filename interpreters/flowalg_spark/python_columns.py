@@ -66,15 +66,19 @@ class PythonColumn:
         """The results for elements that are all there."""
         names = [leaf.at for leaf in leaves(self.element)]
         elements = read_columns(self.element, dict(zip(names, columns, strict=True)))
-        results = applied(self.function, elements, self.step.label)
+        results = self.checked(applied(self.function, elements, self.step.label))
+        return write_nested(self.result, results, f"the result of {self.step.label}")
+
+    def checked(self, results: list[object]) -> list[object]:
+        """What the function gave, if that is what its step needs."""
         match self.step:
             case Map():
-                pass
+                return results
             case Filter():
-                results = [truth(self.step, one) for one in results]
+                return [truth(self.step, one) for one in results]
             case Restamp():
-                results = [point(self.step, one) for one in results]
-        return write_nested(self.result, results, f"the result of {self.step.label}")
+                return [point(self.step, one) for one in results]
+        assert_never(self.step)
 
 
 def in_a_column(flow: Flow, one: StepAnalysis) -> Flow:
