@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable
+
 import pyarrow as pa
+import pytest
+from flowalg_laws.readings import Reading
 from flowalg_spark.flow import arrow_schema, row_schema
 from flowalg_spark.layout import layout_of
 from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES
 from flowalg_spark.python_rows import PythonSteps
+from flowalg_spark.values import write
 
+from flowalg.errors import ElementError, ValueRangeError
 from flowalg.functions import Call
-from flowalg.shapes import INTEGER, OptionalOf
+from flowalg.lifting.reading import call_read, shape_read
+from flowalg.shapes import FLOAT, INTEGER, OptionalOf, RecordOf, shape_of
 from flowalg.steps import Map
 
 
@@ -36,3 +45,52 @@ def test_none_is_an_element_and_not_an_absence() -> None:
         EVENT_TIME: [10, 20, 30],
         KEEP: [True, True, False],
     }
+
+
+def scaled(factor: int, n: int) -> float:
+    """Called by a function that does nothing else."""
+    return math.log(factor * n)
+
+
+def wordy(r: Reading) -> str:
+    """Reads two fields of its element, in statements."""
+    total = r.value
+    return f"{r.key}{total:>3}"
+
+
+def test_only_what_a_function_reads_is_brought_to_it() -> None:
+    """A call of a function is that function of lifted arguments; a function that reads some fields has a stand-in."""
+    shape = shape_of(Reading)
+    found = call_read(lambda r: scaled(3, r.value + 1), shape)
+    assert found is not None
+    assert found[0] is scaled
+    assert [one.shape for one in found[1]] == [INTEGER, INTEGER]
+    read = shape_read(wordy, shape)
+    assert isinstance(read, RecordOf)
+    assert [one.name for one in read.fields] == ["key", "value"]
+    assert wordy(read.cls("a", 1)) == "a  1"
+    assert repr(read.cls("a", 1)) == "Reading(key='a', value=1, …)"
+
+
+@pytest.mark.parametrize(
+    "f", [lambda r: (r, r.key), lambda r: str(r), lambda r: vars(r), lambda r: [r], lambda r: r.key and r]
+)
+def test_a_function_that_looks_at_its_element_gets_it(f: Callable[[Reading], object]) -> None:
+    """The element itself, as soon as it is used in any way but reading a field."""
+    shape = shape_of(Reading)
+    found = call_read(f, shape)
+    assert shape_read(f, shape) is shape
+    assert found is None or [one.shape for one in found[1]] == [shape]
+
+
+def test_what_a_column_holds_is_checked() -> None:
+    """Integers beyond 64 bits, values of another type, and a bool in place of a number are named with their place."""
+    cases: list[tuple[list[object], str]] = [
+        ([1, 2**63], "there is 9223372036854775808, which overflows 64 bits"),
+        ([1, "a"], "there is 'a' (a str); it must be a int"),
+        ([1, True], "there is True (a bool); it must be a int"),
+    ]
+    for values, message in cases:
+        with pytest.raises((ElementError, ValueRangeError), match=re.escape(message)):
+            write(layout_of(INTEGER), values, "there")
+    assert write(layout_of(FLOAT), [1, 2.5], "there")[0].to_pylist() == [1.0, 2.5]

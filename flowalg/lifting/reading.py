@@ -1,20 +1,29 @@
-"""Which fields of its element a function reads, where its syntax shows that it looks at nothing else.
+"""What a function that only Python can run needs of its element, where its syntax tells.
 
-An engine that must run the function in Python need not bring the other columns to it. The function is then given a
-stand-in: an object that has these fields, and nothing that the function could tell from the element.
+``lambda s: grade(s.note)`` is ``grade`` of a column. A function that only reads some fields is given a stand-in: an
+object that has these fields, and nothing that the function could tell from the element. Either way an engine need not
+bring the other columns to Python.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import FunctionType
 from typing import Final, TypeAlias
 
 import attrs
 from returns.result import Success
 
+from flowalg.functions import place_of
 from flowalg.lifting.attributes import plain_attribute
+from flowalg.lifting.captured import MISSING, global_of
+from flowalg.lifting.expressions import Expr, Param, opaque_part
+from flowalg.lifting.functions import lift_function
+from flowalg.lifting.scope import Scope
 from flowalg.lifting.source import Syntax, syntax_of
+from flowalg.lifting.syntax import expression
 from flowalg.shapes import RecordOf, Shape
 
 Reads: TypeAlias = Mapping[str, "Reads | None"]
@@ -22,6 +31,30 @@ Reads: TypeAlias = Mapping[str, "Reads | None"]
 
 _LOOKING_AROUND: Final = frozenset({"locals", "vars", "eval", "exec", "globals", "dir", "super"})
 """What could see a variable without naming it."""
+
+
+def call_read(
+    f: Callable[..., object], element: Shape
+) -> tuple[Callable[..., object], tuple[Expr, ...]] | None:
+    """The function that ``f`` does nothing but call, as it is now, and what it calls it with; ``None`` for others."""
+    match syntax_of(f):
+        case Success(ast.Lambda(body=ast.Call() as call) as syntax):
+            pass
+        case Success(ast.FunctionDef(body=[ast.Return(value=ast.Call() as call)]) as syntax):
+            pass
+        case _:
+            return None
+    arguments = (*syntax.args.posonlyargs, *syntax.args.args)
+    if not isinstance(f, FunctionType) or len(arguments) != 1 or call.keywords or not call.args:
+        return None
+    names = {arguments[0].arg: Param(element)}
+    scope = Scope(place_of(f), partial(global_of, f), names, lift_function, (f.__code__,))
+    target = scope.resolve(call.func)
+    if target is MISSING or not callable(target):
+        return None
+    read = tuple(expression(one, scope) for one in call.args)
+    known = all(one.shape is not None and opaque_part(one) is None for one in read)
+    return (target, read) if known else None
 
 
 def shape_read(f: Callable[..., object], element: Shape) -> Shape:
@@ -107,4 +140,4 @@ def _repr(stand_in: object) -> str:
     return f"{kind.__name__}({', '.join([*shown, '…'])})"
 
 
-__all__ = ["shape_read"]
+__all__ = ["call_read", "shape_read"]

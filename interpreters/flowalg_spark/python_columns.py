@@ -16,8 +16,8 @@ from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from flowalg.functions import Call, Function, OnValue, Spread, WithKey, applied, user_call
 from flowalg.lifting.analysis import StepAnalysis
-from flowalg.lifting.reading import shape_read
-from flowalg.shapes import BOOLEAN, INTEGER, RecordOf, Shape
+from flowalg.lifting.reading import call_read, shape_read
+from flowalg.shapes import BOOLEAN, INTEGER, RecordOf, Shape, TupleOf
 from flowalg.steps import Filter, FlatMap, Map, Restamp, point, truth
 from flowalg_spark.flow import Flow
 from flowalg_spark.layout import (
@@ -141,9 +141,8 @@ def python_column(flow: Flow, step: OneToOne, function: Function, element: Colum
     It counts as not deterministic, so that Spark moves no filter past it: a function is called for no element that an
     earlier step has dropped.
     """
-    call = user_call(function)
-    own = function if isinstance(function, Spread) else call
-    read = element.shape if isinstance(own, Spread) else shape_read(call.f, element.shape)
+    own, element = _called(flow, function, element)
+    read = shape_read(own.f, element.shape) if isinstance(own, Call) else element.shape
     layout = layout_of(read)
     names = [leaf.at for leaf in leaves(layout_of(element.shape))]
     at = dict(zip(names, (leaf.at for leaf in leaves(element)), strict=True))
@@ -156,6 +155,21 @@ def python_column(flow: Flow, step: OneToOne, function: Function, element: Colum
         warnings.simplefilter("ignore", UserWarning)
         udf = arrow_udf(body, spark_type(result), ArrowUDFType.SCALAR)
     return udf.asNondeterministic()(*arguments)
+
+
+def _called(flow: Flow, function: Function, element: Columns) -> tuple[Plain, Columns]:
+    """The function that Python has to run, and what it is given: what a function computes around a call is lifted."""
+    call = user_call(function)
+    if isinstance(function, Spread):
+        return function, element
+    found = call_read(call.f, element.shape)
+    if found is None:
+        return call, element
+    target, arguments = found
+    columns = tuple(flow.evaluated(one, element) for one in arguments)
+    if len(columns) == 1:
+        return Call(target), columns[0]
+    return Spread(Call(target)), Branch(TupleOf(tuple(one.shape for one in columns)), columns)
 
 
 __all__ = ["in_a_column", "python_column"]

@@ -28,7 +28,7 @@ from flowalg.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg.values import MAX_INTEGER, MIN_INTEGER, conform, order_key
+from flowalg.values import conform, order_key
 from flowalg_spark.layout import Branch, Layout, Leaf, leaves
 from flowalg_spark.schema import arrow_type, parts_of
 
@@ -185,23 +185,22 @@ def _parts(elements: list[object], shape: RecordOf | TupleOf, where: str) -> lis
 
 def _array(values: list[object], shape: Shape, where: str) -> AnyArray:
     """The array of the values of a leaf, each in its one form."""
-    plain = isinstance(shape, Scalar) and set(map(type, values)) <= {shape.python}
-    if not plain or shape in (INTEGER, TIMESTAMP, DECIMAL):
-        values = _conformed(values, shape, where, plain=plain)
+    if not _in_form(values, shape):
+        values = [conform(one, shape, where) for one in values]
     if not isinstance(shape, Scalar):
         values = [encode(one, shape) for one in values]
-    return pa.array(values, arrow_type(shape))
+    try:
+        return pa.array(values, arrow_type(shape))
+    except OverflowError:
+        # An integer beyond 64 bits: the message names it.
+        return pa.array([conform(one, shape, where) for one in values], arrow_type(shape))
 
 
-def _conformed(values: list[object], shape: Shape, where: str, *, plain: bool) -> list[object]:
-    """The values in their one form; looked at one by one only where a look at all of them is not enough."""
-    if plain and shape == INTEGER and values:
-        numbers = cast("list[int]", values)
-        if min(numbers) >= MIN_INTEGER and max(numbers) <= MAX_INTEGER:
-            return values
-    if plain and shape == TIMESTAMP and all(cast("datetime", one).tzinfo is UTC for one in values):
-        return values
-    return [conform(one, shape, where) for one in values]
+def _in_form(values: list[object], shape: Shape) -> bool:
+    """Whether all values are in their one form already, as far as a quick look at all of them tells."""
+    if not isinstance(shape, Scalar) or not set(map(type, values)) <= {shape.python} or shape == DECIMAL:
+        return False
+    return shape != TIMESTAMP or all(cast("datetime", one).tzinfo is UTC for one in values)
 
 
 __all__ = [
