@@ -102,12 +102,13 @@ def failed(row: Row) -> int:
 def wrong(row: Row) -> int:
     """A function that gives what it is not annotated with."""
     words = [str(row.n)]
+    words.sort()  # a statement that Spark does not take
     return words[0]  # type: ignore[return-value]  # a fault on purpose
 
 
 def lost(row: Row) -> float:
-    """Plain Python's own error."""
-    return row.n / 0
+    """Plain Python's own error, of a function that Spark does not take."""
+    return sum([row.n]) / 0
 
 
 def half(row: Row) -> datetime:
@@ -216,7 +217,7 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "a division by zero in Spark",
         BY_KEY.map_values(lambda row: row.x / (row.x - 1.5)).combine_per_key(Sum()),
         [GOOD],
-        f"<lambda> at {HERE}:LINE: ZeroDivisionError: float division by zero",
+        f"map_values(<lambda> at {HERE}:LINE): ZeroDivisionError: float division by zero",
     ),
     (
         "a division by zero in Python",

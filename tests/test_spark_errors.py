@@ -108,11 +108,11 @@ def test_a_sum_that_overflows_fails_the_query(spark: SparkSession) -> None:
 
 
 def test_an_overflow_in_a_lifted_function_names_its_place(spark: SparkSession) -> None:
-    """The file and line of the function are in the message."""
+    """The transform, and the file and line of the function."""
     message = failure(
         POINTS.map_values(lambda n: n * 2).combine_per_key(Sum()), scores(spark, ("a", 2**62, NOON))
     )
-    assert "tests/test_spark_errors.py:" in message
+    assert "map_values(<lambda> at tests/test_spark_errors.py:" in message
     assert "the result overflows 64 bits" in message
 
 

@@ -127,7 +127,7 @@ def test_built_in_combiners_are_let_through(built_in: Aggregate[str, object]) ->
         (Quantiles.of(len, (0.5, 0.9)), "Quantiles"),
         (ApproximateDistinct(), "ApproximateDistinct"),
         (together(Count(), ApproximateDistinct.of(len)), "ApproximateDistinct"),
-        (together(Count(), together(Count(), Mean.of(len))), "Count, Over"),
+        (together(Count(), together(Count(), Mean.of(len))), "Count, Mean"),
         (combiner(zero=0, add=lambda total, v: total, merge=max, name="mine"), "mine"),
         (ToList[str](), "ToList"),
     ],

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from flowalg.functions import Call, Function, OnValue, Spread, WithKey
 from flowalg.kv import KV
-from flowalg.lifting.expressions import Build, Expr, Opaque, Param, Part, opaque_part
+from flowalg.lifting.expressions import Build, Expr, Opaque, Param, Part, opaque_part, within
 from flowalg.lifting.lift import lift
 from flowalg.lifting.records import list_of
 from flowalg.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
@@ -47,7 +47,7 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
     element: Expr = (
         Opaque(None, "the type of its input is not known", "") if before is None else Param(before)
     )
-    expression = analyse_function(step.function, element)
+    expression = within(step.name, analyse_function(step.function, element))
     match step:
         case Map():
             after = expression.shape

@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final, TypeAlias, assert_never
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.lifting.primitives import Op
 from flowalg.shapes import BOOLEAN, RecordOf, Shape, TupleOf
@@ -148,6 +148,28 @@ def opaque_part(expr: Expr) -> Opaque | None:
     return next((one for one in walk(expr) if isinstance(one, Opaque)), None)
 
 
+def within(transform: str, expr: Expr) -> Expr:
+    """The expression with the transform that it belongs to before every place in it: ``map(<lambda> at file:line)``."""
+    match expr:
+        case Param() | Constant() | Opaque():
+            return expr
+        case Part(of=of) | As(of=of):
+            return evolve(expr, of=within(transform, of))
+        case Apply(args=args, place=place):
+            inside = tuple(within(transform, one) for one in args)
+            return evolve(expr, args=inside, place=f"{transform}({place})")
+        case Choice(condition=condition, then=then, otherwise=otherwise):
+            return evolve(
+                expr,
+                condition=within(transform, condition),
+                then=within(transform, then),
+                otherwise=within(transform, otherwise),
+            )
+        case Build(parts=parts):
+            return evolve(expr, parts=tuple(within(transform, one) for one in parts))
+    assert_never(expr)
+
+
 __all__ = [
     "FALSE",
     "TRUE",
@@ -167,4 +189,5 @@ __all__ = [
     "negation",
     "opaque_part",
     "walk",
+    "within",
 ]

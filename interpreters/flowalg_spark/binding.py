@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 
 from flowalg.errors import ArgumentError, SchemaMismatchError
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
-from flowalg.lifting.expressions import Param, opaque_part
+from flowalg.lifting.expressions import Param, opaque_part, within
 from flowalg.nodes import SourceNode
 from flowalg.shapes import (
     DURATION,
@@ -86,14 +86,15 @@ def require_schema(source: SourceNode, schema: T.StructType) -> None:
 
 
 def _with_event_time(flow: Flow, source: SourceNode) -> Flow:
-    expression = analyse_function(source.event_time, Param(source.shape))
+    label = f"Source({source.name!r}).event_time"
+    expression = within(label, analyse_function(source.event_time, Param(source.shape)))
     opaque = opaque_part(expression)
     if opaque is None:
         lifted = flow.with_meta(
             **{EVENT_TIME: _in_range(F.unix_micros(single(expression, flow.element)), source, flow)}
         )
-        return lifted.noted(LiftingNote(f"Source({source.name!r}).event_time", None, None))
-    step = Restamp(source.event_time, f"Source({source.name!r}).event_time")
+        return lifted.noted(LiftingNote(label, None, None))
+    step = Restamp(source.event_time, label)
     return in_python(flow, [StepAnalysis(step, source.shape, expression, source.shape)])
 
 

@@ -13,7 +13,7 @@ from flowalg.errors import UnsupportedError
 from flowalg.functions import Call, OnValue, apply
 from flowalg.kv import KV
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
-from flowalg.lifting.expressions import Expr, Opaque, Param, opaque_part
+from flowalg.lifting.expressions import Expr, Opaque, Param, opaque_part, within
 from flowalg.nodes import CombinePerKey, strategy_at
 from flowalg.shapes import RecordOf, Shape, TupleOf, contains_float, kv_of
 from flowalg.steps import Map
@@ -131,7 +131,7 @@ def _reads_nothing(part: Combiner[object, object, object]) -> bool:
 
 def _argument(part: Combiner[object, object, object], value: Shape) -> Expr | None:
     if isinstance(part, Over):
-        return analyse_function(part.function, Param(value))
+        return within(f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value)))
     return None if isinstance(part, Count) else Param(value)
 
 

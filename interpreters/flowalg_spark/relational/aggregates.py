@@ -16,7 +16,7 @@ from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners import Combiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.functions import Call
 from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.expressions import Param, opaque_part
+from flowalg.lifting.expressions import Param, opaque_part, within
 from flowalg.shapes import (
     BINARY,
     BOOLEAN,
@@ -139,7 +139,7 @@ def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None
     """The greatest values by a rank that Spark orders as Python does."""
     rank = Leaf(argument.shape, nested(argument))
     if top.by is not None:
-        expression = analyse_function(Call(top.by), Param(argument.shape))
+        expression = within("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
         if opaque_part(expression) is not None or expression.shape is None:
             return None
         if expression.shape not in _ORDERED:

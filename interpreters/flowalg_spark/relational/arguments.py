@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from flowalg.combiners import Combiner, Count, Over, Together
 from flowalg.errors import UnsupportedError
 from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.expressions import Constant, Expr, Param, opaque_part
+from flowalg.lifting.expressions import Constant, Expr, Param, opaque_part, within
 from flowalg.nodes import CombinePerKey
 from flowalg.shapes import BOOLEAN, RecordOf, Shape, TupleOf, kv_of
 from flowalg.steps import Map
@@ -78,7 +78,9 @@ def _read(part: AnyCombiner, value: Shape) -> Expr:
     """What a combiner reads of a value; a constant where it reads nothing."""
     if isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count)):
         return Constant(True, BOOLEAN)
-    return analyse_function(part.function, Param(value)) if isinstance(part, Over) else Param(value)
+    if not isinstance(part, Over):
+        return Param(value)
+    return within(f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value)))
 
 
 def _in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: str) -> tuple[Flow, Columns]:
