@@ -22,12 +22,12 @@ ProcessingTime = NewType("ProcessingTime", int)
 Micros: TypeAlias = int
 """A duration in whole microseconds."""
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def _micros_since_epoch(point: datetime) -> int:
-    return (point - _EPOCH) // _MICROSECOND
+    return (point - EPOCH) // _MICROSECOND
 
 
 _FIRST: Final = datetime(1, 1, 3, tzinfo=UTC)
@@ -84,7 +84,7 @@ def to_datetime(point: EventTime | ProcessingTime) -> datetime:
     if isinstance(point, bool) or not isinstance(point, int):
         raise ArgumentError("point", point, _POINT)
     try:
-        return _EPOCH + timedelta(microseconds=point)
+        return EPOCH + timedelta(microseconds=point)
     except OverflowError as far:
         raise ArgumentError("point", point, _POINT) from far
 
@@ -112,6 +112,7 @@ def show(point: EventTime | ProcessingTime) -> str:
 
 
 __all__ = [
+    "EPOCH",
     "MAX_TIME",
     "MIN_TIME",
     "EventTime",

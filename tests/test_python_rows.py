@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import ClassVar
 
+import attrs
 import pyarrow as pa
 import pytest
+from attrs import frozen
 from flowalg_laws.readings import Reading
 from flowalg_spark.flow import arrow_schema, row_schema
 from flowalg_spark.layout import layout_of
 from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES
 from flowalg_spark.python_rows import PythonSteps
+from flowalg_spark.records import built
 from flowalg_spark.values import write
 
+from flowalg import KV
 from flowalg.errors import ElementError, ValueRangeError
 from flowalg.functions import Call
 from flowalg.lifting.reading import call_read, shape_read
@@ -94,3 +99,57 @@ def test_what_a_column_holds_is_checked() -> None:
         with pytest.raises((ElementError, ValueRangeError), match=re.escape(message)):
             write(layout_of(INTEGER), values, "there")
     assert write(layout_of(FLOAT), [1, 2.5], "there")[0].to_pylist() == [1.0, 2.5]
+
+
+@frozen
+class Numbered:
+    """A record that counts how often it is made."""
+
+    n: int
+    made: ClassVar[list[int]] = []
+
+    def __attrs_post_init__(self) -> None:
+        Numbered.made.append(self.n)
+
+
+@frozen(slots=False)
+class Loose:
+    """A record without slots."""
+
+    n: int
+    word: str
+
+
+@frozen(cache_hash=True)
+class Hashed:
+    """A record that remembers its hash."""
+
+    n: int
+    word: str
+
+
+@frozen(kw_only=True)
+class Named:
+    """A record made by name."""
+
+    n: int
+    word: str
+
+
+@pytest.mark.parametrize("cls", [Loose, Hashed, Named, KV])
+def test_records_from_columns_are_what_their_class_makes(cls: type) -> None:
+    """Equal, of equal hash, and as frozen as any other; whether the class has slots, or more than its fields."""
+    found = built(cls, [[1, 2], ["a", "b"]])
+    names = [one.name for one in attrs.fields(cls)]
+    made = [cls(**dict(zip(names, row, strict=True))) for row in ((1, "a"), (2, "b"))]
+    assert found == made
+    assert list(map(hash, found)) == list(map(hash, made))
+    assert list(map(repr, found)) == list(map(repr, made))
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(found[0], names[0], 3)
+
+
+def test_what_happens_when_a_record_is_made_happens() -> None:
+    """Code of the class's own runs for each record."""
+    built(Numbered, [[1, 2]])
+    assert Numbered.made == [1, 2]

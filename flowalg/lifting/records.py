@@ -117,7 +117,7 @@ def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]
     except (RecordTypeError, TypeError):
         return Opaque(None, f"the construction of {cls.__name__}", place)
     attributes = attrs.fields(cls)
-    if not _only_stores(cls):
+    if not only_stores(cls):
         return Opaque(shape, f"{cls.__name__} has an initialiser, converter or validator of its own", place)
     aliases = [one.alias or one.name for one in attributes if not one.kw_only]
     if len(positional) > len(aliases):
@@ -164,7 +164,8 @@ def evolve(of: Expr, changes: Mapping[str, Expr], place: str) -> Expr:
     return construct(of.shape.cls, (), {**kept, **changes}, place)
 
 
-def _only_stores(cls: type) -> bool:
+def only_stores(cls: type) -> bool:
+    """Whether the construction of a record does nothing but store its fields."""
     return (
         type(cls) in (type, ABCMeta)
         and attrs.inspect(cls).added_init
@@ -196,6 +197,7 @@ __all__ = [
     "field",
     "item",
     "list_of",
+    "only_stores",
     "own_code",
     "part",
     "tuple_of",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sized
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeAlias, assert_never, cast
 
-import attrs
 import numpy as np
 import pyarrow as pa
 
@@ -28,8 +27,10 @@ from flowalg.shapes import (
     Shape,
     TupleOf,
 )
+from flowalg.time import EPOCH
 from flowalg.values import conform, order_key
 from flowalg_spark.layout import Branch, Layout, Leaf, leaves
+from flowalg_spark.records import built
 from flowalg_spark.schema import arrow_type, parts_of
 
 AnyArray: TypeAlias = "pa.Array[Any]"
@@ -55,11 +56,7 @@ def read_columns(layout: Layout, columns: Mapping[str, AnyColumn]) -> list[objec
 def _built(shape: RecordOf | TupleOf, columns: list[list[object]]) -> list[object]:
     if isinstance(shape, TupleOf):
         return list(zip(*columns, strict=True))
-    attributes = attrs.fields(shape.cls)
-    if all(one.init and not one.kw_only for one in attributes):
-        return list(map(shape.cls, *columns))
-    names = [one.alias or one.name for one in attributes]
-    return [shape.cls(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+    return built(shape.cls, columns)
 
 
 def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
@@ -67,8 +64,8 @@ def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
     if shape in (INTEGER, FLOAT) and not column.null_count:
         return _list_of(column.to_numpy(zero_copy_only=False))
     if shape == TIMESTAMP and not column.null_count:
-        naive = _list_of(column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("datetime64[us]"))
-        return [cast("datetime", one).replace(tzinfo=UTC) for one in naive]
+        since = _list_of(column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("timedelta64[us]"))
+        return list(map(EPOCH.__add__, cast("list[timedelta]", since)))
     values: list[object] = list(column.to_pylist())
     if isinstance(shape, Scalar) and shape != TIMESTAMP:
         return values

@@ -1,0 +1,142 @@
+"""How many simple records a second Python computes for Spark on one core.
+
+Three functions that are not lifted: a call of one field, statements over two fields, and one that gives back records
+made of all six. First what Python alone takes for a batch of Arrow, in its own processor time; then whole queries with
+one task at a time, in which the JVM may use another core. ``python -m docs.benchmarks.batch.python_rows`` writes
+``build/bench/python_rows.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+from attrs import frozen
+from flowalg_spark import batch, local_session
+from flowalg_spark.layout import layout_of, leaves
+from flowalg_spark.python_columns import PythonColumn
+from pyspark.sql import DataFrame
+
+from docs.benchmarks.batch.data import Sale, files
+from docs.benchmarks.batch.queries import SALES
+from flowalg import Count, PCollection
+from flowalg.functions import Call
+from flowalg.lifting.reading import call_read, shape_read
+from flowalg.shapes import INTEGER, Shape, shape_of
+from flowalg.steps import Map
+
+BUILD: Final = Path(__file__).parents[3] / "build" / "bench"
+ROWS: Final = 1_000_000
+BATCH: Final = 100_000
+ROUNDS: Final = 5
+
+
+def tenth(amount: int) -> int:
+    """A loop that ends at once: Spark does not take loops."""
+    for _ in range(1):
+        amount //= 10
+    return amount
+
+
+def fields(s: Sale) -> int:
+    """Reads two fields."""
+    total = s.amount
+    for _ in range(1):
+        total += int(s.price)
+    return total
+
+
+def record(s: Sale) -> Sale:
+    """The whole record, looked at as a whole, and given back."""
+    for _ in range(1):
+        assert s is not None
+    return s
+
+
+@frozen
+class Simple:
+    """A function, what it gives, and a pipeline that runs it."""
+
+    name: str
+    f: Callable[[Sale], object]
+    result: Shape
+    pipeline: PCollection[object]
+
+
+def _one_field(s: Sale) -> int:
+    return tenth(s.amount)
+
+
+FUNCTIONS: Final = (
+    Simple("a call of one field", _one_field, INTEGER, SALES.key_by(_one_field).combine_per_key(Count())),
+    Simple("statements over two fields", fields, INTEGER, SALES.key_by(fields).combine_per_key(Count())),
+    Simple(
+        "whole records of six fields, in and out",
+        record,
+        shape_of(Sale),
+        SALES.map(record).key_by(lambda s: s.country).combine_per_key(Count()),
+    ),
+)
+
+
+def in_python(one: Simple, batch_of_sales: pa.RecordBatch) -> float:
+    """Records a second of processor time, of Python alone."""
+    shape = shape_of(Sale)
+    found = call_read(one.f, shape)
+    call = Call(one.f if found is None else found[0])
+    read = shape_read(one.f, shape) if found is None else INTEGER
+    column = PythonColumn(Map(call), call, layout_of(read), one.result, guarded=False)
+    names = ["amount"] if found is not None else [leaf.at for leaf in leaves(layout_of(read))]
+    arrays = [batch_of_sales.column(name) for name in names]
+    times = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        column(*arrays)
+        times.append(time.process_time() - began)
+    return batch_of_sales.num_rows / median(times)
+
+
+def in_spark(one: Simple, frame: DataFrame) -> float:
+    """Records a second of a whole query that runs one task at a time."""
+    times = []
+    for number in range(ROUNDS + 1):
+        began = time.perf_counter()
+        batch.compile(one.pipeline, {SALES: frame}).write.format("noop").mode("overwrite").save()
+        if number:
+            times.append(time.perf_counter() - began)
+    return ROWS / median(times)
+
+
+def main() -> None:
+    """Print a line for each function, and save them."""
+    where = files(BUILD / "data", ROWS)
+    table = pl.read_parquet(where.sales / "0.parquet").head(BATCH).to_arrow()
+    strings = pa.schema(
+        [pa.field(one.name, pa.string()) if one.type not in _KEPT else one for one in table.schema]
+    )
+    first = table.cast(strings).combine_chunks().to_batches()[0]
+    spark = local_session("flowalg bench", cores=1, memory="4g")
+    found = []
+    try:
+        frame = spark.read.parquet(str(where.sales))
+        for one in FUNCTIONS:
+            alone, whole = in_python(one, first), in_spark(one, frame)
+            found.append(
+                {"function": one.name, "python_rows_per_s": round(alone), "query_rows_per_s": round(whole)}
+            )
+            print(f"{one.name:42} {alone:>12,.0f} records a second in Python, {whole:>12,.0f} through Spark")
+    finally:
+        spark.stop()
+    (BUILD / "python_rows.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+_KEPT: Final = (pa.int64(), pa.float64(), pa.timestamp("us", "UTC"))
+
+if __name__ == "__main__":
+    main()
