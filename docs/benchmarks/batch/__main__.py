@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +51,7 @@ def compared(query: Query, spark: SparkSession, where: Files, rows: int, rounds:
             "by hand": lambda: run(query.by_hand(sales, offers)),
         },
         rounds,
+        seldom={"all columns"},
     )
     mine, whole, theirs = (median_seconds(runs[name]) for name in ("flowalg", "all columns", "by hand"))
     return {
@@ -72,6 +73,29 @@ def compared(query: Query, spark: SparkSession, where: Files, rows: int, rounds:
         "flowalg_all_s": [round(one.seconds, 3) for one in runs["flowalg"]],
         "by_hand_all_s": [round(one.seconds, 3) for one in runs["by hand"]],
     }
+
+
+COLUMNS: Final = {
+    "query": "query",
+    "flowalg_s": "flowalg",
+    "by_hand_s": "by hand",
+    "ratio": "ratio",
+    "all_columns_ratio": "with all columns",
+    "rows_per_s": "rows a second",
+    "flowalg_peak_mib": "peak MiB",
+    "by_hand_peak_mib": "by hand",
+    "polars_s": "Polars",
+    "duckdb_s": "DuckDB",
+}
+
+
+def table(found: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """The results as the table of ``docs/performance.md``."""
+    yield f"| {' | '.join(COLUMNS.values())} |"
+    yield f"| --- |{' ---: |' * (len(COLUMNS) - 1)}"
+    for one in found:
+        cells = (one.get(name, "") for name in COLUMNS)
+        yield f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else str(cell) for cell in cells)} |"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -98,6 +122,7 @@ def main(arguments: Sequence[str]) -> None:
         spark.stop()
     SAVED.parent.mkdir(parents=True, exist_ok=True)
     SAVED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(*table(found), sep="\n")
 
 
 if __name__ == "__main__":
