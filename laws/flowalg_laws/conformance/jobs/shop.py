@@ -65,7 +65,7 @@ RATE = 3
 
 
 def initial(sale: Sale) -> str:
-    """A function of more than one statement, which is not lifted; its annotation says what it gives."""
+    """A function that is not lifted, because of a method; its annotation says what it gives."""
     first = sale.shop[:1]
     return first.upper()
 
