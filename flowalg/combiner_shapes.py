@@ -31,7 +31,8 @@ from flowalg.shapes import (
     shape_of,
 )
 
-_ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
+ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
+"""The shapes whose values have an order of their own."""
 
 
 def argument_shape(over: Over[object, object], value: Shape) -> Shape | None:
@@ -60,8 +61,8 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
         case Sum():
             return None if value is None else _numeric(value, "Sum")
         case Min() | Max():
-            if value is not None and value not in _ORDERED:
-                kinds = ", ".join(map(str, _ORDERED))
+            if value is not None and value not in ORDERED:
+                kinds = ", ".join(map(str, ORDERED))
                 raise RecordTypeError(
                     f"{type(combiner).__name__} cannot order {value}; it takes one of {kinds}"
                 )
@@ -100,4 +101,4 @@ def _annotated_result(f: Callable[..., object]) -> Shape | None:
         return None
 
 
-__all__ = ["argument_shape", "combined_shape"]
+__all__ = ["ORDERED", "argument_shape", "combined_shape"]

@@ -9,7 +9,7 @@ from flowalg.triggers import AtWatermark, Repeat, Trigger
 from flowalg.watermarks import BoundedDisorder, WatermarkPolicy
 from flowalg.windowing import Accumulation, OnTime, PaneTime, WindowingStrategy
 from flowalg.words import in_words
-from flowalg_shard.stage import native_combiners, scalar_combiners
+from flowalg_shard.stage import scalar_combiners
 
 ELSEWHERE = "the reference interpreter runs it"
 
@@ -80,7 +80,6 @@ def _runs(trigger: Trigger) -> bool:
 
 
 __all__ = [
-    "native_combiners",
     "require_combiner",
     "require_pane_time",
     "require_policy",

@@ -57,10 +57,10 @@ class PythonColumn:
         if not self.guarded:
             return self.of(arrays)
         kept, *columns = arrays
-        present = pa.array([bool(one) for one in kept.to_pylist()], pa.bool_())
-        found = self.of(tuple(one.filter(present) for one in columns))
+        present = [bool(one) for one in kept.to_pylist()]
+        found = self.of(tuple(one.filter(pa.array(present, pa.bool_())) for one in columns))
         numbers = iter(range(len(found)))
-        return found.take(pa.array([next(numbers) if one.as_py() else None for one in present], pa.int64()))
+        return found.take(pa.array([next(numbers) if one else None for one in present], pa.int64()))
 
     def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """The results for elements that are all there."""

@@ -72,7 +72,7 @@ class PythonSteps:
 
     def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """One batch after the steps."""
-        positions, present = kept_rows(batch) if self.guarded else (list(range(batch.num_rows)), batch)
+        positions, present = _kept_rows(batch) if self.guarded else (list(range(batch.num_rows)), batch)
         times = cast("list[int | None]", batch.column(EVENT_TIME).to_pylist())
         rows = Rows(read(self.before, present), [times[one] for one in positions], positions)
         for step in self.steps:
@@ -93,7 +93,7 @@ class PythonSteps:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
+def _kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
     """Which rows of a guarded batch are elements, and the batch of those alone."""
     kept = [bool(keep) for keep in batch.column(KEEP).to_pylist()]
     return [row for row, keep in enumerate(kept) if keep], batch.filter(pa.array(kept, pa.bool_()))
@@ -101,4 +101,4 @@ def kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-__all__ = ["ArrowFunction", "PythonSteps", "kept_rows"]
+__all__ = ["ArrowFunction", "PythonSteps"]

@@ -79,7 +79,7 @@ def _list_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[o
 
 def integers(batch: pa.RecordBatch | pa.Table, name: str) -> list[int]:
     """A column of integers without nulls."""
-    return cast("list[int]", batch.column(name).to_pylist())
+    return cast("list[int]", _decoded(batch.column(name), INTEGER))
 
 
 def decode(value: object, shape: Shape) -> object:

@@ -13,20 +13,15 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
+from flowalg.combiner_shapes import ORDERED
 from flowalg.combiners import Combiner, Count, Max, Mean, Min, Over, Sum
 from flowalg.functions import Call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param, opaque_part, within
 from flowalg.shapes import (
-    BINARY,
     BOOLEAN,
-    DAY,
-    DECIMAL,
-    DURATION,
     FLOAT,
     INTEGER,
-    TEXT,
-    TIMESTAMP,
     OptionalOf,
     Shape,
     contains_float,
@@ -37,7 +32,6 @@ from flowalg_spark.schema import spark_type
 
 AnyCombiner = Combiner[object, object, object]
 
-_ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
 _MOST: Final = 100_000
 """How many values Spark keeps in order for each group."""
 
@@ -82,9 +76,9 @@ def native(combiner: AnyCombiner, argument: Columns, time: Column, label: str) -
             return _summed((_exact(value, label), F.count(F.lit(1))), merges, _quotient)
         case Mean() if shape == FLOAT:
             return _summed((F.sum(value), F.count(F.lit(1))), (F.sum, F.sum), _quotient)
-        case Min() if shape in _ORDERED:
+        case Min() if shape in ORDERED:
             return _summed((F.min(_ordered(value, shape, "Min", label)),), (F.min,), _itself)
-        case Max() if shape in _ORDERED:
+        case Max() if shape in ORDERED:
             return _summed((F.max(_ordered(value, shape, "Max", label)),), (F.max,), _itself)
         case AnyOf() if shape == BOOLEAN:
             return _summed((F.bool_or(value),), (F.bool_or,), _itself)
@@ -142,10 +136,10 @@ def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None
         expression = within("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
         if opaque_part(expression) is not None or expression.shape is None:
             return None
-        if expression.shape not in _ORDERED:
+        if expression.shape not in ORDERED:
             return None
         rank = Leaf(expression.shape, single(expression, argument))
-    if rank.shape not in _ORDERED or top.n > _MOST:
+    if rank.shape not in ORDERED or top.n > _MOST:
         return None
     by = _ordered(rank.at, rank.shape, "TopN", label)
     return Native((F.max_by(nested(argument), by, top.n),), None, _itself)

@@ -14,7 +14,7 @@ from flowalg.nodes import CombinePerKey, WithSide, shape_read, strategy_at
 from flowalg.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.sides import NO_DEFAULT, AsMap, Singleton, View
 from flowalg.steps import Step
-from flowalg.time import MAX_TIME, MIN_TIME
+from flowalg.time import MIN_TIME
 from flowalg.windowing import PaneTime
 from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow
@@ -22,7 +22,7 @@ from flowalg_spark.layout import Branch, Leaf, layout_of, leaves, named, nested,
 from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, SPAN, START, pane_meta
 from flowalg_spark.relational.panes import pane_columns, panes, require_pairs
 from flowalg_spark.relational.python_sides import beside_in_python
-from flowalg_spark.relational.windows import Placed, key_layout, placed
+from flowalg_spark.relational.windows import Placed, fixed_start, key_layout, placed
 from flowalg_spark.schema import spark_type
 
 _RIGHT: Final = "__right "
@@ -254,10 +254,7 @@ def _window_read(windows: WindowFn) -> Column | None:
         case GlobalWindows():
             return F.lit(MIN_TIME)
         case FixedWindows(phase=None):
-            point = named(EVENT_TIME)
-            size = F.lit(windows.size_micros).cast("bigint")
-            start = point - F.pmod(point - F.lit(windows.offset_micros).cast("bigint"), size)
-            return F.greatest(F.least(start, F.lit(MAX_TIME)), F.lit(MIN_TIME))
+            return fixed_start(windows)
         case _:
             return None
 

@@ -58,8 +58,7 @@ def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
             seen = evolve(flow, frame=flow.frame.filter(point.isNotNull()))
             return Placed(seen, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
         case FixedWindows(phase=None):
-            start = point - F.pmod(point - _long(windows.offset_micros), _long(windows.size_micros))
-            started = flow.with_meta(**{START: _cut_off(start)})
+            started = flow.with_meta(**{START: fixed_start(windows)})
             return Placed(started, (START,), named(START), _fixed_end(windows))
         case SlidingWindows():
             return _sliding(flow, windows)
@@ -97,6 +96,16 @@ def _cut_off(start: Column) -> Column:
     return F.greatest(start, F.lit(MIN_TIME))
 
 
+def _latest(point: Column, offset: int, every: int) -> Column:
+    """The latest at or before a point of those that lie ``every`` so many microseconds, ``offset`` from the epoch."""
+    return point - F.pmod(point - _long(offset), _long(every))
+
+
+def fixed_start(windows: FixedWindows) -> Column:
+    """The start of the fixed window that an element's event time lies in."""
+    return _cut_off(_latest(named(EVENT_TIME), windows.offset_micros, windows.size_micros))
+
+
 def _fixed_end(windows: FixedWindows) -> Column:
     """The end of a fixed window from its start, also where the start was cut off at the beginning of time."""
     first = windows.assign(MIN_TIME, None)[0]
@@ -118,7 +127,7 @@ def _in_each(flow: Flow, windows: SlidingWindows) -> Placed:
 def _exploded(frame: DataFrame, point: Column, windows: SlidingWindows) -> DataFrame:
     """A row for each window that a point is in: the latest start, and those before it that still reach the point."""
     size, period = windows.size // _MICROSECOND, windows.period // _MICROSECOND
-    last = point - F.pmod(point - _long(windows.offset // _MICROSECOND), _long(period))
+    last = _latest(point, windows.offset // _MICROSECOND, period)
     count = -(-size // period)
     starts = F.explode(F.array(*(last - _long(number * period) for number in range(count))))
     others = [named(name) for name in frame.columns if name != START]
@@ -140,15 +149,15 @@ class Slices:
     @classmethod
     def of(cls, windows: WindowFn, *, fresh: bool) -> Slices | None:
         """The slices of windows that overlap."""
-        overlap = fresh and isinstance(windows, SlidingWindows) and windows.size > windows.period
-        return cls(windows) if overlap and isinstance(windows, SlidingWindows) else None
+        if fresh and isinstance(windows, SlidingWindows) and windows.size > windows.period:
+            return cls(windows)
+        return None
 
     def cut(self, flow: Flow) -> Flow:
         """The flow with the start of each element's slice."""
         point = named(EVENT_TIME)
         size = gcd(self.windows.size // _MICROSECOND, self.windows.period // _MICROSECOND)
-        start = point - F.pmod(point - _long(self.windows.offset // _MICROSECOND), _long(size))
-        return flow.with_meta(**{START: start})
+        return flow.with_meta(**{START: _latest(point, self.windows.offset // _MICROSECOND, size)})
 
     def spread(self, flow: Flow, slices: DataFrame) -> tuple[DataFrame, Placed]:
         """A row for each window that a slice is in, and how those windows are told apart."""
@@ -189,4 +198,4 @@ def key_layout(flow: Flow) -> Layout:
     return layout.parts[0]
 
 
-__all__ = ["Placed", "Slices", "key_layout", "placed"]
+__all__ = ["Placed", "Slices", "fixed_start", "key_layout", "placed"]
