@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs figures laws-thorough step-thorough test test-fast mutants check wheel-check clean
+.PHONY: help setup demo docs figures figures-streaming laws-thorough step-thorough streaming-thorough test test-fast mutants check wheel-check clean
 .PHONY: bench-reference bench-batch
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
@@ -47,11 +47,17 @@ figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 docs: $(STAMP) ## write the pages that are generated from the code
 	@'$(BIN)/python' -m docs.tables
 
+figures-streaming: $(STAMP) ## compare the papers' figures with real streaming queries (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming
+
 laws-thorough: $(STAMP) ## try every law on 2,000 generated values
 	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/test_laws.py tests/test_combiners.py
 
 step-thorough: $(STAMP) ## hold the shard step to the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m tools.step_thorough
+
+streaming-thorough: $(STAMP) ## hold Spark streaming to the reference on every job and 200 generated pipelines (half an hour)
+	@$(WITH_JAVA) '$(BIN)/python' -m tools.streaming_thorough
 
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest

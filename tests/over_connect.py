@@ -12,19 +12,23 @@ from pathlib import Path
 from typing import Final
 
 import flowalg_reference
-from flowalg_laws.conformance import BATCH_JOBS, check_interpreter
+from flowalg_laws.conformance import BATCH_JOBS, JOBS, check_interpreter
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_spark import batch, collect, final_values, read_files, schema_of
+from flowalg_spark.session import SETTINGS
 from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sum
+from flowalg.capabilities import Capabilities
 from tests.scores import NOON, POINTS, SCORES, Score
-from tests.spark_replay import batch_runner
+from tests.spark_replay import batch_runner, streaming_runner
 
 MINUTE: Final = timedelta(minutes=1)
 SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, NOON + 5 * MINUTE)]
 TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
+STREAMED: Final = ("sessions that retract", "three stages", "a left join", "a map on the side")
+AS_FAR_AS_NEEDED: Final = Capabilities("Spark streaming over Connect", {})
 
 
 def conforms(spark: SparkSession, folder: Path) -> str:
@@ -70,10 +74,21 @@ def says_what_is_wrong(spark: SparkSession, folder: Path) -> str:
     raise AssertionError("a null event time has passed")
 
 
+def streams(spark: SparkSession, folder: Path) -> str:
+    """Streaming queries of one and of several stages, held to the reference, drops included."""
+    for key, value in SETTINGS.items():
+        if key.startswith("spark.sql.streaming"):
+            spark.conf.set(key, value)
+    jobs = [job for job in JOBS if job.name in STREAMED]
+    report = check_interpreter(streaming_runner(spark, folder), AS_FAR_AS_NEEDED, jobs=jobs)
+    return f"{len(report.ran)} jobs of {len(STREAMED)}"
+
+
 SHOWN: Final[tuple[Callable[[SparkSession, Path], str], ...]] = (
     is_ordinary,
     runs_several,
     says_what_is_wrong,
+    streams,
     conforms,
 )
 

@@ -10,7 +10,7 @@ import re
 import flowalg_reference
 import pytest
 from flowalg_laws import pipelines
-from flowalg_laws.conformance import JOBS, Replay, check_interpreter, described, replays
+from flowalg_laws.conformance import JOBS, Replay, check_interpreter, covering, described, replays
 from flowalg_reference import Mode
 from hypothesis import find, given
 
@@ -116,6 +116,15 @@ def test_generated_pipelines_shrink_to_the_simplest() -> None:
         "0: a=0 of 0, watermark 0",
         "0: nothing, watermark the end",
     ]
+
+
+def test_few_jobs_cover_every_feature() -> None:
+    """For an interpreter of dear runs: half of the jobs use all that the jobs use."""
+    few = covering(JOBS)
+    assert {feature for job in few for feature in job.features} == {
+        one for job in JOBS for one in job.features
+    }
+    assert len(few) <= len(JOBS) // 2
 
 
 def test_only_what_is_supported_is_generated() -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from flowalg_laws.conformance import BATCH_JOBS, Job, check_interpreter
+from flowalg_laws.conformance import BATCH_JOBS, JOBS, Job, check_interpreter, covering
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.conformance.jobs.sales import (
     a_sum_per_key,
@@ -45,8 +45,13 @@ def test_batch_conforms(spark: SparkSession) -> None:
 
 
 def test_streaming_conforms(spark: SparkSession, tmp_path: Path) -> None:
-    """Every job gives the reference's panes over its own timeline, and its drops, or is refused as declared."""
-    check_interpreter(streaming_runner(spark, tmp_path), streaming.CAPABILITIES, generated=2)
+    """Jobs that use every feature give the reference's panes and drops, or are refused as declared.
+
+    All jobs, and hundreds of generated pipelines, are tried by ``make streaming-thorough``.
+    """
+    check_interpreter(
+        streaming_runner(spark, tmp_path), streaming.CAPABILITIES, jobs=covering(JOBS), generated=2
+    )
 
 
 def same(outcome: Outcome, job: Job) -> bool:
@@ -56,23 +61,45 @@ def same(outcome: Outcome, job: Job) -> bool:
     return found == sorted(map(full_line, wanted.panes)) and outcome.dropped == wanted.dropped
 
 
-@pytest.mark.parametrize("shards", [1, 3, 5])
-def test_the_number_of_shards_does_not_matter(spark: SparkSession, tmp_path: Path, shards: int) -> None:
-    """Shards are an engine's business; the panes are the same."""
-    job = a_sum_per_key
-    assert same(streamed(spark, tmp_path, job.pipeline, job.replay, shards=shards), job)
+def job_called(name: str) -> Job:
+    """The job of that name."""
+    return next(one for one in JOBS if one.name == name)
 
 
-@pytest.mark.parametrize("stop", [1, 4])
-def test_a_restart_changes_nothing(spark: SparkSession, tmp_path: Path, stop: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "shards", "partitions"),
+    [
+        ("a sum per key", 1, None),
+        ("sessions that retract", 5, 3),
+        ("three stages", 3, 2),
+        ("a left join", 5, None),
+        ("a map on the side", 3, 2),
+    ],
+)
+def test_the_division_does_not_matter(
+    spark: SparkSession, tmp_path: Path, name: str, shards: int, partitions: int | None
+) -> None:
+    """Shards and partitions are an engine's business; panes and drops are the same, of any number of stages."""
+    job = job_called(name)
+    outcome = streamed(spark, tmp_path, job.pipeline, job.replay, shards=shards, partitions=partitions)
+    assert same(outcome, job)
+
+
+@pytest.mark.parametrize(
+    ("name", "stops"),
+    [
+        ("several results as a record", (1, 4)),
+        ("sessions that retract", (3,)),
+        ("retractions downstream", (2, 3)),
+        ("a map on the side", (1,)),
+    ],
+)
+def test_a_restart_changes_nothing(
+    spark: SparkSession, tmp_path: Path, name: str, stops: tuple[int, ...]
+) -> None:
     """A query stopped in the middle of a replay, and started again from its checkpoint, ends at the same panes."""
-    pipeline = several_results_as_a_record.pipeline
-    source, out, checkpoint = tmp_path / "in", tmp_path / "out", tmp_path / "checkpoint"
-    for batches, first, ends in ((BATCHES[:stop], 0, False), (BATCHES[stop:], stop, True)):
-        write_batches(source, Sale, batches, ends=ends, first=first)
-        frame = streaming.compile(pipeline, {SALES: stream_of(spark, source, POLICY)})
-        run_to_end(frame.with_drops(), out, checkpoint)
-    assert same(read_back(spark, pipeline, out), several_results_as_a_record)
+    job = job_called(name)
+    assert same(streamed(spark, tmp_path, job.pipeline, job.replay, stops=stops), job)
 
 
 def test_the_batch_timestamp_is_the_processing_time(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import sys
 import pytest
 from flowalg_laws.conformance import BATCH_JOBS
 
-from tests.over_connect import GENERATED
+from tests.over_connect import GENERATED, STREAMED
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +61,9 @@ def test_several_outputs_are_one_query_over_connect(shown: dict[str, str]) -> No
 def test_errors_come_through_connect(shown: dict[str, str]) -> None:
     """With the source, the field and the remedy."""
     assert "source 'scores': a row has null in at, which must be a datetime" in shown["says_what_is_wrong"]
+
+
+@pytest.mark.spark
+def test_streams_run_over_connect(shown: dict[str, str]) -> None:
+    """Queries of one and of several stages, a join and a side input among them."""
+    assert shown["streams"] == f"{len(STREAMED)} jobs of {len(STREAMED)}"

@@ -8,8 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from attrs import frozen
-from flowalg_laws.conformance.jobs.sales import two_stages
-from flowalg_laws.conformance.jobs.shop import SALES
 from flowalg_spark import StreamInput, batch, streaming
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,11 +20,11 @@ from flowalg import (
     FixedWindows,
     Min,
     PCollection,
+    Perfect,
     RecordTypeError,
     SchemaMismatchError,
     Source,
     Sum,
-    Timeout,
     UnboundSourceError,
     UnsupportedError,
 )
@@ -196,40 +194,23 @@ def test_streaming_refuses_to_keep_state_for_ever_unasked(spark: SparkSession, t
     )
 
 
-def test_streaming_says_what_it_cannot_do_yet(spark: SparkSession, tmp_path: Path) -> None:
-    """A second grouping is refused when the pipeline is compiled, with where it does run."""
-    schema = batch_schema()
-    frame = spark.readStream.schema(schema).parquet(str(tmp_path))
-    with pytest.raises(
-        UnsupportedError, match="is grouped again downstream; streaming runs pipelines of one grouping"
-    ):
-        streaming.compile(two_stages.pipeline, {SALES: StreamInput(frame, POLICY)})
-
-
-def batch_schema() -> str:
-    """The schema of the conformance suite's sales."""
-    place = "struct<city: string, floor: long>"
-    return (
-        f"shop string, amount long, price double, kind string, place {place}, note string, tags array<string>, "
-        "at timestamp, seen timestamp"
-    )
-
-
 def test_streaming_takes_streams(spark: SparkSession) -> None:
     """A bounded frame is refused, with what to call instead."""
     with pytest.raises(ArgumentError, match=r"use batch.compile for a bounded one"):
         streaming.compile(SUMS, {SCORES: StreamInput(scores(spark), POLICY)})
     with pytest.raises(ArgumentError, match="must be a watermark policy, such as BoundedDisorder"):
         StreamInput(scores(spark), timedelta(0))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"StreamInput.tick is 'ticks' \(str\); it must be a Column"):
+        StreamInput(scores(spark), POLICY, tick="ticks")  # type: ignore[arg-type]
 
 
-def test_streaming_refuses_policies_that_it_does_not_run(spark: SparkSession, tmp_path: Path) -> None:
-    """When the pipeline is compiled, by source and policy; before, the policy is a value like any other."""
+def test_streaming_refuses_the_policy_that_knows_what_is_to_come(spark: SparkSession, tmp_path: Path) -> None:
+    """When the pipeline is compiled, by source, with why; before, the policy is a value like any other."""
     frame = stream(spark, tmp_path)[SCORES].frame
     with pytest.raises(
-        UnsupportedError, match=r"source 'scores': .* and not Timeout \(the processing time, less 0:00:00\)"
+        UnsupportedError, match=r"source 'scores': .* Perfect needs a source that knows what is"
     ):
-        streaming.compile(SUMS, {SCORES: StreamInput(frame, Timeout(timedelta(0)))})
+        streaming.compile(SUMS, {SCORES: StreamInput(frame, Perfect())})
 
 
 def test_streaming_needs_its_state_store(spark: SparkSession, tmp_path: Path) -> None:

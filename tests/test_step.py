@@ -23,7 +23,7 @@ from flowalg_shard import (
     aggregate_columns,
     pack,
     precombine,
-    report_of,
+    source_report,
     step,
     unpack,
 )
@@ -130,7 +130,7 @@ def run_step(
         tables = [rows_of(instant, instant.elements[i::partitions], shards) for i in range(partitions)]
         report = ClockReport(ended=instant.watermark == MAX_TIME)
         for table in tables:
-            report = report.merge(report_of(table))
+            report = report.merge(source_report(policy, table).clock)
         bundles = [precombine(stage, table) for table in tables]
         for shard, (packed, before) in enumerate(states):
             mine = [

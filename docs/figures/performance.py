@@ -54,7 +54,7 @@ def perform(facts: Facts, listing: Listing) -> Performance:
     timeline = timeline_of(facts)
     run = reference.run(pipeline, {SCORES: timeline})
     return Performance(
-        tuple(_seen(one) for one in run.panes),
+        tuple(fact_of(one) for one in run.panes),
         tuple(one for one in facts.arrivals if any(_is_of(drop, one) for drop in run.dropped)),
         tuple(_closings(pipeline, timeline, [one.window for one in facts.closed])),
     )
@@ -113,7 +113,8 @@ def _overlap(one: Window, other: Window) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _seen(pane: Pane[KV[str, int]]) -> PaneFact:
+def fact_of(pane: Pane[KV[str, int]]) -> PaneFact:
+    """A pane as figures show it."""
     retraction = pane.change is Change.RETRACTION
     value = -pane.value if retraction else pane.value
     return PaneFact(pane.window, value, pane.processing_time, pane.timing, retraction)
@@ -147,4 +148,4 @@ def _closings(
                 break
 
 
-__all__ = ["Difference", "Performance", "differences", "perform"]
+__all__ = ["Difference", "Performance", "differences", "fact_of", "perform"]

@@ -4,8 +4,11 @@ An engine's inner part. It knows no Spark: an engine brings bundles and reports,
 emissions on. ``step`` is pure and deterministic, and equals the reference interpreter pane by pane.
 """
 
-from flowalg_shard.bundle import clock_report, precombine, report_of
+from flowalg_shard.bundle import precombine
 from flowalg_shard.clocks import BEGINNING, Clocks
+from flowalg_shard.hearing import FromSource, FromStage, Heard, Origin, SourceReport, StageReport
+from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Side, Stored, advanced
+from flowalg_shard.reports import reports_of, source_report
 from flowalg_shard.stage import AggregateColumn, Stage, aggregate_columns
 from flowalg_shard.state import Emission, ShardState
 from flowalg_shard.step import next_deadline, step
@@ -16,14 +19,27 @@ __all__ = [
     "AggregateColumn",
     "Clocks",
     "Emission",
+    "Emitted",
+    "FromSource",
+    "FromStage",
+    "Grouping",
+    "Heard",
+    "Operator",
+    "Origin",
+    "Sent",
     "ShardState",
+    "Side",
+    "SourceReport",
     "Stage",
+    "StageReport",
+    "Stored",
+    "advanced",
     "aggregate_columns",
-    "clock_report",
     "next_deadline",
     "pack",
     "precombine",
-    "report_of",
+    "reports_of",
+    "source_report",
     "step",
     "unpack",
 ]

@@ -1,20 +1,16 @@
-"""What one input partition of a batch says: its elements pre-combined per key and window, and its clock report."""
+"""What one input partition of a batch sends to the shards of a grouping: its elements, pre-combined."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from flowalg.assignment import Sessions
-from flowalg.time import MIN_TIME, EventTime, ProcessingTime
-from flowalg.watermarks import ClockReport, PartitionClock
 from flowalg_shard.columns import (
     COUNT,
-    ENDED,
     EVENT_TIME,
     KEEP,
     NEW,
     POINT,
-    PROCESSING_TIME,
     SHARD,
     WEIGHT,
 )
@@ -23,23 +19,6 @@ from flowalg_shard.seen import COUNT as SEEN_COUNT
 from flowalg_shard.seen import SINCE
 from flowalg_shard.stage import Stage
 from flowalg_shard.windows import placed
-
-
-def report_of(rows: pl.DataFrame) -> ClockReport:
-    """The clock report of rows as they come from the source, those that a filter has dropped included."""
-    latest = rows.select(
-        pl.col(EVENT_TIME).max(), pl.col(PROCESSING_TIME).max(), pl.col(ENDED).any().alias(ENDED)
-    ).row(0)
-    return clock_report(latest[0], latest[1], ended=bool(latest[2]))
-
-
-def clock_report(latest_event: int | None, latest_processing: int | None, *, ended: bool) -> ClockReport:
-    """The report of a source of one partition, in which every event time counts."""
-    seen = None if latest_processing is None else ProcessingTime(latest_processing)
-    if latest_event is None:
-        return ClockReport(latest_processing=seen, ended=ended)
-    clock = PartitionClock(EventTime(latest_event), ProcessingTime(MIN_TIME) if seen is None else seen)
-    return ClockReport({"": clock}, seen, ended=ended)
 
 
 def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
@@ -86,4 +65,4 @@ def summary_of_group(stage: Stage) -> list[pl.Expr]:
     return [expr for expr in fields.summed(NEW) if expr.meta.output_name() != NEW + SINCE]
 
 
-__all__ = ["clock_report", "points_matter", "precombine", "report_of", "summary_of_group"]
+__all__ = ["points_matter", "precombine", "summary_of_group"]

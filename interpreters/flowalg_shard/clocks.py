@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attrs import field, frozen
@@ -38,7 +38,19 @@ class Clocks:
         return Clocks(self.processing_time, watermark, percentiles, self.signals)
 
 
+def least(clocks: Sequence[Clocks]) -> Clocks:
+    """The clocks behind a union: each the least of what they read at its parts (SEMANTICS section 9)."""
+    first = clocks[0]
+    named = {q for one in clocks for q in one.percentiles}
+    return Clocks(
+        first.processing_time,
+        min(one.watermark for one in clocks),
+        {q: min(one.percentile(q) for one in clocks) for q in sorted(named)},
+        first.signals,
+    )
+
+
 BEGINNING: Final = Clocks(ProcessingTime(MIN_TIME), MIN_TIME)
 """What the clocks read before the first instant."""
 
-__all__ = ["BEGINNING", "Clocks"]
+__all__ = ["BEGINNING", "Clocks", "least"]

@@ -14,6 +14,14 @@ WEIGHT: Final = "__weight"
 ARRIVAL: Final = "__arrival"
 VALUE: Final = "__value"
 
+# What rows say of the clocks: the event time by which a policy sees a record (where it is not that of the element any
+# more), the partition of the source that it came from, a signal, which origin it is of, what a stage's shards report.
+SIGHTED: Final = "__sighted"
+PARTITION: Final = "__partition"
+SIGNAL: Final = "__signal"
+ORIGIN: Final = "__origin"
+REPORT: Final = "__report"
+
 # Of a window.
 START: Final = "__start"
 END: Final = "__end"
@@ -21,7 +29,7 @@ END: Final = "__end"
 # Of a bundle: how many elements, and the summary of them that triggers see.
 COUNT: Final = "__count"
 POINT: Final = "__point"
-NEW: Final = "__new."
+NEW: Final = "__new/"
 
 # Of the contents of a window: values less those taken back, the event times, whether there is a result.
 CONTENTS: Final = "__contents"
@@ -33,7 +41,7 @@ HAS: Final = "__has"
 # Of a window's panes: whether there is anything new since the last one, what triggers would see of it, how many there
 # were, and whether one stands.
 CHANGED: Final = "__changed"
-PENDING: Final = "__pending."
+PENDING: Final = "__pending/"
 PANES: Final = "__panes"
 STANDS: Final = "__stands"
 
@@ -65,13 +73,18 @@ __all__ = [
     "KEEP",
     "LATEST",
     "NEW",
+    "ORIGIN",
     "PANES",
+    "PARTITION",
     "PENDING",
     "POINT",
     "POSITION",
     "PROCESSING_TIME",
     "REASON",
+    "REPORT",
     "SHARD",
+    "SIGHTED",
+    "SIGNAL",
     "SIZE",
     "STANDS",
     "START",

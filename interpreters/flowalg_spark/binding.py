@@ -39,16 +39,38 @@ from flowalg_spark.columns import single
 from flowalg_spark.element_wise import in_python
 from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import PATH, layout_of, leaves, named, visible_element
-from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME
+from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PARTITION, PROCESSING_TIME, SIGNAL
 from flowalg_spark.schema import parts_of, spark_type
 
 
 @frozen
 class Clocks:
-    """What a streaming source says about time: its rows' processing times, and which row says that it ends."""
+    """What a streaming source says about time: its rows' processing times, and which of them are no elements.
+
+    ``ended`` says that the input ends; ``signal`` names a signal, and ``tick`` marks a row that has nothing but its
+    processing time. ``partition`` is the partition of the source that a row comes from.
+    """
 
     processing_time: Column
     ended: Column
+    tick: Column | None = None
+    signal: Column | None = None
+    partition: Column | None = None
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """What travels with the rows."""
+        ended = F.coalesce(self.ended, F.lit(False))
+        keep = ~ended
+        found = {PROCESSING_TIME: self.processing_time, ENDED: ended}
+        if self.tick is not None:
+            keep &= ~F.coalesce(self.tick, F.lit(False))
+        if self.signal is not None:
+            keep &= self.signal.isNull()
+            found[SIGNAL] = self.signal
+        if self.partition is not None:
+            found[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
+        return {**found, KEEP: keep}
 
 
 def require_frame(name: str, frame: object) -> DataFrame:
@@ -66,12 +88,11 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     """
     shape = source.shape
     require_schema(source, frame.schema)
-    keep = None if clocks is None else ~F.coalesce(clocks.ended, F.lit(False))
-    meta: dict[str, Column] = {}
-    if clocks is not None and keep is not None:
-        meta = {PROCESSING_TIME: clocks.processing_time, ENDED: ~keep, KEEP: keep}
-    values = _checked(source, frame.schema, keep)
-    selected = frame.select(*values, *(column.alias(name) for name, column in meta.items()))
+    meta = {} if clocks is None else clocks.columns
+    values = _checked(source, frame.schema, meta.get(KEEP))
+    selected = frame.select(
+        *values, *(column.cast(META_TYPES[name]).alias(name) for name, column in meta.items())
+    )
     return _with_event_time(Flow(selected, shape, {name: META_TYPES[name] for name in meta}), source)
 
 

@@ -2,49 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from flowalg.capabilities import Capabilities
-from flowalg.features import Area, Feature
-
-_NOT_YET: Final = "not built yet; the reference interpreter runs it"
-
-_STREAMING: Final[Mapping[Feature, str]] = {
-    Feature.WINDOWS_BY_KEY: _NOT_YET,
-    Feature.SLIDING_WINDOWS: _NOT_YET,
-    Feature.SESSIONS: _NOT_YET,
-    Feature.CALENDAR_WINDOWS: _NOT_YET,
-    Feature.OWN_WINDOWS: _NOT_YET,
-    Feature.OWN_MERGING_WINDOWS: _NOT_YET,
-    Feature.EARLIEST_TIME: _NOT_YET,
-    Feature.LATEST_TIME: _NOT_YET,
-    Feature.FLATTEN: _NOT_YET,
-    Feature.CO_GROUP: _NOT_YET,
-    Feature.SIDE_SINGLETON: _NOT_YET,
-    Feature.SIDE_MAP: _NOT_YET,
-    Feature.SEVERAL_SOURCES: "there is nothing to bring them together with yet",
-    Feature.TO_LIST: _NOT_YET,
-    Feature.TO_SET: _NOT_YET,
-    Feature.TOP_N: _NOT_YET,
-    Feature.ANY_AND_ALL: _NOT_YET,
-    Feature.VARIANCE: _NOT_YET,
-    Feature.QUANTILES: _NOT_YET,
-    Feature.APPROXIMATE_DISTINCT: _NOT_YET,
-    Feature.OWN_COMBINERS: _NOT_YET,
-}
-
-_TRIGGERS: Final[Mapping[Feature, str]] = {
-    one: _NOT_YET
-    for one in Feature
-    if one.area is Area.TRIGGERS and one not in (Feature.AT_WATERMARK, Feature.REPEAT)
-}
-
-_POLICIES: Final[Mapping[Feature, str]] = {
-    one: _NOT_YET
-    for one in Feature
-    if one.area is Area.WATERMARKS and one not in (Feature.BOUNDED_DISORDER, Feature.PARTITIONS)
-}
+from flowalg.features import Feature
 
 BATCH: Final = Capabilities(
     "Spark batch",
@@ -55,15 +16,8 @@ BATCH: Final = Capabilities(
 STREAMING: Final = Capabilities(
     "Spark streaming",
     {
-        **_STREAMING,
-        **_TRIGGERS,
-        Feature.DISCARDING: _NOT_YET,
-        Feature.RETRACTING: _NOT_YET,
         Feature.UNSET_LATENESS: "it would keep the state of every window for ever; say FOREVER if that is meant",
-        Feature.ALWAYS_ON_TIME: _NOT_YET,
-        Feature.REGROUPING: _NOT_YET,
-        **_POLICIES,
-        Feature.PARTITIONS: "a StreamInput has no way to name the partition of a row yet",
+        Feature.PERFECT: "a stream does not say what is still to come",
     },
 )
 """What ``flowalg_spark.streaming`` lacks."""

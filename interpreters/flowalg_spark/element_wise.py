@@ -14,7 +14,7 @@ from flowalg.shapes import ListOf
 from flowalg.splitting import Failures
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
 from flowalg_spark.columns import evaluate, single
-from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
+from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema, sighted
 from flowalg_spark.layout import Leaf, layout_of, named
 from flowalg_spark.meta import EVENT_TIME, KEEP
 from flowalg_spark.python_columns import in_a_column
@@ -26,8 +26,11 @@ def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
 
     Lifted steps are projections and filters. Another one is a column that Python computes, if it gives one thing of a
     known type for each element; otherwise a run of them is one pass over Arrow batches, which ends as soon as a known
-    type lets the next step begin.
+    type lets the next step begin. Steps that change event times, or how many elements there are, leave those by which
+    the clocks of a stream see its records as they are.
     """
+    if flow.guarded and any(isinstance(step, FlatMap | Restamp) for step in steps):
+        flow = sighted(flow)
     analyses = list(analyse(steps, flow.shape))
     while analyses:
         if analyses[0].opaque is None:

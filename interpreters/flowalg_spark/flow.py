@@ -17,7 +17,7 @@ from flowalg.lifting.failures import can_raise
 from flowalg.shapes import Shape
 from flowalg_spark.columns import evaluate
 from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, spread
-from flowalg_spark.meta import KEEP, META_TYPES, SPAN
+from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME, SIGHTED, SPAN
 from flowalg_spark.python_rows import ArrowFunction
 from flowalg_spark.schema import spark_type
 
@@ -97,6 +97,13 @@ class Flow:
         return evolve(self, notes=(*self.notes, *notes))
 
 
+def sighted(flow: Flow) -> Flow:
+    """The flow with the event times by which the clocks see its records kept apart from those of its elements."""
+    if SIGHTED in flow.meta or PROCESSING_TIME not in flow.meta:
+        return flow
+    return flow.with_meta(**{SIGHTED: F.when(named(PROCESSING_TIME).isNotNull(), named(EVENT_TIME))})
+
+
 def guarded(columns: Columns) -> Columns:
     """The columns of an element on the rows that are kept, and null elsewhere."""
     match columns:
@@ -132,4 +139,4 @@ def union(flows: tuple[Flow, ...]) -> Flow:
     return whole
 
 
-__all__ = ["Flow", "LiftingNote", "arrow_schema", "guarded", "row_schema", "union"]
+__all__ = ["Flow", "LiftingNote", "arrow_schema", "guarded", "row_schema", "sighted", "union"]

@@ -21,7 +21,6 @@ from flowalg.panes import Change, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection
 from flowalg.shapes import RecordOf, Shape
 from flowalg.time import EventTime, ProcessingTime
-from flowalg.values import order_key
 from flowalg.windows import Window
 from flowalg_spark.final import OWN_COLUMNS, final_values
 from flowalg_spark.flow import Flow, LiftingNote
@@ -48,6 +47,7 @@ from flowalg_spark.meta import (
     TIMING,
     WATERMARK,
 )
+from flowalg_spark.ordering import in_order
 from flowalg_spark.schema import spark_type
 from flowalg_spark.values import integers, read
 
@@ -114,7 +114,8 @@ def drop_type(pair: RecordOf) -> T.StructType:
 def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
     """The panes of a frame that ``compile`` has given, or of what a sink has stored of it, as typed values.
 
-    They come in order: by processing time, then by window, key and index. Of a frame with drops they are the panes.
+    They come in order: by processing time, then by window and key, and a retraction before what takes its place. Of a
+    frame with drops they are the panes.
     For results that fit in memory.
     """
     shape = _shape_of(pipeline)
@@ -173,12 +174,7 @@ def _panes_in(table: pa.Table, shape: Shape, pipeline: PCollection[A]) -> tuple[
     elements = read(layout_of(shape), table)
     meta = table.select(list(PANE_META)).to_pylist()
     panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
-    return tuple(sorted(panes, key=_order))
-
-
-def _order(pane: Pane[object]) -> tuple[object, ...]:
-    retracts = pane.change is Change.VALUE
-    return (pane.processing_time, pane.watermark, pane.window, order_key(pane.element), retracts, pane.index)
+    return tuple(in_order(panes))
 
 
 def _pane(element: A, row: dict[str, object]) -> Pane[A]:

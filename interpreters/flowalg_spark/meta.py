@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg_shard.stage import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, START
+from flowalg_shard.columns import (
+    END,
+    ENDED,
+    EVENT_TIME,
+    KEEP,
+    ORIGIN,
+    PARTITION,
+    PROCESSING_TIME,
+    REPORT,
+    SIGHTED,
+    SIGNAL,
+    START,
+)
 from pyspark.sql import types as T
 
 TIMING: Final = "__timing"
@@ -20,6 +32,10 @@ SPAN: Final = "__span"
 DROP: Final = "__drop"
 REASON: Final = "__reason"
 DROPPED: Final = "__dropped"
+STAGE: Final = "__stage"
+REFUSED_KEY: Final = "__refused_key"
+REFUSED_VALUE: Final = "__refused_value"
+"""Of a drop in a pipeline where several stages can drop: which one, and the key and the value as JSON."""
 
 META_TYPES: Final[dict[str, T.DataType]] = {
     EVENT_TIME: T.LongType(),
@@ -38,6 +54,14 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     SPAN: T.StructType([T.StructField(START, T.LongType())]),
     REASON: T.StringType(),
     DROPPED: T.LongType(),
+    STAGE: T.StringType(),
+    REFUSED_KEY: T.StringType(),
+    REFUSED_VALUE: T.StringType(),
+    SIGHTED: T.LongType(),
+    PARTITION: T.StringType(),
+    SIGNAL: T.StringType(),
+    ORIGIN: T.IntegerType(),
+    REPORT: T.BinaryType(),
 }
 """The type of each; times are microseconds since the epoch. ``DROP`` has the type that its grouping gives it."""
 
@@ -55,6 +79,12 @@ PANE_META: Final = (
 )
 """What travels with a pane."""
 
+CLOCK_META: Final = (PROCESSING_TIME, ENDED, SIGHTED, PARTITION, SIGNAL, ORIGIN, REPORT)
+"""What rows say of the clocks, where they do."""
+
+REFUSED_META: Final = (STAGE, REASON, DROPPED, REFUSED_KEY, REFUSED_VALUE, START, END, PANE_TIME, WATERMARK)
+"""What is said of a drop that has to pass other stages."""
+
 
 def pane_meta() -> dict[str, T.DataType]:
     """What travels with a pane, with the types."""
@@ -63,6 +93,7 @@ def pane_meta() -> dict[str, T.DataType]:
 
 __all__ = [
     "CHANGE",
+    "CLOCK_META",
     "DROP",
     "DROPPED",
     "END",
@@ -73,11 +104,20 @@ __all__ = [
     "IS_LAST",
     "KEEP",
     "META_TYPES",
+    "ORIGIN",
     "PANE_META",
     "PANE_TIME",
+    "PARTITION",
     "PROCESSING_TIME",
     "REASON",
+    "REFUSED_KEY",
+    "REFUSED_META",
+    "REFUSED_VALUE",
+    "REPORT",
+    "SIGHTED",
+    "SIGNAL",
     "SPAN",
+    "STAGE",
     "START",
     "TIMING",
     "WATERMARK",

@@ -6,12 +6,14 @@ So Spark still sees which of the other columns anybody uses, and sends Python no
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, assert_never
 
 import pyarrow as pa
 from attrs import evolve, frozen
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from flowalg.functions import Call, Function, OnValue, Spread, WithKey, applied, user_call
@@ -54,13 +56,7 @@ class PythonColumn:
 
     def __call__(self, *arrays: AnyArray) -> AnyArray:
         """One batch."""
-        if not self.guarded:
-            return self.of(arrays)
-        kept, *columns = arrays
-        present = [bool(one) for one in kept.to_pylist()]
-        found = self.of(tuple(one.filter(pa.array(present, pa.bool_())) for one in columns))
-        numbers = iter(range(len(found)))
-        return found.take(pa.array([next(numbers) if one else None for one in present], pa.int64()))
+        return where_kept(self.of, *arrays) if self.guarded else self.of(arrays)
 
     def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """The results for elements that are all there."""
@@ -79,6 +75,29 @@ class PythonColumn:
             case Restamp():
                 return [point(self.step, one) for one in results]
         assert_never(self.step)
+
+
+def where_kept(
+    function: Callable[[tuple[AnyArray, ...]], AnyArray], kept: AnyArray, *columns: AnyArray
+) -> AnyArray:
+    """What a function makes of the rows of some columns that are kept, and null on the others."""
+    present = [bool(one) for one in kept.to_pylist()]
+    found = function(tuple(one.filter(pa.array(present, pa.bool_())) for one in columns))
+    numbers = iter(range(len(found)))
+    return found.take(pa.array([next(numbers) if one else None for one in present], pa.int64()))
+
+
+def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: Sequence[Column]) -> Column:
+    """The column that a function of Arrow arrays computes of others.
+
+    It counts as not deterministic, so that Spark moves no filter past it: a function is called for no element that an
+    earlier step has dropped.
+    """
+    with warnings.catch_warnings():
+        # It would rather have type hints, which cannot say how many arrays there are.
+        warnings.simplefilter("ignore", UserWarning)
+        udf = arrow_udf(body, result, ArrowUDFType.SCALAR)
+    return udf.asNondeterministic()(*arguments)
 
 
 def in_a_column(flow: Flow, one: StepAnalysis) -> Flow:
@@ -136,11 +155,7 @@ def _part(pair: Shape, index: int) -> Shape:
 
 
 def python_column(flow: Flow, step: OneToOne, function: Function, element: Columns, result: Shape) -> Column:
-    """The column of what the user's own function gives for the element that lies in ``element``.
-
-    It counts as not deterministic, so that Spark moves no filter past it: a function is called for no element that an
-    earlier step has dropped.
-    """
+    """The column of what the user's own function gives for the element that lies in ``element``."""
     own, element = _called(flow, function, element)
     read = shape_read(own.f, element.shape) if isinstance(own, Call) else element.shape
     layout = layout_of(read)
@@ -150,11 +165,7 @@ def python_column(flow: Flow, step: OneToOne, function: Function, element: Colum
     if flow.guarded:
         arguments.insert(0, named(KEEP))
     body = PythonColumn(step, own, layout, result, flow.guarded)
-    with warnings.catch_warnings():
-        # It would rather have type hints, which cannot say how many arrays there are.
-        warnings.simplefilter("ignore", UserWarning)
-        udf = arrow_udf(body, spark_type(result), ArrowUDFType.SCALAR)
-    return udf.asNondeterministic()(*arguments)
+    return arrow_column(body, spark_type(result), arguments)
 
 
 def _called(flow: Flow, function: Function, element: Columns) -> tuple[Plain, Columns]:
@@ -172,4 +183,4 @@ def _called(flow: Flow, function: Function, element: Columns) -> tuple[Plain, Co
     return Spread(Call(target)), Branch(TupleOf(tuple(one.shape for one in columns)), columns)
 
 
-__all__ = ["in_a_column", "python_column"]
+__all__ = ["arrow_column", "in_a_column", "python_column", "where_kept"]

@@ -14,7 +14,7 @@ from attrs import define, frozen
 from flowalg.functions import applied
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step, items, point, truth
 from flowalg_spark.layout import Layout
-from flowalg_spark.meta import EVENT_TIME, KEEP
+from flowalg_spark.meta import EVENT_TIME, KEEP, SIGHTED
 from flowalg_spark.values import AnyArray, read, write
 
 
@@ -72,7 +72,7 @@ class PythonSteps:
 
     def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """One batch after the steps."""
-        positions, present = _kept_rows(batch) if self.guarded else (list(range(batch.num_rows)), batch)
+        positions, present = kept_rows(batch) if self.guarded else (list(range(batch.num_rows)), batch)
         times = cast("list[int | None]", batch.column(EVENT_TIME).to_pylist())
         rows = Rows(read(self.before, present), [times[one] for one in positions], positions)
         for step in self.steps:
@@ -80,6 +80,7 @@ class PythonSteps:
         arrays = write(self.after, rows.elements, f"the result of {self.steps[-1].label}")
         own: dict[str, AnyArray] = {EVENT_TIME: pa.array(rows.times, pa.int64())}
         origins = rows.origins
+        counted = firsts(origins)
         if self.guarded:
             gone = sorted(set(range(batch.num_rows)) - set(origins))
             places = pa.array([*range(len(origins)), *(None for _ in gone)], pa.int64())
@@ -87,13 +88,26 @@ class PythonSteps:
             own[EVENT_TIME] = pa.array([*rows.times, *(times[one] for one in gone)], pa.int64())
             own[KEEP] = pa.array([True] * len(origins) + [False] * len(gone), pa.bool_())
             origins = [*origins, *gone]
+            counted += [True] * len(gone)
         others = batch.take(pa.array(origins, pa.int64()))
+        if SIGHTED in self.schema.names:
+            own[SIGHTED] = once(others.column(SIGHTED), counted)
         for name in self.schema.names[len(arrays) :]:
             arrays.append(own[name] if name in own else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
+def firsts(origins: list[int]) -> list[bool]:
+    """Of each of some rows whether it is the first that came of its origin; those of one origin follow each other."""
+    return [place == 0 or origins[place - 1] != one for place, one in enumerate(origins)]
+
+
+def once(column: AnyArray, counted: list[bool]) -> AnyArray:
+    """A column that the clocks count, on those of its rows alone that are to be counted."""
+    return column.take(pa.array([place if one else None for place, one in enumerate(counted)], pa.int64()))
+
+
+def kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
     """Which rows of a guarded batch are elements, and the batch of those alone."""
     kept = [bool(keep) for keep in batch.column(KEEP).to_pylist()]
     return [row for row, keep in enumerate(kept) if keep], batch.filter(pa.array(kept, pa.bool_()))
@@ -101,4 +115,4 @@ def _kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-__all__ = ["ArrowFunction", "PythonSteps"]
+__all__ = ["ArrowFunction", "PythonSteps", "Rows", "firsts", "kept_rows", "once"]

@@ -10,6 +10,7 @@ from flowalg.panes import PaneInfo
 from flowalg.time import EventTime, ProcessingTime
 from flowalg.windows import GLOBAL_WINDOW, Window
 from flowalg_shard.clocks import Clocks
+from flowalg_shard.hearing import StageReport
 
 
 @frozen
@@ -25,10 +26,19 @@ class Element:
 
 @frozen
 class Arrivals:
-    """What an operator gives in one instant: its elements in order, and its clocks after them."""
+    """What an operator gives in one instant: its elements in order, and what their origins say of the clocks.
+
+    A stage hears the reports, in band as in a cluster; a source says what its clocks read as a stage does that holds
+    nothing back.
+    """
 
     elements: tuple[Element, ...]
-    clocks: Clocks
+    reports: Mapping[int, StageReport]
+
+    @classmethod
+    def of_source(cls, elements: tuple[Element, ...], clocks: Clocks) -> Arrivals:
+        """What a source brings."""
+        return cls(elements, {0: StageReport(clocks)})
 
 
 @frozen

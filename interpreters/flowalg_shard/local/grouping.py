@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 from attrs import define, field, frozen
@@ -15,7 +15,7 @@ from flowalg.time import EventTime, ProcessingTime
 from flowalg.values import order_key
 from flowalg.windows import Window
 from flowalg_shard.bundle import precombine
-from flowalg_shard.clocks import BEGINNING, Clocks
+from flowalg_shard.clocks import Clocks
 from flowalg_shard.columns import (
     CHANGE,
     DROPPED,
@@ -30,12 +30,14 @@ from flowalg_shard.columns import (
     START,
     TIMING,
 )
+from flowalg_shard.hearing import FromStage, StageReport, merged
 from flowalg_shard.local.elements import Arrivals, Element
 from flowalg_shard.local.keys import KEY
 from flowalg_shard.local.rows import Grouped
+from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Stored, advanced
 from flowalg_shard.panes import AT_END, AT_START
-from flowalg_shard.state import Emission, ShardState
-from flowalg_shard.step import next_deadline, step
+from flowalg_shard.state import ShardState
+from flowalg_shard.step import next_deadline
 from flowalg_shard.tables import pack, unpack
 
 
@@ -58,65 +60,67 @@ class Dropped:
     processing_time: ProcessingTime
 
 
-@frozen
-class Stored:
-    """A shard's state at rest."""
+@define
+class Shards:
+    """A stage in a local run: what each of its shards remembers, moved on by one instant at a time."""
 
-    table: bytes = b""
-    standing: bytes = b""
+    operator: Operator
+    states: list[Stored | None]
+
+    @classmethod
+    def of(cls, operator: Operator, cluster: Cluster) -> Shards:
+        """The stage before its first instant."""
+        return cls(operator, [None] * cluster.shards)
+
+    def instant(self, sent: Sequence[Sequence[list[Sent]]]) -> list[Emitted]:
+        """What each shard gives, of what the parts of each input send to it."""
+        found = []
+        for shard, (stored, parts) in enumerate(zip(self.states, sent, strict=True)):
+            self.states[shard], emitted = advanced(self.operator, stored, parts, first=shard == 0)
+            found.append(emitted)
+        return found
 
 
 @define
 class ShardedGrouping:
-    """The state of one grouping, a part of it in each shard, moved on by one instant at a time."""
+    """A grouping in a local run."""
 
     grouped: Grouped
     cluster: Cluster
-    states: list[Stored]
-    before: Clocks = BEGINNING
-    output: Clocks = BEGINNING
+    shards: Shards
     drops: list[Dropped] = field(factory=list)
 
     @classmethod
-    def of(cls, node: CombinePerKey, cluster: Cluster) -> ShardedGrouping:
-        """The grouping of a node, before its first instant."""
-        return cls(Grouped.of(node), cluster, [Stored() for _ in range(cluster.shards)])
+    def of(cls, node: CombinePerKey, cluster: Cluster, origins: int) -> ShardedGrouping:
+        """The grouping of a node, whose elements have so many origins, before its first instant."""
+        grouped = Grouped.of(node)
+        operator = Grouping(grouped.stage, (FromStage(),) * origins)
+        return cls(grouped, cluster, Shards.of(operator, cluster))
 
     def instant(self, arrivals: Arrivals) -> Arrivals:
-        """The panes of one instant in order, and the clocks behind them."""
-        clocks = arrivals.clocks
-        emissions = [self._step(shard, bundles, clocks) for shard, bundles in self._bundles(arrivals)]
-        self.before = clocks
-        for emission in emissions:
-            self.drops += self._drops(emission, clocks)
-        hold = min(emission.hold for emission in emissions)
-        self.output = clocks.held(hold, self.output)
-        ordered = sorted(
-            (pair for emission in emissions for pair in self._panes(emission, clocks)),
-            key=lambda pair: pair[0],
-        )
-        return Arrivals(tuple(element for _, element in ordered), self.output)
+        """The panes of one instant in order, and what the shards say of the clocks."""
+        emissions = self.shards.instant([[parts] for parts in self._sent(arrivals)])
+        report = together(emissions)
+        panes: list[tuple[tuple[object, ...], Element]] = []
+        for one in emissions:
+            panes += self._panes(unpack(one.panes), report.clocks)
+            self.drops += self._drops(unpack(one.drops), report.clocks)
+        ordered = sorted(panes, key=lambda pair: pair[0])
+        return Arrivals(tuple(element for _, element in ordered), {0: report})
 
-    def _bundles(self, arrivals: Arrivals) -> Iterator[tuple[int, list[pl.DataFrame]]]:
-        """What each input partition sends to each shard."""
+    def _sent(self, arrivals: Arrivals) -> Iterator[list[Sent]]:
+        """What the input partitions send to each shard; all of them tell what is said of the clocks."""
         rows = self.grouped.rows(arrivals.elements, self.cluster.shards)
         count = self.cluster.partitions
         parts = [precombine(self.grouped.stage, rows.gather_every(count, part)) for part in range(count)]
         filled = [part for part in parts if not part.is_empty()]
         for shard in range(self.cluster.shards):
-            sent = (pack(part.filter(pl.col(SHARD) == shard).drop(SHARD)) for part in filled)
-            yield shard, [unpack(one) for one in sent]
+            bundles = [pack(part.filter(pl.col(SHARD) == shard).drop(SHARD)) for part in filled]
+            yield [Sent(one, arrivals.reports) for one in bundles or [b""]]
 
-    def _step(self, shard: int, bundles: list[pl.DataFrame], clocks: Clocks) -> Emission:
-        stored = self.states[shard]
-        state = ShardState(unpack(stored.table), self.before.watermark, unpack(stored.standing))
-        after, emission = step(self.grouped.stage, state, bundles, clocks)
-        self.states[shard] = Stored(pack(after.table), pack(after.standing))
-        return emission
-
-    def _panes(self, emission: Emission, clocks: Clocks) -> Iterator[tuple[tuple[object, ...], Element]]:
+    def _panes(self, panes: pl.DataFrame, clocks: Clocks) -> Iterator[tuple[tuple[object, ...], Element]]:
         """Panes as elements, each with what they are sorted by (SEMANTICS section 7)."""
-        for row in emission.panes.iter_rows(named=True):
+        for row in panes.iter_rows(named=True):
             key = self.grouped.keys.decode(row[KEY])
             info = PaneInfo(
                 Change(row[CHANGE]),
@@ -141,16 +145,24 @@ class ShardedGrouping:
             return pickle.loads(packed)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _drops(self, emission: Emission, clocks: Clocks) -> Iterator[Dropped]:
-        for row in emission.drops.iter_rows(named=True):
+    def _drops(self, drops: pl.DataFrame, clocks: Clocks) -> Iterator[Dropped]:
+        for row in drops.iter_rows(named=True):
             key = self.grouped.keys.decode(row[KEY])
             window = Window(end=EventTime(row[END]), start=EventTime(row[START]))
             yield Dropped(key, window, row[REASON], row[DROPPED], clocks.processing_time)
 
     def next_deadline(self, now: ProcessingTime) -> ProcessingTime | None:
         """When a trigger of any shard becomes ready by itself."""
-        found = (next_deadline(self.grouped.stage, ShardState(unpack(one.table)), now) for one in self.states)
+        tables = [unpack(one.table) for one in self.shards.states if one is not None]
+        found = (next_deadline(self.grouped.stage, ShardState(one), now) for one in tables)
         return min((one for one in found if one is not None), default=None)
 
 
-__all__ = ["Cluster", "Dropped", "ShardedGrouping"]
+def together(emissions: Sequence[Emitted]) -> StageReport:
+    """What all shards say of the clocks."""
+    report = merged({0: one.report} for one in emissions)[0]
+    assert isinstance(report, StageReport)
+    return report
+
+
+__all__ = ["Cluster", "Dropped", "ShardedGrouping", "Shards", "together"]

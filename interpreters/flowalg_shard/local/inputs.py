@@ -106,7 +106,7 @@ def instants_of(
             elements[name] = entering(sources[name], instant)
             signals |= instant.signals
         clocks = {name: evolve(one, processing_time=time, signals=signals) for name, one in reads.items()}
-        yield Now(time, {name: Arrivals(elements[name], clocks[name]) for name in inputs})
+        yield Now(time, {name: Arrivals.of_source(elements[name], clocks[name]) for name in inputs})
 
 
 def _instants(

@@ -25,11 +25,10 @@ from flowalg.steps import Restamp, Step, restamped, step_values
 from flowalg.time import ProcessingTime
 from flowalg.timeline import Timeline
 from flowalg.values import canonical
-from flowalg_shard.clocks import Clocks
 from flowalg_shard.local.elements import Arrivals, Element, Now
 from flowalg_shard.local.grouping import Cluster, Dropped, ShardedGrouping
 from flowalg_shard.local.inputs import Recording, instants_of
-from flowalg_shard.local.sides import SideReader
+from flowalg_shard.local.sides import ShardedSide
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -88,7 +87,7 @@ class Operators:
 
     cluster: Cluster
     groupings: list[ShardedGrouping] = field(factory=list)
-    sides: list[SideReader] = field(factory=list)
+    sides: list[ShardedSide] = field(factory=list)
     made: dict[int, Operator] = field(factory=dict)
 
     def of(self, node: Node) -> Operator:
@@ -108,7 +107,7 @@ class Operators:
                 return lambda now: _through(steps, upstream(now))
             case CombinePerKey(input=inner):
                 upstream = self.of(inner)
-                grouping = ShardedGrouping.of(node, self.cluster)
+                grouping = ShardedGrouping.of(node, self.cluster, origins(inner))
                 self.groupings.append(grouping)
                 return lambda now: grouping.instant(upstream(now))
             case Flatten(inputs=inputs):
@@ -116,7 +115,7 @@ class Operators:
                 return lambda now: _flattened([one(now) for one in upstreams])
             case WithSide(input=inner, side=side):
                 upstream, beside = self.of(inner), self.of(side)
-                reader = SideReader.of(node)
+                reader = ShardedSide.of(node, self.cluster, origins(inner), origins(side))
                 self.sides.append(reader)
                 return lambda now: reader.instant(upstream(now), beside(now))
         assert_never(node)
@@ -124,7 +123,7 @@ class Operators:
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         """All that was dropped, operator by operator."""
-        keepers: list[ShardedGrouping | SideReader] = [*self.groupings, *self.sides]
+        keepers: list[ShardedGrouping | ShardedSide] = [*self.groupings, *self.sides]
         return tuple(drop for one in keepers for drop in one.drops)
 
 
@@ -144,7 +143,7 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
     elements: Iterable[Element] = arrivals.elements
     for step in steps:
         elements = [after for element in elements for after in _stepped(step, element)]
-    return Arrivals(tuple(elements), arrivals.clocks)
+    return Arrivals(tuple(elements), arrivals.reports)
 
 
 def _stepped(step: Step, element: Element) -> Iterator[Element]:
@@ -157,16 +156,21 @@ def _stepped(step: Step, element: Element) -> Iterator[Element]:
 
 
 def _flattened(arrivals: list[Arrivals]) -> Arrivals:
-    """The union of what several operators give; their clocks are the least of theirs (SEMANTICS section 9)."""
-    clocks = [one.clocks for one in arrivals]
-    named = {q for one in clocks for q in one.percentiles}
-    together = Clocks(
-        clocks[0].processing_time,
-        min(one.watermark for one in clocks),
-        {q: min(one.percentile(q) for one in clocks) for q in sorted(named)},
-        clocks[0].signals,
-    )
-    return Arrivals(tuple(element for one in arrivals for element in one.elements), together)
+    """The union of what several operators give: all of their origins, in order."""
+    reports = [report for one in arrivals for _, report in sorted(one.reports.items())]
+    return Arrivals(tuple(element for one in arrivals for element in one.elements), dict(enumerate(reports)))
+
+
+def origins(node: Node) -> int:
+    """How many sources and stages the elements of a node come from."""
+    match node:
+        case SourceNode() | CombinePerKey() | WithSide():
+            return 1
+        case ElementWise(input=inner) | WindowInto(input=inner):
+            return origins(inner)
+        case Flatten(inputs=inputs):
+            return sum(map(origins, inputs))
+    assert_never(node)
 
 
 def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGrouping]) -> Iterator[Now]:
@@ -178,7 +182,9 @@ def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGroupi
             return
         time = min(pending)
         quiet = {
-            name: Arrivals((), evolve(one.clocks, processing_time=time, signals=frozenset()))
+            name: Arrivals.of_source(
+                (), evolve(one.reports[0].clocks, processing_time=time, signals=frozenset())
+            )
             for name, one in before.arrivals.items()
         }
         yield Now(time, quiet)

@@ -1,73 +1,99 @@
-"""Elements that wait for a side input in the local engine (the rules are in ``flowalg.sides``)."""
+"""A side input in the local engine: elements and the side as rows, for the operator that every engine runs."""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import polars as pl
 from attrs import define, evolve, field
 
-from flowalg.kv import KV
-from flowalg.nodes import EffectiveStrategy, WithSide, strategy_at
-from flowalg.panes import DropReason
-from flowalg.sides import View, window_read
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime
-from flowalg.windows import Window
-from flowalg_shard.clocks import BEGINNING, Clocks
+from flowalg.nodes import WithSide, strategy_at
+from flowalg.time import EventTime
+from flowalg_shard.clocks import Clocks
+from flowalg_shard.columns import END, EVENT_TIME, START, VALUE, WEIGHT
+from flowalg_shard.hearing import FromStage
 from flowalg_shard.local.elements import Arrivals, Element
-from flowalg_shard.local.grouping import Dropped
-from flowalg_shard.objects import Held, Line
+from flowalg_shard.local.grouping import Cluster, Dropped, Shards, together
+from flowalg_shard.operators import Emitted, Sent, Side, late_for_side, readings_of
+from flowalg_shard.sides import READ_START, SideStage
+from flowalg_shard.tables import pack, unpack
+
+_ELEMENT = "element"
+_PLACE = "place"
 
 
 @define
-class SideReader:
-    """What the side's windows hold, the elements that wait for them, and what has been read."""
+class ShardedSide:
+    """A side input in a local run. ``arrived`` counts the elements, so that they come out in the order of arrival."""
 
-    view: View
-    strategy: EffectiveStrategy
-    watermark: EventTime = MIN_TIME
-    output: Clocks = BEGINNING
-    lines: dict[Window, Line] = field(factory=dict)
-    read: dict[Window, object] = field(factory=dict)
-    waiting: list[tuple[Window, Element]] = field(factory=list)
+    cluster: Cluster
+    shards: Shards
+    arrived: int = 0
     drops: list[Dropped] = field(factory=list)
 
     @classmethod
-    def of(cls, node: WithSide) -> SideReader:
-        """The state of a node before its first instant."""
-        return cls(node.view, strategy_at(node.side))
+    def of(cls, node: WithSide, cluster: Cluster, main: int, side: int) -> ShardedSide:
+        """The operator of a node, whose elements and whose side have so many origins, before its first instant."""
+        effective = strategy_at(node.side)
+        stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
+        operator = Side(stage, (FromStage(),) * main, (FromStage(),) * side)
+        return cls(cluster, Shards.of(operator, cluster))
 
     def instant(self, main: Arrivals, side: Arrivals) -> Arrivals:
         """The elements that are done waiting, in order of arrival, each beside what it reads."""
-        for element in side.elements:
-            self._absorb(element, side.clocks)
-        self.watermark = side.clocks.watermark
-        windows = self.strategy.strategy.windows
-        known = [*self.waiting, *((window_read(windows, one.event_time), one) for one in main.elements)]
-        self.waiting = [pair for pair in known if pair[0].end > self.watermark]
-        passed = [
-            evolve(element, value=(element.value, self._reading(window)))
-            for window, element in known
-            if window.end <= self.watermark
+        everything = [Sent(_side_rows(side.elements), side.reports)]
+        divided = [[Sent(one, main.reports)] for one in self._divided(main.elements)]
+        emissions = self.shards.instant([[mine, everything] for mine in divided])
+        report = together(emissions)
+        passed = [pair for one in emissions for pair in _passed(one)]
+        self.drops += [drop for one in emissions for drop in _drops(one, report.clocks)]
+        ordered = sorted(passed, key=lambda pair: pair[0])
+        return Arrivals(tuple(element for _, element in ordered), {0: report})
+
+    def _divided(self, elements: Sequence[Element]) -> Iterator[bytes]:
+        """The share of each shard."""
+        rows = [
+            (pickle.dumps(one), place, one.event_time)
+            for place, one in enumerate(elements, start=self.arrived)
         ]
-        until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
-        self.output = main.clocks.held(until, self.output)
-        return Arrivals(tuple(passed), self.output)
-
-    def _absorb(self, element: Element, clocks: Clocks) -> None:
-        """Take in an element of the side, unless it is late for a window that has been complete."""
-        windows = self.strategy.strategy.windows
-        window = window_read(windows, element.event_time) if self.strategy.fresh else element.window
-        if window.end > self.watermark:
-            held = Held(element.value, element.event_time, element.weight)
-            self.lines.setdefault(window, Line()).take(held)
-            return
-        key = element.value.key if isinstance(element.value, KV) else element.value
-        self.drops.append(Dropped(key, window, DropReason.CLOSED.value, 1, clocks.processing_time))
-
-    def _reading(self, window: Window) -> object:
-        if window not in self.read:
-            held = self.lines.pop(window, Line()).held
-            values = [one.value for one in sorted(held, key=lambda one: one.event_time) if one.weight > 0]
-            self.read[window] = self.view.read(values, window)
-        return self.read[window]
+        self.arrived += len(rows)
+        for shard in range(self.cluster.shards):
+            yield pack(
+                pl.DataFrame(
+                    rows[shard :: self.cluster.shards],
+                    schema={_ELEMENT: pl.Binary(), _PLACE: pl.Int64(), EVENT_TIME: pl.Int64()},
+                    orient="row",
+                )
+            )
 
 
-__all__ = ["SideReader"]
+def _side_rows(elements: Sequence[Element]) -> bytes:
+    rows = [
+        (pickle.dumps(one.value), one.event_time, one.weight, one.window.start, one.window.end)
+        for one in elements
+    ]
+    schema = {
+        VALUE: pl.Binary(),
+        EVENT_TIME: pl.Int64(),
+        WEIGHT: pl.Int8(),
+        START: pl.Int64(),
+        END: pl.Int64(),
+    }
+    return pack(pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def _passed(emitted: Emitted) -> Iterator[tuple[int, Element]]:
+    readings = readings_of(emitted.beside)
+    for row in unpack(emitted.panes).iter_rows(named=True):
+        element = cast("Element", pickle.loads(row[_ELEMENT]))  # of our own making
+        yield row[_PLACE], evolve(element, value=(element.value, readings[EventTime(row[READ_START])]))
+
+
+def _drops(emitted: Emitted, clocks: Clocks) -> Iterator[Dropped]:
+    for one in late_for_side(emitted.drops):
+        yield Dropped(one.key, one.window, one.reason.value, 1, clocks.processing_time)
+
+
+__all__ = ["ShardedSide"]

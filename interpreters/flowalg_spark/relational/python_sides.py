@@ -42,7 +42,7 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
     """
     effective = strategy_at(node.side)
     windows = effective.strategy.windows
-    together = _reading(analyse(steps, shape))
+    together = steps_that_read(analyse(steps, shape))
     after = together[-1].after if together else shape
     assert after is not None, "steps run together up to one whose result is known"
     point = named(EVENT_TIME)
@@ -73,7 +73,7 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
     return through_steps(flow.noted(*side.notes, *notes), steps[len(together) :])
 
 
-def _reading(analyses: tuple[StepAnalysis, ...]) -> tuple[StepAnalysis, ...]:
+def steps_that_read(analyses: tuple[StepAnalysis, ...]) -> tuple[StepAnalysis, ...]:
     """The steps up to the first after which elements hold no mapping; none where there is no such step."""
     for count, one in enumerate(analyses, start=1):
         if one.after is not None and not _holds_mapping(one.after):
@@ -158,4 +158,4 @@ class Beside:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-__all__ = ["Beside", "beside_in_python"]
+__all__ = ["Beside", "beside_in_python", "steps_that_read"]

@@ -1,12 +1,13 @@
 """The conformance suite for interpreters: named jobs, each beside plain Python that says what it must give.
 
-``check_interpreter`` is the one call. ``JOBS`` are the jobs; ``strategies.pipelines`` and ``replays`` generate others.
+``check_interpreter`` is the one call. ``JOBS`` are the jobs, of which ``covering`` takes some; ``strategies.pipelines``
+and ``replays`` generate others.
 """
 
 from flowalg_laws.conformance.check import Report, check_interpreter, examine_interpreter
 from flowalg_laws.conformance.generated import described, replays
 from flowalg_laws.conformance.job import Job
-from flowalg_laws.conformance.jobs import BATCH_JOBS, JOBS
+from flowalg_laws.conformance.jobs import BATCH_JOBS, JOBS, covering
 from flowalg_laws.conformance.outcome import Outcome, Refused, Runner, counted
 from flowalg_laws.conformance.replay import Feed, Replay
 
@@ -22,6 +23,7 @@ __all__ = [
     "Runner",
     "check_interpreter",
     "counted",
+    "covering",
     "described",
     "examine_interpreter",
     "replays",

@@ -1,5 +1,6 @@
 """The jobs of the conformance suite, by topic. Between them they use every feature (a test says so)."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from flowalg_laws.conformance.job import Job
@@ -33,4 +34,19 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
 )
 """Those that differ as batches, for an interpreter to which a run is dear: the others are one batch over and over."""
 
-__all__ = ["BATCH_JOBS", "JOBS"]
+
+def covering(jobs: Sequence[Job]) -> tuple[Job, ...]:
+    """Some of the jobs that between them use every feature that all of them use, for an interpreter of dear runs.
+
+    Greedy: each is the first of those that use the most of what is still unused.
+    """
+    left = {feature for job in jobs for feature in job.features}
+    chosen: list[Job] = []
+    while left:
+        best = max(jobs, key=lambda job: len(job.features & left))
+        chosen.append(best)
+        left -= best.features
+    return tuple(chosen)
+
+
+__all__ = ["BATCH_JOBS", "JOBS", "covering"]

@@ -1,0 +1,267 @@
+"""The papers' figures from real streaming queries, one micro-batch for each instant: ``make figures-streaming``.
+
+The watermark is a policy of its own, a function of the processing time that gives the figure's curve. A row without a
+value lets time go on: at whole minutes, which is when the figures' triggers wake up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import evolve, frozen
+from flowalg_spark import StreamInput, collect, local_session, streaming
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from docs.figures.facts import NOON, Arrival, Closing, Facts, read_facts
+from docs.figures.listing import Listing, Scores
+from docs.figures.listings import LISTINGS
+from docs.figures.performance import Performance, differences, fact_of
+from docs.figures.timelines import timeline_of
+from flowalg import (
+    FOREVER,
+    ClockView,
+    CustomPolicy,
+    EventTime,
+    GlobalWindows,
+    PCollection,
+    ProcessingTime,
+    Source,
+    Window,
+    to_datetime,
+)
+from flowalg.nodes import CombinePerKey, ElementWise, Node, WindowInto
+from flowalg.time import processing_time
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TEAM: Final = "team"
+_MINUTE: Final = timedelta(minutes=1)
+_POINT: Final = pa.timestamp("us", tz="UTC")
+_SCHEMA: Final[pa.Schema] = pa.schema(
+    {"team": pa.string(), "value": pa.int64(), "event_time": _POINT, "seen": _POINT}
+)
+
+
+@frozen
+class Play:
+    """A datum of the running example, and whose it is."""
+
+    team: str
+    value: int
+    event_time: datetime
+
+
+PLAYS: Final = Source("plays", Play, event_time=lambda play: play.event_time)
+
+
+@frozen
+class Step:
+    """One micro-batch: what comes, when, and where the watermark then is."""
+
+    time: ProcessingTime
+    plays: tuple[Play, ...]
+    watermark: EventTime
+
+
+def steps_of(facts: Facts) -> tuple[Step, ...]:
+    """The instants of a figure, and an empty one at each whole minute between them.
+
+    After each instant comes a second one for every window of which the figure shows when it closes, with a datum of a
+    team of its own, which is refused from then on.
+    """
+    found: dict[ProcessingTime, Step] = {}
+    watermark = timeline_of(facts).instants[0].watermark
+    for instant in timeline_of(facts):
+        plays = tuple(Play(TEAM, one.value, one.event_time) for one in instant.elements)
+        known = found.get(instant.processing_time)
+        before = () if known is None else known.plays
+        found[instant.processing_time] = Step(instant.processing_time, (*before, *plays), instant.watermark)
+    first, last = min(found), max(found)
+    minute = NOON
+    while processing_time(minute) < last:
+        time = processing_time(minute)
+        if time > first and time not in found:
+            found[time] = Step(time, (), watermark)
+        minute += _MINUTE
+    return tuple(_probed(facts, _with_watermarks(found)))
+
+
+def _with_watermarks(found: dict[ProcessingTime, Step]) -> Iterator[Step]:
+    """In order, each with the greatest watermark so far."""
+    watermark: EventTime | None = None
+    for _, step in sorted(found.items()):
+        watermark = step.watermark if watermark is None else max(watermark, step.watermark)
+        yield evolve(step, watermark=watermark)
+
+
+def _probed(facts: Facts, steps: Iterator[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        if facts.closed:
+            probes = [
+                Play(_probe(step.time, number), 0, to_datetime(one.window.start))
+                for number, one in enumerate(facts.closed)
+            ]
+            yield evolve(step, plays=tuple(probes))
+
+
+def _probe(time: ProcessingTime, number: int) -> str:
+    return f"{time} {number}"
+
+
+def write(folder: Path, steps: Sequence[Step]) -> None:
+    """A file for each micro-batch, in the order of their modification times."""
+    folder.mkdir()
+    for number, step in enumerate(steps):
+        seen = to_datetime(step.time)
+        rows: list[dict[str, object]] = [
+            {"team": one.team, "value": one.value, "event_time": one.event_time, "seen": seen}
+            for one in step.plays
+        ]
+        rows.append({"seen": seen})
+        path = folder / f"{number:04}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), path)
+        os.utime(path, (1_000_000_000 + number,) * 2)
+
+
+def perform(spark: SparkSession, facts: Facts, listing: Listing, folder: Path) -> Performance:
+    """What a streaming query makes of a figure's input."""
+    steps = steps_of(facts)
+    write(folder / "plays", steps)
+    keyed = PLAYS.key_by(lambda play: play.team).map_values(lambda play: play.value)
+    pipeline = _for_ever(listing.build(keyed))
+    frame = (
+        spark.readStream.schema(from_arrow_schema(_SCHEMA))
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(folder / "plays"))
+    )
+    plays = StreamInput(
+        frame,
+        _policy(steps),
+        processing_time=F.col("seen"),
+        tick=F.col("value").isNull(),
+    )
+    _run(streaming.compile(pipeline, {PLAYS: plays}).with_drops(), folder)
+    stored = spark.read.parquet(str(folder / "out"))
+    panes = [one for one in collect(pipeline, stored) if one.element.key == TEAM]
+    refused = [
+        _Refusal.of(row) for row in stored.filter("drop is not null").select("drop").toArrow().to_pylist()
+    ]
+    mine = {(one.time, one.value) for one in refused if one.team == TEAM}
+    return Performance(
+        tuple(fact_of(one) for one in panes),
+        tuple(one for one in facts.arrivals if _when(one) in mine),
+        tuple(_closings(facts, steps, {one.team for one in refused if one.reason == "expired"})),
+    )
+
+
+def _run(frame: DataFrame, folder: Path) -> None:
+    query = (
+        frame.writeStream.format("parquet")
+        .option("path", str(folder / "out"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+
+
+def _policy(steps: Sequence[Step]) -> CustomPolicy:
+    """The figure's curve; each step holds from its processing time on."""
+    curve = {to_datetime(step.time): to_datetime(step.watermark) for step in steps}
+
+    def watermark_of(view: ClockView) -> datetime | None:
+        return curve.get(view.processing_time)
+
+    return CustomPolicy("the figure's watermark", watermark_of)
+
+
+def _for_ever(pipeline: Scores) -> Scores:
+    """The pipeline with what the papers do not say: that late data are never too late."""
+    return PCollection(_node_for_ever(pipeline.node))
+
+
+def _node_for_ever(node: Node) -> Node:
+    match node:
+        case WindowInto(strategy=strategy):
+            lateness = strategy.allowed_lateness
+            if lateness is None and not isinstance(strategy.windows, GlobalWindows):
+                return evolve(node, strategy=evolve(strategy, allowed_lateness=FOREVER))
+            return node
+        case CombinePerKey(input=inner) | ElementWise(input=inner):
+            return evolve(node, input=_node_for_ever(inner))
+        case _:
+            return node
+
+
+@frozen
+class _Refusal:
+    team: str
+    value: int
+    reason: str
+    time: datetime
+
+    @classmethod
+    def of(cls, row: dict[str, dict[str, object]]) -> _Refusal:
+        """A row of drops."""
+        drop = row["drop"]
+        team, value, reason, time = (drop[name] for name in ("key", "value", "reason", "processing_time"))
+        assert isinstance(team, str)
+        assert isinstance(value, int)
+        assert isinstance(reason, str)
+        assert isinstance(time, datetime)
+        return cls(team, value, reason, time)
+
+
+def _when(arrival: Arrival) -> tuple[datetime, int]:
+    return arrival.processing_time, arrival.datum.value
+
+
+def _closings(facts: Facts, steps: Sequence[Step], refused: set[str]) -> Iterator[Closing]:
+    """When windows close: at the first instant after which a datum is refused."""
+    for number, one in enumerate(facts.closed):
+        for step in steps:
+            if _probe(step.time, number) in refused:
+                yield Closing(Window.of(one.window.start, one.window.end), step.time)
+                break
+
+
+def main() -> int:
+    """Runs all figures; gives how many of them are not as published."""
+    right = 0
+    figures = read_facts()
+    with TemporaryDirectory() as name:
+        spark = local_session("flowalg figures", log=Path(name) / "spark.log")
+        try:
+            for figure, facts in figures.items():
+                found = differences(
+                    facts, perform(spark, facts, LISTINGS[figure], _made(Path(name) / figure))
+                )
+                right += not found
+                print(f"{figure:25} {'; '.join(map(str, found)) or 'ok'}", flush=True)
+        finally:
+            spark.stop()
+    print(f"figures on streaming: {right} of {len(figures)}")
+    return len(figures) - right
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))

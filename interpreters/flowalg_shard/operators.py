@@ -1,0 +1,158 @@
+"""Stages as an engine runs them, shard by shard: bytes and clocks in, bytes and clocks out.
+
+A stage has one or more inputs, each with origins of its own; an engine brings what each part of an input sends to the
+shard, keeps ``Stored`` under the shard's number, and carries ``Emitted`` on. ``advanced`` is pure and deterministic.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from attrs import frozen
+
+from flowalg.time import EventTime
+from flowalg_shard.hearing import Heard, Origin, Reports, StageReport, hear, merged
+from flowalg_shard.sides import LateForSide, SideStage, SideState, read_side
+from flowalg_shard.stage import Stage
+from flowalg_shard.state import ShardState
+from flowalg_shard.step import step
+from flowalg_shard.tables import pack, stack, unpack
+
+
+@frozen
+class Sent:
+    """What one part of an input sends to a shard."""
+
+    bundle: bytes
+    reports: Reports
+
+
+@frozen
+class Stored:
+    """What a shard remembers between instants: of the clocks, for each input, and of its elements."""
+
+    heard: tuple[Heard, ...]
+    table: bytes = b""
+    beside: bytes = b""
+
+
+@frozen
+class Emitted:
+    """What a shard gives in an instant. ``beside`` and ``drops`` are of the operator's own form."""
+
+    panes: bytes
+    drops: bytes
+    report: StageReport
+    beside: bytes = b""
+
+
+class Operator(Protocol):
+    """A kind of stage."""
+
+    @property
+    def inputs(self) -> tuple[tuple[Origin, ...], ...]:
+        """The origins of each input."""
+        ...
+
+    def instant(
+        self, stored: Stored, heard: tuple[Heard, ...], bundles: Sequence[Sequence[bytes]], *, first: bool
+    ) -> tuple[Stored, Emitted]:
+        """One instant of one shard, given what it has heard by now; ``first`` is the shard that speaks for all."""
+        ...
+
+
+def advanced(
+    operator: Operator, stored: Stored | None, sent: Sequence[Sequence[Sent]], *, first: bool
+) -> tuple[Stored, Emitted]:
+    """One instant of one shard: what is stored after it, and what it gives. ``sent`` has the parts of each input."""
+    before = Stored(tuple(map(Heard.nothing, operator.inputs))) if stored is None else stored
+    reports = [merged(one.reports for one in parts) for parts in sent]
+    heard = hear(operator.inputs, before.heard, reports)
+    bundles = [[one.bundle for one in parts if one.bundle] for parts in sent]
+    return operator.instant(before, heard, bundles, first=first)
+
+
+@frozen
+class Grouping:
+    """A grouping: one input of pre-combined elements."""
+
+    stage: Stage
+    origins: tuple[Origin, ...]
+
+    @property
+    def inputs(self) -> tuple[tuple[Origin, ...], ...]:
+        """The one input."""
+        return (self.origins,)
+
+    def instant(
+        self, stored: Stored, heard: tuple[Heard, ...], bundles: Sequence[Sequence[bytes]], *, first: bool
+    ) -> tuple[Stored, Emitted]:
+        """The shard step."""
+        del first
+        (before,), (now,), (arrived,) = stored.heard, heard, bundles
+        state = ShardState(unpack(stored.table), before.clocks.watermark, unpack(stored.beside))
+        after, emission = step(self.stage, state, [unpack(one) for one in arrived], now.clocks)
+        return Stored(heard, pack(after.table), pack(after.standing)), Emitted(
+            pack(emission.panes), pack(emission.drops), StageReport(now.clocks, emission.hold)
+        )
+
+
+@frozen
+class Side:
+    """A side input: first the elements, and then the side, of which every shard hears everything."""
+
+    stage: SideStage
+    main: tuple[Origin, ...]
+    side: tuple[Origin, ...]
+
+    @property
+    def inputs(self) -> tuple[tuple[Origin, ...], ...]:
+        """The elements and the side."""
+        return (self.main, self.side)
+
+    def instant(
+        self, stored: Stored, heard: tuple[Heard, ...], bundles: Sequence[Sequence[bytes]], *, first: bool
+    ) -> tuple[Stored, Emitted]:
+        """The elements that are done waiting; ``beside`` has what they read, and the first shard tells the drops."""
+        elements, side = (stack([unpack(one) for one in parts]) for parts in bundles)
+        state = _side_state(stored)
+        clocks = heard[0].clocks
+        after, beside = read_side(
+            self.stage, state, elements, side, stored.heard[1].clocks.watermark, heard[1].clocks.watermark
+        )
+        kept = Stored(heard, pack(after.waiting), pickle.dumps((after.lines, after.read)))
+        drops = pickle.dumps(beside.drops) if first and beside.drops else b""
+        readings = pickle.dumps(beside.readings) if beside.readings else b""
+        return kept, Emitted(pack(beside.passed), drops, StageReport(clocks, beside.hold), readings)
+
+
+def _side_state(stored: Stored) -> SideState:
+    if not stored.beside:
+        return SideState()
+    lines, read = pickle.loads(stored.beside)  # of our own making
+    return SideState(lines, read, unpack(stored.table))
+
+
+def readings_of(packed: bytes) -> dict[EventTime, object]:
+    """What ``Emitted.beside`` of a side says: what each window of the side comes to, by its start."""
+    return cast("dict[EventTime, object]", pickle.loads(packed)) if packed else {}
+
+
+def late_for_side(packed: bytes) -> tuple[LateForSide, ...]:
+    """What ``Emitted.drops`` of a side says."""
+    return cast("tuple[LateForSide, ...]", pickle.loads(packed)) if packed else ()
+
+
+__all__ = [
+    "Emitted",
+    "Grouping",
+    "Operator",
+    "Sent",
+    "Side",
+    "Stored",
+    "advanced",
+    "late_for_side",
+    "readings_of",
+]

@@ -1,0 +1,277 @@
+"""From the nodes of a pipeline to streams: element-wise work as flows, groupings and side inputs as stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from attrs import define, evolve, field
+from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side
+from flowalg_shard.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
+from flowalg_shard.sides import SideStage
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.assignment import GlobalWindows
+from flowalg.errors import UnsupportedError
+from flowalg.lifting.analysis import analyse
+from flowalg.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+    inputs_of,
+    nodes_of,
+    shape_read,
+    strategy_at,
+)
+from flowalg.shapes import RecordOf, Shape, TupleOf
+from flowalg.steps import Step
+from flowalg.tagging import Separate
+from flowalg_spark.binding import Clocks, bound_source
+from flowalg_spark.element_wise import note_of, through_steps
+from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
+from flowalg_spark.layout import Branch, layout_of, leaves, named, nested
+from flowalg_spark.meta import (
+    CLOCK_META,
+    DROP,
+    DROPPED,
+    KEEP,
+    META_TYPES,
+    PANE_META,
+    PANE_TIME,
+    REASON,
+    REFUSED_META,
+    REPORT,
+    WATERMARK,
+    pane_meta,
+)
+from flowalg_spark.python_columns import arrow_column
+from flowalg_spark.relational.python_sides import steps_that_read
+from flowalg_spark.stateful.emissions import FromEmissions, OutOfGrouping, OutOfSide
+from flowalg_spark.stateful.exchange import BUNDLE_SCHEMA, Broadcast, Divided, Precombined, Sending, ToBundles
+from flowalg_spark.stateful.grouping import Prepared, prepared, shard_of, weight_of
+from flowalg_spark.stateful.processor import EMISSION_SCHEMA, ShardProcessor
+from flowalg_spark.stateful.python_values import Pickled
+from flowalg_spark.stateful.stream import Stream, united
+
+
+@define
+class Lowering:
+    """The streams of a pipeline's nodes. ``sources`` has the frame and the clocks of each, with where they come from.
+
+    ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts.
+    """
+
+    sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]
+    shards: tuple[int, ...]
+    heard: frozenset[int]
+    several: bool
+    known: dict[int, Stream] = field(factory=dict)
+
+    @classmethod
+    def of(
+        cls, root: Node, sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]], shards: tuple[int, ...]
+    ) -> Lowering:
+        """The lowering of a whole pipeline."""
+        stages = {id(node): node for node in nodes_of(root) if isinstance(node, CombinePerKey | WithSide)}
+        heard = frozenset(
+            id(behind)
+            for node in stages.values()
+            for inner in inputs_of(node)
+            for behind in nodes_of(inner)
+            if id(behind) in stages
+        )
+        return cls(sources, shards, heard, len(stages) > 1)
+
+    def stream(self, node: Node) -> Stream:
+        """The stream of a node. Where it is used again it has the same rows, but tells no drops once more."""
+        if id(node) in self.known:
+            return _without_drops(self.known[id(node)])
+        self.known[id(node)] = self.lowered(node)
+        return self.known[id(node)]
+
+    def lowered(self, node: Node) -> Stream:
+        """The stream of a node that is not known yet."""
+        match node:
+            case SourceNode(name=name):
+                frame, clocks, origin = self.sources[name]
+                return Stream(bound_source(node, frame, clocks), (origin,))
+            case WindowInto(input=inner):
+                return self.stream(inner)
+            case ElementWise(input=WithSide() as reading, steps=steps):
+                return self.beside(reading, steps)
+            case ElementWise(input=inner, steps=steps):
+                return self.through(self.stream(inner), steps)
+            case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
+                return self.grouped(node, prepared(node, [self.untagged(one) for one in inputs], self.shards))
+            case CombinePerKey(input=inner):
+                return self.grouped(node, prepared(node, [self.stream(inner)], self.shards))
+            case Flatten(inputs=inputs):
+                return self.flattened([self.stream(one) for one in inputs])
+            case WithSide():
+                return self.beside(node, ())
+        assert_never(node)
+
+    def through(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
+        """A stream after a chain of element-wise steps."""
+        return evolve(stream, flow=through_steps(stream.flow, steps))
+
+    def untagged(self, node: Node) -> Stream:
+        """An input of a co-group, before its values were tagged."""
+        assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
+        return self.through(self.stream(node.input), node.steps[:-1])
+
+    def flattened(self, streams: list[Stream]) -> Stream:
+        """The union of streams of one shape."""
+        shapes = [one.flow.shape for one in streams]
+        for other in shapes:
+            if other != shapes[0]:
+                raise UnsupportedError(
+                    f"flatten: collections of {shapes[0]} and of {other} have no common columns"
+                )
+        return united(streams)
+
+    def grouped(self, node: CombinePerKey, ready: Prepared) -> Stream:
+        """The panes and drops of a grouping: pre-combined, exchanged by shard, stepped, and unpacked."""
+        stage = ready.stage
+        if stage.strategy.allowed_lateness is None and not isinstance(stage.strategy.windows, GlobalWindows):
+            raise UnsupportedError(
+                f"{stage.label} over {stage.strategy.windows} has no allowed_lateness, so it would keep the state of "
+                "every window for ever; pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is meant"
+            )
+        bundles = self.sent(0, ready.rows, Precombined(stage))
+        out = OutOfGrouping(stage, ready.pair, self.several)
+        flow = self.emitted(
+            node, bundles, Grouping(stage, ready.rows.origins), out, ready.rows.flow, ready.pair
+        )
+        return Stream(flow if self.several else _with_drop_column(flow), (FromStage(),))
+
+    def beside(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
+        """Elements beside what they read of a side input, and through the steps that follow."""
+        main, side = self.stream(node.input), self.stream(node.side)
+        read = shape_read(node.view, side.flow.shape)
+        if read is None:
+            raise UnsupportedError(
+                f"as_singleton(default=...): Spark cannot know the type of what is read, of which some is "
+                f"{side.flow.shape}; give a default of that type, or None"
+            )
+        shape = TupleOf((main.flow.shape, read))
+        together = steps_that_read(analyse(steps, shape))
+        after = together[-1].after if together else shape
+        assert after is not None, "steps run together up to one whose result is known"
+        effective = strategy_at(node.side)
+        stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
+        elements, columns = _divided(main, self.shards)
+        others, theirs = _broadcast(side, fresh=effective.fresh)
+        bundles = self.sent(0, elements, Divided(columns)).union(self.sent(1, others, Broadcast(theirs)))
+        taken = tuple(one.step for one in together)
+        out = OutOfSide(stage.label, layout_of(main.flow.shape), side.flow.shape, taken, layout_of(after))
+        operator = Side(stage, elements.origins, others.origins)
+        notes = [
+            LiftingNote("with_side", "a side input, which is kept in Python", None),
+            *map(note_of, together),
+        ]
+        before = main.flow.noted(*side.flow.notes, *notes)
+        flow = self.emitted(node, bundles, operator, out, before, after)
+        return self.through(Stream(flow, (FromStage(),)), steps[len(together) :])
+
+    def sent(self, number: int, rows: Stream, sending: Sending) -> DataFrame:
+        """What the partitions of an input send to every shard."""
+        frame = rows.flow.frame
+        bundling = ToBundles(number, rows.origins, sending, self.shards, arrow_schema(frame.schema))
+        return frame.mapInArrow(bundling, BUNDLE_SCHEMA)
+
+    def emitted(
+        self,
+        node: Node,
+        bundles: DataFrame,
+        operator: Operator,
+        out: OutOfGrouping | OutOfSide,
+        before: Flow,
+        shape: Shape,
+    ) -> Flow:
+        """What a stage gives: elements of ``shape``, drops, and its reports if there is a stage behind it."""
+        reports = id(node) in self.heard
+        meta = {
+            **pane_meta(),
+            KEEP: META_TYPES[KEEP],
+            REASON: META_TYPES[REASON],
+            DROPPED: META_TYPES[DROPPED],
+        }
+        if self.several:
+            meta |= {name: META_TYPES[name] for name in REFUSED_META}
+        if reports:
+            meta[REPORT] = META_TYPES[REPORT]
+        schema = row_schema(shape, meta)
+        processor = ShardProcessor(operator, len(self.shards), reports=reports)
+        frame = (
+            bundles.groupBy(SHARD)
+            .transformWithState(processor, EMISSION_SCHEMA, "append", "None")
+            .mapInArrow(FromEmissions(out, reports, arrow_schema(schema)), schema)
+        )
+        return evolve(before, frame=frame, shape=shape, meta=meta)
+
+
+def _divided(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
+    """The elements of a stream, each with its shard; and the columns that travel."""
+    flow = main.flow
+    own = [leaf.at for leaf in leaves(layout_of(flow.shape))]
+    kept = [name for name in flow.meta if name in (*PANE_META, EVENT_TIME)]
+    meta = _meta_of_stage(flow, kept)
+    place = shard_of([named(EVENT_TIME), *map(named, own)], shards)
+    frame = flow.frame.select(*map(named, own), place.alias(SHARD), *map(named, meta))
+    return evolve(main, flow=evolve(flow, frame=frame, meta=meta)), (*own, *kept)
+
+
+def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
+    """The elements of a side, pickled; and the columns that travel."""
+    flow = side.flow
+    columns = [leaf.at for leaf in leaves(flow.element)]
+    value = arrow_column(Pickled(layout_of(flow.shape), None), T.BinaryType(), [named(KEEP), *columns])
+    bounds = () if fresh else (START, END)
+    meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
+    frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(named, meta))
+    return evolve(side, flow=evolve(flow, frame=frame, meta=meta)), (VALUE, WEIGHT, EVENT_TIME, *bounds)
+
+
+def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
+    """What a stage reads of a flow beside its elements."""
+    wanted = {*kept, KEEP, *CLOCK_META, *(REFUSED_META if REASON in flow.meta else ())}
+    return {name: kind for name, kind in flow.meta.items() if name in wanted}
+
+
+def _with_drop_column(flow: Flow) -> Flow:
+    """Panes and drops with their element and their ``DROP`` in place, where one stage alone can drop."""
+    assert isinstance(flow.shape, RecordOf), "what a grouping gives is pairs"
+    element = flow.element
+    assert isinstance(element, Branch), "what a grouping gives is pairs"
+    key, value = element.parts
+    drop = F.struct(
+        named(REASON).alias("reason"),
+        named(DROPPED).alias("count"),
+        nested(key).alias("key"),
+        nested(value).alias("value"),
+        F.timestamp_micros(named(PANE_TIME)).alias("processing_time"),
+        F.timestamp_micros(named(WATERMARK)).alias("watermark"),
+    )
+    own = [named(leaf.at) for leaf in leaves(layout_of(flow.shape))]
+    others = [name for name in flow.meta if name not in (REASON, DROPPED)]
+    frame = flow.frame.select(*own, *map(named, others), F.when(named(REASON).isNotNull(), drop).alias(DROP))
+    meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}
+    return evolve(flow, frame=frame, meta=meta)
+
+
+def _without_drops(stream: Stream) -> Stream:
+    flow = stream.flow
+    told = next((name for name in (REASON, DROP) if name in flow.meta), None)
+    if told is None:
+        return stream
+    return evolve(stream, flow=evolve(flow, frame=flow.frame.filter(named(told).isNull())))
+
+
+__all__ = ["Lowering"]
