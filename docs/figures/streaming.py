@@ -47,9 +47,13 @@ if TYPE_CHECKING:
 TEAM: Final = "team"
 _MINUTE: Final = timedelta(minutes=1)
 _POINT: Final = pa.timestamp("us", tz="UTC")
-_SCHEMA: Final[pa.Schema] = pa.schema(
-    {"team": pa.string(), "value": pa.int64(), "event_time": _POINT, "seen": _POINT}
-)
+_FIELDS: Final[dict[str, pa.DataType]] = {
+    "team": pa.string(),
+    "value": pa.int64(),
+    "event_time": _POINT,
+    "seen": _POINT,
+}
+_SCHEMA: Final = pa.schema(_FIELDS)
 
 
 @frozen
