@@ -80,7 +80,6 @@ class PythonSteps:
         arrays = write(self.after, rows.elements, f"the result of {self.steps[-1].label}")
         own: dict[str, AnyArray] = {EVENT_TIME: pa.array(rows.times, pa.int64())}
         origins = rows.origins
-        counted = firsts(origins)
         if self.guarded:
             gone = sorted(set(range(batch.num_rows)) - set(origins))
             places = pa.array([*range(len(origins)), *(None for _ in gone)], pa.int64())
@@ -88,10 +87,9 @@ class PythonSteps:
             own[EVENT_TIME] = pa.array([*rows.times, *(times[one] for one in gone)], pa.int64())
             own[KEEP] = pa.array([True] * len(origins) + [False] * len(gone), pa.bool_())
             origins = [*origins, *gone]
-            counted += [True] * len(gone)
         others = batch.take(pa.array(origins, pa.int64()))
         if SIGHTED in self.schema.names:
-            own[SIGHTED] = once(others.column(SIGHTED), counted)
+            own[SIGHTED] = once(others.column(SIGHTED), firsts(origins))
         for name in self.schema.names[len(arrays) :]:
             arrays.append(own[name] if name in own else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

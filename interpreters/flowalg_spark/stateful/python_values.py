@@ -89,8 +89,8 @@ class InWindows:
             origins.extend([position] * len(assigned))
             found.extend(assigned)
         others = sorted(set(range(batch.num_rows)) - set(origins))
-        counted = [*firsts(origins), *(True for _ in others)]
-        table = batch.take(pa.array([*origins, *others], pa.int64()))
+        places = [*origins, *others]
+        table = batch.take(pa.array(places, pa.int64()))
         own: dict[str, AnyArray] = {
             START: pa.array([one.start for one in found], pa.int64()),
             END: pa.array([one.end for one in found], pa.int64()),
@@ -101,7 +101,7 @@ class InWindows:
             own[name] = pa.concat_arrays([bounds, known])
         own[KEEP] = pa.array([True] * len(origins) + [False] * len(others), pa.bool_())
         if SIGHTED in self.schema.names:
-            own[SIGHTED] = once(table.column(SIGHTED), counted)
+            own[SIGHTED] = once(table.column(SIGHTED), firsts(places))
         arrays = [own[name] if name in own else table.column(name) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
