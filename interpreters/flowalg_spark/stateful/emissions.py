@@ -23,11 +23,13 @@ from flowalg_shard.columns import (
     INDEX,
     IS_FIRST,
     IS_LAST,
+    POSITION,
     REASON,
     START,
     TIMING,
 )
 from flowalg_shard.operators import late_for_side, readings_of
+from flowalg_shard.panes import AT_END, AT_START
 from flowalg_shard.sides import READ_START
 from flowalg_shard.stage import RESULT, Stage
 
@@ -71,8 +73,10 @@ class OutOfGrouping:
     texts: bool
 
     def panes(self, emission: Emission) -> Iterator[Columns]:
-        """The rows of panes."""
+        """The rows of panes; where some are taken back, before those that take their place."""
         table = unpack(emission.panes)
+        if POSITION in table.columns:
+            table = table.sort(AT_END, AT_START, POSITION, maintain_order=True)
         if table.height:
             yield {**self.elements(table), **_given(table, _PANE), **emission.clocks(table.height)}
 
