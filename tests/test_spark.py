@@ -5,11 +5,13 @@ This family catches faults of the lowering, of lifting, and of the passage throu
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from flowalg_laws.conformance import BATCH_JOBS, JOBS, Job, check_interpreter, covering
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_laws.conformance.jobs.sales import (
@@ -21,8 +23,9 @@ from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, SOLD, Sal
 from flowalg_laws.conformance.outcome import Outcome
 from flowalg_spark import batch, streaming
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from flowalg import Pane
+from flowalg import ArgumentError, Pane, Timeout
 from flowalg.time import event_time
 from tests.conformance_runs import micro_batches
 from tests.spark_replay import (
@@ -119,6 +122,26 @@ def test_the_batch_timestamp_is_the_processing_time(spark: SparkSession, tmp_pat
         return (repr(pane.element), pane.window, pane.timing, pane.index, pane.is_last, pane.watermark)
 
     assert Counter(map(rest, panes)) == Counter(map(rest, expected))
+
+
+def test_an_idle_query_wakes_up(spark: SparkSession, tmp_path: Path) -> None:
+    """The clock goes on without data: what waits for the time comes, though no other record ever does."""
+    pipeline = a_sum_per_key.pipeline
+    write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
+    sales = stream_of(spark, tmp_path / "in", Timeout(timedelta(seconds=1)), seen=None)
+    frame = streaming.compile(pipeline, {SALES: sales}, wakes_when_idle=True)
+    query = frame.writeStream.format("memory").queryName("waking").start()
+    try:
+        give_up = time.monotonic() + 120
+        while not (panes := spark.sql("select * from waking").collect()) and time.monotonic() < give_up:
+            time.sleep(0.2)
+    finally:
+        query.stop()
+    assert panes
+    with pytest.raises(ArgumentError, match="processing times of its own, as 'sales' does"):
+        streaming.compile(
+            pipeline, {SALES: evolve(sales, processing_time=F.col("seen"))}, wakes_when_idle=True
+        )
 
 
 def test_the_frame_is_an_ordinary_one(spark: SparkSession) -> None:

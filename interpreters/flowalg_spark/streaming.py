@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from flowalg_shard import FromSource
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -43,6 +43,8 @@ A = TypeVar("A")
 
 CAPABILITIES: Final = STREAMING
 """What this interpreter lacks, as data."""
+
+_TICK: Final = "__tick"
 
 
 @frozen
@@ -88,12 +90,21 @@ class StreamInput:
 
 
 def compile(
-    pipeline: PCollection[A], inputs: Mapping[AnySource, StreamInput], *, shards: int | None = None
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    shards: int | None = None,
+    wakes_when_idle: bool = False,
 ) -> PaneFrame[A]:
     """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
 
     ``shards`` is how many parts the state of each stage is split into, and is fixed for the life of a checkpoint; it
     defaults to the session's number of shuffle partitions. A collection that is used twice is computed twice.
+
+    Spark runs a micro-batch when there is data. With ``wakes_when_idle`` there is one each second, or as often as the
+    query's own trigger says, so that triggers of processing time, and policies that move on with the time, need not
+    wait for the next record. It is for queries that go on, and for sources without processing times of their own.
+
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for what
     streaming cannot do.
     """
@@ -109,12 +120,30 @@ def compile(
                 "a streaming frame, as spark.readStream gives; use batch.compile for a bounded one",
             )
         _require_policy(stream.watermark, name)
+        if wakes_when_idle and stream.processing_time is not None:
+            raise ArgumentError(
+                "wakes_when_idle",
+                True,
+                f"False where a source carries processing times of its own, as {name!r} does",
+            )
     session = next(iter(streams.values())).frame.sparkSession
     require_state_store(session)
+    if wakes_when_idle:
+        streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {name: (one.frame, one.clocks, FromSource(one.watermark)) for name, one in streams.items()}
     lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards))
     flow = lowering.stream(pipeline.node).flow
     return pane_frame(pipeline, flow, lambda: _with_drops(flow))
+
+
+def _with_ticks(stream: StreamInput) -> StreamInput:
+    """The input with a row each second that is no element."""
+    seconds = stream.frame.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).load()
+    ticks = seconds.select(F.lit(True).alias(_TICK))
+    tick = F.coalesce(F.col(_TICK), F.lit(False))
+    if stream.tick is not None:
+        tick |= F.coalesce(stream.tick, F.lit(False))
+    return evolve(stream, frame=stream.frame.unionByName(ticks, allowMissingColumns=True), tick=tick)
 
 
 def _require_policy(policy: WatermarkPolicy, source: str) -> None:

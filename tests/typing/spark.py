@@ -90,7 +90,7 @@ def streams(
         streaming.compile(totals, {flights: stream, names: stream}, shards=4), PaneFrame[KV[str, int]]
     )
     given = {flights: stream}
-    assert_type(streaming.compile(totals, given), PaneFrame[KV[str, int]])
+    assert_type(streaming.compile(totals, given, wakes_when_idle=True), PaneFrame[KV[str, int]])
 
 
 def inputs(frame: DataFrame, stream: StreamInput) -> None:
@@ -105,6 +105,13 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
     assert_type(stream.watermark, WatermarkPolicy)
     assert_type(stream.processing_time, Column | None)
     assert_type(stream.end_of_input, Column | None)
+    assert_type(
+        StreamInput(frame, policy, partition=frame["part"], signal=frame["signal"], tick=frame["tick"]),
+        StreamInput,
+    )
+    assert_type(stream.partition, Column | None)
+    assert_type(stream.signal, Column | None)
+    assert_type(stream.tick, Column | None)
     assert_type(stream.clocks, Clocks)
 
 
