@@ -244,7 +244,8 @@ class PaneFrame(_Frame, Generic[A_co]):
 
         A dropped row has a ``drop`` and no element and no ``pane``. It stands for all elements that one key and
         window refused in one instant: ``drop`` says the reason, the count, the key, the value that they would have
-        come to, and what the clocks read.
+        come to, and what the clocks read. Where several groupings and side inputs of a stream can drop, it also says
+        the ``stage``, and key and value, whose types then differ, are JSON.
         """
         return self._with_drops()
 

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 
 from flowalg_spark.flow import Flow, sighted
 from flowalg_spark.layout import named
-from flowalg_spark.meta import META_TYPES, ORIGIN, PROCESSING_TIME, SIGHTED
+from flowalg_spark.meta import META_TYPES, ORIGIN, SIGHTED
 
 
 @frozen
@@ -61,9 +61,4 @@ def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
     return named(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
 
 
-def is_of_source(flow: Flow) -> bool:
-    """Whether some of its rows come from a source as they are."""
-    return PROCESSING_TIME in flow.meta
-
-
-__all__ = ["Stream", "is_of_source", "united"]
+__all__ = ["Stream", "united"]
