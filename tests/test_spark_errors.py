@@ -200,7 +200,7 @@ def test_streaming_takes_streams(spark: SparkSession) -> None:
         streaming.compile(SUMS, {SCORES: StreamInput(scores(spark), POLICY)})
     with pytest.raises(ArgumentError, match="must be a watermark policy, such as BoundedDisorder"):
         StreamInput(scores(spark), timedelta(0))  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"StreamInput.tick is 'ticks' \(str\); it must be a Column"):
+    with pytest.raises(ArgumentError, match=r"StreamInput.tick is 'ticks' \(a str\); it must be a Column"):
         StreamInput(scores(spark), POLICY, tick="ticks")  # type: ignore[arg-type]
 
 
