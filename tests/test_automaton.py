@@ -120,7 +120,7 @@ def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mome
         table = table.with_columns(**automaton.signalled(moment.clocks.signals))
         table = automaton.evaluate(table, END, moment.clocks)
         closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
-        deadline = automaton.next_deadline(moment.clocks.processing_time)
+        deadline = automaton.next_deadline(END, moment.clocks)
         due: list[int | None] = [None] * WINDOWS
         if deadline is not None:
             due = table.select(one=deadline)["one"].to_list()
@@ -153,7 +153,7 @@ def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mom
                 state = reference.fire(trigger, state, window, clocks)
             fired.append(ready)
             closed.append(isinstance(state, reference.Finished))
-            due.append(min((one for one in reference.deadlines(trigger, state) if one > now), default=None))
+            due.append(reference.due(trigger, state, window, clocks))
             states[number] = state
         said.append((fired, closed, [None if one is None else int(one) for one in due]))
     return said

@@ -21,6 +21,7 @@ from flowalg import (
     KV,
     MAX_TIME,
     Accumulation,
+    AfterDelay,
     AtCount,
     AtElement,
     AtMeasure,
@@ -32,8 +33,13 @@ from flowalg import (
     FixedWindows,
     KeyedCollectionError,
     Max,
+    OnceTrigger,
     OnTime,
+    Pane,
     PCollection,
+    Repeat,
+    SequenceOf,
+    Sessions,
     Sum,
     Timeline,
     Timing,
@@ -251,3 +257,28 @@ def test_a_predicate_gives_a_bool(answer: object) -> None:
     found = AtElement(lambda points: answer)  # type: ignore[arg-type,return-value]  # what is refused
     with pytest.raises(ElementError, match=r"AtElement gave .* for 1 .*; it must be a bool"):
         run_points(POINTS.window(TWO_MINUTES, trigger=found).combine_per_key(Sum()), Score("a", 1, minute(0)))
+
+
+def test_equal_triggers_wake_the_engine_at_equal_times() -> None:
+    """A wake-up is an instant for all windows: a needless one for one key could move another key's trigger on."""
+    once, twice = AfterDelay(timedelta(minutes=1)), AfterDelay(timedelta(minutes=2))
+
+    def panes(last: OnceTrigger) -> tuple[Pane[KV[str, int]], ...]:
+        trigger = SequenceOf(AtWatermark(), AtWatermark(), Repeat(last))
+        totals = POINTS.window(
+            Sessions(timedelta(minutes=1)),
+            trigger=trigger,
+            accumulation=Accumulation.DISCARDING,
+            allowed_lateness=FOREVER,
+        ).combine_per_key(Sum())
+        timeline = (
+            Timeline[Score]()
+            .at(minute(0), watermark=minute(1))
+            .at(minute(0), Score("a", 1, minute(0)))
+            .at(minute(0))
+            .at(minute(0), Score("a", 1, minute(0)), Score("b", 1, minute(0)))
+            .at(minute(2), Score("b", 1, minute(0)))
+        )
+        return reference.run(totals, {SCORES: timeline}).panes
+
+    assert panes(once & twice) == panes(twice)

@@ -21,7 +21,7 @@ from flowalg.values import holds_float, order_key
 from flowalg.windows import Window, span
 from flowalg_reference.cells import Cell, Rules, merged
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
-from flowalg_reference.triggering import Leaf, deadlines, fire, leaves, ready, seen_of
+from flowalg_reference.triggering import Leaf, due, fire, leaves, ready, seen_of
 
 
 @frozen
@@ -44,6 +44,7 @@ class Grouping:
     drops: list[Drop] = field(factory=list)
     alarms: list[tuple[int, int, Place]] = field(factory=list)
     deadlines: list[tuple[ProcessingTime, int, Place]] = field(factory=list)
+    pending: dict[Place, ProcessingTime] = field(factory=dict)
     restless: set[Place] = field(factory=set)
     unshown: dict[Place, EventTime] = field(factory=dict)
     set_so_far: int = 0
@@ -137,6 +138,7 @@ class Grouping:
         for member in members:
             del cells[member.window]
             self.unshown.pop(Place(member.window, key), None)
+            self.pending.pop(Place(member.window, key), None)
         cell = merged(window, members, self.rules, before)
         cells[window] = cell
         if grown:
@@ -158,6 +160,7 @@ class Grouping:
         cell = self.cells[place.key][place.window]
         yield from cell.evaluate(place.key, self.rules, before, clocks)
         self.unshown.pop(place, None)
+        self.pending.pop(place, None)
         if self.rules.expired(place.window, clocks.watermark):
             del self.cells[place.key][place.window]
             if not self.cells[place.key]:
@@ -171,17 +174,17 @@ class Grouping:
         again = ready(trigger, cell.trigger, cell.window, clocks)
         if again and fire(trigger, cell.trigger, cell.window, clocks) != cell.trigger:
             self.restless.add(place)
-        for deadline in deadlines(trigger, cell.trigger):
-            if deadline > clocks.processing_time:
-                self.set_so_far += 1
-                heapq.heappush(self.deadlines, (deadline, self.set_so_far, place))
+        deadline = due(trigger, cell.trigger, cell.window, clocks)
+        if deadline is not None:
+            self.set_so_far += 1
+            self.pending[place] = deadline
+            heapq.heappush(self.deadlines, (deadline, self.set_so_far, place))
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which a leaf that is still watching becomes ready by itself."""
+        """The next processing time at which the trigger of a window becomes ready by itself."""
         while self.deadlines:
             deadline, _, place = self.deadlines[0]
-            cell = self.cells.get(place.key, {}).get(place.window)
-            if cell is not None and deadline in deadlines(self.rules.strategy.trigger, cell.trigger):
+            if self.pending.get(place) == deadline:
                 return deadline
             heapq.heappop(self.deadlines)
         return None

@@ -6,7 +6,7 @@ state is just what it has seen. The rest of the automaton says which of them are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias, assert_never
 
 from attrs import evolve, field, frozen
@@ -239,22 +239,42 @@ def fire(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) 
             return Finished()
 
 
-def deadlines(trigger: Trigger, state: TriggerState) -> Iterator[ProcessingTime]:
-    """The processing times at which a leaf that is watching becomes ready by itself."""
+def due(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> ProcessingTime | None:
+    """When, after now, a trigger becomes ready by itself, if nothing but the processing time goes on; else ``None``.
+
+    It is when all of a once-trigger becomes ready, and not when a part of it does: equal ones are due at equal times.
+    """
     match trigger, state:
         case SequenceOf(triggers=parts), InSequence(active=active, state=inner):
-            yield from deadlines(parts[active], inner)
+            return due(parts[active], inner, window, clocks)
         case Repeat(trigger=repeated), Repeating(state=inner):
-            yield from deadlines(repeated, inner)
+            return due(repeated, inner, window, clocks)
         case OrFinally(main=main, until_=until), Limited(state=inner, limit=limit):
-            yield from deadlines(until, limit)
-            yield from deadlines(main, inner)
-        case _, Watching(seen=Seen(since=since)) if since is not None:
-            for leaf in leaves(trigger):
-                if isinstance(leaf, AtPeriod | AfterDelay):
-                    yield leaf.deadline(since)
+            return _soonest((due(until, limit, window, clocks), due(main, inner, window, clocks)))
+        case _, Watching(seen=seen) if isinstance(trigger, OnceTrigger):
+            point = _holds_at(trigger, seen, window, clocks)
+            return point if point is not None and point > clocks.processing_time else None
         case _:
-            return
+            return None
+
+
+def _holds_at(trigger: OnceTrigger, seen: Seen, window: Window, clocks: Clocks) -> ProcessingTime | None:
+    """From when on the predicate of a once-trigger holds, as far as processing time decides it."""
+    match trigger:
+        case AtPeriod() | AfterDelay():
+            return None if seen.since is None else trigger.deadline(seen.since)
+        case And(triggers=parts):
+            points = [_holds_at(part, seen, window, clocks) for part in parts]
+            known = [point for point in points if point is not None]
+            return max(known) if len(known) == len(points) else None
+        case Or(triggers=parts):
+            return _soonest(_holds_at(part, seen, window, clocks) for part in parts)
+        case _:
+            return clocks.processing_time if holds(trigger, seen, window, clocks) else None
+
+
+def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:
+    return min((point for point in points if point is not None), default=None)
 
 
 __all__ = [
@@ -262,7 +282,7 @@ __all__ = [
     "Leaf",
     "Seen",
     "TriggerState",
-    "deadlines",
+    "due",
     "fire",
     "leaves",
     "observe",

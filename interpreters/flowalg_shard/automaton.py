@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, assert_never
 import polars as pl
 from attrs import frozen
 
-from flowalg.time import Micros, ProcessingTime, duration_of
+from flowalg.time import Micros, duration_of
 from flowalg.triggers import (
     AfterDelay,
     Always,
@@ -158,15 +158,16 @@ class Automaton:
             moved[CLOSED] = pl.col(CLOSED) | (pl.col(FIRES) & finished)
         return (known.with_columns(**moved) if moved else known).drop(holds)
 
-    def next_deadline(self, now: ProcessingTime) -> pl.Expr | None:
-        """When, after ``now``, a leaf that is watching becomes ready by itself; ``None`` if none looks at the time."""
+    def next_deadline(self, end: str, clocks: Clocks) -> pl.Expr | None:
+        """When, after now, the trigger becomes ready by itself; ``None`` if none of it looks at the processing time.
+
+        ``end`` is the column of the ends of windows, and ``clocks`` are those of the last instant.
+        """
         points = [
-            pl.when(active & (point > now)).then(point)
+            pl.when(active & (point > clocks.processing_time)).then(point)
             for watch, active in _active(self.root, pl.lit(True))
             if watch.fields.times
-            for leaf in leaves(watch.once)
-            if isinstance(leaf, AtPeriod | AfterDelay)
-            for point in (_deadline(leaf, pl.col(watch.prefix + SINCE)),)
+            for point in (_holds_at(watch.once, watch, end, clocks),)
         ]
         if not points:
             return None
@@ -340,6 +341,24 @@ def _holds(trigger: OnceTrigger, watch: Watch, end: str, clocks: Clocks) -> pl.E
         case Or(triggers=parts):
             return pl.any_horizontal([_holds(one, watch, end, clocks) for one in parts])
     assert_never(trigger)
+
+
+def _holds_at(trigger: OnceTrigger, watch: Watch, end: str, clocks: Clocks) -> pl.Expr:
+    """From when on the predicate of a once-trigger holds, as far as processing time decides it; else null."""
+    match trigger:
+        case AtPeriod() | AfterDelay():
+            return _deadline(trigger, pl.col(watch.prefix + SINCE))
+        case And(triggers=parts):
+            points = [_holds_at(one, watch, end, clocks) for one in parts]
+            return pl.when(pl.all_horizontal([one.is_not_null() for one in points])).then(
+                pl.max_horizontal(points)
+            )
+        case Or(triggers=parts):
+            return pl.min_horizontal([_holds_at(one, watch, end, clocks) for one in parts])
+        case _:
+            return pl.when(_holds(trigger, watch, end, clocks)).then(
+                pl.lit(clocks.processing_time, pl.Int64())
+            )
 
 
 def _name_of(leaf: AtMeasure | AtElement, watch: Watch) -> str:

@@ -51,9 +51,9 @@ def step(
     return after, Emission(panes, drops, hold)
 
 
-def next_deadline(stage: Stage, state: ShardState, now: ProcessingTime) -> ProcessingTime | None:
-    """When, after ``now``, a trigger becomes ready by itself; ``None`` if none waits for processing time."""
-    deadline = stage.automaton.next_deadline(now)
+def next_deadline(stage: Stage, state: ShardState, clocks: Clocks) -> ProcessingTime | None:
+    """When a trigger becomes ready by itself after an instant in which the clocks read ``clocks``; ``None`` if none."""
+    deadline = stage.automaton.next_deadline(stage.place[-1], clocks)
     if deadline is None or state.table.is_empty():
         return None
     soonest = state.table.select(deadline.min()).item()

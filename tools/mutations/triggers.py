@@ -177,14 +177,26 @@ TRIGGER_MUTANTS: Final = (
     Mutant(
         "the deadlines of a limit are forgotten",
         _AUTOMATON,
-        "            yield from deadlines(until, limit)\n",
-        "",
+        "_soonest((due(until, limit, window, clocks), due(main, inner, window, clocks)))",
+        "due(main, inner, window, clocks)",
     ),
     Mutant(
-        "only the first leaf of a trigger has a deadline",
+        "both of two are due when one of them is",
         _AUTOMATON,
-        "            for leaf in leaves(trigger):\n                if isinstance",
-        "            for leaf in list(leaves(trigger))[:1]:\n                if isinstance",
+        "return max(known) if",
+        "return min(known) if",
+    ),
+    Mutant(
+        "both of two are due though one waits for something else",
+        _AUTOMATON,
+        "if len(known) == len(points) else None",
+        "if known else None",
+    ),
+    Mutant(
+        "what holds already keeps both of two from being due",
+        _AUTOMATON,
+        "return clocks.processing_time if holds(trigger, seen, window, clocks) else None",
+        "return None",
     ),
     Mutant(
         "AtPeriod skips a boundary at which an element comes",

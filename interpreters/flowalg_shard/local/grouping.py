@@ -151,10 +151,11 @@ class ShardedGrouping:
             window = Window(end=EventTime(row[END]), start=EventTime(row[START]))
             yield Dropped(key, window, row[REASON], row[DROPPED], clocks.processing_time)
 
-    def next_deadline(self, now: ProcessingTime) -> ProcessingTime | None:
+    def next_deadline(self) -> ProcessingTime | None:
         """When a trigger of any shard becomes ready by itself."""
-        tables = [unpack(one.table) for one in self.shards.states if one is not None]
-        found = (next_deadline(self.grouped.stage, ShardState(one), now) for one in tables)
+        stage = self.grouped.stage
+        states = (one for one in self.shards.states if one is not None)
+        found = (next_deadline(stage, ShardState(unpack(one.table)), one.heard[0].clocks) for one in states)
         return min((one for one in found if one is not None), default=None)
 
 

@@ -177,7 +177,7 @@ def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGroupi
     """An empty instant at every deadline before a processing time, in order, as each is reached."""
     time = before.processing_time
     while True:
-        pending = [one for one in (each.next_deadline(time) for each in groupings) if one is not None]
+        pending = [one for one in (each.next_deadline() for each in groupings) if one is not None]
         if not pending or min(pending) >= until:
             return
         time = min(pending)
