@@ -1,6 +1,7 @@
 """Times every query as flowalg compiles it and as written by hand, in turns: ``make bench-batch``.
 
-``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/batch.json``.
+``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/batch.json``, in which the
+results of other queries stay as they are.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def compared(query: Query, spark: SparkSession, where: Files, rows: int, rounds:
     )
     return {
         "query": query.name,
+        "rows": rows,
+        "rounds": rounds,
         "lifted": query.lifted,
         "flowalg_s": round(mine, 3),
         "by_hand_s": round(theirs, 3),
@@ -90,6 +93,7 @@ def compared(query: Query, spark: SparkSession, where: Files, rows: int, rounds:
 
 COLUMNS: Final = {
     "query": "query",
+    "rows": "rows",
     "flowalg_s": "flowalg",
     "by_hand_s": "by hand",
     "ratio": "ratio",
@@ -122,11 +126,10 @@ def main(arguments: Sequence[str]) -> None:
     where = files(BUILD / "bench" / "data", given.rows)
     spark = local_session("flowalg bench", cores=CORES, memory="8g")
     try:
-        found = []
         for query in QUERIES:
             if given.only in query.name:
                 one = compared(query, spark, where, given.rows, given.rounds)
-                found.append(one)
+                save(one)
                 print(
                     f"{query.name:30} {one['flowalg_s']:>8} s, by hand {one['by_hand_s']:>8} s, "
                     f"ratio {one['ratio']}, to by hand with checks {one['checked_ratio']}, "
@@ -135,9 +138,23 @@ def main(arguments: Sequence[str]) -> None:
                 )
     finally:
         spark.stop()
+    print(*table(saved()), sep="\n")
+
+
+def saved() -> list[dict[str, object]]:
+    """What the last run of each query has found, in the order of the queries."""
+    if not SAVED.exists():
+        return []
+    found: list[dict[str, object]] = json.loads(SAVED.read_text(encoding="utf-8"))
+    order = [query.name for query in QUERIES]
+    return sorted(found, key=lambda one: order.index(str(one["query"])))
+
+
+def save(one: dict[str, object]) -> None:
+    """Keep what a query has found, in place of what an earlier run has."""
+    others = [known for known in saved() if known["query"] != one["query"]]
     SAVED.parent.mkdir(parents=True, exist_ok=True)
-    SAVED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(*table(found), sep="\n")
+    SAVED.write_text(json.dumps([*others, one], indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
