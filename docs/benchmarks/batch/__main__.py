@@ -1,7 +1,7 @@
 """Times every query as flowalg compiles it and as written by hand, in turns: ``make bench-batch``.
 
-``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/batch.json``, in which the
-results of other queries stay as they are.
+``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/batch.json``, in which
+the results of other queries stay as they are.
 """
 
 from __future__ import annotations
