@@ -135,7 +135,8 @@ def write(folder: Path, steps: Sequence[Step]) -> None:
         rows.append({"seen": seen})
         path = folder / f"{number:04}.parquet"
         pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), path)
-        os.utime(path, (1_000_000_000 + number,) * 2)
+        stamp = 1_000_000_000 + number
+        os.utime(path, (stamp, stamp))
 
 
 def perform(spark: SparkSession, facts: Facts, listing: Listing, folder: Path) -> Performance:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Final, cast
 
 import polars as pl
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import frozen
 from flowalg_shard import StageReport, unpack
 from flowalg_shard.columns import (
     CHANGE,
@@ -191,10 +192,10 @@ class Emission:
     drops: bytes
     refused: bytes
     packed_report: bytes
-    report: StageReport = field(init=False)
 
-    @report.default
-    def _unpacked(self) -> StageReport:
+    @cached_property
+    def report(self) -> StageReport:
+        """What the shard says of the clocks."""
         return cast("StageReport", pickle.loads(self.packed_report))  # of our own making
 
     def clocks(self, count: int) -> dict[str, AnyArray]:
