@@ -22,6 +22,11 @@ SAMPLED: Final = (
 
 EQUIVALENT: Final[Mapping[str, str]] = {
     "in seen_of, 0 becomes 1": "a weight is 1 or -1, and no 0",
+    "in seen_of, weight < 0 becomes weight <= 0": "a weight is 1 or -1, and no 0",
+    "in _drop, element.weight > 0 becomes element.weight >= 0": "a weight is 1 or -1, and no 0",
+    "in _woken, isinstance(leaf, AtWatermark) and leaf.percentile becomes isinstance(leaf, AtWatermark)": (
+        "more windows are looked at than need be, and a window that nothing has happened to says nothing"
+    ),
 }
 """Why some of them survive, by their names."""
 
