@@ -59,9 +59,14 @@ def write_batches(
     if ends:
         tables.append(table_of(record, [], ends=True))
     for number, table in enumerate(tables, start=first):
-        path = folder / f"{number:04}.parquet"
-        pq.write_table(table, path)
-        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+        _write_batch(folder, number, table)
+
+
+def _write_batch(folder: Path, number: int, table: pa.Table) -> None:
+    """The file of one micro-batch: Spark takes files in the order of their modification times."""
+    path = folder / f"{number:04}.parquet"
+    pq.write_table(table, path)
+    os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
 
 
 def stream_of(
@@ -124,9 +129,7 @@ def write_instants(folder: Path, feed: Feed[object], batches: Sequence[Batch], *
         ]
         lines.append({TICK: one.time, END: one.ends})
         lines += [{TICK: one.time, SIGNAL: signal} for signal in sorted(signals)]
-        path = folder / f"{number:04}.parquet"
-        pq.write_table(pa.Table.from_pylist(lines, schema=pa.schema([*own, *marks])), path)
-        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+        _write_batch(folder, number, pa.Table.from_pylist(lines, schema=pa.schema([*own, *marks])))
 
 
 def instants_of(

@@ -84,8 +84,9 @@ def steps_of(facts: Facts) -> tuple[Step, ...]:
     team of its own, which is refused from then on.
     """
     found: dict[ProcessingTime, Step] = {}
-    watermark = timeline_of(facts).instants[0].watermark
-    for instant in timeline_of(facts):
+    timeline = timeline_of(facts)
+    watermark = timeline.instants[0].watermark
+    for instant in timeline:
         plays = tuple(Play(TEAM, one.value, one.event_time) for one in instant.elements)
         known = found.get(instant.processing_time)
         before = () if known is None else known.plays

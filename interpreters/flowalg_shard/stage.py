@@ -14,7 +14,7 @@ from flowalg.shapes import FLOAT, Shape
 from flowalg.time import EventTime
 from flowalg.windowing import PaneTime, WindowingStrategy
 from flowalg_shard.automaton import Automaton
-from flowalg_shard.columns import END, ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD, START
+from flowalg_shard.columns import END, START
 
 Scalar = Sum[int] | Count | Mean | Min[object] | Max[object]
 AnyCombiner = Combiner[object, object, object]
@@ -139,14 +139,7 @@ def aggregate_columns(
 
 
 __all__ = [
-    "END",
-    "ENDED",
-    "EVENT_TIME",
-    "KEEP",
-    "PROCESSING_TIME",
     "RESULT",
-    "SHARD",
-    "START",
     "AggregateColumn",
     "AnyCombiner",
     "Stage",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from attrs import evolve, frozen
@@ -16,7 +16,7 @@ from flowalg.lifting.expressions import Expr
 from flowalg.lifting.failures import can_raise
 from flowalg.shapes import Shape
 from flowalg_spark.columns import evaluate
-from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, spread
+from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, places, spread
 from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME, SIGHTED, SPAN
 from flowalg_spark.python_rows import ArrowFunction
 from flowalg_spark.schema import spark_type
@@ -63,7 +63,7 @@ class Flow:
     def with_meta(self, **columns: Column) -> Flow:
         """The flow with some of its other columns added or replaced."""
         meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
-        kept = [leaf.at for leaf in leaves(self.element)]
+        kept = places(self.element)
         others = [
             columns[name].cast(kind).alias(name) if name in columns else named(name)
             for name, kind in meta.items()
@@ -126,17 +126,31 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
 
 def union(flows: tuple[Flow, ...]) -> Flow:
     """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
-    first, *others = (flow.without(SPAN) for flow in flows)
-    whole = first
+    require_one_shape(flows)
+    whole, *others = (flow.without(SPAN) for flow in flows)
     for other in others:
-        if other.shape != first.shape:
-            raise UnsupportedError(
-                f"flatten: collections of {first.shape} and of {other.shape} have no common columns"
-            )
         columns = [named(name) for name in whole.frame.columns]
         frame = whole.frame.union(other.frame.select(*columns))
         whole = evolve(whole, frame=frame).noted(*other.notes)
     return whole
 
 
-__all__ = ["Flow", "LiftingNote", "arrow_schema", "guarded", "row_schema", "sighted", "union"]
+def require_one_shape(flows: Sequence[Flow]) -> None:
+    """Raises ``UnsupportedError`` when flows to be united have different shapes."""
+    for other in flows:
+        if other.shape != flows[0].shape:
+            raise UnsupportedError(
+                f"flatten: collections of {flows[0].shape} and of {other.shape} have no common columns"
+            )
+
+
+__all__ = [
+    "Flow",
+    "LiftingNote",
+    "arrow_schema",
+    "guarded",
+    "require_one_shape",
+    "row_schema",
+    "sighted",
+    "union",
+]

@@ -64,6 +64,18 @@ def leaves(tree: Tree[A]) -> tuple[Leaf[A], ...]:
             return tuple(leaf for part in parts for leaf in leaves(part))
 
 
+def places(tree: Tree[A]) -> tuple[A, ...]:
+    """What is at the leaves of a tree, in order."""
+    return tuple(leaf.at for leaf in leaves(tree))
+
+
+def pair_of(tree: Tree[A]) -> tuple[Tree[A], Tree[A]]:
+    """The key and the value of a tree of pairs."""
+    assert isinstance(tree, Branch), "a pair has parts"
+    key, value = tree.parts
+    return key, value
+
+
 def named(name: str) -> Column:
     """The column of that exact name, dots included."""
     return F.col(f"`{name}`")
@@ -104,8 +116,8 @@ def nested(columns: Columns) -> Column:
 
 def spread(columns: Columns, shape: Shape) -> list[Column]:
     """A tree as the flat columns of the layout of its shape."""
-    names = (leaf.at for leaf in leaves(layout_of(shape)))
-    return [leaf.at.alias(name) for name, leaf in zip(names, leaves(columns), strict=True)]
+    names = places(layout_of(shape))
+    return [column.alias(name) for name, column in zip(names, places(columns), strict=True)]
 
 
 __all__ = [
@@ -120,6 +132,8 @@ __all__ = [
     "leaves",
     "named",
     "nested",
+    "pair_of",
+    "places",
     "spread",
     "unnested",
     "visible_element",

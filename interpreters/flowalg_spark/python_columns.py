@@ -29,11 +29,13 @@ from flowalg_spark.layout import (
     layout_of,
     leaves,
     named,
+    pair_of,
+    places,
     unnested,
 )
 from flowalg_spark.meta import EVENT_TIME, KEEP
 from flowalg_spark.schema import spark_type
-from flowalg_spark.values import AnyArray, read_columns, write_nested
+from flowalg_spark.values import AnyArray, numbered, read_columns, write_nested
 
 Plain: TypeAlias = Call | Spread
 OneToOne: TypeAlias = Map | Filter | Restamp
@@ -60,7 +62,7 @@ class PythonColumn:
 
     def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """The results for elements that are all there."""
-        names = [leaf.at for leaf in leaves(self.element)]
+        names = places(self.element)
         elements = read_columns(self.element, dict(zip(names, columns, strict=True)))
         results = self.checked(applied(self.function, elements, self.step.label))
         return write_nested(self.result, results, f"the result of {self.step.label}")
@@ -83,8 +85,7 @@ def where_kept(
     """What a function makes of the rows of some columns that are kept, and null on the others."""
     present = [bool(one) for one in kept.to_pylist()]
     found = function(tuple(one.filter(pa.array(present, pa.bool_())) for one in columns))
-    numbers = iter(range(len(found)))
-    return found.take(pa.array([next(numbers) if one else None for one in present], pa.int64()))
+    return found.take(numbered(present))
 
 
 def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: Sequence[Column]) -> Column:
@@ -124,8 +125,7 @@ def _mapped(flow: Flow, step: Map, after: Shape | None) -> Flow:
     assert after is not None, "the type of the result is known"
     argument, function, result = flow.element, step.function, after
     while isinstance(function, OnValue):
-        assert isinstance(argument, Branch), "the values of pairs"
-        argument, function, result = argument.parts[1], function.function, _part(result, 1)
+        argument, function, result = pair_of(argument)[1], function.function, _part(result, 1)
     if isinstance(function, WithKey):
         result = _part(result, 0)
     made = python_column(flow, step, function, argument, result)
@@ -144,8 +144,8 @@ def _placed(function: Function, element: Columns, made: Columns, after: Shape) -
             return Branch(after, (made, element))
         case OnValue(function=inner):
             assert isinstance(after, RecordOf), "a pair"
-            assert isinstance(element, Branch), "a pair"
-            return Branch(after, (element.parts[0], _placed(inner, element.parts[1], made, _part(after, 1))))
+            key, value = pair_of(element)
+            return Branch(after, (key, _placed(inner, value, made, _part(after, 1))))
     assert_never(function)
 
 
@@ -159,8 +159,8 @@ def python_column(flow: Flow, step: OneToOne, function: Function, element: Colum
     own, element = _called(flow, function, element)
     read = shape_read(own.f, element.shape) if isinstance(own, Call) else element.shape
     layout = layout_of(read)
-    names = [leaf.at for leaf in leaves(layout_of(element.shape))]
-    at = dict(zip(names, (leaf.at for leaf in leaves(element)), strict=True))
+    names = places(layout_of(element.shape))
+    at = dict(zip(names, places(element), strict=True))
     arguments = [at[leaf.at] for leaf in leaves(layout)]
     if flow.guarded:
         arguments.insert(0, named(KEEP))

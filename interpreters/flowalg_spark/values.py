@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sized
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from itertools import count
 from operator import attrgetter
 from typing import Any, TypeAlias, assert_never, cast
 
@@ -198,6 +199,14 @@ def _in_form(values: list[object], shape: Shape) -> bool:
     if not isinstance(shape, Scalar) or not set(map(type, values)) <= {shape.python} or shape == DECIMAL:
         return False
     return shape != TIMESTAMP or all(cast("datetime", one).tzinfo is UTC for one in values)
+
+
+def numbered(chosen: Iterable[bool]) -> AnyArray:
+    """For each of some rows its number among those that are chosen, and null where it is not: what ``take`` needs to
+    put what was made for those alone back in place.
+    """
+    numbers = count()
+    return pa.array([next(numbers) if one else None for one in chosen], pa.int64())
 
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
-from pyspark.sql import Column
 
 from flowalg.combiners import Combiner, Count, Over, Together
 from flowalg.errors import UnsupportedError
@@ -13,7 +12,7 @@ from flowalg.nodes import CombinePerKey
 from flowalg.shapes import BOOLEAN, RecordOf, Shape, TupleOf, kv_of
 from flowalg.steps import Map
 from flowalg_spark.flow import Flow, LiftingNote
-from flowalg_spark.layout import Branch, Columns, named, unnested
+from flowalg_spark.layout import Branch, Columns, named, pair_of, unnested
 from flowalg_spark.python_columns import python_column
 
 AnyCombiner = Combiner[object, object, object]
@@ -48,7 +47,7 @@ def arguments(flow: Flow, node: CombinePerKey) -> Arguments:
         expression = _read(part, value)
         opaque = opaque_part(expression)
         if expression not in columns:
-            element = _columns(flow).parts[1]
+            element = pair_of(flow.element)[1]
             if opaque is None:
                 columns[expression] = flow.evaluated(expression, element)
             else:
@@ -59,7 +58,7 @@ def arguments(flow: Flow, node: CombinePerKey) -> Arguments:
             flow = flow.noted(LiftingNote(part.label, reason, place))
     shape = TupleOf(tuple(one.shape for one in columns.values()))
     ready = kv_of(pair.fields[0].shape, shape)
-    both = Branch(ready, (_columns(flow).parts[0], Branch(shape, tuple(columns.values()))))
+    both = Branch(ready, (pair_of(flow.element)[0], Branch(shape, tuple(columns.values()))))
     return Arguments(flow.selected(both, ready), combiners, tuple(reads))
 
 
@@ -68,19 +67,18 @@ def _pair(flow: Flow) -> tuple[RecordOf, Shape]:
     return flow.shape, flow.shape.fields[1].shape
 
 
-def _columns(flow: Flow) -> Branch[Column]:
-    element = flow.element
-    assert isinstance(element, Branch), "what is grouped is pairs"
-    return element
-
-
 def _read(part: AnyCombiner, value: Shape) -> Expr:
     """What a combiner reads of a value; a constant where it reads nothing."""
-    if isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count)):
+    if reads_nothing(part):
         return Constant(True, BOOLEAN)
     if not isinstance(part, Over):
         return Param(value)
     return within(f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value)))
+
+
+def reads_nothing(part: AnyCombiner) -> bool:
+    """Whether a combiner makes nothing of a value but that it is there."""
+    return isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count))
 
 
 def _in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: str) -> tuple[Flow, Columns]:
@@ -91,10 +89,10 @@ def _in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: str) -> tu
             f"{part.label}: Spark cannot know the type of its result; use a def with a return annotation"
         )
     step = Map(part.function, type(part.combiner).__name__ + ".of")
-    made = python_column(flow, step, part.function, _columns(flow).parts[1], expression.shape)
+    made = python_column(flow, step, part.function, pair_of(flow.element)[1], expression.shape)
     return evolve(flow, frame=flow.frame.select("*", made.alias(name))), unnested(
         named(name), expression.shape
     )
 
 
-__all__ = ["AnyCombiner", "Arguments", "arguments", "single_combiners"]
+__all__ = ["AnyCombiner", "Arguments", "arguments", "reads_nothing", "single_combiners"]

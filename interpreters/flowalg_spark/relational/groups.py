@@ -8,13 +8,13 @@ from pyspark.sql import types as T
 from flowalg.combiner_shapes import combined_shape
 from flowalg.errors import UnsupportedError
 from flowalg.nodes import CombinePerKey, strategy_at
-from flowalg.shapes import contains_float, kv_of
+from flowalg.shapes import kv_of
 from flowalg.windowing import PaneTime
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema
-from flowalg_spark.layout import Branch, layout_of, leaves, named
+from flowalg_spark.layout import layout_of, leaves, named, pair_of, places
 from flowalg_spark.meta import END, EVENT_TIME, SPAN
 from flowalg_spark.relational.native_groups import natively_grouped
-from flowalg_spark.relational.panes import panes, require_pairs
+from flowalg_spark.relational.panes import panes, require_exact_keys, require_pairs
 from flowalg_spark.relational.python_groups import ACCUMULATOR, EARLIEST, LATEST, Finishing, Precombined
 from flowalg_spark.relational.windows import placed
 from flowalg_spark.schema import spark_type
@@ -22,11 +22,7 @@ from flowalg_spark.schema import spark_type
 
 def grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     """The panes of a grouping: native aggregates where all of its combiners have them, else Python over Arrow."""
-    key = require_pairs(flow, node.label)
-    if contains_float(key.fields[0].shape):
-        raise UnsupportedError(
-            f"{node.label} has keys of {key.fields[0].shape}; floats cannot be compared exactly"
-        )
+    require_exact_keys(require_pairs(flow, node.label), node.label)
     return natively_grouped(node, flow, time) or _python(node, flow, time)
 
 
@@ -41,9 +37,8 @@ def _python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     effective = strategy_at(node.input)
     in_windows = placed(flow.without(SPAN), effective.strategy.windows, fresh=effective.fresh)
     pair = kv_of(key.shape, result)
-    layout = layout_of(flow.shape)
-    assert isinstance(layout, Branch), "what is grouped is pairs"
-    keys = tuple(leaf.at for leaf in leaves(layout.parts[0]))
+    key_layout, value_layout = pair_of(layout_of(flow.shape))
+    keys = places(key_layout)
     by = (*keys, *in_windows.by)
     kinds = {field.name: field for field in in_windows.flow.frame.schema.fields}
     group_fields = [kinds[name] for name in by]
@@ -51,20 +46,19 @@ def _python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     columns = [named(name) for name in by]
     if node.combiner.ordered:
         frame = frame.repartition(*columns).sortWithinPartitions(*columns, named(EVENT_TIME))
-        values = layout.parts[1]
+        values = value_layout
     else:
         times = [T.StructField(name, T.LongType()) for name in (EARLIEST, LATEST)]
         packed = T.StructType([*group_fields, T.StructField(ACCUMULATOR, T.BinaryType()), *times])
-        first = Precombined(by, layout.parts[1], node.combiner, arrow_schema(packed))
+        first = Precombined(by, value_layout, node.combiner, arrow_schema(packed))
         frame = frame.mapInArrow(first, packed).repartition(*columns).sortWithinPartitions(*columns)
         values = None
-    result_layout = layout_of(pair)
-    assert isinstance(result_layout, Branch), "a pair has parts"
-    results = [T.StructField(leaf.at, spark_type(leaf.shape)) for leaf in leaves(result_layout.parts[1])]
+    result_layout = pair_of(layout_of(pair))[1]
+    results = [T.StructField(leaf.at, spark_type(leaf.shape)) for leaf in leaves(result_layout)]
     schema = T.StructType(
         [*group_fields, *results, *(T.StructField(name, T.LongType()) for name in (EARLIEST, LATEST))]
     )
-    finishing = Finishing(by, values, node.combiner, result_layout.parts[1], node.label, arrow_schema(schema))
+    finishing = Finishing(by, values, node.combiner, result_layout, node.label, arrow_schema(schema))
     rows = frame.mapInArrow(finishing, schema)
     match effective.strategy.pane_time:
         case PaneTime.EARLIEST:

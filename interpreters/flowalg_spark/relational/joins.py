@@ -18,7 +18,18 @@ from flowalg.time import MIN_TIME
 from flowalg.windowing import PaneTime
 from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow
-from flowalg_spark.layout import Branch, Leaf, layout_of, leaves, named, nested, spread, unnested
+from flowalg_spark.layout import (
+    Branch,
+    Leaf,
+    layout_of,
+    leaves,
+    named,
+    nested,
+    pair_of,
+    places,
+    spread,
+    unnested,
+)
 from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, SPAN, START, pane_meta
 from flowalg_spark.relational.panes import pane_columns, panes, require_pairs
 from flowalg_spark.relational.python_sides import beside_in_python
@@ -37,7 +48,7 @@ def co_grouped(node: CombinePerKey, flows: tuple[Flow, ...], time: Column) -> Fl
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = strategy_at(node.input)
     in_windows = placed(_tagged(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh)
-    keys = tuple(leaf.at for leaf in leaves(key_layout(in_windows.flow)))
+    keys = places(key_layout(in_windows.flow))
     names = [f"value/_{number}" for number in range(1, len(flows) + 1)]
     tag = named(f"value/_{len(flows) + 1}")
     point = named(EVENT_TIME)
@@ -64,17 +75,15 @@ def co_grouped(node: CombinePerKey, flows: tuple[Flow, ...], time: Column) -> Fl
 def _tagged(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> Flow:
     """All flows as one: each value in the column of its flow, with the flow's number."""
     shape = kv_of(key, TupleOf((*(optional(one) for one in shapes), INTEGER)))
-    names = [leaf.at for leaf in leaves(layout_of(shape))]
+    names = places(layout_of(shape))
     whole: Flow | None = None
     for number, flow in enumerate(one.without(SPAN) for one in flows):
-        element = flow.element
-        assert isinstance(element, Branch), "what is grouped is pairs"
-        own = [leaf.at for leaf in leaves(element.parts[0])]
+        key_columns, value_columns = pair_of(flow.element)
         values = [
-            nested(element.parts[1]) if place == number else F.lit(None).cast(spark_type(one))
+            nested(value_columns) if place == number else F.lit(None).cast(spark_type(one))
             for place, one in enumerate(shapes)
         ]
-        columns = [*own, *values, F.lit(number).cast("bigint")]
+        columns = [*places(key_columns), *values, F.lit(number).cast("bigint")]
         kept = [column.alias(name) for column, name in zip(columns, names, strict=True)]
         frame = flow.frame.select(*kept, *map(named, flow.meta))
         if whole is None:
@@ -104,9 +113,8 @@ def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> 
     second = pairs[1].fields[1].shape
     keys = leaves(key_layout(left.flow))
     theirs = leaves(key_layout(right.flow))
-    element = right.flow.element
-    assert isinstance(element, Branch), "what is joined is pairs"
-    value = [leaf.at.alias(f"{_RIGHT}v{i}") for i, leaf in enumerate(leaves(element.parts[1]))]
+    their_values = places(pair_of(right.flow.element)[1])
+    value = [column.alias(f"{_RIGHT}v{i}") for i, column in enumerate(their_values)]
     others = [named(leaf.at).alias(f"{_RIGHT}{leaf.at}") for leaf in theirs]
     by = [named(name).alias(f"{_RIGHT}{name}") for name in right.by]
     there = F.lit(True).alias(f"{_RIGHT}there")
@@ -117,9 +125,7 @@ def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> 
     how = "left" if outer else "inner"
     frame = left.flow.frame.join(renamed, on, how) if on else left.flow.frame.crossJoin(renamed)
     found = [named(f"{_RIGHT}v{i}") for i in range(len(value))]
-    own = left.flow.element
-    assert isinstance(own, Branch), "what is joined is pairs"
-    columns = [*(leaf.at for leaf in leaves(own.parts[0])), *(leaf.at for leaf in leaves(own.parts[1]))]
+    columns = [*places(left.flow.element)]
     if outer:
         whole = nested(_tree(second, found))
         columns.append(F.when(named(f"{_RIGHT}there").isNotNull(), whole))
@@ -128,7 +134,7 @@ def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> 
     pair = kv_of(key, TupleOf((first, optional(second) if outer else second)))
     assert left.end is not None, "windows that do not merge have their end"
     meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
-    names = [leaf.at for leaf in leaves(layout_of(pair))]
+    names = places(layout_of(pair))
     values = [column.alias(name) for column, name in zip(columns, names, strict=True)]
     rest = [meta[name].cast(META_TYPES[name]).alias(name) for name in PANE_META]
     rows = frame.select(*values, *rest)
@@ -174,12 +180,11 @@ def _unlisted(flow: Flow, *, outer: bool) -> Flow:
 
 def _columns_of_pair(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
     """A key beside two values, each in one column."""
-    element = flow.element
-    assert isinstance(element, Branch)
+    key, _ = pair_of(flow.element)
     shape = TupleOf((left, right))
     values = Branch(shape, (unnested(named("value/_1"), left), unnested(named("value/_2"), right)))
     assert isinstance(flow.shape, RecordOf)
-    return Branch(kv_of(flow.shape.fields[0].shape, shape), (element.parts[0], values))
+    return Branch(kv_of(flow.shape.fields[0].shape, shape), (key, values))
 
 
 def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:
@@ -191,7 +196,7 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
     effective = strategy_at(node.side)
     start = _window_read(effective.strategy.windows)
     if isinstance(view, AsMap) or start is None or not _has_column(view.default):
-        return beside_in_python(node, main, side, _shape_beside(main, side, view), steps)
+        return beside_in_python(node, main, side, shape_beside(main, side, view), steps)
     of_side = named(START) if not effective.fresh else start
     element = side.element
     values = side.frame.select(of_side.alias(f"{_SIDE} start"), nested(element).alias(_SIDE))
@@ -200,7 +205,7 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
     )
     reading = main.frame.withColumn(f"{_SIDE} read", start)
     found = reading.join(F.broadcast(each), named(f"{_SIDE} read") == named(f"{_SIDE} start"), "left")
-    shape = _shape_beside(main, side, view)
+    shape = shape_beside(main, side, view)
     read = shape.items[1]
     several = F.raise_error(
         F.concat(
@@ -218,7 +223,7 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
     return through_steps(evolve(main, frame=frame, shape=shape).noted(*side.notes), steps)
 
 
-def _shape_beside(main: Flow, side: Flow, view: View) -> TupleOf:
+def shape_beside(main: Flow, side: Flow, view: View) -> TupleOf:
     """The shape of an element beside what it reads."""
     read = shape_read(view, side.shape)
     if read is None:

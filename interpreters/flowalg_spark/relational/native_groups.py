@@ -15,7 +15,7 @@ from flowalg.combiner_shapes import combined_shape
 from flowalg.nodes import CombinePerKey, strategy_at
 from flowalg.shapes import kv_of
 from flowalg_spark.flow import Flow
-from flowalg_spark.layout import Branch, leaves, named
+from flowalg_spark.layout import Branch, named, pair_of, places
 from flowalg_spark.meta import EVENT_TIME, SPAN, START
 from flowalg_spark.relational.aggregates import Native, may_be_native, native
 from flowalg_spark.relational.arguments import Arguments, arguments, single_combiners
@@ -35,7 +35,7 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
     if natives is None:
         return None
     effective = strategy_at(node.input)
-    keys = [named(leaf.at) for leaf in leaves(key_layout(ready.flow))]
+    keys = [named(name) for name in places(key_layout(ready.flow))]
     slices = Slices.of(effective.strategy.windows, fresh=effective.fresh)
     if slices is not None and all(one.merge is not None for one in natives):
         rows, in_windows, results, times = _of_slices(ready.flow, slices, keys, natives)
@@ -52,7 +52,7 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
     made = made.select("*", *(named(SPAN).getField(name).alias(name) for name in starts))
     windows = effective.strategy.windows
     spanned = isinstance(windows, FixedWindows) and windows.phase is None
-    columns = (*(leaf.at for leaf in leaves(key_layout(ready.flow))), *names)
+    columns = (*places(key_layout(ready.flow)), *names)
     pair = kv_of(key.shape, result)
     return panes(ready.flow, made, pair, columns, in_windows, effective.strategy, time, spanned=spanned)
 
@@ -66,9 +66,7 @@ def _spans(in_windows: Placed) -> list[Column]:
 
 def _natives(ready: Arguments, label: str) -> list[Native] | None:
     """The aggregate of each combiner, if all have one."""
-    element = ready.flow.element
-    assert isinstance(element, Branch), "a pair"
-    values = element.parts[1]
+    values = pair_of(ready.flow.element)[1]
     assert isinstance(values, Branch), "a tuple of what the combiners read"
     found = []
     for combiner, read in zip(ready.combiners, ready.reads, strict=True):

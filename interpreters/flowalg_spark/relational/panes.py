@@ -10,11 +10,11 @@ from pyspark.sql import functions as F
 
 from flowalg.errors import UnsupportedError
 from flowalg.panes import Change, Timing
-from flowalg.shapes import RecordOf
+from flowalg.shapes import RecordOf, contains_float
 from flowalg.time import MAX_TIME
 from flowalg.windowing import PaneTime, WindowingStrategy
 from flowalg_spark.flow import Flow
-from flowalg_spark.layout import layout_of, leaves, named
+from flowalg_spark.layout import layout_of, named, places
 from flowalg_spark.meta import (
     CHANGE,
     END,
@@ -39,6 +39,13 @@ def require_pairs(flow: Flow, label: str) -> RecordOf:
     if isinstance(flow.shape, RecordOf) and len(flow.shape.fields) == 2:
         return flow.shape
     raise UnsupportedError(f"{label} groups {flow.shape}, which is no KV")
+
+
+def require_exact_keys(pair: RecordOf, label: str) -> None:
+    """Raises ``UnsupportedError`` for pairs whose keys have floats in them."""
+    key = pair.fields[0].shape
+    if contains_float(key):
+        raise UnsupportedError(f"{label} has keys of {key}; floats cannot be compared exactly")
 
 
 def bounds(in_windows: Placed, strategy: WindowingStrategy, earliest: Column, latest: Column) -> list[Column]:
@@ -70,7 +77,7 @@ def panes(
     """
     end = named(END) if in_windows.end is None else in_windows.end
     at_end = strategy.pane_time is PaneTime.END_OF_WINDOW
-    names = [leaf.at for leaf in leaves(layout_of(pair))]
+    names = places(layout_of(pair))
     values = [named(old).alias(new) for old, new in zip(columns, names, strict=True)]
     meta = pane_columns(in_windows.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
     others = [meta[name].cast(META_TYPES[name]).alias(name) for name in PANE_META]
@@ -95,4 +102,4 @@ def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -
     }
 
 
-__all__ = ["bounds", "pane_columns", "panes", "require_pairs"]
+__all__ = ["bounds", "pane_columns", "panes", "require_exact_keys", "require_pairs"]

@@ -24,7 +24,7 @@ from flowalg.assignment import (
 from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.time import MAX_TIME, MIN_TIME
 from flowalg_spark.flow import Flow, arrow_schema, row_schema
-from flowalg_spark.layout import Branch, Layout, layout_of, leaves, named
+from flowalg_spark.layout import Layout, layout_of, named, pair_of, places
 from flowalg_spark.meta import END, EVENT_TIME, SPAN, START
 from flowalg_spark.relational.python_windows import PythonMerging, PythonWindows
 
@@ -167,7 +167,7 @@ class Slices:
 def _sessions(flow: Flow, gap: int) -> Placed:
     """Gaps and islands: a session starts where nothing of the key came within the gap before."""
     point = named(EVENT_TIME)
-    key = [named(leaf.at) for leaf in leaves(key_layout(flow))]
+    key = [named(name) for name in places(key_layout(flow))]
     in_time = Over.partitionBy(*key).orderBy(point)
     before = F.lag(point).over(in_time)
     starts = F.when(before.isNull() | (point > before + _long(gap)), point)
@@ -184,18 +184,16 @@ def _in_python(flow: Flow, windows: WindowFn) -> Placed:
     layout = key_layout(flow)
     assigned = spread.mapped_in_arrow(PythonWindows(layout, windows, schema), spread.shape)
     if merging(windows) is not None:
-        key = [named(leaf.at) for leaf in leaves(layout)]
+        key = [named(name) for name in places(layout)]
         by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)
-        merged = PythonMerging(tuple(leaf.at for leaf in leaves(layout)), windows, schema)
+        merged = PythonMerging(places(layout), windows, schema)
         assigned = evolve(assigned, frame=by_key).mapped_in_arrow(merged, spread.shape)
     return Placed(assigned, (START, END), named(START), named(END))
 
 
 def key_layout(flow: Flow) -> Layout:
     """Where the keys of a flow of pairs lie."""
-    layout = layout_of(flow.shape)
-    assert isinstance(layout, Branch), "what is grouped is pairs"
-    return layout.parts[0]
+    return pair_of(layout_of(flow.shape))[0]
 
 
 __all__ = ["Placed", "Slices", "fixed_start", "key_layout", "placed"]

@@ -39,10 +39,10 @@ from flowalg.shapes import RecordOf, Shape
 from flowalg.steps import Step
 from flowalg.time import EventTime
 from flowalg_spark import meta
-from flowalg_spark.layout import Branch, Layout, layout_of, leaves
+from flowalg_spark.layout import Layout, layout_of, leaves, pair_of, places
 from flowalg_spark.python_rows import Rows
 from flowalg_spark.schema import arrow_type
-from flowalg_spark.values import AnyArray, encode, read, write
+from flowalg_spark.values import AnyArray, encode, numbered, read, write
 
 Columns = Mapping[str, AnyArray]
 
@@ -89,14 +89,14 @@ class OutOfGrouping:
         said = {
             **_given(table, _DROP),
             **emission.clocks(table.height),
-            meta.EVENT_TIME: _given(table.with_columns(pl.col(END) - 1), {"": END})[""],
+            meta.EVENT_TIME: (table[END] - 1).to_arrow(),
         }
         elements = self.elements(table)
         if not self.texts:
             yield {**elements, **said}
             return
         key, value = self.pair.fields
-        key_layout, value_layout = _parts(self.pair)
+        key_layout, value_layout = pair_of(layout_of(self.pair))
         rows = pa.Table.from_pydict(dict(elements))
         told = [one is not None for one in table[self.stage.results[0]].to_list()]
         values = iter(read(value_layout, rows.filter(pa.array(told, pa.bool_()))))
@@ -109,18 +109,17 @@ class OutOfGrouping:
 
     def elements(self, table: pl.DataFrame) -> dict[str, AnyArray]:
         """The leaves of pairs, from the keys and the results of a table."""
-        key, value = _parts(self.pair)
-        found = dict(zip(_names(key), _arrays(table.select(self.stage.keys), key), strict=True))
+        key, value = pair_of(layout_of(self.pair))
+        found = _columns(_arrays(table.select(self.stage.keys), key), key)
         if self.stage.combiner is None:
             results = _arrays(table.select(self.stage.results), value)
         else:
             packed = table[RESULT].to_list()
             values = [pickle.loads(one) for one in packed if one is not None]  # of our own making
-            numbers = iter(range(len(values)))
-            places = pa.array([None if one is None else next(numbers) for one in packed], pa.int64())
+            rows = numbered(one is not None for one in packed)
             where = f"the result of {self.stage.label}"
-            results = [one.take(places) for one in write(value, values, where)]
-        return {**found, **dict(zip(_names(value), results, strict=True))}
+            results = [one.take(rows) for one in write(value, values, where)]
+        return {**found, **_columns(results, value)}
 
 
 @frozen
@@ -139,9 +138,8 @@ class OutOfSide:
         if not table.height:
             return
         readings = readings_of(emission.beside)
-        columns = dict(
-            zip(_names(self.main), _arrays(table.select(_names(self.main)), self.main), strict=True)
-        )
+        names = places(self.main)
+        columns = _columns(_arrays(table.select(names), self.main), self.main)
         elements = read(self.main, pa.Table.from_pydict(columns))
         starts = table[READ_START].to_list()
         pairs: list[object] = [
@@ -151,7 +149,7 @@ class OutOfSide:
         for step in self.steps:
             rows.through(step)
         where = f"the result of {self.steps[-1].label if self.steps else self.label}"
-        found = dict(zip(_names(self.after), write(self.after, rows.elements, where), strict=True))
+        found = _columns(write(self.after, rows.elements, where), self.after)
         others = [name for name in table.columns if name in meta.PANE_META]
         kept = table.select(others)[rows.origins]
         yield {
@@ -250,15 +248,9 @@ def as_json(value: object, shape: Shape) -> str:
     return json.dumps(encode(value, shape), default=str, ensure_ascii=False)
 
 
-def _parts(pair: RecordOf) -> tuple[Layout, Layout]:
-    layout = layout_of(pair)
-    assert isinstance(layout, Branch), "a pair has parts"
-    key, value = layout.parts
-    return key, value
-
-
-def _names(layout: Layout) -> list[str]:
-    return [leaf.at for leaf in leaves(layout)]
+def _columns(arrays: list[AnyArray], layout: Layout) -> dict[str, AnyArray]:
+    """The arrays of a layout's leaves, by the names of their columns."""
+    return dict(zip(places(layout), arrays, strict=True))
 
 
 def _texts(values: list[str] | list[str | None]) -> AnyArray:

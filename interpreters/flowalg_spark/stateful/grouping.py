@@ -12,14 +12,13 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.combiners import Count, Over
 from flowalg.errors import UnsupportedError
 from flowalg.nodes import CombinePerKey, retracts, shape_after, strategy_at
 from flowalg.panes import Change
-from flowalg.shapes import RecordOf, contains_float
+from flowalg.shapes import RecordOf
 from flowalg.triggers import AtMeasure
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema, sighted
-from flowalg_spark.layout import Branch, Columns, Layout, Leaf, layout_of, leaves, named
+from flowalg_spark.layout import Branch, Leaf, layout_of, named, pair_of, places
 from flowalg_spark.meta import (
     CHANGE,
     CLOCK_META,
@@ -32,8 +31,8 @@ from flowalg_spark.meta import (
     START,
 )
 from flowalg_spark.python_columns import arrow_column
-from flowalg_spark.relational.arguments import AnyCombiner, arguments
-from flowalg_spark.relational.panes import require_pairs
+from flowalg_spark.relational.arguments import arguments, reads_nothing
+from flowalg_spark.relational.panes import require_exact_keys, require_pairs
 from flowalg_spark.stateful.python_values import InWindows, Pickled, Seen
 from flowalg_spark.stateful.stream import Stream, united
 
@@ -57,8 +56,7 @@ def prepared(node: CombinePerKey, streams: Sequence[Stream], shards: tuple[int, 
     for pair in pairs:
         if pair.fields[0].shape != key:
             raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
-    if contains_float(key):
-        raise UnsupportedError(f"{node.label} has keys of {key}; floats cannot be compared exactly")
+    require_exact_keys(pairs[0], node.label)
     result = shape_after(node)
     if not isinstance(result, RecordOf):
         raise UnsupportedError(
@@ -74,19 +72,12 @@ def prepared(node: CombinePerKey, streams: Sequence[Stream], shards: tuple[int, 
     return Prepared(united(ready), stage, result)
 
 
-def key_leaves(pair: RecordOf) -> tuple[str, ...]:
-    """The columns of the keys of pairs."""
-    layout = layout_of(pair)
-    assert isinstance(layout, Branch), "a pair has parts"
-    return tuple(leaf.at for leaf in leaves(layout.parts[0]))
-
-
 def _stage(node: CombinePerKey, result: RecordOf) -> Stage:
     """The stage of a node, but for how it holds its values."""
     effective = strategy_at(node.input)
     return Stage(
         node.label,
-        key_leaves(result),
+        places(pair_of(layout_of(result))[0]),
         (),
         effective.strategy,
         fresh=effective.fresh,
@@ -100,10 +91,10 @@ def _in_columns(
 ) -> tuple[Stream, Stage]:
     """The rows of a grouping whose combiners are aggregates over columns, and its stage."""
     read = arguments(_looked_at(_in_windows(stream.flow, base), base), node)
-    values = _parts(read.flow)[1]
+    values = pair_of(read.flow.element)[1]
     assert isinstance(values, Branch), "what combiners read is a tuple"
     items = [
-        None if _reads_nothing(part) else values.parts[at]
+        None if reads_nothing(part) else values.parts[at]
         for part, at in zip(read.combiners, read.reads, strict=True)
     ]
     shapes = tuple(None if item is None else item.shape for item in items)
@@ -116,18 +107,14 @@ def _in_columns(
     return _selected(read.flow, stream, stage, columns, shards), stage
 
 
-def _reads_nothing(part: AnyCombiner) -> bool:
-    return isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count))
-
-
 def _in_objects(
     stream: Stream, node: CombinePerKey, stage: Stage, tag: int | None, shards: tuple[int, ...]
 ) -> Stream:
     """The rows of a grouping whose values are pickled; tagged, if they are one collection's of a co-group."""
     flow = _looked_at(_in_windows(stream.flow, stage), stage)
-    value = _parts(flow)[1]
-    packed = Pickled(_layouts(flow)[1], tag)
-    column = arrow_column(packed, T.BinaryType(), [named(KEEP), *(leaf.at for leaf in leaves(value))])
+    value = pair_of(flow.element)[1]
+    packed = Pickled(pair_of(layout_of(flow.shape))[1], tag)
+    column = arrow_column(packed, T.BinaryType(), [named(KEEP), *places(value)])
     noted = flow.noted(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
     return _selected(noted, stream, stage, {VALUE: column}, shards)
 
@@ -139,20 +126,20 @@ def _in_windows(flow: Flow, stage: Stage) -> Flow:
     before = sighted(flow)
     meta = {**before.meta, START: META_TYPES[START], END: META_TYPES[END]}
     schema = row_schema(before.shape, meta)
-    assigning = InWindows(_layouts(before)[0], stage.strategy.windows, arrow_schema(schema))
+    assigning = InWindows(pair_of(layout_of(before.shape))[0], stage.strategy.windows, arrow_schema(schema))
     return evolve(before, frame=before.frame.mapInArrow(assigning, schema), meta=meta)
 
 
 def _looked_at(flow: Flow, stage: Stage) -> Flow:
     """The flow with what its values are to the parts of the trigger that look at them."""
-    value = _parts(flow)[1]
+    value = pair_of(flow.element)[1]
     given = named(KEEP) if CHANGE not in flow.meta else named(KEEP) & (weight_of(flow) > 0)
     columns: list[Column] = []
     kinds: dict[str, T.DataType] = {}
     for name, leaf in stage.automaton.fields.data:
         kinds[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
-        body = Seen(leaf, _layouts(flow)[1])
-        column = arrow_column(body, kinds[NEW + name], [given, *(one.at for one in leaves(value))])
+        body = Seen(leaf, pair_of(layout_of(flow.shape))[1])
+        column = arrow_column(body, kinds[NEW + name], [given, *places(value)])
         columns.append(column.alias(NEW + name))
     return (
         evolve(flow, frame=flow.frame.select("*", *columns), meta={**flow.meta, **kinds}) if kinds else flow
@@ -163,12 +150,12 @@ def _selected(
     flow: Flow, stream: Stream, stage: Stage, columns: dict[str, Column], shards: tuple[int, ...]
 ) -> Stream:
     """The columns that the stage reads, and the shard of each row; the rest is left behind."""
-    key = _parts(flow)[0]
-    own = [leaf.at.alias(name) for leaf, name in zip(leaves(key), stage.keys, strict=True)]
+    key = pair_of(flow.element)[0]
+    own = [column.alias(name) for column, name in zip(places(key), stage.keys, strict=True)]
     own += [column.alias(name) for name, column in columns.items()]
     if stage.retractions:
         own.append(weight_of(flow).alias(WEIGHT))
-    own.append(shard_of([leaf.at for leaf in leaves(key)], shards).alias(SHARD))
+    own.append(shard_of(places(key), shards).alias(SHARD))
     meta = {name: kind for name, kind in flow.meta.items() if name in _meta_read(flow, stage)}
     frame = flow.frame.select(*own, *map(named, meta))
     return evolve(stream, flow=evolve(flow, frame=frame, meta=meta))
@@ -198,20 +185,4 @@ def weight_of(flow: Flow) -> Column:
     return F.when(named(CHANGE) == F.lit(Change.RETRACTION.value), -1).otherwise(1).cast("tinyint")
 
 
-def _parts(flow: Flow) -> tuple[Columns, Columns]:
-    """The columns of the keys and of the values of pairs."""
-    element = flow.element
-    assert isinstance(element, Branch), "what is grouped is pairs"
-    key, value = element.parts
-    return key, value
-
-
-def _layouts(flow: Flow) -> tuple[Layout, Layout]:
-    """Where the keys and the values of pairs lie."""
-    layout = layout_of(flow.shape)
-    assert isinstance(layout, Branch), "what is grouped is pairs"
-    key, value = layout.parts
-    return key, value
-
-
-__all__ = ["Prepared", "key_leaves", "prepared", "shard_of", "weight_of"]
+__all__ = ["Prepared", "prepared", "shard_of", "weight_of"]

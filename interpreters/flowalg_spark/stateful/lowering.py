@@ -26,16 +26,15 @@ from flowalg.nodes import (
     WithSide,
     inputs_of,
     nodes_of,
-    shape_read,
     strategy_at,
 )
-from flowalg.shapes import RecordOf, Shape, TupleOf
+from flowalg.shapes import RecordOf, Shape
 from flowalg.steps import Step
 from flowalg.tagging import Separate
 from flowalg_spark.binding import Clocks, bound_source
 from flowalg_spark.element_wise import note_of, through_steps
-from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema
-from flowalg_spark.layout import Branch, layout_of, leaves, named, nested
+from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, require_one_shape, row_schema
+from flowalg_spark.layout import layout_of, named, nested, pair_of, places
 from flowalg_spark.meta import (
     CLOCK_META,
     DROP,
@@ -51,6 +50,7 @@ from flowalg_spark.meta import (
     pane_meta,
 )
 from flowalg_spark.python_columns import arrow_column
+from flowalg_spark.relational.joins import shape_beside
 from flowalg_spark.relational.python_sides import steps_that_read
 from flowalg_spark.stateful.emissions import FromEmissions, OutOfGrouping, OutOfSide
 from flowalg_spark.stateful.exchange import BUNDLE_SCHEMA, Broadcast, Divided, Precombined, Sending, ToBundles
@@ -128,12 +128,7 @@ class Lowering:
 
     def flattened(self, streams: list[Stream]) -> Stream:
         """The union of streams of one shape."""
-        shapes = [one.flow.shape for one in streams]
-        for other in shapes:
-            if other != shapes[0]:
-                raise UnsupportedError(
-                    f"flatten: collections of {shapes[0]} and of {other} have no common columns"
-                )
+        require_one_shape([one.flow for one in streams])
         return united(streams)
 
     def grouped(self, node: CombinePerKey, ready: Prepared) -> Stream:
@@ -154,13 +149,7 @@ class Lowering:
     def beside(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
         """Elements beside what they read of a side input, and through the steps that follow."""
         main, side = self.stream(node.input), self.stream(node.side)
-        read = shape_read(node.view, side.flow.shape)
-        if read is None:
-            raise UnsupportedError(
-                f"as_singleton(default=...): Spark cannot know the type of what is read, of which some is "
-                f"{side.flow.shape}; give a default of that type, or None"
-            )
-        shape = TupleOf((main.flow.shape, read))
+        shape = shape_beside(main.flow, side.flow, node.view)
         together = steps_that_read(analyse(steps, shape))
         after = together[-1].after if together else shape
         assert after is not None, "steps run together up to one whose result is known"
@@ -220,7 +209,7 @@ class Lowering:
 def _divided(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
     """The elements of a stream, each with its shard; and the columns that travel."""
     flow = main.flow
-    own = [leaf.at for leaf in leaves(layout_of(flow.shape))]
+    own = places(layout_of(flow.shape))
     kept = [name for name in flow.meta if name in (*PANE_META, EVENT_TIME)]
     meta = _meta_of_stage(flow, kept)
     place = shard_of([named(EVENT_TIME), *map(named, own)], shards)
@@ -231,7 +220,7 @@ def _divided(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, 
 def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
     """The elements of a side, pickled; and the columns that travel."""
     flow = side.flow
-    columns = [leaf.at for leaf in leaves(flow.element)]
+    columns = places(flow.element)
     value = arrow_column(Pickled(layout_of(flow.shape), None), T.BinaryType(), [named(KEEP), *columns])
     bounds = () if fresh else (START, END)
     meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
@@ -248,9 +237,7 @@ def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
 def _with_drop_column(flow: Flow) -> Flow:
     """Panes and drops with their element and their ``DROP`` in place, where one stage alone can drop."""
     assert isinstance(flow.shape, RecordOf), "what a grouping gives is pairs"
-    element = flow.element
-    assert isinstance(element, Branch), "what a grouping gives is pairs"
-    key, value = element.parts
+    key, value = pair_of(flow.element)
     drop = F.struct(
         named(REASON).alias("reason"),
         named(DROPPED).alias("count"),
@@ -259,7 +246,7 @@ def _with_drop_column(flow: Flow) -> Flow:
         F.timestamp_micros(named(PANE_TIME)).alias("processing_time"),
         F.timestamp_micros(named(WATERMARK)).alias("watermark"),
     )
-    own = [named(leaf.at) for leaf in leaves(layout_of(flow.shape))]
+    own = [named(name) for name in places(layout_of(flow.shape))]
     others = [name for name in flow.meta if name not in (REASON, DROPPED)]
     frame = flow.frame.select(*own, *map(named, others), F.when(named(REASON).isNotNull(), drop).alias(DROP))
     meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}

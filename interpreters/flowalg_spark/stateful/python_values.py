@@ -13,7 +13,7 @@ from flowalg.assignment import WindowFn
 from flowalg.tagging import Tagged
 from flowalg.time import EventTime
 from flowalg.windows import Window
-from flowalg_spark.layout import Layout, leaves
+from flowalg_spark.layout import Layout, places
 from flowalg_spark.meta import END, EVENT_TIME, KEEP, SIGHTED, START
 from flowalg_spark.python_columns import where_kept
 from flowalg_spark.python_rows import firsts, kept_rows, once
@@ -57,7 +57,7 @@ class Seen:
 
 
 def _values(layout: Layout, columns: tuple[AnyArray, ...]) -> list[object]:
-    names = [leaf.at for leaf in leaves(layout)]
+    names = places(layout)
     return read_columns(layout, dict(zip(names, columns, strict=True)))
 
 
