@@ -62,8 +62,8 @@ streaming-thorough: $(STAMP) ## hold Spark streaming to the reference on every j
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest
 
-test-fast: $(STAMP) ## run the tests that need no Spark
-	@'$(BIN)/python' -m pytest -n auto -m "not spark"
+test-fast: $(STAMP) ## run the tests that need no Spark and are quick
+	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long"
 
 mutants: $(STAMP) ## make faults one at a time, and show that the tests notice each (minutes)
 	@'$(BIN)/python' -m tools.mutants

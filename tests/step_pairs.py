@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from functools import reduce
 from typing import cast
 
 import flowalg_reference as reference
@@ -21,8 +22,21 @@ from flowalg_laws.conformance.generated import described
 from flowalg_laws.drawing import clock
 from flowalg_laws.interpreters import put_into
 from flowalg_laws.readings import READINGS, VALUES, Reading, happened, key_of, value_of
-from flowalg_laws.strategies import crowds, free_timelines, window_fns, windowing_strategies
-from flowalg_laws.strategies.pipelines import GROUPINGS, STEPS, Part, Values, counted, doubled, pipelines
+from flowalg_laws.strategies import crowds, free_timelines, triggers, window_fns, windowing_strategies
+from flowalg_laws.strategies.pipelines import (
+    GROUPINGS,
+    STEPS,
+    Part,
+    Values,
+    counted,
+    doubled,
+    greatest,
+    listed,
+    pipelines,
+    positive,
+    summed,
+    under_one_key,
+)
 from flowalg_laws.strategies.times import durations
 from flowalg_reference import Mode
 from flowalg_shard.local import Cluster, Dropped, Recording, Waking, run
@@ -32,15 +46,18 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     KV,
+    Accumulation,
     AtCount,
     AtWatermark,
     Count,
     CustomWindows,
     Drop,
     FixedWindows,
+    GlobalWindows,
     Max,
     Mean,
     PCollection,
+    Repeat,
     Sessions,
     Source,
     Sum,
@@ -255,6 +272,16 @@ def different(values: Values) -> Values:
     return counted(values) if looking else values.distinct()
 
 
+def digest(values: list[int]) -> int:
+    """A number that tells the order of its values."""
+    return reduce(lambda known, value: (31 * known + value) % 9_973, values, len(values))
+
+
+def in_order(values: Values) -> Values:
+    """A grouping that keeps everything, and its order."""
+    return values.group_by_key().map_values(digest)
+
+
 def joined_with_doubles(values: Values) -> Values:
     """A join."""
     return values.inner_join(doubled(values)).map_values(lambda both: 100 * both[0] + both[1], result=int)
@@ -268,9 +295,12 @@ MORE_GROUPINGS: Sequence[Part] = (
     varied,
     several,
     greatest_two,
+    in_order,
     different,
     joined_with_doubles,
 )
+
+EACH = WindowingStrategy(GlobalWindows(), Repeat(AtCount(1)), Accumulation.DISCARDING)
 
 Second = tuple[list[Part], "WindowingStrategy | None", Part]
 
@@ -326,6 +356,56 @@ def crowded_sessions() -> SearchStrategy[Values]:
     return st.builds(_made, st.just([]), strategies, st.sampled_from(MORE_GROUPINGS), st.just([]), st.none())
 
 
+def corrections() -> SearchStrategy[Values]:
+    """A grouping that takes back what it said as soon as it knows better, and another one over that.
+
+    A third one shows how the second holds the watermark.
+    """
+    short = durations(1, 3)
+    at_once = st.integers(1, 2).map(lambda count: Repeat(AtCount(count)))
+    first = windowing_strategies(
+        windows=short.map(FixedWindows) | short.map(Sessions),
+        trigger=at_once | papers_triggers(),
+        modes=st.just(Accumulation.RETRACTING),
+    )
+    counts = st.integers(1, 3).map(AtCount)
+    second = windowing_strategies(
+        windows=st.one_of(durations(2, 9).map(FixedWindows), short.map(Sessions), window_fns()),
+        trigger=st.one_of(counts, counts.map(Repeat), papers_triggers(), triggers()),
+    )
+    between = st.lists(st.sampled_from([positive, under_one_key, doubled]), max_size=2)
+    grouping = st.sampled_from([*MORE_GROUPINGS, averaged, in_order, listed])
+    beginning = st.sampled_from([summed, greatest, in_order])
+    again = st.tuples(between, st.none() | second, grouping)
+    last: SearchStrategy[Second] = st.just(([], EACH, counted))
+    return st.builds(
+        _made, st.just([]), first, beginning, st.tuples(again) | st.tuples(again, last), st.none()
+    )
+
+
+def corrected() -> SearchStrategy[Pair]:
+    """Groupings over what corrects itself, with readings that come close together."""
+    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3))
+    modes = st.sampled_from([Mode.MICRO_BATCH, Mode.CONTINUOUS])
+    played = st.builds(Played.free, crowds() | free_timelines(), crowds())
+    return st.builds(Pair, corrections() | crowded_sessions() | empty_ones(), played, clusters, modes)
+
+
+def empty_ones() -> SearchStrategy[Values]:
+    """Windows whose trigger closes them, or which say something on time even if nothing new has come."""
+    windows = st.one_of(durations(1, 3).map(Sessions), durations(1, 3).map(FixedWindows), window_fns())
+    counts = st.integers(1, 3).map(AtCount)
+    strategies = windowing_strategies(
+        windows=windows,
+        trigger=counts | st.just(AtWatermark()) | papers_triggers(),
+        modes=st.just(Accumulation.DISCARDING),
+    )
+    between = st.lists(st.sampled_from([under_one_key, positive]), max_size=1)
+    grouping = st.sampled_from([summed, listed, averaged, in_order, greatest])
+    again = st.tuples(between, st.none() | strategies, grouping)
+    return st.builds(_made, st.just([]), strategies, grouping, st.lists(again, max_size=1), st.none())
+
+
 def pairs() -> SearchStrategy[Pair]:
     """Pipelines with what their sources did."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3))
@@ -339,4 +419,4 @@ def pairs() -> SearchStrategy[Pair]:
     )
 
 
-__all__ = ["Pair", "pairs"]
+__all__ = ["Pair", "corrected", "pairs"]

@@ -102,6 +102,7 @@ def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: 
     assert len(text.splitlines()) <= 12
 
 
+@pytest.mark.long
 def test_generated_pipelines_shrink_to_the_simplest() -> None:
     """One sum in the global window, of one reading."""
     text = described(find(pipelines(), lambda _: True), find(replays(), lambda _: True))

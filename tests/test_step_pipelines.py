@@ -25,10 +25,17 @@ from tests.shard_runs import stepping
 from tests.step_pairs import Pair, pairs
 
 
-@settings(max_examples=500)
 @given(pairs())
 def test_the_step_is_the_reference(pair: Pair) -> None:
     """Pane by pane, in order, and drop by drop."""
+    assert pair.difference() == ""
+
+
+@pytest.mark.long
+@settings(max_examples=500)
+@given(pairs())
+def test_the_step_is_the_reference_again_and_again(pair: Pair) -> None:
+    """The same on many more pipelines."""
     assert pair.difference() == ""
 
 
@@ -50,13 +57,16 @@ def test_what_no_pane_has_shown_counts_when_windows_merge() -> None:
     assert fired((0, 0, 0), (4,), (2, 2)) == [(0, 3), (2, 6)]
 
 
-@pytest.mark.parametrize("cluster", [Cluster(), Cluster(partitions=2, shards=3)], ids=str)
+@pytest.mark.parametrize(
+    "cluster", [pytest.param(Cluster(), marks=pytest.mark.long), Cluster(partitions=2, shards=3)], ids=str
+)
 def test_the_step_conforms(cluster: Cluster) -> None:
     """Every job of the suite: oracle, transcript and reference. Nothing is missing."""
     report = check_interpreter(stepping(cluster), flowalg_reference.CAPABILITIES, ordered=True)
     assert set(report.ran) == {job.name for job in JOBS}
 
 
+@pytest.mark.long
 def test_the_step_conforms_when_it_wakes_at_deadlines() -> None:
     """As a continuous engine does."""
     woken = stepping(Cluster(), Waking.AT_DEADLINES)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -41,8 +41,8 @@ COPIED: Final = (
 SOURCES: Final = ("", "interpreters", "laws", "docs/examples")
 WORKERS: Final = 2
 OPERATORS: Final = 60
-PATIENCE: Final = 5
-"""How many times as long as without a fault the tests may take, before they count as stuck."""
+PATIENCE: Final = 3
+"""How many times as long as without a fault the tests of an area may take, before they count as stuck."""
 
 
 @frozen
@@ -175,9 +175,9 @@ def chosen(words: Sequence[str]) -> list[tuple[Area, Mutant]]:
 
 
 def outcomes(
-    mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy], seconds: float
+    mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy], patience: Mapping[tuple[str, ...], float]
 ) -> Iterator[Outcome]:
-    """What became of each, in order; as many at a time as there are copies."""
+    """What became of each, in order; as many at a time as there are copies. Some tests may take so many seconds."""
     free: SimpleQueue[Copy] = SimpleQueue()
     for copy in copies:
         free.put(copy)
@@ -185,7 +185,8 @@ def outcomes(
     def tried(one: tuple[Area, Mutant]) -> Outcome:
         copy = free.get()
         try:
-            return copy.tried(*one, seconds)
+            area, mutant = one
+            return copy.tried(area, mutant, patience[area.tests])
         finally:
             free.put(copy)
 
@@ -220,17 +221,18 @@ def main(words: Sequence[str]) -> int:
     mutants = chosen(words)
     with TemporaryDirectory(prefix="mutants") as folder:
         copies = [Copy.made(Path(folder).resolve() / str(number)) for number in range(WORKERS)]
-        began = time.monotonic()
-        kind, by = copies[0].tested(sorted({test for area, _ in mutants for test in area.tests}))
-        if not copies[0].imports_itself() or kind != "survived":
-            print(f"mutants: the tests fail without any fault\n{by}", file=sys.stderr)
-            return 2
-        limit = PATIENCE * (time.monotonic() - began) + 60
+        patience: dict[tuple[str, ...], float] = {}
+        for tests in sorted({area.tests for area, _ in mutants}):
+            began = time.monotonic()
+            kind, by = copies[0].tested(tests)
+            if not copies[0].imports_itself() or kind != "survived":
+                print(f"mutants: the tests fail without any fault\n{by}", file=sys.stderr)
+                return 2
+            patience[tests] = PATIENCE * (time.monotonic() - began) + 60
         found: list[Outcome] = []
-        for one in outcomes(mutants, copies, limit):
+        for one in outcomes(mutants, copies, patience):
             found.append(one)
-            if sys.stdout.isatty():
-                print(f"{len(found)}/{len(mutants)} {one}", flush=True)
+            print(f"{len(found)}/{len(mutants)} {one}", flush=True)
     return 0 if report(found) else 1
 
 

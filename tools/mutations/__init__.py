@@ -23,6 +23,7 @@ _SEMANTICS: Final = (
     "contents",
     "sides",
     "transforms",
+    "corrections",
     "watermark_examples",
     "step",
     "figures",
@@ -50,7 +51,7 @@ def areas(texts: Mapping[str, str], sampled: int) -> tuple[Area, ...]:
         Area("combiners", ("combiners", "own_combiners", "transforms", "sketches"), COMBINER_MUTANTS),
         Area("side inputs", ("sides",), SIDE_MUTANTS),
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
-        Area("step", ("automaton", "step_pipelines", "step"), STEP_MUTANTS),
+        Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(texts, sampled))),
     )
 
