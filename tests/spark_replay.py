@@ -70,12 +70,17 @@ def _write_batch(folder: Path, number: int, table: pa.Table) -> None:
 
 
 def stream_of(
-    spark: SparkSession, folder: Path, policy: WatermarkPolicy, *, seen: str | None = "seen"
+    spark: SparkSession,
+    folder: Path,
+    policy: WatermarkPolicy,
+    *,
+    seen: str | None = "seen",
+    ends: bool = True,
 ) -> StreamInput:
-    """The files of a folder as a stream, one a micro-batch."""
+    """The files of a folder as a stream, one a micro-batch; without ``ends`` no row says that there will be no more."""
     frame = _files(spark, folder)
     time = None if seen is None else F.col(seen)
-    return StreamInput(frame, policy, processing_time=time, end_of_input=F.col(END))
+    return StreamInput(frame, policy, processing_time=time, end_of_input=F.col(END) if ends else None)
 
 
 def _files(spark: SparkSession, folder: Path) -> DataFrame:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import flowalg_reference as reference
 import pytest
 from attrs import evolve
 from flowalg_laws.conformance import BATCH_JOBS, JOBS, Job, check_interpreter, covering
@@ -21,11 +23,11 @@ from flowalg_laws.conformance.jobs.sales import (
 )
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, SOLD, Sale
 from flowalg_laws.conformance.outcome import Outcome
-from flowalg_spark import batch, streaming
+from flowalg_spark import batch, collect, streaming
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import ArgumentError, Pane, Timeout
+from flowalg import ArgumentError, Pane, Timeline, Timeout
 from flowalg.time import event_time
 from tests.conformance_runs import micro_batches
 from tests.spark_replay import (
@@ -142,6 +144,36 @@ def test_an_idle_query_wakes_up(spark: SparkSession, tmp_path: Path) -> None:
         streaming.compile(
             pipeline, {SALES: evolve(sales, processing_time=F.col("seen"))}, wakes_when_idle=True
         )
+
+
+@pytest.mark.parametrize("seen", ["seen", None], ids=["times of its own", "Spark's times"])
+def test_a_drained_query_says_all_that_is_left(spark: SparkSession, tmp_path: Path, seen: str | None) -> None:
+    """A run that ends keeps what is open; the run after ``drain`` has the panes of an input that has ended."""
+    pipeline, folder = a_sum_per_key.pipeline, tmp_path / "drain"
+    write_batches(tmp_path / "in", Sale, BATCHES, ends=False)
+
+    def panes_after_a_run() -> list[Pane[object]]:
+        sales = stream_of(spark, tmp_path / "in", POLICY, seen=seen, ends=False)
+        frame = streaming.compile(pipeline, {SALES: sales}, drain_folder=folder)
+        run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
+        return collect(pipeline, spark.read.parquet(str(tmp_path / "out")))
+
+    def told(panes: Iterable[Pane[object]]) -> list[tuple[object, ...]]:
+        return [(one.element, one.window, one.timing, one.is_last) for one in panes]
+
+    def expected(*, ends: bool) -> list[tuple[object, ...]]:
+        timeline = Timeline.micro_batches(
+            SALES, BATCHES, processing_time=lambda sale: sale.seen, watermark=POLICY, ends=ends
+        )
+        return told(reference.run(pipeline, {SALES: timeline}).panes)
+
+    first = panes_after_a_run()
+    assert told(first) == expected(ends=False)
+    assert panes_after_a_run() == first
+    streaming.drain(spark, folder)
+    whole = panes_after_a_run()
+    assert told(whole) == expected(ends=True)
+    assert len(whole) > len(first)
 
 
 def test_the_frame_is_an_ordinary_one(spark: SparkSession) -> None:

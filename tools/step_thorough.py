@@ -38,7 +38,7 @@ def attempt(count: int, seed: int) -> Found:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
 
-    from tests.step_pairs import Pair, pairs
+    from tests.step_pairs import Pair, corrected, pairs
 
     tried = 0
     different: list[str] = []
@@ -51,7 +51,7 @@ def attempt(count: int, seed: int) -> Found:
         phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )
-    @given(pairs())
+    @given(pairs() | corrected())
     def each(pair: Pair) -> None:
         nonlocal tried
         tried += 1

@@ -7,12 +7,14 @@ with ``writeStream``, is the user's. Restart, replay and exactly-once are Spark'
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike, fspath
 from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
 from flowalg_shard import FromSource
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from flowalg.errors import ArgumentError, UnsupportedError
 from flowalg.inputs import AnySource, inputs_by_name
@@ -45,6 +47,8 @@ CAPABILITIES: Final = STREAMING
 """What this interpreter lacks, as data."""
 
 _TICK: Final = "__tick"
+_DRAINED: Final = "__drained"
+_DRAIN_SCHEMA: Final = T.StructType([T.StructField(_DRAINED, T.BooleanType())])
 
 
 @frozen
@@ -95,6 +99,7 @@ def compile(
     *,
     shards: int | None = None,
     wakes_when_idle: bool = False,
+    drain_folder: str | PathLike[str] | None = None,
 ) -> PaneFrame[A]:
     """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
 
@@ -104,6 +109,10 @@ def compile(
     Spark runs a micro-batch when there is data. With ``wakes_when_idle`` there is one each second, or as often as the
     query's own trigger says, so that triggers of processing time, and policies that move on with the time, need not
     wait for the next record. It is for queries that go on, and for sources without processing times of their own.
+
+    A query that ends, as one with ``availableNow`` does, keeps the windows that are open for its next run. With a
+    ``drain_folder``, a folder of this query's own, which is made if it is not there, it can be told that there will be
+    no next one: see ``drain``. It is part of what a checkpoint knows, so give it from the first run on.
 
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for what
     streaming cannot do.
@@ -128,12 +137,42 @@ def compile(
             )
     session = next(iter(streams.values())).frame.sparkSession
     require_state_store(session)
+    if drain_folder is not None:
+        streams = _with_end(session, streams, fspath(drain_folder))
     if wakes_when_idle:
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {name: (one.frame, one.clocks, FromSource(one.watermark)) for name, one in streams.items()}
     lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards))
     flow = lowering.stream(pipeline.node).flow
     return pane_frame(pipeline, flow, lambda: _with_drops(flow))
+
+
+def drain(session: SparkSession, drain_folder: str | PathLike[str]) -> None:
+    """Have the next run of a query that was compiled with this ``drain_folder`` bring all of its input to an end.
+
+    The watermark goes to the end of time in the first micro-batch of that run, after what this batch brings: all
+    windows close, and what they have not said yet comes out. What comes in later batches is late. So for a backfill,
+    run the query with ``availableNow`` until it ends, call this, and run it again.
+    """
+    end = session.createDataFrame([(True,)], _DRAIN_SCHEMA)
+    end.coalesce(1).write.mode("append").parquet(fspath(drain_folder))
+
+
+def _with_end(
+    session: SparkSession, streams: Mapping[str, StreamInput], folder: str
+) -> dict[str, StreamInput]:
+    """The inputs, each with a row that is no element when there is one in the folder of ``drain``."""
+    # A stream can only be read from a folder that is there. One that is, with what is in it, is left alone.
+    session.createDataFrame([], _DRAIN_SCHEMA).write.mode("ignore").parquet(folder)
+    found = {}
+    for name, stream in streams.items():
+        ends = session.readStream.schema(_DRAIN_SCHEMA).parquet(folder)
+        ended = F.coalesce(F.col(_DRAINED), F.lit(False))
+        if stream.end_of_input is not None:
+            ended |= F.coalesce(stream.end_of_input, F.lit(False))
+        frame = stream.frame.unionByName(ends, allowMissingColumns=True)
+        found[name] = evolve(stream, frame=frame, end_of_input=ended)
+    return found
 
 
 def _with_ticks(stream: StreamInput) -> StreamInput:
@@ -176,4 +215,4 @@ def _with_drops(flow: Flow) -> DataFrame:
     return rows.select(*visible(shown), drop.alias("drop"))
 
 
-__all__ = ["CAPABILITIES", "StreamInput", "compile"]
+__all__ = ["CAPABILITIES", "StreamInput", "compile", "drain"]
