@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs figures figures-streaming laws-thorough step-thorough streaming-thorough test test-fast mutants check wheel-check clean
-.PHONY: bench-reference bench-batch
+.PHONY: bench-reference bench-batch bench-stream
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
 # another Spark, or a pip that installs elsewhere.
@@ -40,6 +40,9 @@ bench-reference: $(STAMP) ## time the reference interpreter on the flights, at t
 
 bench-batch: $(STAMP) ## time Spark batch beside the same queries by hand, on 10 million rows (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.batch
+
+bench-stream: $(STAMP) ## time micro-batches beside Spark's own operators and a processor by hand (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.stream
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/python' -m docs.figures.make_gallery

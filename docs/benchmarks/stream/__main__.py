@@ -1,0 +1,158 @@
+"""Times micro-batches of every case in all its ways, in turns: ``make bench-stream``.
+
+``python -m docs.benchmarks.stream [--only WORD] [--rounds N]`` writes ``build/bench/stream.json``, in which the results
+of other cases stay as they are. In each round every rival's query goes on for a few batches, from its checkpoint, over
+the same files; the first batch of a query that has just started does not count, nor does the first round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from flowalg_spark import local_session
+from pyspark.sql import DataFrame, SparkSession
+
+from docs.benchmarks.stream.data import files
+from docs.benchmarks.stream.queries import CASES, Case
+
+BUILD: Final = Path(__file__).parents[3] / "build"
+SAVED: Final = BUILD / "bench" / "stream.json"
+CORES: Final = 2
+BATCHES: Final = 4
+"""Of a round."""
+
+
+def went_on(
+    spark: SparkSession, case: Case, name: str, folder: Path, sink: str = "noop"
+) -> list[dict[str, float]]:
+    """One rival's query over the files that are new: what each of its batches took, in seconds, by phase."""
+    some = min((folder / "in").glob("*.parquet"))
+    readings = (
+        spark.readStream.schema(spark.read.parquet(str(some)).schema)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(folder / "in"))
+    )
+    frame = case.rivals[name](readings)
+    writer = frame.writeStream.format(sink).option("checkpointLocation", str(folder / f"{name}-checkpoint"))
+    if sink != "noop":
+        writer = writer.option("path", str(folder / f"{name}-out"))
+    query = writer.trigger(availableNow=True).start()
+    try:
+        query.awaitTermination()
+        batches = [one for one in query.recentProgress if one.numInputRows]
+    finally:
+        query.stop()
+    return [{phase: took / 1000 for phase, took in one.durationMs.items()} for one in batches]
+
+
+def rows_said(spark: SparkSession, folder: Path, name: str) -> set[tuple[object, ...]]:
+    """What a rival has said: each key and window with its value."""
+    frame: DataFrame = spark.read.parquet(str(folder / f"{name}-out"))
+    return {
+        (row.key, row.value, row.window.start) for row in frame.select("key", "value", "window").collect()
+    }
+
+
+def check(spark: SparkSession, case: Case, given: Sequence[Path], folder: Path) -> None:
+    """Raises ``ValueError`` if a rival of another engine says other sums. It may still owe some of the last windows."""
+    _bring(given[:BATCHES], folder)
+    names = [name for name in case.rivals if name != "on time"]
+    for name in names:
+        went_on(spark, case, name, folder, sink="parquet")
+    if len(names) > 1:
+        mine = rows_said(spark, folder, "flowalg")
+        for name in names[1:]:
+            theirs = rows_said(spark, folder, name)
+            if not theirs or not theirs <= mine:
+                raise ValueError(f"{case.name}: {name} says {len(theirs - mine)} sums that flowalg does not")
+
+
+def _bring(given: Sequence[Path], folder: Path) -> None:
+    (folder / "in").mkdir(parents=True, exist_ok=True)
+    for one in given:
+        os.link(one, folder / "in" / one.name)
+
+
+def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
+    """What the warm batches of all rivals take."""
+    given = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
+    check(spark, case, given, scratch / "check")
+    warm: dict[str, list[dict[str, float]]] = {name: [] for name in case.rivals}
+    first: dict[str, list[float]] = {name: [] for name in case.rivals}
+    for number in range(rounds + 1):
+        _bring(given[number * BATCHES : (number + 1) * BATCHES], scratch)
+        for name in list(case.rivals) if number % 2 else list(case.rivals)[::-1]:
+            batches = went_on(spark, case, name, scratch)
+            if number:
+                first[name].append(batches[0]["triggerExecution"])
+                warm[name] += batches[1:]
+    seconds = {
+        name: statistics.median(one["triggerExecution"] for one in found) for name, found in warm.items()
+    }
+    mine = seconds["flowalg"]
+    others = {name: took for name, took in seconds.items() if name != "flowalg"}
+    return {
+        "case": case.name,
+        "rows": case.rows,
+        "warm_batches": len(warm["flowalg"]),
+        "flowalg_s": round(mine, 3),
+        **{f"{name.replace(' ', '_')}_s": round(took, 3) for name, took in others.items()},
+        **{f"vs_{name.replace(' ', '_')}": round(mine / took, 3) for name, took in others.items()},
+        "rows_per_s": round(case.rows / mine),
+        "first_batch_s": {name: round(statistics.median(found), 3) for name, found in first.items()},
+        "phases_s": {
+            name: {
+                phase: round(statistics.median(one.get(phase, 0.0) for one in found), 3) for phase in found[0]
+            }
+            for name, found in warm.items()
+        },
+    }
+
+
+def saved() -> list[dict[str, object]]:
+    """What the last run of each case has found, in the order of the cases."""
+    if not SAVED.exists():
+        return []
+    found: list[dict[str, object]] = json.loads(SAVED.read_text(encoding="utf-8"))
+    order = [case.name for case in CASES]
+    return sorted(
+        (one for one in found if one["case"] in order), key=lambda one: order.index(str(one["case"]))
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print a line for each case, and save them all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=4, help="rounds that count (%(default)s)")
+    parser.add_argument("--only", default="", help="only the cases with this word in their name")
+    given = parser.parse_args(arguments)
+    BUILD.joinpath("bench").mkdir(parents=True, exist_ok=True)
+    spark = local_session("flowalg bench", cores=CORES, memory="8g", log=BUILD / "bench" / "stream.log")
+    scratch = BUILD / "bench" / "stream"
+    try:
+        for number, case in enumerate(CASES):
+            if given.only in case.name:
+                shutil.rmtree(scratch, ignore_errors=True)
+                found = compared(spark, case, given.rounds, scratch / str(number))
+                SAVED.write_text(
+                    json.dumps([*(one for one in saved() if one["case"] != case.name), found], indent=1)
+                    + "\n",
+                    encoding="utf-8",
+                )
+                ratios = ", ".join(f"{name} {value}" for name, value in found.items() if "vs_" in name)
+                print(f"{case.name:55} {found['flowalg_s']} s, {ratios}", flush=True)
+    finally:
+        spark.stop()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

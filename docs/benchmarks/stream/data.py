@@ -1,0 +1,57 @@
+"""The benchmark's data: seeded, one file for each micro-batch, made once and kept under ``build/``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from attrs import frozen
+
+KEYS: Final = 10_000
+BEGIN: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MINUTE: Final = 60_000_000
+DISORDER: Final = MINUTE // 2
+SEED: Final = 20_150_831
+
+
+@frozen
+class Reading:
+    """What a sensor measured."""
+
+    sensor: int
+    value: int
+    at: datetime
+
+
+def files(folder: Path, rows: int, count: int) -> list[Path]:
+    """That many files of so many readings, each of a minute and up to half a minute before it; made if not there."""
+    found = folder / f"stream-{rows}-{count}-{SEED}"
+    if not found.exists():
+        unfinished = found.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        random = np.random.default_rng(SEED)
+        begin = int(BEGIN.timestamp()) * 1_000_000
+        for number in range(count):
+            times = begin + number * MINUTE + random.integers(-DISORDER, MINUTE, rows)
+            table = pl.DataFrame(
+                {
+                    "sensor": random.integers(0, KEYS, rows),
+                    "value": random.integers(0, 100, rows),
+                    "at": pl.Series(times).cast(pl.Datetime("us", "UTC")),
+                }
+            )
+            path = unfinished / f"{number:04}.parquet"
+            table.write_parquet(path)
+            # Spark takes files in the order of their modification times.
+            os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+        unfinished.rename(found)
+    return sorted(found.iterdir())
+
+
+__all__ = ["BEGIN", "DISORDER", "KEYS", "MINUTE", "Reading", "files"]

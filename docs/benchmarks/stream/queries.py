@@ -1,0 +1,176 @@
+"""What is timed: pipelines, and what somebody would write instead of the first of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+from flowalg_spark import StreamInput, streaming
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from docs.benchmarks.stream.data import DISORDER, Reading
+from flowalg import (
+    Accumulation,
+    AtCount,
+    AtWatermark,
+    BoundedDisorder,
+    FixedWindows,
+    Max,
+    PCollection,
+    Sessions,
+    Source,
+    Sum,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues
+
+Rival = Callable[[DataFrame], DataFrame]
+"""From the readings of a stream to the frame that a query writes."""
+
+MINUTE: Final = timedelta(minutes=1)
+READINGS: Final = Source("readings", Reading, event_time=lambda reading: reading.at)
+VALUES: Final = READINGS.key_by(lambda reading: reading.sensor).map_values(lambda reading: reading.value)
+EACH: Final = AtCount(1)
+AT_ALL_TIMES: Final = AtWatermark().with_early_firings(EACH).with_late_firings(EACH)
+
+ON_TIME: Final = VALUES.window(FixedWindows(MINUTE), allowed_lateness=timedelta(0)).combine_per_key(Sum())
+CORRECTED: Final = VALUES.window(
+    FixedWindows(MINUTE),
+    trigger=AT_ALL_TIMES,
+    accumulation=Accumulation.RETRACTING,
+    allowed_lateness=MINUTE,
+).combine_per_key(Sum())
+SESSIONS: Final = VALUES.window(
+    Sessions(timedelta(seconds=30)),
+    trigger=AT_ALL_TIMES,
+    accumulation=Accumulation.RETRACTING,
+    allowed_lateness=MINUTE,
+).combine_per_key(Sum())
+TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
+
+
+def compiled(pipeline: PCollection[object]) -> Rival:
+    """A pipeline, as flowalg runs it."""
+    policy = BoundedDisorder(timedelta(microseconds=DISORDER))
+
+    def frame(readings: DataFrame) -> DataFrame:
+        return streaming.compile(pipeline, {READINGS: StreamInput(readings, policy)})
+
+    return frame
+
+
+def natively(readings: DataFrame) -> DataFrame:
+    """Spark's own stateful aggregation, in append mode."""
+    return (
+        readings.withWatermark("at", "30 seconds")
+        .groupBy("sensor", F.window("at", "60 seconds"))
+        .agg(F.sum("value").alias("total"))
+        .select(F.col("sensor").alias("key"), F.col("total").alias("value"), "window")
+    )
+
+
+_OUT: Final = T.StructType(
+    [
+        T.StructField("key", T.LongType()),
+        T.StructField("value", T.LongType()),
+        T.StructField("start", T.LongType()),
+    ]
+)
+_WINDOW: Final = T.StructType([T.StructField("start", T.LongType())])
+_TOTAL: Final = T.StructType([T.StructField("total", T.LongType())])
+
+
+class Sums(StatefulProcessor):
+    """The sum of each window of a key, said when Spark's watermark passes its end."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """The sums of a key by the start of their window, in seconds."""
+        self.handle = handle
+        self.totals: MapState = handle.getMapState("totals", _WINDOW, _TOTAL)
+
+    def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
+        self, key: tuple[int, ...], rows: Iterator[Row], timerValues: TimerValues
+    ) -> Iterator[Row]:
+        """Add up what has come."""
+        found = Counter[int]()
+        for row in rows:
+            found[int(row.at.timestamp()) // 60 * 60] += row.value
+        for start, total in found.items():
+            known = self.totals.getValue((start,))
+            if known is None:
+                self.handle.registerTimer((start + 60) * 1000)
+            self.totals.updateValue((start,), (total + (0 if known is None else known[0]),))
+        return iter(())
+
+    def handleExpiredTimer(
+        self, key: tuple[int, ...], timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[Row]:
+        """Say the sum of the window that ends now."""
+        start = expiredTimerInfo.getExpiryTimeInMs() // 1000 - 60
+        known = self.totals.getValue((start,))
+        self.totals.removeKey((start,))
+        if known is not None:
+            yield Row(key=key[0], value=known[0], start=start)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def by_hand(readings: DataFrame) -> DataFrame:
+    """A processor of one's own, called for each key, over rows."""
+    sums = (
+        readings.withWatermark("at", "30 seconds")
+        .groupBy("sensor")
+        .transformWithState(Sums(), _OUT, "append", "EventTime")
+    )
+    start = F.timestamp_seconds("start")
+    window = F.struct(start.alias("start"), (start + F.expr("interval 1 minute")).alias("end"))
+    return sums.select("key", "value", window.alias("window"))
+
+
+@frozen
+class Case:
+    """Some readings in each micro-batch, and the ways to do one thing with them."""
+
+    name: str
+    rows: int
+    rivals: dict[str, Rival]
+
+
+SIZES: Final = (1_000, 100_000, 1_000_000)
+OF_SIZE: Final = 100_000
+
+CASES: Final = (
+    *(
+        Case(
+            f"fixed windows, on time, {rows:,} rows",
+            rows,
+            {"flowalg": compiled(ON_TIME), "native": natively, "tws": by_hand},
+        )
+        for rows in SIZES
+    ),
+    Case(
+        f"the same, early, late and retracting, {OF_SIZE:,} rows",
+        OF_SIZE,
+        {"flowalg": compiled(CORRECTED), "on time": compiled(ON_TIME)},
+    ),
+    Case(
+        f"sessions, early, late and retracting, {OF_SIZE:,} rows",
+        OF_SIZE,
+        {"flowalg": compiled(SESSIONS), "on time": compiled(ON_TIME)},
+    ),
+    Case(
+        f"two stages, on time, {OF_SIZE:,} rows",
+        OF_SIZE,
+        {"flowalg": compiled(TWO_STAGES), "on time": compiled(ON_TIME)},
+    ),
+)
+
+__all__ = ["CASES", "Case", "Rival"]
