@@ -62,21 +62,21 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
     A row counts as a record if it has an event time: ``SIGHTED`` if there is that column, else ``EVENT_TIME``.
     """
     sighted = pl.col(SIGHTED if SIGHTED in rows.columns else EVENT_TIME)
-    partition = pl.col(PARTITION) if PARTITION in rows.columns else pl.lit("")
+    by = [PARTITION] if PARTITION in rows.columns else []
     signals = rows[SIGNAL].drop_nulls().unique().to_list() if SIGNAL in rows.columns else []
     latest = rows[PROCESSING_TIME].max()
     assert latest is None or isinstance(latest, int)
-    seen = rows.select(
-        partition.alias("partition"), sighted.alias("event"), pl.col(PROCESSING_TIME).alias("seen")
-    )
+    seen = rows.select(*by, sighted.alias("event"), pl.col(PROCESSING_TIME).alias("seen"))
     seen = seen.filter(pl.col("event").is_not_null())
     ahead = policy.max_ahead_micros
     if ahead is not None:
         seen = seen.filter(pl.col("event") - pl.col("seen") <= ahead)
-    furthest = seen.group_by("partition").agg(pl.col("event").max(), pl.col("seen").max())
+    most = [pl.col("event").max(), pl.col("seen").max()]
+    furthest = seen.group_by(by).agg(most) if by else seen.select(pl.lit("").alias(PARTITION), *most)
     partitions = {
         name: PartitionClock(EventTime(event), ProcessingTime(time))
         for name, event, time in furthest.iter_rows()
+        if event is not None
     }
     lags = _lags(seen, policy.resolution_micros) if policy.keeps_lags else {}
     clock = ClockReport(

@@ -164,6 +164,7 @@ def _queries() -> Iterator[Query]:
         _several,
         ("key", "window.start", *(f"value.{name}" for name in names)),
         ("user", "window.start", *names),
+        ("key", "window", "value.*"),
     )
     sliding = amounts.window(SlidingWindows(timedelta(minutes=2), timedelta(seconds=30)))
     yield Query("sliding mean", sliding.combine_per_key(Mean()), _sliding_mean)
@@ -201,6 +202,7 @@ def _queries() -> Iterator[Query]:
         _join,
         ("key", "window.start", "value._1", "value._2"),
         ("user", "window.start", "amount", "discount"),
+        ("key", "window", "value.*"),
         joins=True,
     )
     prices = SALES.key_by(lambda s: s.country).map_values(lambda s: s.price)
