@@ -55,7 +55,11 @@ def test_streaming_conforms(spark: SparkSession, tmp_path: Path) -> None:
     All jobs, and hundreds of generated pipelines, are tried by ``make streaming-thorough``.
     """
     check_interpreter(
-        streaming_runner(spark, tmp_path), streaming.CAPABILITIES, jobs=covering(JOBS), generated=2
+        streaming_runner(spark, tmp_path),
+        streaming.CAPABILITIES,
+        jobs=covering(JOBS),
+        generated=2,
+        at_once=2,
     )
 
 
@@ -152,7 +156,7 @@ def test_a_drained_query_says_all_that_is_left(spark: SparkSession, tmp_path: Pa
     pipeline, folder = a_sum_per_key.pipeline, tmp_path / "drain"
     write_batches(tmp_path / "in", Sale, BATCHES, ends=False)
 
-    def panes_after_a_run() -> list[Pane[object]]:
+    def panes_after_a_run() -> tuple[Pane[object], ...]:
         sales = stream_of(spark, tmp_path / "in", POLICY, seen=seen, ends=False)
         frame = streaming.compile(pipeline, {SALES: sales}, drain_folder=folder)
         run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")

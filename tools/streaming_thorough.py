@@ -52,6 +52,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.streaming_thorough", description=__doc__)
     parser.add_argument("generated", nargs="?", type=int, default=GENERATED)
     parser.add_argument("--connect", action="store_true")
+    parser.add_argument("--at-once", type=int, default=2, help="jobs that run at a time (%(default)s)")
     given = parser.parse_args(arguments)
     with TemporaryDirectory() as name, session(connect=given.connect, folder=Path(name)) as spark:
         runner = streaming_runner(spark, Path(name), most_shards=MOST_SHARDS)
@@ -64,7 +65,9 @@ def main(arguments: list[str]) -> int:
                 print(f"{runs} runs", flush=True)
             return runner(pipeline, replay)
 
-        report = examine_interpreter(counted, streaming.CAPABILITIES, generated=given.generated)
+        report = examine_interpreter(
+            counted, streaming.CAPABILITIES, generated=given.generated, at_once=given.at_once
+        )
     print(report)
     wanted = len(report.ran) + len(report.failed) + report.generated
     print(f"streaming: {wanted - len(report.failed)} of {wanted} equal")

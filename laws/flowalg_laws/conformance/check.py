@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from attrs import field, frozen
 from flowalg_reference import Mode
@@ -58,19 +59,22 @@ def examine_interpreter(
     ordered: bool = False,
     jobs: Sequence[Job] = JOBS,
     generated: int = 0,
+    at_once: int = 1,
 ) -> Report:
     """What ``check_interpreter`` finds, as a report, whether it passes or not."""
     if not isinstance(capabilities, Capabilities):
         raise ArgumentError("capabilities", capabilities, "the Capabilities that the interpreter publishes")
-    if isinstance(generated, bool) or not isinstance(generated, int) or generated < 0:
-        raise ArgumentError("generated", generated, "an int of zero or more")
+    for name, count, least in (("generated", generated, 0), ("at_once", at_once, 1)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < least:
+            raise ArgumentError(name, count, f"an int of {('zero', 'one')[least]} or more")
     engine = Engine(capabilities.streams, mode, ordered)
     ran: list[str] = []
     refused: dict[str, tuple[Feature, ...]] = {}
     failed: dict[str, str] = {}
-    for job in jobs:
-        lacking = capabilities.lacking(job.features)
-        found = _found(run, job, lacking, engine)
+    missing = [capabilities.lacking(job.features) for job in jobs]
+    with ThreadPoolExecutor(at_once) as pool:
+        outcomes = pool.map(lambda job, lacking: _found(run, job, lacking, engine), jobs, missing)
+    for job, lacking, found in zip(jobs, missing, outcomes, strict=True):
         if found:
             failed[job.name] = found
         elif lacking:
@@ -94,6 +98,7 @@ def check_interpreter(
     ordered: bool = False,
     jobs: Sequence[Job] = JOBS,
     generated: int = 0,
+    at_once: int = 1,
 ) -> Report:
     """Hold an interpreter to the semantics and to its own declarations, over every job of the suite.
 
@@ -102,11 +107,18 @@ def check_interpreter(
     declared missing. Any other job must raise ``UnsupportedError``: a declaration that is stale fails, and so does one
     that no job exercises. ``mode`` says when the interpreter looks at its clocks, and ``ordered`` that its panes come
     in the order of SEMANTICS section 7. ``generated`` is how many generated pipelines that it supports are tried too.
+    With ``at_once`` above 1 so many jobs run at a time, each in a thread, for an engine that has to wait.
 
     Raises ``AssertionError`` with the report unless everything is right.
     """
     report = examine_interpreter(
-        run, capabilities, mode=mode, ordered=ordered, jobs=jobs, generated=generated
+        run,
+        capabilities,
+        mode=mode,
+        ordered=ordered,
+        jobs=jobs,
+        generated=generated,
+        at_once=at_once,
     )
     if not report.passed:
         raise AssertionError(str(report))
