@@ -51,6 +51,15 @@ def test_the_reference_conforms_continuously() -> None:
     check_interpreter(continuous, flowalg_reference.CAPABILITIES, mode=Mode.CONTINUOUS, ordered=True)
 
 
+def test_jobs_that_run_at_once_are_told_in_order() -> None:
+    """The report is that of one after another, whoever is done first."""
+    in_turn = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9])
+    together = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9], at_once=3)
+    assert together == in_turn
+    with pytest.raises(ArgumentError, match=r"at_once is 0 \(an int\); it must be an int of one or more"):
+        check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, at_once=0)
+
+
 def test_the_reference_conforms_as_a_batch() -> None:
     """Every job, its triggers, modes and policies without effect."""
     report = check_interpreter(batch, BATCHES_ONLY, ordered=True, generated=100)
