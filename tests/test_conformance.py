@@ -56,7 +56,7 @@ def test_jobs_that_run_at_once_are_told_in_order() -> None:
     in_turn = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9])
     together = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9], at_once=3)
     assert together == in_turn
-    with pytest.raises(ArgumentError, match=r"at_once is 0 \(an int\); it must be an int of one or more"):
+    with pytest.raises(ArgumentError, match=r"at_once is 0 \(a int\); it must be an int of one or more"):
         check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, at_once=0)
 
 

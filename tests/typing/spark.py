@@ -82,7 +82,11 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
 
 
 def streams(
-    totals: PCollection[KV[str, int]], flights: Source[Flight], names: Source[str], stream: StreamInput
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    names: Source[str],
+    stream: StreamInput,
+    spark: SparkSession,
 ) -> None:
     """Over unbounded frames."""
     assert_type(streaming.compile(totals, {flights: stream}), PaneFrame[KV[str, int]])
@@ -91,6 +95,8 @@ def streams(
     )
     given = {flights: stream}
     assert_type(streaming.compile(totals, given, wakes_when_idle=True), PaneFrame[KV[str, int]])
+    assert_type(streaming.compile(totals, given, drain_folder=Path("drain")), PaneFrame[KV[str, int]])
+    streaming.drain(spark, "drain")
 
 
 def inputs(frame: DataFrame, stream: StreamInput) -> None:
