@@ -14,7 +14,9 @@ from flowalg_laws.panes import (
     retracting_says_what_accumulating_says,
     the_last_accumulating_pane_is_the_batch_pane,
 )
+from flowalg_laws.transforms import key_wise_work_commutes_with_partitioning
 from flowalg_laws.triggers import always_counts_to_one
+from flowalg_reference import Mode
 
 from flowalg import (
     FOREVER,
@@ -22,6 +24,8 @@ from flowalg import (
     Accumulation,
     Always,
     AtCount,
+    AtPeriod,
+    AtWatermark,
     Change,
     Count,
     FixedWindows,
@@ -38,6 +42,28 @@ from flowalg import (
 from tests.scores import POINTS, SCORES, Score, minute
 
 TWO = Sessions(timedelta(minutes=2))
+
+
+def test_a_wake_up_for_one_key_is_an_instant_for_the_others() -> None:
+    """That a key's panes are those of its elements alone needs the same instants: a continuous engine wakes for all.
+
+    Both keys fire at a whole number of two minutes, and then go on to two more members, which are ready at once: one in
+    each instant. ``b``'s first element comes on a boundary, and is said at 0; ``a``'s at 1 has the engine wake at 2,
+    where ``b``'s window is at its end and closes. Alone it is not looked at before its second element comes, at 3.
+    """
+    assert "instant for every window" in key_wise_work_commutes_with_partitioning.condition
+    end = AtWatermark()
+    trigger = SequenceOf(AtPeriod(timedelta(minutes=2)), end, end)
+    sums = POINTS.window(FixedWindows(timedelta(minutes=1)), trigger=trigger).combine_per_key(Sum())
+    b, a = Score("b", 1, minute(0)), Score("a", 1, minute(0))
+
+    def said(*others: Score) -> list[int]:
+        timeline = Timeline[Score]().at(minute(0), b, watermark=minute(1)).at(minute(1), *others)
+        run = reference.run(sums, {SCORES: timeline.at(minute(3), b)}, mode=Mode.CONTINUOUS)
+        return [pane.value for pane in run.panes if pane.key == "b"]
+
+    assert said() == [1, 2]
+    assert said(a) == [1]
 
 
 def test_an_expired_session_is_not_joined_again() -> None:

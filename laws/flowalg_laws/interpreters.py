@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol, TypeVar
 
 import flowalg_reference
+from attrs import evolve
 from flowalg_reference import Mode, Run
 
-from flowalg import PCollection, Source, Timeline, WindowingStrategy
+from flowalg import Instant, PCollection, Source, Timeline, WindowingStrategy
 from flowalg_laws.readings import Reading
 
 A = TypeVar("A")
@@ -47,6 +48,19 @@ def put_into(collection: PCollection[B], strategy: WindowingStrategy) -> PCollec
     )
 
 
+def refined(timeline: Timeline[Reading], run: Run[A]) -> Timeline[Reading]:
+    """A timeline with an empty instant more wherever a run over it was woken between its instants."""
+    left = list(timeline)
+    instants: list[Instant[Reading]] = []
+    for reading in run.watermarks:
+        if left and left[0].processing_time == reading.processing_time:
+            instants.append(left.pop(0))
+        else:
+            quiet = evolve(instants[-1], elements=(), signals=frozenset())
+            instants.append(evolve(quiet, processing_time=reading.processing_time))
+    return Timeline(tuple(instants))
+
+
 def elements_of(timeline: Timeline[Reading]) -> tuple[Reading, ...]:
     """Everything that a timeline brings, in order of arrival."""
     return tuple(_elements(timeline))
@@ -57,4 +71,4 @@ def _elements(timeline: Timeline[Reading]) -> Iterator[Reading]:
         yield from instant.elements
 
 
-__all__ = ["Interpreter", "continuous", "elements_of", "micro_batch", "put_into"]
+__all__ = ["Interpreter", "continuous", "elements_of", "micro_batch", "put_into", "refined"]

@@ -23,7 +23,6 @@ from flowalg import (
     Change,
     Count,
     DropReason,
-    Instant,
     Never,
     OnceTrigger,
     OnTime,
@@ -43,7 +42,7 @@ from flowalg.assignment import merging
 from flowalg.panes import PaneInfo
 from flowalg.time import event_time
 from flowalg_laws.equation import Equation
-from flowalg_laws.interpreters import Interpreter, continuous, elements_of, micro_batch, put_into
+from flowalg_laws.interpreters import Interpreter, continuous, elements_of, micro_batch, put_into, refined
 from flowalg_laws.law import Law, law
 from flowalg_laws.readings import READINGS, VALUES, Reading
 
@@ -546,15 +545,7 @@ def continuous_is_micro_batch_refined(
     """
     whole = listed(strategy)
     woken = continuous(whole, {READINGS: timeline})
-    left = list(timeline)
-    instants: list[Instant[Reading]] = []
-    for reading in woken.watermarks:
-        if left and left[0].processing_time == reading.processing_time:
-            instants.append(left.pop(0))
-        else:
-            quiet = evolve(instants[-1], elements=(), signals=frozenset())
-            instants.append(evolve(quiet, processing_time=reading.processing_time))
-    return Equation(micro_batch(whole, {READINGS: Timeline(tuple(instants))}).panes, woken.panes)
+    return Equation(micro_batch(whole, {READINGS: refined(timeline, woken)}).panes, woken.panes)
 
 
 PANE_LAWS: tuple[Law[..., object], ...] = (

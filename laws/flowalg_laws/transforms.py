@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from flowalg import KV, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
 from flowalg_laws.equation import Equation
-from flowalg_laws.interpreters import Interpreter, put_into
+from flowalg_laws.interpreters import Interpreter, put_into, refined
 from flowalg_laws.law import Law, law
 from flowalg_laws.readings import READINGS, VALUES, Reading
 
@@ -155,15 +155,19 @@ def map_distributes_over_flatten(
 def key_wise_work_commutes_with_partitioning(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], key: str
 ) -> Equation[list[Hashable]]:
-    """The panes of one key of the whole are the panes of that key's elements alone.
+    """The panes of one key of the whole are the panes of that key's elements alone, at the same instants.
+
+    Where: an engine that wakes for the whole wakes for the key's elements too, as a wake-up is an instant for every
+    window.
 
     Source: Dataflow Model, section 2.1; SEMANTICS 13.
 
     Relied on by: shards and Spark's partitions, which hold different keys.
     """
-    whole = [pane for pane in _summed(run, VALUES, strategy, timeline) if pane.key == key]
-    alone = _summed(run, VALUES.filter(lambda pair: pair.key == key), strategy, timeline)
-    return Equation([*whole], [*alone])
+    whole = run(put_into(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
+    instants = refined(timeline, whole)
+    alone = _summed(run, VALUES.filter(lambda pair: pair.key == key), strategy, instants)
+    return Equation([pane for pane in whole.panes if pane.key == key], [*alone])
 
 
 COLLECTION_LAWS: tuple[Law[..., object], ...] = (
