@@ -25,11 +25,13 @@ from flowalg import (
     SchemaMismatchError,
     Source,
     Sum,
+    TopN,
     UnboundSourceError,
     UnsupportedError,
 )
 from tests.scores import NOON, POINTS, SCORES, Score
 
+NAN = float("nan")
 SUMS = POINTS.combine_per_key(Sum())
 TYPES = "team string, points long, at timestamp"
 POLICY = BoundedDisorder(timedelta(0))
@@ -129,6 +131,9 @@ def test_nan_under_an_order_fails_the_query(spark: SparkSession) -> None:
     """Spark would call NaN the greatest of all."""
     halves = SCORES.key_by(lambda s: s.team).combine_per_key(Min.of(lambda s: s.points * float("nan")))
     assert "Min was given nan" in failure(halves, scores(spark, ("a", 1, NOON)))
+    top = SCORES.key_by(lambda s: s.team).map_values(lambda s: s.points * (NAN if s.points == 2 else 1.0))
+    rows = scores(spark, *(("a", points, NOON) for points in (3, 2, 1)))
+    assert "TopN was given nan" in failure(top.combine_per_key(TopN(2)), rows)
 
 
 def test_a_result_of_unknown_type_is_asked_for(spark: SparkSession) -> None:

@@ -36,9 +36,9 @@ _VARIABLE_ARGUMENTS: Final = 0x04 | 0x08
 
 @frozen
 class _File:
-    """A file's syntax, and every piece of code that it compiles to."""
+    """The functions in a file's syntax, and every piece of code that it compiles to."""
 
-    tree: ast.Module
+    functions: tuple[Syntax, ...]
     codes: tuple[CodeType, ...]
 
 
@@ -58,12 +58,13 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
         return Failure("its source is not available")
     if not any(_same(one, code) for one in file.codes):
         return Failure("its source on disk is not the code that is loaded")
-    functions = [node for node in ast.walk(file.tree) if isinstance(node, Syntax)]
-    candidates = [node for node in functions if _spans(node, code)]
+    candidates = [node for node in file.functions if _spans(node, code)]
     if candidates:
         return Success(min(candidates, key=_extent))
     # Python 3.12 gives a lambda that is nothing but a constant no place in its line.
-    lambdas = [one for one in functions if isinstance(one, ast.Lambda) and one.lineno == code.co_firstlineno]
+    lambdas = [
+        one for one in file.functions if isinstance(one, ast.Lambda) and one.lineno == code.co_firstlineno
+    ]
     if len(lambdas) == 1 and code.co_name == "<lambda>":
         return Success(lambdas[0])
     return Failure("its place in its source cannot be told")
@@ -72,10 +73,9 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
 @lru_cache(maxsize=128)
 def _compiled(text: str, filename: str) -> _File | None:
     try:
-        tree = ast.parse(text)
-        return (
-            _File(tree, tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))) if text else None
-        )
+        functions = tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, Syntax))
+        codes = tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))
+        return _File(functions, codes) if text else None
     except (SyntaxError, ValueError):
         return None
 

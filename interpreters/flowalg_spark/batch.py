@@ -36,6 +36,7 @@ from flowalg.steps import FlatMap
 from flowalg.tagging import Separate
 from flowalg.time import processing_time
 from flowalg_spark.binding import bound_source, require_frame
+from flowalg_spark.call_sites import unrecorded
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow, union
@@ -107,7 +108,8 @@ def compile_all(
     frames = inputs_by_name(first, inputs, "frame", *others)
     clock = F.unix_micros(F.current_timestamp()) if time is None else F.lit(processing_time(time))
     lowering = _Lowering({name: require_frame(name, one) for name, one in frames.items()}, clock)
-    return tuple(_compiled(pipeline, lowering.flow(pipeline.node)) for pipeline in pipelines)
+    with unrecorded():
+        return tuple(_compiled(pipeline, lowering.flow(pipeline.node)) for pipeline in pipelines)
 
 
 def _compiled(pipeline: PCollection[A], flow: Flow) -> PaneFrame[A]:

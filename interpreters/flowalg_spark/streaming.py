@@ -22,6 +22,7 @@ from flowalg.nodes import last_grouping
 from flowalg.pcollection import PCollection
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.binding import Clocks, require_frame
+from flowalg_spark.call_sites import unrecorded
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.flow import Flow, guarded
 from flowalg_spark.frames import PaneFrame, pane_frame, visible
@@ -143,8 +144,9 @@ def compile(
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {name: (one.frame, one.clocks, FromSource(one.watermark)) for name, one in streams.items()}
     lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards))
-    flow = lowering.stream(pipeline.node).flow
-    return pane_frame(pipeline, flow, lambda: _with_drops(flow))
+    with unrecorded():
+        flow = lowering.stream(pipeline.node).flow
+        return pane_frame(pipeline, flow, lambda: _with_drops(flow))
 
 
 def drain(session: SparkSession, drain_folder: str | PathLike[str]) -> None:

@@ -123,10 +123,11 @@ def _exact(value: Column, label: str) -> Column:
 
 def _ordered(value: Column, shape: Shape, name: str, label: str) -> Column:
     """The value, or an error for NaN, which has no place in an order."""
-    if shape != FLOAT:
-        return value
-    unordered = F.raise_error(F.lit(f"{label}: {name} was given nan, which has no place in an order"))
-    return F.when(F.isnan(value), unordered).otherwise(value)
+    return value if shape != FLOAT else F.when(F.isnan(value), _unordered(name, label)).otherwise(value)
+
+
+def _unordered(name: str, label: str) -> Column:
+    return F.raise_error(F.lit(f"{label}: {name} was given nan, which has no place in an order"))
 
 
 def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None:
@@ -141,8 +142,18 @@ def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None
         rank = Leaf(expression.shape, single(expression, argument))
     if rank.shape not in ORDERED or top.n > _MOST:
         return None
+    if top.by is None and rank.shape == FLOAT:
+        # NaN is the greatest of all to Spark: it comes first, so one look at what comes out is enough.
+        return Native(
+            (F.max_by(rank.at, rank.at, top.n),), None, lambda parts: _first_ordered(parts[0], label)
+        )
     by = _ordered(rank.at, rank.shape, "TopN", label)
     return Native((F.max_by(nested(argument), by, top.n),), None, _itself)
+
+
+def _first_ordered(values: Column, label: str) -> Column:
+    """Values in their order, or an error when the first of them is NaN."""
+    return F.when(F.isnan(F.get(values, 0)), _unordered("TopN", label)).otherwise(values)
 
 
 def _listed(value: Column, shape: Shape, time: Column) -> Native:
