@@ -6,6 +6,9 @@ projection. A tree of columns is what an expression evaluates to.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from attrs import frozen
@@ -76,9 +79,27 @@ def pair_of(tree: Tree[A]) -> tuple[Tree[A], Tree[A]]:
     return key, value
 
 
+_KNOWN: Final[ContextVar[dict[str, Column] | None]] = ContextVar("known columns", default=None)
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Have ``named`` make each column once, since making one takes several calls of the JVM."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
 def named(name: str) -> Column:
     """The column of that exact name, dots included."""
-    return F.col(f"`{name}`")
+    known = _KNOWN.get()
+    if known is None:
+        return F.col(f"`{name}`")
+    if name not in known:
+        known[name] = F.col(f"`{name}`")
+    return known[name]
 
 
 def columns_at(layout: Layout) -> Columns:
@@ -134,6 +155,7 @@ __all__ = [
     "nested",
     "pair_of",
     "places",
+    "remembered",
     "spread",
     "unnested",
     "visible_element",

@@ -26,7 +26,7 @@ from flowalg_spark.call_sites import unrecorded
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.flow import Flow, guarded
 from flowalg_spark.frames import PaneFrame, pane_frame, visible
-from flowalg_spark.layout import named
+from flowalg_spark.layout import named, remembered
 from flowalg_spark.meta import (
     DROP,
     DROPPED,
@@ -144,7 +144,7 @@ def compile(
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {name: (one.frame, one.clocks, FromSource(one.watermark)) for name, one in streams.items()}
     lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards))
-    with unrecorded():
+    with unrecorded(), remembered():
         flow = lowering.stream(pipeline.node).flow
         return pane_frame(pipeline, flow, lambda: _with_drops(flow))
 
