@@ -121,23 +121,17 @@ EXAMPLES = (
             "3: +a=2 [3, 6) early 0 last (first, watermark -)",
         ),
     ),
-    Example(
-        "asked for always, an on-time pane that has nothing new is an empty sum",
-        summed(put_into(VALUES, WindowingStrategy(fixed(5), EARLY, DISCARDING, on_time=OnTime.ALWAYS))),
-        played((None, "a1@0"), (6, "")),
-        (
-            "0: +a=1 [0, 5) early 0 (first, watermark -)",
-            "1: +a=0 [0, 5) on_time 1 last (watermark 6)",
-        ),
-    ),
-    Example(
-        "or an empty list",
-        listed(put_into(VALUES, WindowingStrategy(fixed(5), EARLY, DISCARDING, on_time=OnTime.ALWAYS))),
-        played((None, "a1@0"), (6, "")),
-        (
-            "0: +a=1 [0, 5) early 0 (first, watermark -)",
-            "1: +a=0 [0, 5) on_time 1 last (watermark 6)",
-        ),
+    *(
+        Example(
+            f"asked for always, an on-time pane that has nothing new is an empty {kind}",
+            grouping(put_into(VALUES, WindowingStrategy(fixed(5), EARLY, DISCARDING, on_time=OnTime.ALWAYS))),
+            played((None, "a1@0"), (6, "")),
+            (
+                "0: +a=1 [0, 5) early 0 (first, watermark -)",
+                "1: +a=0 [0, 5) on_time 1 last (watermark 6)",
+            ),
+        )
+        for kind, grouping in (("sum", summed), ("list", listed))
     ),
     Example(
         "and no mean, which there is none of",

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import flowalg_reference as reference
 import pytest
 from attrs import evolve
 from flowalg_laws.conformance import BATCH_JOBS, JOBS, Job, check_interpreter, covering
@@ -27,7 +26,7 @@ from flowalg_spark import batch, collect, streaming
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import ArgumentError, Pane, Timeline, Timeout
+from flowalg import ArgumentError, Pane, Timeout
 from flowalg.time import event_time
 from tests.conformance_runs import micro_batches
 from tests.spark_replay import (
@@ -166,10 +165,7 @@ def test_a_drained_query_says_all_that_is_left(spark: SparkSession, tmp_path: Pa
         return [(one.element, one.window, one.timing, one.is_last) for one in panes]
 
     def expected(*, ends: bool) -> list[tuple[object, ...]]:
-        timeline = Timeline.micro_batches(
-            SALES, BATCHES, processing_time=lambda sale: sale.seen, watermark=POLICY, ends=ends
-        )
-        return told(reference.run(pipeline, {SALES: timeline}).panes)
+        return told(micro_batches(pipeline, evolve(a_sum_per_key.replay, ends=ends)).panes)
 
     first = panes_after_a_run()
     assert told(first) == expected(ends=False)

@@ -169,10 +169,7 @@ def _with_end(
     found = {}
     for name, stream in streams.items():
         ends = session.readStream.schema(_DRAIN_SCHEMA).parquet(folder)
-        ended = F.coalesce(F.col(_DRAINED), F.lit(False))
-        if stream.end_of_input is not None:
-            ended |= F.coalesce(stream.end_of_input, F.lit(False))
-        frame = stream.frame.unionByName(ends, allowMissingColumns=True)
+        frame, ended = _marked(stream.frame, ends, _DRAINED, stream.end_of_input)
         found[name] = evolve(stream, frame=frame, end_of_input=ended)
     return found
 
@@ -181,10 +178,16 @@ def _with_ticks(stream: StreamInput) -> StreamInput:
     """The input with a row each second that is no element."""
     seconds = stream.frame.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).load()
     ticks = seconds.select(F.lit(True).alias(_TICK))
-    tick = F.coalesce(F.col(_TICK), F.lit(False))
-    if stream.tick is not None:
-        tick |= F.coalesce(stream.tick, F.lit(False))
-    return evolve(stream, frame=stream.frame.unionByName(ticks, allowMissingColumns=True), tick=tick)
+    frame, tick = _marked(stream.frame, ticks, _TICK, stream.tick)
+    return evolve(stream, frame=frame, tick=tick)
+
+
+def _marked(frame: DataFrame, marks: DataFrame, name: str, known: Column | None) -> tuple[DataFrame, Column]:
+    """A frame with rows that have only a mark, the column ``name``; and which rows have that mark, or had it before."""
+    marked = F.coalesce(F.col(name), F.lit(False))
+    if known is not None:
+        marked |= F.coalesce(known, F.lit(False))
+    return frame.unionByName(marks, allowMissingColumns=True), marked
 
 
 def _require_policy(policy: WatermarkPolicy, source: str) -> None:
