@@ -7,7 +7,6 @@ the results of other queries stay as they are.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,10 +20,11 @@ from docs.benchmarks.batch import others
 from docs.benchmarks.batch.data import ROWS, Files, Offer, Sale, files
 from docs.benchmarks.batch.measuring import interleaved, median_seconds
 from docs.benchmarks.batch.queries import OFFERS, QUERIES, SALES, Query, summary
+from docs.benchmarks.results import Results
 from flowalg import Source
 
 BUILD: Final = Path(__file__).parents[3] / "build"
-SAVED: Final = BUILD / "bench" / "batch.json"
+RESULTS: Final = Results(BUILD / "bench" / "batch.json", "query", [query.name for query in QUERIES])
 CORES: Final = 2
 
 
@@ -129,7 +129,7 @@ def main(arguments: Sequence[str]) -> None:
         for query in QUERIES:
             if given.only in query.name:
                 one = compared(query, spark, where, given.rows, given.rounds)
-                save(one)
+                RESULTS.save(one)
                 print(
                     f"{query.name:30} {one['flowalg_s']:>8} s, by hand {one['by_hand_s']:>8} s, "
                     f"ratio {one['ratio']}, to by hand with checks {one['checked_ratio']}, "
@@ -138,23 +138,7 @@ def main(arguments: Sequence[str]) -> None:
                 )
     finally:
         spark.stop()
-    print(*table(saved()), sep="\n")
-
-
-def saved() -> list[dict[str, object]]:
-    """What the last run of each query has found, in the order of the queries."""
-    if not SAVED.exists():
-        return []
-    found: list[dict[str, object]] = json.loads(SAVED.read_text(encoding="utf-8"))
-    order = [query.name for query in QUERIES]
-    return sorted(found, key=lambda one: order.index(str(one["query"])))
-
-
-def save(one: dict[str, object]) -> None:
-    """Keep what a query has found, in place of what an earlier run has."""
-    others = [known for known in saved() if known["query"] != one["query"]]
-    SAVED.parent.mkdir(parents=True, exist_ok=True)
-    SAVED.write_text(json.dumps([*others, one], indent=1) + "\n", encoding="utf-8")
+    print(*table(RESULTS.saved()), sep="\n")
 
 
 if __name__ == "__main__":

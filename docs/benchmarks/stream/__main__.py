@@ -8,7 +8,6 @@ the same files; the first batch of a query that has just started does not count,
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -20,11 +19,12 @@ from typing import Final
 from flowalg_spark import local_session
 from pyspark.sql import DataFrame, SparkSession
 
+from docs.benchmarks.results import Results
 from docs.benchmarks.stream.data import files
 from docs.benchmarks.stream.queries import CASES, Case
 
 BUILD: Final = Path(__file__).parents[3] / "build"
-SAVED: Final = BUILD / "bench" / "stream.json"
+RESULTS: Final = Results(BUILD / "bench" / "stream.json", "case", [case.name for case in CASES])
 CORES: Final = 2
 BATCHES: Final = 4
 """Of a round."""
@@ -117,17 +117,6 @@ def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dic
     }
 
 
-def saved() -> list[dict[str, object]]:
-    """What the last run of each case has found, in the order of the cases."""
-    if not SAVED.exists():
-        return []
-    found: list[dict[str, object]] = json.loads(SAVED.read_text(encoding="utf-8"))
-    order = [case.name for case in CASES]
-    return sorted(
-        (one for one in found if one["case"] in order), key=lambda one: order.index(str(one["case"]))
-    )
-
-
 def main(arguments: Sequence[str]) -> None:
     """Print a line for each case, and save them all."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -142,11 +131,7 @@ def main(arguments: Sequence[str]) -> None:
             if given.only in case.name:
                 shutil.rmtree(scratch, ignore_errors=True)
                 found = compared(spark, case, given.rounds, scratch / str(number))
-                SAVED.write_text(
-                    json.dumps([*(one for one in saved() if one["case"] != case.name), found], indent=1)
-                    + "\n",
-                    encoding="utf-8",
-                )
+                RESULTS.save(found)
                 ratios = ", ".join(f"{name} {value}" for name, value in found.items() if "vs_" in name)
                 print(f"{case.name:55} {found['flowalg_s']} s, {ratios}", flush=True)
     finally:
