@@ -61,6 +61,14 @@ def test_a_schema_that_does_not_fit_lists_every_difference(spark: SparkSession) 
     ]
 
 
+def test_a_filter_on_a_missing_field_lists_the_differences_too(spark: SparkSession) -> None:
+    """Though what a filter looks at is said to Spark where the data are read."""
+    frame = scores(spark, ("a", NOON), schema="team string, at timestamp")
+    kept = SCORES.filter(lambda s: s.points > 3).key_by(lambda s: s.team)
+    with pytest.raises(SchemaMismatchError, match="points: missing; it must be a bigint"):
+        batch.compile(kept.combine_per_key(Count()), {SCORES: frame})
+
+
 def test_a_timestamp_without_a_zone_is_refused(spark: SparkSession) -> None:
     """It is naive, and the message says so."""
     frame = scores(spark, schema="team string, points int, at timestamp_ntz")

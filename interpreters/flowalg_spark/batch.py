@@ -36,12 +36,11 @@ from flowalg.steps import FlatMap
 from flowalg.tagging import Separate
 from flowalg.time import processing_time
 from flowalg_spark.binding import bound_source, require_frame
-from flowalg_spark.call_sites import unrecorded
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow, union
 from flowalg_spark.frames import PaneFrame, collect, collect_all, drop_type, pane_frame, visible
-from flowalg_spark.layout import remembered
+from flowalg_spark.gateway import few_calls
 from flowalg_spark.relational.groups import grouped
 from flowalg_spark.relational.joins import beside, co_grouped, joined
 from flowalg_spark.relational.scanning import scanned
@@ -109,7 +108,7 @@ def compile_all(
     frames = inputs_by_name(first, inputs, "frame", *others)
     clock = F.unix_micros(F.current_timestamp()) if time is None else F.lit(processing_time(time))
     lowering = _Lowering({name: require_frame(name, one) for name, one in frames.items()}, clock)
-    with unrecorded(), remembered():
+    with few_calls():
         return tuple(_compiled(pipeline, lowering.flow(pipeline.node)) for pipeline in pipelines)
 
 

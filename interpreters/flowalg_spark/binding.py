@@ -34,13 +34,13 @@ from flowalg.shapes import (
 )
 from flowalg.steps import Restamp
 from flowalg.time import MAX_TIME, MIN_TIME, show
-from flowalg_spark.checking import Place, required
+from flowalg_spark.checking import Place, required, stored
 from flowalg_spark.columns import single
 from flowalg_spark.element_wise import in_python
 from flowalg_spark.flow import Flow, LiftingNote
-from flowalg_spark.layout import PATH, layout_of, leaves, named, visible_element
+from flowalg_spark.layout import PATH, layout_of, leaves, named
 from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PARTITION, PROCESSING_TIME, SIGNAL
-from flowalg_spark.schema import parts_of, spark_type
+from flowalg_spark.schema import as_type, parts_of, spark_type
 
 
 @frozen
@@ -91,7 +91,7 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     meta = {} if clocks is None else clocks.columns
     values = _checked(source, frame.schema, meta.get(KEEP))
     selected = frame.select(
-        *values, *(column.cast(META_TYPES[name]).alias(name) for name, column in meta.items())
+        *values, *(as_type(column, META_TYPES[name]).alias(name) for name, column in meta.items())
     )
     return _with_event_time(Flow(selected, shape, {name: META_TYPES[name] for name in meta}), source)
 
@@ -181,10 +181,9 @@ def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> l
     nullable = {one.name for one in schema.fields if one.nullable}
     columns = []
     layout = leaves(layout_of(source.shape))
-    for leaf, name in zip(leaves(visible_element(source.shape)), (one.at for one in layout), strict=True):
-        column = leaf.at.cast(spark_type(leaf.shape))
+    for leaf, name in zip(leaves(stored(source.shape, schema)), (one.at for one in layout), strict=True):
         place = Place(source.name, name.replace(PATH, "."), PATH in name or name in nullable)
-        column = required(column, leaf.shape, place)
+        column = required(leaf.at, leaf.shape, place)
         columns.append((column if keep is None else F.when(keep, column)).alias(name))
     return columns
 

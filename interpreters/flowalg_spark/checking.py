@@ -8,9 +8,11 @@ from __future__ import annotations
 from attrs import evolve, frozen
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from flowalg.shapes import EnumOf, ListOf, MapOf, OptionalOf, RecordOf, Scalar, SetOf, Shape, TupleOf
-from flowalg_spark.schema import parts_of
+from flowalg_spark.layout import Branch, Columns, Leaf, visible_element
+from flowalg_spark.schema import as_type, parts_of, spark_type
 
 
 @frozen
@@ -24,6 +26,25 @@ class Place:
     def inside(self, what: str) -> Place:
         """A place inside this one; what lies inside a column can be null whatever its schema says."""
         return evolve(self, path=f"{self.path}{what}", nullable=True)
+
+
+def stored(shape: Shape, schema: T.StructType) -> Columns:
+    """The columns of a source's records, unchecked, of the types that their shape has in Spark."""
+    kinds = {one.name: one.dataType for one in schema.fields}
+    element = visible_element(shape)
+    if isinstance(element, Branch):
+        named = zip(parts_of(element.shape), element.parts, strict=True)
+        return Branch(element.shape, tuple(_typed(part, kinds[name]) for (name, _), part in named))
+    return _typed(element, kinds["value"])
+
+
+def _typed(columns: Columns, found: T.DataType | None) -> Columns:
+    match columns:
+        case Leaf(shape=shape, at=column):
+            wanted = spark_type(shape)
+            return columns if found == wanted else Leaf(shape, as_type(column, wanted))
+        case Branch(shape=shape, parts=parts):
+            return Branch(shape, tuple(_typed(part, None) for part in parts))
 
 
 def required(column: Column, shape: Shape, place: Place) -> Column:
@@ -66,4 +87,4 @@ def fitting(column: Column, shape: Shape, place: Place) -> Column:
             return F.when(column.isNotNull(), F.struct(*parts))
 
 
-__all__ = ["Place", "fitting", "required"]
+__all__ = ["Place", "fitting", "required", "stored"]

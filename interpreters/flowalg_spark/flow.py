@@ -19,7 +19,7 @@ from flowalg_spark.columns import evaluate
 from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, places, spread
 from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME, SIGHTED, SPAN
 from flowalg_spark.python_rows import ArrowFunction
-from flowalg_spark.schema import spark_type
+from flowalg_spark.schema import as_type, spark_type
 
 
 @frozen
@@ -65,7 +65,7 @@ class Flow:
         meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
         kept = places(self.element)
         others = [
-            columns[name].cast(kind).alias(name) if name in columns else named(name)
+            as_type(columns[name], kind).alias(name) if name in columns else named(name)
             for name, kind in meta.items()
         ]
         return evolve(self, frame=self.frame.select(*kept, *others), meta=meta)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 import pyarrow as pa
+from pyspark.sql import Column
 from pyspark.sql import types as T
 
 from flowalg.shapes import (
@@ -83,6 +84,16 @@ def spark_type(shape: Shape) -> T.DataType:
     assert_never(shape)
 
 
+def as_type(column: Column, kind: T.DataType) -> Column:
+    """A column as a Spark type.
+
+    A simple type goes by its name, which takes one call of the JVM, and any other six. What ``timestamp`` names is for
+    a setting of Spark to say, so that it does not.
+    """
+    named = isinstance(kind, T.AtomicType) and not isinstance(kind, T.TimestampType)
+    return column.cast(kind.simpleString() if named else kind)
+
+
 def arrow_type(shape: Shape) -> pa.DataType:
     """The Arrow type of a shape."""
     match shape:
@@ -101,4 +112,4 @@ def arrow_type(shape: Shape) -> pa.DataType:
     assert_never(shape)
 
 
-__all__ = ["arrow_type", "parts_of", "spark_type"]
+__all__ = ["arrow_type", "as_type", "parts_of", "spark_type"]

@@ -22,11 +22,11 @@ from flowalg.nodes import last_grouping
 from flowalg.pcollection import PCollection
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.binding import Clocks, require_frame
-from flowalg_spark.call_sites import unrecorded
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.flow import Flow, guarded
 from flowalg_spark.frames import PaneFrame, pane_frame, visible
-from flowalg_spark.layout import named, remembered
+from flowalg_spark.gateway import few_calls
+from flowalg_spark.layout import named
 from flowalg_spark.meta import (
     DROP,
     DROPPED,
@@ -144,7 +144,7 @@ def compile(
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {name: (one.frame, one.clocks, FromSource(one.watermark)) for name, one in streams.items()}
     lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards))
-    with unrecorded(), remembered():
+    with few_calls():
         flow = lowering.stream(pipeline.node).flow
         return pane_frame(pipeline, flow, lambda: _with_drops(flow))
 

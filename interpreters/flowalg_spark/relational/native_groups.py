@@ -44,12 +44,13 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
         rows, results = in_windows.flow.frame, [one.whole for one in natives]
         times = (F.min(named(EVENT_TIME)), F.max(named(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]
-    made = rows.groupBy(*keys, *_spans(in_windows)).agg(
+    span = _span(in_windows)
+    starts = [START] if in_windows.by == (SPAN,) else in_windows.by
+    made = rows.groupBy(*keys, *(one.alias(SPAN) for one in span)).agg(
         *(one.alias(name) for one, name in zip(results, names, strict=True)),
         *bounds(in_windows, effective.strategy, *times),
+        *(one.getField(name).alias(name) for one in span for name in starts),
     )
-    starts = [START] if in_windows.by == (SPAN,) else in_windows.by
-    made = made.select("*", *(named(SPAN).getField(name).alias(name) for name in starts))
     windows = effective.strategy.windows
     spanned = isinstance(windows, FixedWindows) and windows.phase is None
     columns = (*places(key_layout(ready.flow)), *names)
@@ -57,11 +58,11 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
     return panes(ready.flow, made, pair, columns, in_windows, effective.strategy, time, spanned=spanned)
 
 
-def _spans(in_windows: Placed) -> list[Column]:
+def _span(in_windows: Placed) -> list[Column]:
     """The column that tells the windows of a key apart, if there is more than one."""
     if in_windows.by in ((), (SPAN,)):
         return [named(name) for name in in_windows.by]
-    return [F.struct(*map(named, in_windows.by)).alias(SPAN)]
+    return [F.struct(*map(named, in_windows.by))]
 
 
 def _natives(ready: Arguments, label: str) -> list[Native] | None:

@@ -32,6 +32,7 @@ from flowalg_spark.meta import (
     pane_meta,
 )
 from flowalg_spark.relational.windows import Placed
+from flowalg_spark.schema import as_type
 
 
 def require_pairs(flow: Flow, label: str) -> RecordOf:
@@ -80,7 +81,7 @@ def panes(
     names = places(layout_of(pair))
     values = [named(old).alias(new) for old, new in zip(columns, names, strict=True)]
     meta = pane_columns(in_windows.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
-    others = [meta[name].cast(META_TYPES[name]).alias(name) for name in PANE_META]
+    others = [as_type(meta[name], META_TYPES[name]).alias(name) for name in PANE_META]
     kinds = {**pane_meta(), SPAN: META_TYPES[SPAN]} if spanned else pane_meta()
     spans = [named(SPAN)] if spanned else []
     return evolve(flow, frame=rows.select(*values, *others, *spans), shape=pair, meta=kinds)

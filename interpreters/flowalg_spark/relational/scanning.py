@@ -9,9 +9,10 @@ no bad row from the check of the fields that it reads.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import (
@@ -31,9 +32,9 @@ from flowalg.lifting.primitives import Op
 from flowalg.nodes import SourceNode
 from flowalg.shapes import OptionalOf
 from flowalg.steps import Filter, Map, Restamp, Step
+from flowalg_spark.binding import require_schema
+from flowalg_spark.checking import stored
 from flowalg_spark.columns import single
-from flowalg_spark.layout import Branch, Columns, Leaf, visible_element
-from flowalg_spark.schema import spark_type
 
 _COMPARISONS: Final = (
     *(Op.EQUAL, Op.LESS, Op.LESS_EQUAL, Op.ONE_OF),
@@ -42,15 +43,18 @@ _COMPARISONS: Final = (
 
 
 def scanned(source: SourceNode, frame: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
-    """The rows of a source's frame that the first filters among the steps do not drop, as far as a scan can tell."""
-    stored = _typed(visible_element(source.shape))
+    """The rows of a source's frame that the first filters among the steps do not drop, as far as a scan can tell.
+
+    Raises ``SchemaMismatchError`` for a frame that is not of the source's records.
+    """
+    require_schema(source, frame.schema)
+    element = stored(source.shape, frame.schema)
+    kept = []
     for condition in _conditions(Param(source.shape), steps):
-        kept = single(condition, stored)
-        for one in _fields(condition):
-            if not isinstance(one.shape, OptionalOf):
-                kept = kept | single(one, stored).isNull()
-        frame = frame.filter(kept)
-    return frame
+        missing = (one for one in _fields(condition) if not isinstance(one.shape, OptionalOf))
+        nulls = (single(one, element).isNull() for one in missing)
+        kept.append(reduce(Column.__or__, nulls, single(condition, element)))
+    return frame.filter(reduce(Column.__and__, kept)) if kept else frame
 
 
 def _conditions(element: Expr, steps: tuple[Step, ...]) -> Iterator[Expr]:
@@ -107,14 +111,6 @@ def _fields(expr: Expr) -> tuple[Expr, ...]:
     if _is_field(expr):
         return (expr,)
     return tuple(field for child in children(expr) for field in _fields(child))
-
-
-def _typed(columns: Columns) -> Columns:
-    match columns:
-        case Leaf(shape=shape, at=column):
-            return Leaf(shape, column.cast(spark_type(shape)))
-        case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(_typed(part) for part in parts))
 
 
 __all__ = ["scanned"]
