@@ -253,7 +253,7 @@ def sources_of(node: Node) -> tuple[SourceNode, ...]:
 
 def last_grouping(node: Node) -> CombinePerKey:
     """The grouping that makes a pipeline's panes; raises ``UnsupportedError`` when it groups nothing."""
-    found = next(_last_groupings(node), None)
+    found = next(last_groupings(node), None)
     if found is None:
         raise UnsupportedError(
             "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
@@ -261,12 +261,13 @@ def last_grouping(node: Node) -> CombinePerKey:
     return found
 
 
-def _last_groupings(node: Node) -> Iterator[CombinePerKey]:
+def last_groupings(node: Node) -> Iterator[CombinePerKey]:
+    """The groupings that make a pipeline's panes: several, where what several of them give is flattened."""
     if isinstance(node, CombinePerKey):
         yield node
         return
     for inner in elements_from(node):
-        yield from _last_groupings(inner)
+        yield from last_groupings(inner)
 
 
 def retracts(node: Node) -> bool:
@@ -319,6 +320,7 @@ __all__ = [
     "elements_from",
     "inputs_of",
     "last_grouping",
+    "last_groupings",
     "nodes_of",
     "outline",
     "require_keyed",

@@ -36,13 +36,18 @@ A = TypeVar("A")
 
 @frozen
 class Instant(Generic[A_co]):
-    """Elements that are observed together, and what the clocks read then."""
+    """Elements that are observed together, and what the clocks read then.
+
+    ``reached`` is the greatest event time of each partition that is not idle, where the timeline was made by a policy:
+    what its watermark waits for.
+    """
 
     processing_time: ProcessingTime
     elements: tuple[A_co, ...]
     watermark: EventTime
     percentile_watermarks: Mapping[float, EventTime] = field(factory=dict)
     signals: frozenset[str] = frozenset()
+    reached: Mapping[str, EventTime] = field(factory=dict, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         require_point("Instant.processing_time", self.processing_time)
@@ -192,7 +197,13 @@ def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -
         raise ArgumentError("watermark", policy, valid)
     clocks = list(clocks_of(policy, [batch.moment for batch in batches]))
     instants = [
-        Instant(batch.moment.processing_time, batch.records, clock.watermark, clock.percentiles)
+        Instant(
+            batch.moment.processing_time,
+            batch.records,
+            clock.watermark,
+            clock.percentiles,
+            reached=clock.reached_by_partition(policy.idle_micros),
+        )
         for batch, clock in zip(batches, clocks, strict=True)
     ]
     if ends and clocks:

@@ -53,9 +53,13 @@ class SourceClock:
         """
         if not self.partitions:
             return None
+        active = self.reached_by_partition(idle_after)
+        return min(active.values()) if active else max(one.latest_event for one in self.partitions.values())
+
+    def reached_by_partition(self, idle_after: Micros | None) -> dict[str, EventTime]:
+        """The greatest event time of each partition that is not idle."""
         idle = self.idle(idle_after)
-        active = [one.latest_event for name, one in self.partitions.items() if name not in idle]
-        return min(active) if active else max(one.latest_event for one in self.partitions.values())
+        return {name: one.latest_event for name, one in self.partitions.items() if name not in idle}
 
 
 __all__ = ["SourceClock"]

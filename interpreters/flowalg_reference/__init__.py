@@ -1,9 +1,31 @@
 """The reference interpreter: the semantics in executable form, in plain Python.
 
-It is direct rather than fast, and every engine is held to it, pane by pane.
+It is direct rather than fast, and every engine is held to it, pane by pane. Its runs can be asked why: ``explain_when``
+of a pane, ``why_not`` of a window that has not come out.
 """
 
 from flowalg_reference.capabilities import CAPABILITIES
-from flowalg_reference.run import Mode, Run, WatermarkReading, run, run_batch
+from flowalg_reference.clauses import Clause, Watched
+from flowalg_reference.explaining import Cause, Explanation, explain_when
+from flowalg_reference.holding import Holder
+from flowalg_reference.run import Mode, Origin, Run, WatermarkReading, run, run_batch
+from flowalg_reference.waiting import Reason, WhyNot, why_not
 
-__all__ = ["CAPABILITIES", "Mode", "Run", "WatermarkReading", "run", "run_batch"]
+__all__ = [
+    "CAPABILITIES",
+    "Cause",
+    "Clause",
+    "Explanation",
+    "Holder",
+    "Mode",
+    "Origin",
+    "Reason",
+    "Run",
+    "Watched",
+    "WatermarkReading",
+    "WhyNot",
+    "explain_when",
+    "run",
+    "run_batch",
+    "why_not",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define, field, frozen
 
@@ -15,12 +15,13 @@ from flowalg.functions import keyed
 from flowalg.nodes import CombinePerKey, retracts, strategy_at
 from flowalg.panes import Change, Drop, DropReason
 from flowalg.tagging import untagged
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
+from flowalg.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.triggers import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.values import holds_float, order_key
 from flowalg.windows import Window, span
 from flowalg_reference.cells import Cell, Rules, merged
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
+from flowalg_reference.evaluations import Evaluation
 from flowalg_reference.triggering import Leaf, due, fire, leaves, ready, seen_of
 
 
@@ -34,11 +35,15 @@ class Place:
 
 @define
 class Grouping:
-    """The state of one grouping, moved on by one instant at a time."""
+    """The state of one grouping, moved on by one instant at a time.
+
+    ``record`` is given each evaluation of a window, for those who ask why afterwards.
+    """
 
     rules: Rules
     fresh: bool
-    watermark: EventTime = MIN_TIME
+    record: Callable[[Evaluation], None] | None = None
+    clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
     cells: dict[object, dict[Window, Cell]] = field(factory=lambda: defaultdict(dict))
     drops: list[Drop] = field(factory=list)
@@ -50,18 +55,18 @@ class Grouping:
     set_so_far: int = 0
 
     @classmethod
-    def of(cls, node: CombinePerKey) -> Grouping:
+    def of(cls, node: CombinePerKey, record: Callable[[Evaluation], None] | None = None) -> Grouping:
         """The grouping of a node, before its first instant."""
         effective = strategy_at(node.input)
         holds = node.combiner.ordered or (retracts(node.input) and not isinstance(node.combiner, Group))
-        return cls(Rules(node.combiner, effective.strategy, node.label, holds), effective.fresh)
+        return cls(Rules(node.combiner, effective.strategy, node.label, holds), effective.fresh, record)
 
     def instant(self, arrivals: Arrivals, signals: frozenset[str]) -> Arrivals:
         """The panes of one instant, and the clocks downstream after it."""
-        before, clocks = self.watermark, arrivals.clocks
+        before, clocks = self.clocks.watermark, arrivals.clocks
         touched = set(self._arrive(arrivals.elements, before, clocks.processing_time))
         touched |= set(self._signalled(signals))
-        self.watermark = clocks.watermark
+        self.clocks = clocks
         affected = touched | set(self._woken(clocks))
         self.restless = set()
         panes = [
@@ -158,7 +163,13 @@ class Grouping:
     def _evaluate(self, place: Place, before: EventTime, clocks: Clocks) -> Iterator[Element]:
         """Steps 5 and 6 for one window, and what will wake it next."""
         cell = self.cells[place.key][place.window]
-        yield from cell.evaluate(place.key, self.rules, before, clocks)
+        state, changed = cell.trigger, cell.changed
+        panes = tuple(cell.evaluate(place.key, self.rules, before, clocks))
+        if self.record is not None:
+            self.record(
+                Evaluation(self.rules, place.key, place.window, state, changed, before, clocks, panes)
+            )
+        yield from panes
         self.unshown.pop(place, None)
         self.pending.pop(place, None)
         if self.rules.expired(place.window, clocks.watermark):
@@ -211,7 +222,7 @@ class Grouping:
 
     def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
         change = Change.VALUE if element.weight > 0 else Change.RETRACTION
-        drop = Drop(element.value, element.event_time, window, reason, time, self.watermark, change)
+        drop = Drop(element.value, element.event_time, window, reason, time, self.clocks.watermark, change)
         self.drops.append(drop)
 
 

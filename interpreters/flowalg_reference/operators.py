@@ -12,6 +12,7 @@ from flowalg.panes import Drop
 from flowalg.steps import Restamp, Step, restamped, step_values
 from flowalg.values import canonical
 from flowalg_reference.elements import Arrivals, Clocks, Element, Now
+from flowalg_reference.evaluations import Evaluation
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.sides import SideReader
 
@@ -20,10 +21,11 @@ Operator: TypeAlias = Callable[[Now], Arrivals]
 
 @define
 class Operators:
-    """The operators of a pipeline's nodes, and the state of those that have one."""
+    """The operators of a pipeline's nodes, and the state of those that have one, by the node's id."""
 
-    groupings: list[Grouping] = field(factory=list)
-    sides: list[SideReader] = field(factory=list)
+    record: Callable[[Evaluation], None] | None = None
+    groupings: dict[int, Grouping] = field(factory=dict)
+    sides: dict[int, SideReader] = field(factory=dict)
     made: dict[int, Operator] = field(factory=dict)
 
     def of(self, node: Node) -> Operator:
@@ -43,8 +45,8 @@ class Operators:
                 return lambda now: _through(steps, upstream(now))
             case CombinePerKey(input=inner):
                 upstream = self.of(inner)
-                grouping = Grouping.of(node)
-                self.groupings.append(grouping)
+                grouping = Grouping.of(node, self.record)
+                self.groupings[id(node)] = grouping
                 return lambda now: grouping.instant(upstream(now), now.signals)
             case Flatten(inputs=inputs):
                 upstreams = [self.of(inner) for inner in inputs]
@@ -52,14 +54,14 @@ class Operators:
             case WithSide(input=inner, side=side):
                 upstream, beside = self.of(inner), self.of(side)
                 reader = SideReader.of(node)
-                self.sides.append(reader)
+                self.sides[id(node)] = reader
                 return lambda now: reader.instant(upstream(now), beside(now))
         assert_never(node)
 
     @property
     def dropped(self) -> tuple[Drop, ...]:
         """All drops, grouping by grouping."""
-        keepers: list[Grouping | SideReader] = [*self.groupings, *self.sides]
+        keepers: list[Grouping | SideReader] = [*self.groupings.values(), *self.sides.values()]
         return tuple(drop for one in keepers for drop in one.drops)
 
 

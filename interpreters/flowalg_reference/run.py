@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from itertools import groupby
 from typing import Generic, TypeVar, assert_never, cast
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.errors import ArgumentError, ElementError, describe
 from flowalg.functions import apply
@@ -47,15 +47,6 @@ class WatermarkReading:
     output: EventTime
 
 
-@frozen
-class Run(Generic[A_co]):
-    """All that a pipeline did over its timelines: its panes in order, its drops, and its watermarks."""
-
-    panes: tuple[Pane[A_co], ...]
-    dropped: tuple[Drop, ...]
-    watermarks: tuple[WatermarkReading, ...]
-
-
 class Mode(Enum):
     """When an engine looks at its clocks (SEMANTICS section 4)."""
 
@@ -64,6 +55,29 @@ class Mode(Enum):
 
     MICRO_BATCH = "micro-batch"
     """Only when a batch comes: a deadline is noticed at the first instant at or after it."""
+
+
+@frozen
+class Origin:
+    """What a run is a run of: a pipeline, a timeline for each of its sources by its name, and the mode."""
+
+    pipeline: PCollection[object]
+    timelines: Mapping[str, Timeline[object]]
+    mode: Mode
+
+
+@frozen
+class Run(Generic[A_co]):
+    """All that a pipeline did over its timelines: its panes in order, its drops, and its watermarks.
+
+    ``origin`` is what it was made from, so that ``explain_when`` and ``why_not`` can go through it again; a run that
+    another engine made has none.
+    """
+
+    panes: tuple[Pane[A_co], ...]
+    dropped: tuple[Drop, ...]
+    watermarks: tuple[WatermarkReading, ...]
+    origin: Origin | None = field(default=None, eq=False, repr=False)
 
 
 def run(
@@ -81,7 +95,7 @@ def run(
     for name, timeline in timelines.items():
         if not isinstance(timeline, Timeline):
             raise ArgumentError(f"the input of source {name!r}", timeline, "a Timeline")
-    return _drive(pipeline, timelines, mode)
+    return cast("Run[A]", driven(Origin(pipeline, timelines, mode), Operators()))
 
 
 def run_batch(
@@ -114,10 +128,18 @@ def _nothing_later(node: Node) -> Node:
     assert_never(node)
 
 
-def _drive(pipeline: PCollection[A], timelines: dict[str, Timeline[object]], mode: Mode) -> Run[A]:
-    last_grouping(pipeline.node)
-    operators = Operators()
-    operator = operators.of(pipeline.node)
+def origin_of(run: Run[object]) -> Origin:
+    """What a run was made from; raises ``ArgumentError`` for one that another engine made."""
+    if not isinstance(run, Run) or run.origin is None:
+        raise ArgumentError("run", run, "a run of the reference interpreter")
+    return run.origin
+
+
+def driven(origin: Origin, operators: Operators, until: ProcessingTime | None = None) -> Run[object]:
+    """A run, by operators that have done nothing before; with ``until`` no further than that."""
+    root = origin.pipeline.node
+    last_grouping(root)
+    operator = operators.of(root)
     panes: list[Pane[object]] = []
     readings: list[WatermarkReading] = []
 
@@ -128,16 +150,21 @@ def _drive(pipeline: PCollection[A], timelines: dict[str, Timeline[object]], mod
         readings.append(WatermarkReading(now.processing_time, reads, arrivals.clocks.watermark))
 
     before: Now | None = None
-    for now in _instants(timelines, {one.name: one for one in sources_of(pipeline.node)}):
-        if mode is Mode.CONTINUOUS and before is not None:
-            for empty in _deadlines(before, now.processing_time, operators.groupings):
+    for now in _instants(origin.timelines, {one.name: one for one in sources_of(root)}):
+        if until is not None and now.processing_time > until:
+            break
+        if origin.mode is Mode.CONTINUOUS and before is not None:
+            for empty in _deadlines(before, now.processing_time, operators.groupings.values()):
                 step(empty)
         step(now)
         before = now
-    return Run(cast("tuple[Pane[A], ...]", tuple(panes)), operators.dropped, tuple(readings))
+    if origin.mode is Mode.CONTINUOUS and before is not None and until is not None:
+        for empty in _deadlines(before, ProcessingTime(until + 1), operators.groupings.values()):
+            step(empty)
+    return Run(tuple(panes), operators.dropped, tuple(readings), origin)
 
 
-def _deadlines(before: Now, until: ProcessingTime, groupings: list[Grouping]) -> Iterator[Now]:
+def _deadlines(before: Now, until: ProcessingTime, groupings: Collection[Grouping]) -> Iterator[Now]:
     """An empty instant at every deadline before a processing time, in order, as each is reached."""
     while True:
         pending = [one for one in (grouping.next_deadline() for grouping in groupings) if one is not None]
@@ -156,7 +183,7 @@ def _pane(element: Element) -> Pane[object]:
     return Pane(element.value, element.window, element.event_time, element.info)
 
 
-def _instants(timelines: dict[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:
+def _instants(timelines: Mapping[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:
     """The instants of all sources as one sequence; a source that does nothing keeps its watermark.
 
     The first instants of several sources at one processing time are one instant; so are the second ones.
@@ -201,4 +228,4 @@ def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ..
     return tuple(entering)
 
 
-__all__ = ["Mode", "Run", "WatermarkReading", "run", "run_batch"]
+__all__ = ["Mode", "Origin", "Run", "WatermarkReading", "driven", "origin_of", "run", "run_batch"]

@@ -279,11 +279,16 @@ def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:
 
 __all__ = [
     "Finished",
+    "InSequence",
     "Leaf",
+    "Limited",
+    "Repeating",
     "Seen",
     "TriggerState",
+    "Watching",
     "due",
     "fire",
+    "holds",
     "leaves",
     "observe",
     "ready",

@@ -4,13 +4,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import assert_type
 
 import flowalg_reference as reference
-from flowalg_reference import Mode, Run, WatermarkReading
+from flowalg_reference import (
+    Cause,
+    Clause,
+    Explanation,
+    Holder,
+    Mode,
+    Origin,
+    Reason,
+    Run,
+    Watched,
+    WatermarkReading,
+    WhyNot,
+)
 
-from flowalg import KV, Count, Drop, EventTime, Pane, PCollection, ProcessingTime, Source, Timeline
+from flowalg import (
+    KV,
+    Count,
+    Drop,
+    EventTime,
+    OnceTrigger,
+    Pane,
+    PCollection,
+    ProcessingTime,
+    Source,
+    Timeline,
+    Window,
+)
 from flowalg.capabilities import Capabilities
 from tests.typing.records import Flight
 
@@ -53,6 +78,59 @@ def results(run: Run[KV[str, int]], reading: WatermarkReading) -> None:
     assert_type({pane.key: pane.index for pane in run.panes}, dict[str, int])
     assert_type(run.dropped, tuple[Drop, ...])
     assert_type(run.watermarks, tuple[WatermarkReading, ...])
+    assert_type(run.origin, Origin | None)
     assert_type(reading.processing_time, ProcessingTime)
     assert_type(reading.input, EventTime)
     assert_type(reading.output, EventTime)
+
+
+def questions(run: Run[KV[str, int]], pane: Pane[KV[str, int]], window: Window, time: datetime) -> None:
+    """Why a pane came, and why a window has not come out."""
+    assert_type(reference.explain_when(run, pane), Explanation[KV[str, int]])
+    assert_type(reference.why_not(run, "a", window), WhyNot)
+    assert_type(reference.why_not(run, "a", window, at=time), WhyNot)
+
+
+def explanations(why: Explanation[KV[str, int]]) -> None:
+    """What there is in an explanation."""
+    assert_type(why.pane, Pane[KV[str, int]])
+    assert_type(why.grouping, str)
+    assert_type(why.key, object)
+    assert_type(why.cause, Cause)
+    assert_type([Cause.FIRED, Cause.EXPIRED, Cause.ENDED], list[Cause])
+    assert_type(why.watched, tuple[Watched, ...])
+    assert_type(why.waited, tuple[Watched, ...])
+    assert_type(why.looked_at, ProcessingTime | None)
+
+
+def answers(found: WhyNot, watched: Watched, clause: Clause, holder: Holder, origin: Origin) -> None:
+    """What there is in an answer."""
+    assert_type(found.grouping, str)
+    assert_type(found.key, object)
+    assert_type(found.window, Window)
+    assert_type(found.processing_time, ProcessingTime)
+    assert_type(found.watermark, EventTime)
+    assert_type(found.reason, Reason)
+    assert_type([Reason.NOTHING_CAME, Reason.REFUSED], list[Reason])
+    assert_type(found.panes, tuple[Pane[object], ...])
+    assert_type(found.drops, tuple[Drop, ...])
+    assert_type(found.watched, tuple[Watched, ...])
+    assert_type(found.due, ProcessingTime | None)
+    assert_type(found.holder, Holder | None)
+    assert_type(found.open, tuple[Window, ...])
+    assert_type(watched.where, tuple[str, ...])
+    assert_type(watched.clause, Clause)
+    assert_type(list(watched.lines()), list[str])
+    assert_type(clause.trigger, OnceTrigger)
+    assert_type(clause.holds, bool)
+    assert_type(clause.progress, str)
+    assert_type(clause.parts, tuple[Clause, ...])
+    assert_type(list(clause.lines()), list[str])
+    assert_type(holder.at, EventTime)
+    assert_type(holder.words, str)
+    assert_type(holder.source, str | None)
+    assert_type(holder.partition, str | None)
+    assert_type(holder.window, Window | None)
+    assert_type(origin.pipeline, PCollection[object])
+    assert_type(origin.timelines, Mapping[str, Timeline[object]])
+    assert_type(origin.mode, Mode)

@@ -137,6 +137,7 @@ def clocks(clock: SourceClock, report: ClockReport, seen: ProcessingTime) -> Non
     assert_type(clock.observe(report, seen, 60), SourceClock)
     assert_type(clock.idle(60), frozenset[str])
     assert_type(clock.reached(None), EventTime | None)
+    assert_type(clock.reached_by_partition(None), dict[str, EventTime])
 
 
 def reports(report: ClockReport, sighting: Sighting, event: EventTime, seen: ProcessingTime) -> None:

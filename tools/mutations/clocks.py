@@ -30,20 +30,20 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "idle partitions hold the watermark back",
         _CLOCK,
-        "for name, one in self.partitions.items() if name not in idle]",
-        "for name, one in self.partitions.items()]",
+        "for name, one in self.partitions.items() if name not in idle}",
+        "for name, one in self.partitions.items()}",
     ),
     Mutant(
         "when all partitions are idle the slowest counts",
         _CLOCK,
-        "return min(active) if active else max(one",
-        "return min(active) if active else min(one",
+        "return min(active.values()) if active else max(one",
+        "return min(active.values()) if active else min(one",
     ),
     Mutant(
         "the most advanced partition counts",
         _CLOCK,
-        "return min(active) if active",
-        "return max(active) if active",
+        "return min(active.values()) if active",
+        "return max(active.values()) if active",
     ),
     Mutant(
         "what a source knew before is forgotten when it says nothing",
@@ -301,9 +301,8 @@ HOLD_MUTANTS: Final = (
     Mutant(
         "a hold is never released",
         _GROUPING,
-        "        yield from cell.evaluate(place.key, self.rules, before, clocks)\n"
-        "        self.unshown.pop(place, None)\n",
-        "        yield from cell.evaluate(place.key, self.rules, before, clocks)\n",
+        "        yield from panes\n        self.unshown.pop(place, None)\n",
+        "        yield from panes\n",
     ),
     Mutant(
         "a flatten has the watermark of its fastest input",
