@@ -1,4 +1,4 @@
-"""The guide to checking one's own parts is executed, and prints what it says."""
+"""The pages of the guide are executed, and print what they say."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
-GUIDE = Path(__file__).parent.parent / "docs" / "check-your-own.md"
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
 
 
-def test_the_guide_prints_what_it_says() -> None:
+@pytest.mark.parametrize("page", ["check-your-own", "asking-why"])
+def test_a_page_prints_what_it_says(page: str) -> None:
     """All blocks in order, as one program; each text block is what the code before it prints."""
-    namespace: dict[str, object] = {"__name__": "check_your_own"}
+    namespace: dict[str, object] = {"__name__": page.replace("-", "_")}
     printed = ""
-    found = re.findall(r"```(python|text)\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
+    found = re.findall(r"```(python|text)\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL)
     for number, (language, block) in enumerate(found):
         if language == "text":
             assert printed == block
             printed = ""
             continue
         assert not printed, f"the page does not show what is printed before block {number}"
-        name = f"check_your_own_{number}.py"
+        name = f"{page}_{number}.py"
         linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
         output = io.StringIO()
         with redirect_stdout(output):
