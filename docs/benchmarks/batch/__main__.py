@@ -66,7 +66,7 @@ def compared(
     }
     if not more:
         others_too = {}
-    runs = interleaved({**ways, **others_too}, rounds, seldom=set(others_too))
+    runs = interleaved({**ways, **others_too}, rounds)
     mine, theirs = median_seconds(runs["flowalg"]), median_seconds(runs["by hand"])
     beside = {f"{name}_s": round(median_seconds(runs[name]), 3) for name in others_too}
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import psutil
@@ -56,19 +56,12 @@ def _resident() -> int:
     return total
 
 
-def interleaved(
-    rivals: Mapping[str, Callable[[], object]], rounds: int, seldom: Collection[str] = ()
-) -> Mapping[str, Sequence[Run]]:
-    """Runs of all rivals in turn, each round in the other order, after one round that warms up and does not count.
-
-    Those named in ``seldom`` take part in every other round.
-    """
+def interleaved(rivals: Mapping[str, Callable[[], object]], rounds: int) -> Mapping[str, Sequence[Run]]:
+    """Runs of all rivals in turn, each round in the other order, after one round that warms up and does not count."""
     found: dict[str, list[Run]] = {name: [] for name in rivals}
     for number in range(rounds + 1):
         names = list(rivals) if number % 2 else list(rivals)[::-1]
         for name in names:
-            if number % 2 and name in seldom:
-                continue
             run = timed(rivals[name])
             if number:
                 found[name].append(run)
