@@ -25,6 +25,8 @@ from flowalg.errors import (
     UserFunctionError,
     ValueRangeError,
 )
+from flowalg.explaining import explain
+from flowalg.hazards import Danger, Hazard, hazards
 from flowalg.kv import KV
 from flowalg.normal_forms import normalise
 from flowalg.own_combiners import combiner, reducing
@@ -114,6 +116,7 @@ __all__ = [
     "Count",
     "CustomPolicy",
     "CustomWindows",
+    "Danger",
     "DocumentError",
     "Drop",
     "DropReason",
@@ -123,6 +126,7 @@ __all__ = [
     "FlowalgError",
     "GlobalWindows",
     "Group",
+    "Hazard",
     "IngressTime",
     "Instant",
     "KeyedCollectionError",
@@ -176,8 +180,10 @@ __all__ = [
     "WindowingStrategy",
     "combiner",
     "event_time",
+    "explain",
     "flatten",
     "from_json",
+    "hazards",
     "in_words",
     "normalise",
     "processing_time",

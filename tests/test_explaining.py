@@ -8,11 +8,9 @@ import flowalg_reference as reference
 import games
 import pytest
 from attrs import evolve
-from flowalg_laws.strategies import free_timelines
 from flowalg_reference import Cause, Clause, Mode, Reason, Watched, explain_when, why_not
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     GLOBAL_WINDOW,
@@ -32,7 +30,6 @@ from flowalg import (
     PCollection,
     Repeat,
     Sessions,
-    Source,
     Sum,
     Timeline,
     Window,
@@ -40,34 +37,9 @@ from flowalg import (
     processing_time,
     to_datetime,
 )
-from flowalg.errors import FlowalgError
 from flowalg.functions import place_of
-from flowalg.nodes import sources_of
+from tests.generated_runs import runs
 from tests.scores import POINTS, SCORES, Score, minute
-from tests.step_pairs import Played as Free
-from tests.step_pairs import any_pipelines, corrections
-
-Runs = SearchStrategy[reference.Run[object]]
-
-
-def ran(pipeline: PCollection[object], played: Free, mode: Mode) -> list[reference.Run[object]]:
-    """A run of the reference, unless a function of the user's refuses what it is given, or nothing is read."""
-    read = {one.name for one in sources_of(pipeline.node)}
-    timelines: dict[Source[object], Timeline[object]] = {
-        source: one for source, one in played.timelines.items() if source.name in read
-    }
-    try:
-        run = reference.run(pipeline, timelines, mode=mode)
-    except FlowalgError:
-        return []
-    return [run] if run.watermarks else []
-
-
-def runs() -> Runs:
-    """Runs of generated pipelines, over timelines of both sources, in either mode."""
-    played = st.builds(Free.free, free_timelines(), free_timelines())
-    made = st.builds(ran, any_pipelines() | corrections(), played, st.sampled_from(Mode))
-    return made.filter(bool).map(lambda found: found[0])
 
 
 def window(start: float, end: float) -> Window:

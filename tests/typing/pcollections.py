@@ -18,7 +18,9 @@ from flowalg import (
     AtCount,
     AtElement,
     Count,
+    Danger,
     FixedWindows,
+    Hazard,
     Max,
     Mean,
     Min,
@@ -29,7 +31,9 @@ from flowalg import (
     SideInput,
     Source,
     Sum,
+    explain,
     flatten,
+    hazards,
 )
 from flowalg.nodes import Node
 from flowalg.shapes import Shape
@@ -221,3 +225,14 @@ def pairs(pair: KV[str, Flight]) -> None:
     assert_type(KV("JFK", 3), KV[str, int])
     assert_type(pair.key, str)
     assert_type(pair.value, Flight)
+
+
+def told(seats: PCollection[KV[str, int]], hazard: Hazard) -> None:
+    """What a pipeline says of itself."""
+    assert_type(explain(seats), str)
+    assert_type(hazards(seats), tuple[Hazard, ...])
+    assert_type(hazard.danger, Danger)
+    assert_type([Danger.DROPS, Danger.SILENCE], list[Danger])
+    assert_type(hazard.where, str)
+    assert_type(hazard.why, str)
+    assert_type(hazard.remedy, str)
