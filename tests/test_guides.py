@@ -5,14 +5,28 @@ from __future__ import annotations
 import io
 import linecache
 import re
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 DOCS = Path(__file__).parent.parent / "docs"
 
+settings.register_profile("reader", max_examples=100, derandomize=True, deadline=None)
 
+
+@pytest.fixture
+def as_many_examples_as_a_reader_has() -> Iterator[None]:
+    """Hypothesis's own number: with the few of the quick profile another law may be the first that fails."""
+    before = settings.get_current_profile_name()
+    settings.load_profile("reader")
+    yield
+    settings.load_profile(before)
+
+
+@pytest.mark.usefixtures("as_many_examples_as_a_reader_has")
 @pytest.mark.parametrize("page", ["check-your-own", "asking-why"])
 def test_a_page_prints_what_it_says(page: str) -> None:
     """All blocks in order, as one program; each text block is what the code before it prints."""
