@@ -19,7 +19,7 @@ settings.register_profile("reader", max_examples=100, derandomize=True, deadline
 
 @pytest.fixture
 def as_many_examples_as_a_reader_has() -> Iterator[None]:
-    """Hypothesis's own number: with the few of the quick profile another law may be the first that fails."""
+    """Hypothesis's own number: the few of the quick profile may find nothing."""
     before = settings.get_current_profile_name()
     settings.load_profile("reader")
     yield
