@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final, assert_never
 
-from flowalg.errors import ArgumentError
 from flowalg.hazards import hazards
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.nodes import (
@@ -31,9 +30,8 @@ def explain(pipeline: PCollection[object]) -> str:
 
     Windows say when they come out. A function that Spark would not run as columns says why, and where in the code.
     """
-    if not isinstance(pipeline, PCollection):
-        raise ArgumentError("pipeline", pipeline, "a PCollection")
-    return "\n".join((*_lines(pipeline.node), *(f"! {one}" for one in hazards(pipeline))))
+    found = hazards(pipeline)
+    return "\n".join((*_lines(pipeline.node), *(f"! {one}" for one in found)))
 
 
 def _lines(node: Node) -> Iterator[str]:

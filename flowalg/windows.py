@@ -56,4 +56,9 @@ def span(windows: Iterable[Window]) -> Window:
     return Window(end=max(one.end for one in known), start=min(one.start for one in known))
 
 
-__all__ = ["GLOBAL_WINDOW", "Window", "clamp", "span"]
+def covers(whole: Window, part: Window) -> bool:
+    """Whether all of one window is inside another."""
+    return whole.start <= part.start and part.end <= whole.end
+
+
+__all__ = ["GLOBAL_WINDOW", "Window", "clamp", "covers", "span"]

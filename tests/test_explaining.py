@@ -32,6 +32,7 @@ from flowalg import (
     Sessions,
     Sum,
     Timeline,
+    WatermarkPolicy,
     Window,
     event_time,
     processing_time,
@@ -206,14 +207,7 @@ def test_a_session_that_has_become_part_of_another_says_so() -> None:
 def test_the_partition_that_holds_the_watermark_is_named() -> None:
     """The one that is furthest behind of those that are not idle."""
     records = [Score("a", 1, minute(1)), Score("b", 1, minute(5)), Score("c", 1, minute(4))]
-    timeline = Timeline.from_records(
-        SCORES,
-        records,
-        processing_time=lambda s: s.at + timedelta(minutes=10),
-        watermark=MonotonePerPartition(),
-        partition=lambda s: s.team,
-        ends=False,
-    )
+    timeline = a_partition_each(records, MonotonePerPartition())
     found = why_not(reference.run(totals(), {SCORES: timeline}), "b", window(4, 6))
     assert found.holder is not None
     assert (found.holder.source, found.holder.partition, found.holder.at) == (
@@ -221,19 +215,19 @@ def test_the_partition_that_holds_the_watermark_is_named() -> None:
         "a",
         event_time(minute(1)),
     )
-    idle = evolve_idle(records)
+    idle = a_partition_each(records, MonotonePerPartition(idle_after=timedelta(minutes=2)))
     found = why_not(reference.run(totals(), {SCORES: idle}), "b", window(4, 6))
     assert found.holder is not None
     assert found.holder.partition == "c"
 
 
-def evolve_idle(records: list[Score]) -> Timeline[Score]:
-    """The same, with a partition that has been idle for long."""
+def a_partition_each(records: list[Score], policy: WatermarkPolicy) -> Timeline[Score]:
+    """Records that are seen ten minutes later, each team in a partition of its own."""
     return Timeline.from_records(
         SCORES,
         sorted(records, key=lambda s: s.at),
         processing_time=lambda s: s.at + timedelta(minutes=10),
-        watermark=MonotonePerPartition(idle_after=timedelta(minutes=2)),
+        watermark=policy,
         partition=lambda s: s.team,
         ends=False,
     )

@@ -11,6 +11,7 @@ from attrs import frozen
 from flowalg.errors import ArgumentError
 from flowalg.panes import Change, Pane
 from flowalg.time import ProcessingTime, show
+from flowalg.windows import covers
 from flowalg_reference.clauses import Watched, told, watched
 from flowalg_reference.evaluations import Evaluation
 from flowalg_reference.operators import Operators
@@ -98,12 +99,7 @@ def _number_of(run: Run[A], pane: Pane[A]) -> int:
 
 def _is_part_of(one: Evaluation, whole: Evaluation) -> bool:
     """Whether an evaluation was of the same window, or of one that has become part of it."""
-    return (
-        one.rules is whole.rules
-        and one.key == whole.key
-        and whole.window.start <= one.window.start
-        and one.window.end <= whole.window.end
-    )
+    return one.rules is whole.rules and one.key == whole.key and covers(whole.window, one.window)
 
 
 def _cause(one: Evaluation) -> Cause:

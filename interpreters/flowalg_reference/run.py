@@ -149,18 +149,20 @@ def driven(origin: Origin, operators: Operators, until: ProcessingTime | None = 
         reads = min(one.clocks.watermark for one in now.arrivals.values())
         readings.append(WatermarkReading(now.processing_time, reads, arrivals.clocks.watermark))
 
+    def wake(until: ProcessingTime) -> None:
+        if origin.mode is Mode.CONTINUOUS and before is not None:
+            for empty in _deadlines(before, until, operators.groupings.values()):
+                step(empty)
+
     before: Now | None = None
     for now in _instants(origin.timelines, {one.name: one for one in sources_of(root)}):
         if until is not None and now.processing_time > until:
             break
-        if origin.mode is Mode.CONTINUOUS and before is not None:
-            for empty in _deadlines(before, now.processing_time, operators.groupings.values()):
-                step(empty)
+        wake(now.processing_time)
         step(now)
         before = now
-    if origin.mode is Mode.CONTINUOUS and before is not None and until is not None:
-        for empty in _deadlines(before, ProcessingTime(until + 1), operators.groupings.values()):
-            step(empty)
+    if until is not None:
+        wake(ProcessingTime(until + 1))
     return Run(tuple(panes), operators.dropped, tuple(readings), origin)
 
 

@@ -16,7 +16,7 @@ from flowalg.nodes import CombinePerKey, last_groupings
 from flowalg.panes import Drop, Pane
 from flowalg.time import EventTime, ProcessingTime, processing_time, show
 from flowalg.triggers import AtWatermark
-from flowalg.windows import Window
+from flowalg.windows import Window, covers
 from flowalg_reference.clauses import Clause, Watched, told, watched
 from flowalg_reference.evaluations import Evaluation
 from flowalg_reference.grouping import Grouping
@@ -114,11 +114,8 @@ def why_not(run: Run[A], key: object, window: Window, *, at: datetime | None = N
     infos = {id(element.info) for one in looks for element in one.gave}
     drops = tuple(one for one in grouping.drops if _is_of(one, key, window, grouping.rules.label))
     reason = _reason(grouping, key, window, drops, seen=bool(looks))
-    trigger, clocks, cell = (
-        grouping.rules.strategy.trigger,
-        grouping.clocks,
-        grouping.cells.get(key, {}).get(window),
-    )
+    trigger, clocks = grouping.rules.strategy.trigger, grouping.clocks
+    cell = grouping.cells.get(key, {}).get(window)
     waits = () if cell is None else tuple(watched(trigger, cell.trigger, window, clocks))
     held = any(_awaits_watermark(one.clause) for one in waits) and clocks.watermark < window.end
     return WhyNot(
@@ -145,8 +142,7 @@ def _asked(origin: Origin, operators: Operators, key: object, window: Window) ->
 
 def _is_of(drop: Drop, key: object, window: Window, label: str) -> bool:
     """Whether what was refused was of a key, for a window or a part of it."""
-    inside = window.start <= drop.window.start and drop.window.end <= window.end
-    return inside and keyed(drop.element, label).key == key
+    return covers(window, drop.window) and keyed(drop.element, label).key == key
 
 
 def _reason(
@@ -159,7 +155,7 @@ def _reason(
             return Reason.CLOSED
         return Reason.WAITING if cell.changed else Reason.SHOWN
     merges = grouping.fresh and merging(grouping.rules.strategy.windows) is not None
-    if merges and any(one.start <= window.start and window.end <= one.end for one in cells):
+    if merges and any(covers(one, window) for one in cells):
         return Reason.MERGED
     if seen:
         return Reason.FREED

@@ -58,36 +58,31 @@ def compared(
         raise ValueError(f"{query.name}: flowalg gives {found[0]}, and by hand it is {found[1]} (rows, hash)")
     ways: dict[str, Callable[[], None]] = {
         "flowalg": lambda: run(compiled().select(*query.output)),
-        "by hand": lambda: run(query.by_hand(sales, offers)),
+        "by_hand": lambda: run(query.by_hand(sales, offers)),
     }
-    others_too: dict[str, Callable[[], None]] = {
-        "all_columns": lambda: run(compiled()),
-        "by_hand_checked": lambda: run(query.by_hand(refusing_nulls(sales), refusing_nulls(offers))),
-    }
-    if not more:
-        others_too = {}
-    runs = interleaved({**ways, **others_too}, rounds)
-    mine, theirs = median_seconds(runs["flowalg"]), median_seconds(runs["by hand"])
-    beside = {f"{name}_s": round(median_seconds(runs[name]), 3) for name in others_too}
+    if more:
+        ways["all_columns"] = lambda: run(compiled())
+        ways["by_hand_checked"] = lambda: run(query.by_hand(refusing_nulls(sales), refusing_nulls(offers)))
+    runs = interleaved(ways, rounds)
+    medians = {f"{name}_s": round(median_seconds(found), 3) for name, found in runs.items()}
+    mine, theirs = median_seconds(runs["flowalg"]), median_seconds(runs["by_hand"])
     return {
         "query": query.name,
         "rows": rows,
         "rounds": rounds,
         "lifted": query.lifted,
-        "flowalg_s": round(mine, 3),
-        "by_hand_s": round(theirs, 3),
+        **medians,
         "ratio": round(mine / theirs, 3),
-        **beside,
         "rows_per_s": round(rows / mine),
         "flowalg_peak_mib": max(one.memory for one in runs["flowalg"]) >> 20,
-        "by_hand_peak_mib": max(one.memory for one in runs["by hand"]) >> 20,
+        "by_hand_peak_mib": max(one.memory for one in runs["by_hand"]) >> 20,
         **{
             f"{engine.lower()}_s": round(others.seconds(engine, query.name, where.sales, CORES, rounds), 3)
             for engine in ("Polars", "DuckDB")
             if query.name in others.QUERIES
         },
         "flowalg_all_s": [round(one.seconds, 3) for one in runs["flowalg"]],
-        "by_hand_all_s": [round(one.seconds, 3) for one in runs["by hand"]],
+        "by_hand_all_s": [round(one.seconds, 3) for one in runs["by_hand"]],
     }
 
 
