@@ -13,6 +13,10 @@ from attrs import frozen
 
 EVERY: Final = 0.05
 """Seconds between two looks at the memory."""
+WARM: Final = 15.0
+"""Seconds of each rival that warm up: what compiles a query is Java too, and slow as long as it is interpreted."""
+LONG_ENOUGH: Final = 25.0
+"""Seconds of each rival that count, at least."""
 
 
 @frozen
@@ -57,14 +61,23 @@ def _resident() -> int:
 
 
 def interleaved(rivals: Mapping[str, Callable[[], object]], rounds: int) -> Mapping[str, Sequence[Run]]:
-    """Runs of all rivals in turn, each round in the other order, after one round that warms up and does not count."""
+    """Runs of all rivals in turn, each round in the other order: so many rounds, and more of short runs.
+
+    Rounds go on until each rival has taken ``LONG_ENOUGH``, after some that warm up and do not count.
+    """
+    _turns(rivals, 1, WARM)
+    return _turns(rivals, rounds, LONG_ENOUGH)
+
+
+def _turns(
+    rivals: Mapping[str, Callable[[], object]], rounds: int, seconds: float
+) -> Mapping[str, Sequence[Run]]:
     found: dict[str, list[Run]] = {name: [] for name in rivals}
-    for number in range(rounds + 1):
-        names = list(rivals) if number % 2 else list(rivals)[::-1]
-        for name in names:
-            run = timed(rivals[name])
-            if number:
-                found[name].append(run)
+    number = 0
+    while number < rounds or any(sum(one.seconds for one in runs) < seconds for runs in found.values()):
+        for name in list(rivals) if number % 2 else list(rivals)[::-1]:
+            found[name].append(timed(rivals[name]))
+        number += 1
     return found
 
 
