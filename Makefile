@@ -94,7 +94,7 @@ define CHECK_TOP_LEVEL
 import sys, zipfile
 
 found = {name.split("/")[0] for name in zipfile.ZipFile(sys.argv[1]).namelist()}
-packages = {"flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_spark"}
+packages = {"flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_spark", "flowalg_tools"}
 info = {name for name in found if name.endswith(".dist-info")}
 assert found - info == packages and len(info) == 1, f"top level of the wheel: {sorted(found)}"
 endef

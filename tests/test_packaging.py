@@ -13,7 +13,7 @@ import pytest
 import flowalg
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_spark")
+PACKAGES = ("flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_spark", "flowalg_tools")
 
 
 def modules_after(imported: str) -> set[str]:
@@ -38,11 +38,12 @@ def modules_after(imported: str) -> set[str]:
         ),
         (
             "flowalg_reference",
-            {"pyspark", "polars", "pyarrow", "hypothesis", "flowalg_shard", "flowalg_spark"},
+            {"pyspark", "polars", "pyarrow", "hypothesis", "flowalg_shard", "flowalg_spark", "flowalg_tools"},
         ),
-        ("flowalg_shard", {"pyspark", "hypothesis", "flowalg_spark", "flowalg_reference"}),
-        ("flowalg_spark", {"hypothesis", "flowalg_reference", "flowalg_laws"}),
-        ("flowalg_laws", {"pyspark", "polars", "flowalg_spark", "flowalg_shard"}),
+        ("flowalg_shard", {"pyspark", "hypothesis", "flowalg_spark", "flowalg_reference", "flowalg_tools"}),
+        ("flowalg_spark", {"hypothesis", "flowalg_reference", "flowalg_laws", "flowalg_tools"}),
+        ("flowalg_laws", {"pyspark", "polars", "flowalg_spark", "flowalg_shard", "flowalg_tools"}),
+        ("flowalg_tools", {"pyspark", "hypothesis", "flowalg_spark", "flowalg_laws"}),
     ],
 )
 def test_dependencies_point_one_way(package: str, forbidden: set[str]) -> None:
