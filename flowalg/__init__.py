@@ -34,7 +34,7 @@ from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.pcollection import PCollection, SideInput, flatten
 from flowalg.quantiles import Quantile, Quantiles
 from flowalg.several import together
-from flowalg.source import Source
+from flowalg.source import Source, sources
 from flowalg.statistics import Variance
 from flowalg.time import (
     MAX_TIME,
@@ -188,6 +188,7 @@ __all__ = [
     "normalise",
     "processing_time",
     "reducing",
+    "sources",
     "to_datetime",
     "to_json",
     "together",

@@ -10,7 +10,7 @@ from flowalg.errors import ArgumentError
 from flowalg.functions import Call, apply, place_of
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.expressions import Param
-from flowalg.nodes import SourceNode
+from flowalg.nodes import SourceNode, sources_of
 from flowalg.pcollection import PCollection
 from flowalg.shapes import TIMESTAMP, shape_of
 
@@ -58,4 +58,20 @@ class Source(PCollection[A_co]):
         return point
 
 
-__all__ = ["Source"]
+def sources(pipeline: PCollection[object]) -> tuple[Source[object], ...]:
+    """The sources that a pipeline reads, each once: what has to be bound to run it.
+
+    They are equal to those that it was built from.
+    """
+    if not isinstance(pipeline, PCollection):
+        raise ArgumentError("pipeline", pipeline, "a PCollection")
+    return tuple(map(_of_node, sources_of(pipeline.node)))
+
+
+def _of_node(node: SourceNode) -> Source[object]:
+    source: Source[object] = object.__new__(Source)
+    PCollection.__init__(source, node)
+    return source
+
+
+__all__ = ["Source", "sources"]
