@@ -27,6 +27,7 @@ from flowalg.errors import (
 )
 from flowalg.explaining import explain
 from flowalg.hazards import Danger, Hazard, hazards
+from flowalg.html import PaneTable
 from flowalg.kv import KV
 from flowalg.normal_forms import normalise
 from flowalg.own_combiners import combiner, reducing
@@ -145,6 +146,7 @@ __all__ = [
     "PCollection",
     "Pane",
     "PaneInfo",
+    "PaneTable",
     "PaneTime",
     "Perfect",
     "ProcessingTime",

@@ -85,6 +85,12 @@ class PCollection(Generic[A_co]):
         if not isinstance(self.node, Node):
             raise ArgumentError("PCollection.node", self.node, "a node; collections begin with Source(...)")
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from flowalg.html import pipeline_html
+
+        return pipeline_html(self)
+
     def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
         """``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""
         return PCollection(self._then(Map(Call(f, result))))

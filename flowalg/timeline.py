@@ -92,6 +92,12 @@ class Timeline(Generic[A_co]):
                     found = show(after.percentile_watermarks[q])
                     raise ArgumentError(f"percentile_watermarks[{q}]", found, f"not before {show(point)}")
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from flowalg.html import timeline_html
+
+        return timeline_html(self)
+
     @property
     def watermark(self) -> EventTime:
         """The watermark after the last instant; ``MIN_TIME`` before the first."""

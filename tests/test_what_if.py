@@ -115,6 +115,7 @@ class Case:
             processing_time=lambda s: s.seen,
             key=lambda s: s.key,
             partition=lambda s: s.partition,
+            kept=lambda s: s.key != "z",
         )
 
     @property
@@ -138,9 +139,9 @@ class Case:
 
     @property
     def pipeline(self) -> PCollection[KV[str, int]]:
-        """Counts that come out when the watermark passes, and then at each late element."""
+        """Counts of all keys but one, when the watermark passes, and then at each late element."""
         trigger = AtWatermark().with_late_firings(AtCount(1))
-        keyed = SIGHTS.key_by(lambda s: s.key)
+        keyed = SIGHTS.filter(lambda s: s.key != "z").key_by(lambda s: s.key)
         return keyed.window(self.windows, trigger=trigger, allowed_lateness=self.lateness).combine_per_key(
             Count()
         )
@@ -162,12 +163,12 @@ class Case:
 
 
 def sights() -> st.SearchStrategy[tuple[Sight, ...]]:
-    """Records of two keys and three partitions, whose two times are independent, close, or apart."""
-    free = st.builds(Sight, st.sampled_from("ab"), st.sampled_from("pqr"), minutes(), minutes())
+    """Records of two keys, and one that a filter drops, of three partitions; times independent, close, or apart."""
+    free = st.builds(Sight, st.sampled_from("abz"), st.sampled_from("pqr"), minutes(), minutes())
     lags = st.integers(-2, 6).map(lambda one: one * MINUTE)
     close = st.builds(
         lambda key, partition, at, lag: Sight(key, partition, at, at + lag),
-        st.sampled_from("ab"),
+        st.sampled_from("abz"),
         st.sampled_from("pqr"),
         minutes(),
         lags,
@@ -213,6 +214,7 @@ def in_windows(case: Case) -> list[tuple[Sight, Window, EventTime]]:
         (element, window, watermark)
         for instant, watermark in zip(timeline, before, strict=False)
         for element in instant.elements
+        if element.key != "z"
         for window in case.windows.assign(event_time(element.at), element.key)
     ]
 

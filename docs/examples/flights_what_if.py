@@ -2,7 +2,7 @@
 
 Event time is when a flight was scheduled to leave, processing time when it left; the airport is the key, and windows
 are hours. The table says what each watermark policy and allowed lateness would have come to, and the words below it
-which one to take. The picture is in ``build/what-if``.
+which one to take. The picture goes to ``build/what-if``, or to the folder that is given.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ def tried(records: Records) -> WhatIf:
     return what_if(records, FixedWindows(HOUR), every=MINUTE, tick=MINUTE)
 
 
-def main() -> int:
+def main(folder: Path = FOLDER) -> int:
     """Print the table and the recommendation, and draw the picture."""
     records = flights_of_the_year()
     found = tried(records)
     print(f"{len(records):,} departures of 2013 in hourly windows of three airports\n")
     print(found.table(), found.recommendation(), sep="\n\n")
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for suffix in (".png", ".svg"):
         found.draw(
-            FOLDER / f"flights{suffix}",
+            folder / f"flights-what-if{suffix}",
             title="Departures from New York in 2013, in hourly windows by airport",
         )
-    print(f"\nThe picture is in {relpath(FOLDER)}.")
+    print(f"\nThe picture is in {relpath(folder)}.")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(Path, sys.argv[1:2])))

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from flowalg.errors import ArgumentError, ElementError, describe
 from flowalg.functions import apply
+from flowalg.html import run_html
 from flowalg.inputs import AnySource, inputs_by_name
 from flowalg.nodes import (
     DEFAULT_STRATEGY,
@@ -78,6 +79,10 @@ class Run(Generic[A_co]):
     dropped: tuple[Drop, ...]
     watermarks: tuple[WatermarkReading, ...]
     origin: Origin | None = field(default=None, eq=False, repr=False)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return run_html(self.panes, self.dropped)
 
 
 def run(

@@ -25,6 +25,8 @@ from flowalg import (
     Mean,
     Min,
     OnTime,
+    Pane,
+    PaneTable,
     PaneTime,
     PCollection,
     Repeat,
@@ -34,6 +36,7 @@ from flowalg import (
     explain,
     flatten,
     hazards,
+    sources,
 )
 from flowalg.nodes import Node
 from flowalg.shapes import Shape
@@ -51,7 +54,7 @@ def checked(flight: Flight) -> Result[Flight, str]:
     return Success(flight) if flight.seats else Failure(flight.origin)
 
 
-def sources(flights: Source[Flight], flight: Flight) -> None:
+def entering(flights: Source[Flight], flight: Flight) -> None:
     """Where elements enter."""
     assert_type(Source("flights", Flight, event_time=lambda f: f.at), Source[Flight])
     assert_type(flights.name, str)
@@ -227,8 +230,10 @@ def pairs(pair: KV[str, Flight]) -> None:
     assert_type(pair.value, Flight)
 
 
-def told(seats: PCollection[KV[str, int]], hazard: Hazard) -> None:
+def told(seats: PCollection[KV[str, int]], hazard: Hazard, table: PaneTable[KV[str, int]]) -> None:
     """What a pipeline says of itself."""
+    assert_type(sources(seats), tuple[Source[object], ...])
+    assert_type(table.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(explain(seats), str)
     assert_type(hazards(seats), tuple[Hazard, ...])
     assert_type(hazard.danger, Danger)

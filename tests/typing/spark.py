@@ -8,16 +8,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import assert_type
 
+import pyarrow as pa
 from flowalg_spark import (
     LiftingNote,
     PaneFrame,
     StreamInput,
+    arrow_schema_of,
     batch,
     collect,
     final_values,
     local_session,
+    pane_table,
     read_files,
     read_table,
+    records_in,
     schema_of,
     streaming,
 )
@@ -79,6 +83,14 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(schema_of(names), StructType)
     assert_type(read_table(spark, flights, "flights"), DataFrame)
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
+
+
+def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:
+    """Records and panes as Arrow tables."""
+    assert_type(arrow_schema_of(flights), pa.Schema)
+    assert_type(records_in(flights, table), list[Flight])
+    panes: tuple[Pane[KV[str, int]], ...] = ()
+    assert_type(pane_table(totals, panes), pa.Table)
 
 
 def streams(

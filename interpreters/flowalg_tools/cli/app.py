@@ -11,11 +11,13 @@ import typer
 from flowalg import ArgumentError, FlowalgError, Perfect
 from flowalg_tools.cli.asking import asked
 from flowalg_tools.cli.differing import differ
+from flowalg_tools.cli.drawing import drawn
 from flowalg_tools.cli.explaining import explained
-from flowalg_tools.cli.expressions import duration_of, policy_of
+from flowalg_tools.cli.expressions import duration_of, lateness_of, policy_of
 from flowalg_tools.cli.inputs import Seeing
 from flowalg_tools.cli.running import Interpreter, Streaming, ran_as_batch, ran_as_stream, ran_in_memory
 from flowalg_tools.cli.terminal import complain
+from flowalg_tools.cli.trying import Grid, tried
 
 app: Final = typer.Typer(
     name="flowalg",
@@ -95,6 +97,62 @@ def diff(
     """
     if differ(left, right, timelines):
         raise typer.Exit(1)
+
+
+@app.command()
+def draw(
+    pipeline: Pipeline,
+    timeline: Timelines,
+    output: Annotated[Path, typer.Option(help="An .svg or .png file.")],
+    key: Annotated[str | None, typer.Option(help="Draw one key; else up to four.")] = None,
+    progress: Annotated[
+        bool, typer.Option("--progress", help="The lag, the windows kept and the panes, over time.")
+    ] = False,
+    title: Annotated[str | None, typer.Option(help="Above the picture.")] = None,
+    seen: Seen = None,
+    watermark: Watermark = None,
+    every: Every = None,
+    open_: Open = False,
+) -> None:
+    """Draw a run: its elements, panes and watermark in event time and processing time.
+
+    Example: flowalg draw games:STANDINGS scores.csv --seen seen --watermark 'BoundedDisorder(minute)'
+    --output run.svg
+    """
+    how = seeing(seen, watermark, every, open_)
+    drawn(pipeline, timeline, output, how, key=key, progress=progress, title=title)
+
+
+@app.command()
+def what_if(
+    pipeline: Pipeline,
+    records: Annotated[str, typer.Argument(metavar="NAME=PATH", help="The records of the source.")],
+    seen: Annotated[str, typer.Option(metavar="COLUMN", help="When each was seen (processing time).")],
+    output: Annotated[Path | None, typer.Option(help="A picture: an .svg or .png file.")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(metavar="POLICY", help="Each to try; else a grid from the delays.")
+    ] = None,
+    lateness: Annotated[
+        list[str] | None, typer.Option(metavar="DURATION", help="Each to try; else a grid.")
+    ] = None,
+    every: Annotated[str, typer.Option(metavar="DURATION", help="How often a batch is.")] = "minute",
+    tick: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="The clock is looked at that often anyway.")
+    ] = None,
+    max_late: Annotated[float, typer.Option(min=0, max=1, help="The share that may be late.")] = 0.05,
+    max_dropped: Annotated[float, typer.Option(min=0, max=1, help="That may be dropped.")] = 0.01,
+) -> None:
+    """Try watermark policies and allowed latenesses on recorded delays, and recommend one.
+
+    Example: flowalg what-if games:STANDINGS scores=scores.csv --seen seen --output what-if.svg
+    """
+    grid = Grid(
+        None if not policy else [policy_of(one, "--policy") for one in policy],
+        None if not lateness else [lateness_of(one, "--lateness") for one in lateness],
+        duration_of(every, "--every"),
+        None if tick is None else duration_of(tick, "--tick"),
+    )
+    tried(pipeline, records, seen, grid, output, late=max_late, dropped=max_dropped)
 
 
 @app.command()

@@ -30,7 +30,7 @@ def asked(
         run = reference.run(found, timelines(found, given, seeing))
     panes = [one for one in run.panes if one.window == wanted and (until is None or _seen(one) <= until)]
     if key is not None:
-        chosen = key_of(key, _key_shape(found), "--key")
+        chosen = key_of(key, key_shape(found), "--key")
         show("\n\n".join(_of_key(run, panes, chosen, wanted, until)), _STYLES)
     elif panes:
         show("\n\n".join(str(reference.explain_when(run, pane)) for pane in panes), _STYLES)
@@ -60,9 +60,10 @@ def _seen(pane: Pane[object]) -> datetime:
     return to_datetime(pane.processing_time)
 
 
-def _key_shape(pipeline: PCollection[object]) -> Shape | None:
+def key_shape(pipeline: PCollection[object]) -> Shape | None:
+    """The shape of the keys of the last grouping, if it is known."""
     pair = shape_after(last_grouping(pipeline.node))
     return pair.fields[0].shape if isinstance(pair, RecordOf) else None
 
 
-__all__ = ["asked"]
+__all__ = ["asked", "key_shape"]

@@ -19,7 +19,7 @@ from flowalg_shard.windows import in_columns, placed
 from flowalg.assignment import WindowFn, merging
 from flowalg.errors import ArgumentError, UnsupportedError
 from flowalg.time import MAX_TIME, MIN_TIME, Micros
-from flowalg_tools.what_if.records import KEY
+from flowalg_tools.what_if.records import KEPT, KEY
 from flowalg_tools.what_if.seen import INSTANT, Integers, Seen
 
 _UNENDING: Final = MAX_TIME - MIN_TIME + 1
@@ -74,7 +74,9 @@ class Arrivals:
         """
         _require(windows)
         window = [KEY, START, END]
-        bundles = placed(windows, seen.rows).group_by(*window, INSTANT).agg(pl.len().alias("elements"))
+        bundles = (
+            placed(windows, seen.rows.filter(KEPT)).group_by(*window, INSTANT).agg(pl.len().alias("elements"))
+        )
         found = bundles.with_columns((pl.col(INSTANT) == pl.col(INSTANT).min().over(window)).alias("first"))
         rows = (
             found.group_by(END, INSTANT)

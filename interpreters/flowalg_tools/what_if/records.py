@@ -19,9 +19,13 @@ from flowalg.time import MAX_TIME, MIN_TIME, micros_of
 from flowalg.values import holds_float
 
 A = TypeVar("A")
+B = TypeVar("B")
 
 KEY: Final = "__key"
 """The column of keys: whatever tells them apart."""
+
+KEPT: Final = "__kept"
+"""Whether a record comes into windows. One that does not, as a filter dropped it, moves the watermark all the same."""
 
 _POINTS: Final = "timezone-aware datetimes, or whole microseconds since the Unix epoch"
 _NO_FLOATS: Final = "no floats, which cannot be compared exactly"
@@ -45,13 +49,16 @@ class Records:
         *,
         keys: Iterable[object] | None = None,
         partitions: Iterable[object] | None = None,
+        kept: Iterable[bool] | None = None,
     ) -> Records:
         """Records from columns of equal length: sequences, or columns of Polars, Arrow or numpy.
 
         Times are timezone-aware datetimes, or whole microseconds since the Unix epoch. Without ``keys`` all records
         have one key; keys are anything that can be hashed and holds no float. Without ``partitions`` the source has
-        one; partitions are strings or whole numbers. Raises ``ArgumentError`` for anything else, for nulls among times
-        and partitions, for event times that are not before the end of time, and where there is no record.
+        one; partitions are strings or whole numbers. A record that is not ``kept``, as a filter drops it, moves the
+        watermark and comes into no window; without it all are. Raises ``ArgumentError`` for anything else, for nulls
+        among times, partitions and ``kept``, for event times that are not before the end of time, and where there is
+        no record.
         """
         events = _points("event_times", event_times)
         columns = {EVENT_TIME: events, PROCESSING_TIME: _points("processing_times", processing_times)}
@@ -61,6 +68,9 @@ class Records:
             pl.repeat("", len(events), dtype=pl.String(), eager=True)
             if partitions is None
             else _partitions(partitions)
+        )
+        columns[KEPT] = (
+            pl.repeat(True, len(events), dtype=pl.Boolean(), eager=True) if kept is None else _kept(kept)
         )
         for name, column in columns.items():
             if len(column) != len(events):
@@ -82,6 +92,7 @@ class Records:
         processing_time: Callable[[A], datetime],
         key: Callable[[A], object] | None = None,
         partition: Callable[[A], str] | None = None,
+        kept: Callable[[A], bool] | None = None,
     ) -> Records:
         """Records of a source, by its own event time and functions like those of ``Timeline.from_records``.
 
@@ -92,19 +103,20 @@ class Records:
         return cls.of(
             [one.event_time for one in sightings],
             [one.processing_time for one in sightings],
-            keys=None if key is None else [_called(key, one) for one in known],
+            keys=None if key is None else [_called("key", key, one) for one in known],
             partitions=[one.partition for one in sightings],
+            kept=None if kept is None else [_called("kept", kept, one) for one in known],
         )
 
     def __len__(self) -> int:
         return self.frame.height
 
 
-def _called(key: Callable[[A], object], record: A) -> object:
+def _called(argument: str, f: Callable[[A], B], record: A) -> B:
     try:
-        return key(record)
+        return f(record)
     except Exception as cause:
-        raise failure("key", key, record, cause) from cause
+        raise failure(argument, f, record, cause) from cause
 
 
 def _in_columns(column: Iterable[object]) -> pl.Series | None:
@@ -178,4 +190,17 @@ def _partitions(column: Iterable[object]) -> pl.Series:
     return found.cast(pl.String())
 
 
-__all__ = ["KEY", "Records"]
+def _kept(column: Iterable[bool]) -> pl.Series:
+    found = _in_columns(column)
+    if found is None:
+        said = _listed("kept", column)
+        for one in said:
+            if not isinstance(one, bool):
+                raise ArgumentError("kept", one, "booleans")
+        found = pl.Series(said, dtype=pl.Boolean())
+    if found.dtype != pl.Boolean() or found.has_nulls():
+        raise ArgumentError("kept", found.dtype, "booleans, without nulls")
+    return found
+
+
+__all__ = ["KEPT", "KEY", "Records"]
