@@ -707,6 +707,10 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
         "datetime; this one gives int",
     ),
     (
+        "sources(3)",
+        "ArgumentError: pipeline is 3 (a int); it must be a PCollection",
+    ),
+    (
         "PCollection(3)",
         "ArgumentError: PCollection.node is 3 (a int); it must be a node; collections begin with Source(...)",
     ),
