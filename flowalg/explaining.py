@@ -22,7 +22,7 @@ from flowalg.pcollection import PCollection
 from flowalg.shapes import Shape
 from flowalg.sides import AsMap
 from flowalg.windowing import Accumulation, AllowedLateness, WindowingStrategy
-from flowalg.words import duration_in_words, in_words
+from flowalg.words import in_words, length_in_words
 
 
 def explain(pipeline: PCollection[object]) -> str:
@@ -86,7 +86,7 @@ def _lateness(lateness: AllowedLateness | None) -> str:
         return "takes late elements for ever"
     if not lateness:
         return "takes no late elements"
-    return f"takes late elements for {duration_in_words(lateness)} of event time"
+    return f"takes late elements for {length_in_words(lateness)} of event time"
 
 
 _MODES: Final = {

@@ -24,7 +24,7 @@ from flowalg.triggers import (
     Trigger,
 )
 from flowalg.windowing import WindowingStrategy
-from flowalg.words import duration_in_words, in_words
+from flowalg.words import in_words, length_in_words
 
 
 @unique
@@ -96,7 +96,7 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
             "put window(...) before it, unless the keys are few",
         )
     elif isinstance(lateness, timedelta):
-        late = f"late elements are welcome for {duration_in_words(lateness)} only"
+        late = f"late elements are welcome for {length_in_words(lateness)} only"
         yield Hazard(
             Danger.DROPS,
             label,

@@ -119,10 +119,8 @@ def _condition(trigger: OnceTrigger) -> str:
 def _elapsed(delay: timedelta) -> str:
     if not delay:
         return "no time has passed"
-    amount = duration_in_words(delay)
-    if amount[0].isdigit():
-        return f"{amount} have passed"
-    return f"{'an' if amount == 'hour' else 'a'} {amount} has passed"
+    amount = length_in_words(delay)
+    return f"{amount} {'have' if amount[0].isdigit() else 'has'} passed"
 
 
 def _joined(trigger: OnceTrigger) -> str:
@@ -139,4 +137,12 @@ def duration_in_words(duration: timedelta) -> str:
     return f"{micros / 1_000_000:g} seconds"
 
 
-__all__ = ["duration_in_words", "in_words"]
+def length_in_words(duration: timedelta) -> str:
+    """``a minute``, ``an hour``, ``2 minutes``: a duration as something that lasts so long."""
+    amount = duration_in_words(duration)
+    if amount[0].isdigit():
+        return amount
+    return f"{'an' if amount == 'hour' else 'a'} {amount}"
+
+
+__all__ = ["duration_in_words", "in_words", "length_in_words"]

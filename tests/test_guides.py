@@ -27,7 +27,7 @@ def as_many_examples_as_a_reader_has() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("as_many_examples_as_a_reader_has")
-@pytest.mark.parametrize("page", ["check-your-own", "asking-why"])
+@pytest.mark.parametrize("page", ["check-your-own", "asking-why", "coming-from"])
 def test_a_page_prints_what_it_says(page: str) -> None:
     """All blocks in order, as one program; each text block is what the code before it prints."""
     namespace: dict[str, object] = {"__name__": page.replace("-", "_")}
