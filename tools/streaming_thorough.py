@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from flowalg_laws.conformance import Outcome, Replay, examine_interpreter
+from flowalg_laws.conformance import JOBS, Outcome, Replay, examine_interpreter
 from flowalg_spark import local_session, streaming
 from flowalg_spark.session import SETTINGS
 
@@ -52,6 +52,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.streaming_thorough", description=__doc__)
     parser.add_argument("generated", nargs="?", type=int, default=GENERATED)
     parser.add_argument("--connect", action="store_true")
+    parser.add_argument("--only", default="", help="only the jobs with this word in their name")
     parser.add_argument("--at-once", type=int, default=2, help="jobs that run at a time (%(default)s)")
     given = parser.parse_args(arguments)
     with TemporaryDirectory() as name, session(connect=given.connect, folder=Path(name)) as spark:
@@ -66,7 +67,11 @@ def main(arguments: list[str]) -> int:
             return runner(pipeline, replay)
 
         report = examine_interpreter(
-            counted, streaming.CAPABILITIES, generated=given.generated, at_once=given.at_once
+            counted,
+            streaming.CAPABILITIES,
+            jobs=[one for one in JOBS if given.only in one.name],
+            generated=given.generated,
+            at_once=given.at_once,
         )
     print(report)
     wanted = len(report.ran) + len(report.failed) + report.generated
