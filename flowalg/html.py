@@ -22,6 +22,7 @@ from flowalg.panes import Change, Drop, Pane, Timing
 from flowalg.pcollection import PCollection
 from flowalg.time import show
 from flowalg.timeline import Instant, Timeline
+from flowalg.words import counted
 
 A_co = TypeVar("A_co", covariant=True)
 Row = TypeVar("Row")
@@ -85,7 +86,7 @@ def timeline_html(timeline: Timeline[object]) -> str:
     if not isinstance(timeline, Timeline):
         raise ArgumentError("timeline", timeline, "a Timeline")
     count = sum(len(instant.elements) for instant in timeline)
-    caption = f"{_many(len(timeline), 'instant')}, {_many(count, 'element')}"
+    caption = f"{counted(len(timeline), 'instant')}, {counted(count, 'element')}"
     head = ("processing time", "elements", "watermark")
     return _table(caption, head, timeline.instants, _instant)
 
@@ -97,8 +98,8 @@ def panes_html(panes: Iterable[Pane[object]]) -> str:
         if not isinstance(one, Pane):
             raise ArgumentError("panes", one, "panes only, as run.panes holds them")
     if known and all(isinstance(one.element, KV) for one in known):
-        return _table(_many(len(known), "pane"), ("key", *_COLUMNS), known, _keyed)
-    return _table(_many(len(known), "pane"), _COLUMNS, known, _unkeyed)
+        return _table(counted(len(known), "pane"), ("key", *_COLUMNS), known, _keyed)
+    return _table(counted(len(known), "pane"), _COLUMNS, known, _unkeyed)
 
 
 def run_html(panes: Sequence[Pane[object]], dropped: Sequence[Drop], picture: str = "") -> str:
@@ -111,7 +112,7 @@ def run_html(panes: Sequence[Pane[object]], dropped: Sequence[Drop], picture: st
     taken_back = sum(one.change is Change.RETRACTION for one in panes)
     counts = [
         *(_badge(f"{timings[one]:,} {_words(one.value)}", _TIMINGS[one]) for one in Timing),
-        *([_badge(_many(taken_back, "retraction"), "#d55e00")] if taken_back else []),
+        *([_badge(counted(taken_back, "retraction"), "#d55e00")] if taken_back else []),
         *(_badge(f"{count:,} dropped, {one.value}", "#a0487f") for one, count in reasons.items()),
     ]
     summary = f'<div style="margin: 0.4em 0;">{"".join(counts)}</div>'
@@ -200,10 +201,6 @@ def _indent(line: str) -> int:
 def _badge(text: str, colour: str) -> str:
     style = f"{_FONT} border-left: 0.3em solid {colour}; padding-left: 0.4em; margin-right: 1.2em;"
     return f'<span style="{style}">{_text(text)}</span>'
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _words(name: str) -> str:

@@ -145,4 +145,9 @@ def length_in_words(duration: timedelta) -> str:
     return f"{'an' if amount == 'hour' else 'a'} {amount}"
 
 
-__all__ = ["duration_in_words", "in_words", "length_in_words"]
+def counted(number: int, noun: str) -> str:
+    """``1 choice``, ``44 choices``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+__all__ = ["counted", "duration_in_words", "in_words", "length_in_words"]

@@ -20,12 +20,13 @@ from typing import Final, cast
 
 import flowalg_reference
 import pyarrow as pa
+import pyarrow.parquet as pq
 from attrs import frozen
 from flights_data import NEW_YORK, CleanFlights, clean, read_flights, write_replay
-from flights_outcomes import AirportHour, Comparison, Outcome, compare, write_panes
+from flights_outcomes import AirportHour, Comparison, Outcome, compare
 from flights_picture import Day, Fate, Mark, Reading, draw
 from flights_report import Steps, engine_table, steps, worst_hours
-from flowalg_spark import StreamInput, batch, collect, local_session, streaming
+from flowalg_spark import StreamInput, batch, collect, local_session, pane_table, streaming
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -107,7 +108,7 @@ def in_memory(flights: pa.Table, folder: Path) -> Outcome:
     """The reference interpreter over flights, observed once an hour."""
     timeline = replayed(flights, HOUR)
     run = flowalg_reference.run(hourly, {departures: timeline})
-    write_panes(run.panes, folder / "reference.parquet")
+    pq.write_table(pane_table(hourly, run.panes), folder / "reference.parquet")
     dropped = Counter((_dropped(drop).key, drop.window) for drop in run.dropped)
     return Outcome(REFERENCE, "week", len(timeline), run.panes, dropped)
 

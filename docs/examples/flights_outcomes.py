@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from attrs import evolve, frozen
 
-from flowalg import KV, EventTime, Pane, Timing, Window, to_datetime
+from flowalg import KV, EventTime, Pane, Timing, Window
 
 AirportHour: TypeAlias = tuple[str, Window]
 
@@ -106,26 +103,3 @@ def compare(one: Outcome, other: Outcome) -> Comparison:
         if ours.get((origin, window)) != theirs.get((origin, window))
     )
     return Comparison((one.engine, other.engine), len(hours), len(dropping), differences)
-
-
-def write_panes(panes: Iterable[Pane[KV[str, Stats]]], path: Path) -> None:
-    """The panes as Parquet, in the columns that the Spark interpreters give them."""
-    pq.write_table(pa.Table.from_pylist([_row(pane) for pane in panes]), path)
-
-
-def _row(pane: Pane[KV[str, Stats]]) -> dict[str, object]:
-    return {
-        "key": pane.key,
-        "value": {"departures": pane.value.departures, "mean_delay": pane.value.mean_delay},
-        "window": {"start": to_datetime(pane.window.start), "end": to_datetime(pane.window.end)},
-        "event_time": to_datetime(pane.event_time),
-        "change": pane.change.value,
-        "pane": {
-            "timing": pane.timing.value,
-            "index": pane.index,
-            "is_first": pane.is_first,
-            "is_last": pane.is_last,
-            "processing_time": to_datetime(pane.processing_time),
-            "watermark": to_datetime(pane.watermark),
-        },
-    }

@@ -8,6 +8,7 @@ from math import ceil, floor
 from typing import Final
 
 from attrs import field, frozen
+from flowalg_tools.pictures.boxes import Box
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
@@ -20,36 +21,6 @@ HEIGHT: Final = 430.0
 _MARGIN: Final = 5.0
 _BOTTOM: Final = 5.0
 _TOP: Final = (END_OF_INPUT - NOON) / timedelta(minutes=1) + 0.15
-
-
-@frozen
-class Box:
-    """A rectangle, in points."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-    @classmethod
-    def around(cls, x: float, y: float, width: float, height: float) -> Box:
-        """The rectangle of a size around its middle."""
-        return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """The middle of it."""
-        return (self.left + self.right) / 2, (self.bottom + self.top) / 2
-
-    def grown(self, by: float) -> Box:
-        """The rectangle with a margin."""
-        return Box(self.left - by, self.bottom - by, self.right + by, self.top + by)
-
-    def overlap(self, other: Box) -> float:
-        """The area that it shares with another."""
-        width = min(self.right, other.right) - max(self.left, other.left)
-        height = min(self.top, other.top) - max(self.bottom, other.bottom)
-        return max(width, 0.0) * max(height, 0.0)
 
 
 @frozen

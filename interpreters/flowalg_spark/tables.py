@@ -14,7 +14,7 @@ from flowalg.shapes import OptionalOf, RecordOf, Shape
 from flowalg.source import Source
 from flowalg.time import to_datetime
 from flowalg.values import conform
-from flowalg_spark.schema import arrow_type
+from flowalg_spark.schema import arrow_type, parts_of
 from flowalg_spark.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
@@ -101,7 +101,7 @@ def _shape_of(source: object) -> Shape:
 
 def _columns(shape: Shape) -> list[tuple[str, Shape]]:
     if isinstance(shape, RecordOf):
-        return [(one.name, one.shape) for one in shape.fields]
+        return list(parts_of(shape))
     return [("value", shape)]
 
 

@@ -46,18 +46,19 @@ def policy_of(text: str, argument: str) -> WatermarkPolicy:
 
 def duration_of(text: str, argument: str) -> timedelta:
     """A duration, such as ``5 * minute``."""
-    found = _value(text, argument)
-    if isinstance(found, timedelta):
-        return found
-    raise ArgumentError(argument, found, "a duration, such as '5 * minute'")
+    return _duration(_value(text, argument), argument)
 
 
 def lateness_of(text: str, argument: str) -> AllowedLateness:
     """A duration, or ``FOREVER``."""
     found = _value(text, argument)
-    if found is FOREVER:
-        return FOREVER
-    return duration_of(text, argument)
+    return FOREVER if found is FOREVER else _duration(found, argument)
+
+
+def _duration(found: object, argument: str) -> timedelta:
+    if isinstance(found, timedelta):
+        return found
+    raise ArgumentError(argument, found, "a duration, such as '5 * minute'")
 
 
 def _value(text: str, argument: str) -> object:

@@ -81,7 +81,7 @@ def ran_as_batch(pipeline: str, given: Sequence[str], output: Path) -> None:
         read = {source: _frame(session, source, path) for source, path in where.items()}
         frame = _plain(batch.compile(found, read), kind)
         frame.write.format(kind).options(**_writing(kind)).save(str(output))
-        count = session.read.format(kind).options(**_header(kind)).load(str(output)).count()
+        count = _rows_of(session, output, kind)
     show(f"{count:,} panes to the files of {output}")
 
 
@@ -103,7 +103,7 @@ def ran_as_stream(pipeline: str, given: Sequence[str], output: Path, how: Stream
         if not how.stays_open:
             streaming.drain(session, str(how.checkpoint / "drain"))
             _run_stream(session, found, where, output, kind, how)
-        count = session.read.format(kind).options(**_header(kind)).load(str(output)).count()
+        count = _rows_of(session, output, kind)
     show(f"{count:,} panes and drops are in the files of {output}")
 
 
@@ -193,6 +193,10 @@ def _of_header(path: Path, wanted: T.StructType) -> T.StructType:
         names = next(csv.reader(lines), [])
     kinds = {one.name: one.dataType for one in wanted.fields}
     return T.StructType([T.StructField(name, kinds.get(name, T.StringType())) for name in names])
+
+
+def _rows_of(session: SparkSession, output: Path, kind: str) -> int:
+    return session.read.format(kind).options(**_header(kind)).load(str(output)).count()
 
 
 def _header(kind: str) -> dict[str, str]:

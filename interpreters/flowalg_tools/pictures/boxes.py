@@ -16,7 +16,7 @@ _NEAR: Final = 2.0
 
 @frozen
 class Box:
-    """A rectangle, in points from the lower left corner of the axes."""
+    """A rectangle, in points."""
 
     left: float
     bottom: float
@@ -55,6 +55,12 @@ class Box:
             and self.bottom < other.top
             and other.bottom < self.top
         )
+
+    def overlap(self, other: Box) -> float:
+        """The area that it shares with another."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.top, other.top) - max(self.bottom, other.bottom)
+        return max(width, 0.0) * max(height, 0.0)
 
 
 @define

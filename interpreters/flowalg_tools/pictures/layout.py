@@ -14,6 +14,7 @@ from flowalg.kv import KV
 from flowalg.panes import Change, Pane, Timing
 from flowalg.time import MAX_TIME, MIN_TIME
 from flowalg.windows import Window, covers
+from flowalg.words import counted
 from flowalg_tools.pictures.boxes import Box, Occupied, text_width
 from flowalg_tools.pictures.facts import Facts, Keyed
 from flowalg_tools.pictures.planes import Path, Plane
@@ -327,17 +328,13 @@ def _of_elements(facts: Facts, panels: Sequence[Panel], left_out: int) -> Iterab
     if left_out:
         yield f"{left_out:,} late, dropped or far elements are not drawn"
     if facts.unheard:
-        yield f"{_count(facts.unheard, 'element')} that came to no grouping left out"
+        yield f"{counted(facts.unheard, 'element')} that came to no grouping left out"
     ended = [one.processing_time for one in facts.readings if one.input >= MAX_TIME]
     if ended and panels and min(ended) > panels[0].plane.clock.last:
         yield "the input ended after what is shown"
     known = [one for one in facts.readings if MIN_TIME < one.input < MAX_TIME]
     if panels and not ended and known and known[-1].input < panels[0].plane.events.first:
         yield "the watermark is behind all that is shown"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 __all__ = [

@@ -9,8 +9,9 @@ from attrs import frozen
 
 from flowalg.errors import ArgumentError
 from flowalg.windowing import Forever
+from flowalg.words import counted
 from flowalg_tools.what_if.choice import Choice
-from flowalg_tools.what_if.wording import about, counted, lateness_told, share_told
+from flowalg_tools.what_if.wording import about, lateness_told, share_told
 
 
 @frozen

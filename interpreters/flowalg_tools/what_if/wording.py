@@ -70,9 +70,4 @@ def policy_told(policy: WatermarkPolicy) -> str:
     return f"{name}({', '.join(arguments)})" if arguments else name
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 choice``, ``44 choices``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-__all__ = ["about", "counted", "duration_told", "lateness_told", "policy_told", "share_told"]
+__all__ = ["about", "duration_told", "lateness_told", "policy_told", "share_told"]
