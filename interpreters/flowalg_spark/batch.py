@@ -156,7 +156,7 @@ def run_all(
 
 def _without_drops(flow: Flow, drops: T.StructType) -> DataFrame:
     """The panes with an empty ``drop``: a batch drops nothing, since its watermark moves once, at its end."""
-    return flow.frame.select(*visible(flow), F.lit(None).cast(drops).alias("drop"))
+    return visible(flow, F.lit(None).cast(drops).alias("drop"))
 
 
 def _last_pair(node: Node) -> RecordOf:

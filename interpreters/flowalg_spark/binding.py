@@ -38,7 +38,7 @@ from flowalg_spark.checking import Place, required, stored
 from flowalg_spark.columns import single
 from flowalg_spark.element_wise import in_python
 from flowalg_spark.flow import Flow, LiftingNote
-from flowalg_spark.layout import PATH, layout_of, leaves, named
+from flowalg_spark.layout import PATH, Branch, Columns, Leaf, layout_of, places, spread
 from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PARTITION, PROCESSING_TIME, SIGNAL
 from flowalg_spark.schema import as_type, parts_of, spark_type
 
@@ -89,11 +89,19 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     shape = source.shape
     require_schema(source, frame.schema)
     meta = {} if clocks is None else clocks.columns
-    values = _checked(source, frame.schema, meta.get(KEEP))
-    selected = frame.select(
-        *values, *(as_type(column, META_TYPES[name]).alias(name) for name, column in meta.items())
-    )
-    return _with_event_time(Flow(selected, shape, {name: META_TYPES[name] for name in meta}), source)
+    element = _checked(source, frame.schema, meta.get(KEEP))
+    label = f"Source({source.name!r}).event_time"
+    expression = within(label, analyse_function(source.event_time, Param(shape)))
+    opaque = opaque_part(expression)
+    if opaque is None:
+        micros = F.unix_micros(single(expression, element))
+        meta[EVENT_TIME] = _in_range(micros, source, meta.get(KEEP))
+    others = (as_type(column, META_TYPES[name]).alias(name) for name, column in meta.items())
+    selected = frame.select(*spread(element, shape), *others)
+    flow = Flow(selected, shape, {name: META_TYPES[name] for name in meta})
+    if opaque is None:
+        return flow.noted(LiftingNote(label, None, None))
+    return in_python(flow, [StepAnalysis(Restamp(source.event_time, label), shape, expression, shape)])
 
 
 def require_schema(source: SourceNode, schema: T.StructType) -> None:
@@ -106,27 +114,14 @@ def require_schema(source: SourceNode, schema: T.StructType) -> None:
         )
 
 
-def _with_event_time(flow: Flow, source: SourceNode) -> Flow:
-    label = f"Source({source.name!r}).event_time"
-    expression = within(label, analyse_function(source.event_time, Param(source.shape)))
-    opaque = opaque_part(expression)
-    if opaque is None:
-        lifted = flow.with_meta(
-            **{EVENT_TIME: _in_range(F.unix_micros(single(expression, flow.element)), source, flow)}
-        )
-        return lifted.noted(LiftingNote(label, None, None))
-    step = Restamp(source.event_time, label)
-    return in_python(flow, [StepAnalysis(step, source.shape, expression, source.shape)])
-
-
-def _in_range(micros: Column, source: SourceNode, flow: Flow) -> Column:
+def _in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:
     message = (
         f"source {source.name!r}: an event time lies outside of [{show(MIN_TIME)} = 0001-01-03, "
         f"{show(MAX_TIME)} = 9999-12-30): "
     )
     far = F.raise_error(F.concat(F.lit(message), micros.cast("string"), F.lit(" us since 1970")))
     near = F.when((micros >= F.lit(MIN_TIME)) & (micros < F.lit(MAX_TIME)), micros).otherwise(far)
-    return F.when(named(KEEP), near) if flow.guarded else near
+    return near if keep is None else F.when(keep, near)
 
 
 def _mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
@@ -176,16 +171,20 @@ def fits(found: T.DataType, shape: Shape) -> bool:
     assert_never(shape)
 
 
-def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> list[Column]:
-    """The columns of a record's leaves, each checked to have no null that its type does not allow."""
+def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> Columns:
+    """The columns of a record, each checked to have no null that its type does not allow."""
     nullable = {one.name for one in schema.fields if one.nullable}
-    columns = []
-    layout = leaves(layout_of(source.shape))
-    for leaf, name in zip(leaves(stored(source.shape, schema)), (one.at for one in layout), strict=True):
+    names = iter(places(layout_of(source.shape)))
+
+    def checked(tree: Columns) -> Columns:
+        if isinstance(tree, Branch):
+            return Branch(tree.shape, tuple(map(checked, tree.parts)))
+        name = next(names)
         place = Place(source.name, name.replace(PATH, "."), PATH in name or name in nullable)
-        column = required(leaf.at, leaf.shape, place)
-        columns.append((column if keep is None else F.when(keep, column)).alias(name))
-    return columns
+        column = required(tree.at, tree.shape, place)
+        return Leaf(tree.shape, column if keep is None else F.when(keep, column))
+
+    return checked(stored(source.shape, schema))
 
 
 __all__ = ["Clocks", "bound_source", "fits", "require_frame", "require_schema"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -38,6 +39,19 @@ class LiftingNote:
 
 
 @frozen
+class Selection:
+    """Columns of a frame that are not selected yet: Spark looks through a plan anew for each select."""
+
+    rows: DataFrame
+    columns: Mapping[str, Column]
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The frame of these columns."""
+        return self.rows.select(*(column.alias(name) for name, column in self.columns.items()))
+
+
+@frozen
 class Flow:
     """A frame whose columns are the leaves of an element's layout, and then ``meta``.
 
@@ -45,10 +59,24 @@ class Flow:
     have ``KEEP`` false and no value, but their event times move the clocks.
     """
 
-    frame: DataFrame
+    _selected: DataFrame | Selection = field(alias="frame")
     shape: Shape
     meta: Mapping[str, T.DataType]
     notes: tuple[LiftingNote, ...] = ()
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows, with these columns."""
+        return self._selected.frame if isinstance(self._selected, Selection) else self._selected
+
+    @property
+    def unselected(self) -> Selection:
+        """The columns, of a frame that they may still have to be selected of."""
+        if isinstance(self._selected, Selection):
+            return self._selected
+        return Selection(
+            self._selected, {name: named(name) for name in (*places(layout_of(self.shape)), *self.meta)}
+        )
 
     @property
     def guarded(self) -> bool:
@@ -147,6 +175,7 @@ def require_one_shape(flows: Sequence[Flow]) -> None:
 __all__ = [
     "Flow",
     "LiftingNote",
+    "Selection",
     "arrow_schema",
     "guarded",
     "require_one_shape",

@@ -12,6 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 import pyarrow as pa
+from attrs import evolve
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -57,13 +58,16 @@ A_co = TypeVar("A_co", covariant=True)
 _NUMBER: Final = "__number"
 
 
-def visible(flow: Flow) -> list[Column]:
-    """The columns of panes as a user sees them."""
-    return [*_element_columns(flow.shape), *_pane_columns(flow.guarded)]
+def visible(flow: Flow, *others: Column) -> DataFrame:
+    """The panes of a flow as a user sees them, and beside them other columns."""
+    selection = flow.unselected
+    at = selection.columns.__getitem__
+    columns = [*_element_columns(flow.shape, at), *_pane_columns(at, guarded=flow.guarded)]
+    return selection.rows.select(*columns, *others)
 
 
-def _element_columns(shape: Shape) -> list[Column]:
-    element = columns_at(layout_of(shape))
+def _element_columns(shape: Shape, at: Callable[[str], Column]) -> list[Column]:
+    element = columns_at(layout_of(shape), at)
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
         for one in shape.fields:
             if one.name in OWN_COLUMNS:
@@ -75,24 +79,23 @@ def _element_columns(shape: Shape) -> list[Column]:
     return [nested(element).alias("value")]
 
 
-def _time(name: str) -> Column:
-    return F.timestamp_micros(named(name))
+def _pane_columns(at: Callable[[str], Column], *, guarded: bool) -> list[Column]:
+    def time(name: str) -> Column:
+        return F.timestamp_micros(at(name))
 
-
-def _pane_columns(guarded: bool) -> list[Column]:
     pane = F.struct(
-        named(TIMING).alias("timing"),
-        named(INDEX).alias("index"),
-        named(IS_FIRST).alias("is_first"),
-        named(IS_LAST).alias("is_last"),
-        _time(PANE_TIME).alias("processing_time"),
-        _time(WATERMARK).alias("watermark"),
+        at(TIMING).alias("timing"),
+        at(INDEX).alias("index"),
+        at(IS_FIRST).alias("is_first"),
+        at(IS_LAST).alias("is_last"),
+        time(PANE_TIME).alias("processing_time"),
+        time(WATERMARK).alias("watermark"),
     )
     return [
-        F.struct(_time(START).alias("start"), _time(END).alias("end")).alias("window"),
-        _time(EVENT_TIME).alias("event_time"),
-        named(CHANGE).alias("change"),
-        (F.when(named(KEEP), pane) if guarded else pane).alias("pane"),
+        F.struct(time(START).alias("start"), time(END).alias("end")).alias("window"),
+        time(EVENT_TIME).alias("event_time"),
+        at(CHANGE).alias("change"),
+        (F.when(at(KEEP), pane) if guarded else pane).alias("pane"),
     ]
 
 
@@ -257,8 +260,8 @@ def _class_over(base: type[DataFrame]) -> type[DataFrame]:
 
 def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: Callable[[], DataFrame]) -> PaneFrame[A]:
     """The visible frame of a compiled pipeline."""
-    panes_only = flow.frame.filter(named(KEEP)) if flow.guarded else flow.frame
-    frame = panes_only.select(*visible(flow))
+    panes_only = evolve(flow, frame=flow.frame.filter(named(KEEP))) if flow.guarded else flow
+    frame = visible(panes_only)
     panes = cast("PaneFrame[A]", object.__new__(_class_over(type(frame))))
     vars(panes).update(vars(frame))
     panes._notes = flow.notes

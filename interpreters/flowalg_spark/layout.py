@@ -6,7 +6,7 @@ projection. A tree of columns is what an expression evaluates to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -102,13 +102,13 @@ def named(name: str) -> Column:
     return known[name]
 
 
-def columns_at(layout: Layout) -> Columns:
-    """The columns where a layout says that they lie."""
+def columns_at(layout: Layout, at: Callable[[str], Column] = named) -> Columns:
+    """The columns where a layout says that they lie; ``at`` finds the column of a name."""
     match layout:
         case Leaf(shape=shape, at=name):
-            return Leaf(shape, named(name))
+            return Leaf(shape, at(name))
         case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(columns_at(part) for part in parts))
+            return Branch(shape, tuple(columns_at(part, at) for part in parts))
 
 
 def unnested(column: Column, shape: Shape) -> Columns:

@@ -217,7 +217,7 @@ def _with_drops(flow: Flow) -> DataFrame:
         )
         drop = F.when(told, said)
     rows = shown.frame.filter(named(KEEP) | told)
-    return rows.select(*visible(shown), drop.alias("drop"))
+    return visible(evolve(shown, frame=rows), drop.alias("drop"))
 
 
 __all__ = ["CAPABILITIES", "StreamInput", "compile", "drain"]

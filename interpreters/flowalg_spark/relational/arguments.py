@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 from flowalg.combiners import Combiner, Count, Over, Together
 from flowalg.errors import UnsupportedError
 from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.expressions import Constant, Expr, Param, opaque_part, within
+from flowalg.lifting.expressions import Constant, Expr, Param, Part, opaque_part, within
 from flowalg.nodes import CombinePerKey
 from flowalg.shapes import BOOLEAN, RecordOf, Shape, TupleOf, kv_of
 from flowalg.steps import Map
@@ -20,11 +20,28 @@ AnyCombiner = Combiner[object, object, object]
 
 @frozen
 class Arguments:
-    """A flow of keys beside the tuple of all that the combiners read, and which of them reads which item of it."""
+    """A flow of pairs, the different things that combiners read of their values, and which of them reads which."""
 
     flow: Flow
     combiners: tuple[AnyCombiner, ...]
+    columns: tuple[Columns, ...]
     reads: tuple[int, ...]
+
+    @property
+    def read(self) -> tuple[Columns, ...]:
+        """What each combiner reads."""
+        return tuple(self.columns[number] for number in self.reads)
+
+    def narrowed(self) -> Arguments:
+        """The same of a flow whose values are what is read and nothing else, computed once."""
+        pair, _ = _pair(self.flow)
+        shape = TupleOf(tuple(one.shape for one in self.columns))
+        ready = kv_of(pair.fields[0].shape, shape)
+        both = Branch(ready, (pair_of(self.flow.element)[0], Branch(shape, self.columns)))
+        flow = self.flow.selected(both, ready)
+        values = pair_of(flow.element)[1]
+        assert isinstance(values, Branch), "a tuple of what is read"
+        return evolve(self, flow=flow, columns=values.parts)
 
 
 def single_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
@@ -35,11 +52,11 @@ def single_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
 
 
 def arguments(flow: Flow, node: CombinePerKey) -> Arguments:
-    """The flow made ready for its combiners: what several of them read is there once.
+    """The flow made ready for its combiners. What has to be computed for them is a column of its own.
 
     Raises ``UnsupportedError`` when a function is not lifted and does not say the type of its result.
     """
-    pair, value = _pair(flow)
+    _, value = _pair(flow)
     columns: dict[Expr, Columns] = {}
     reads: list[int] = []
     combiners = single_combiners(node.combiner)
@@ -56,10 +73,19 @@ def arguments(flow: Flow, node: CombinePerKey) -> Arguments:
         if isinstance(part, Over):
             reason, place = (None, None) if opaque is None else (opaque.reason, opaque.place or None)
             flow = flow.noted(LiftingNote(part.label, reason, place))
-    shape = TupleOf(tuple(one.shape for one in columns.values()))
-    ready = kv_of(pair.fields[0].shape, shape)
-    both = Branch(ready, (pair_of(flow.element)[0], Branch(shape, tuple(columns.values()))))
-    return Arguments(flow.selected(both, ready), combiners, tuple(reads))
+    found = Arguments(flow, combiners, tuple(columns.values()), tuple(reads))
+    return found if all(map(_is_there, columns)) else found.narrowed()
+
+
+def _is_there(expression: Expr) -> bool:
+    """Whether an expression takes nothing to compute: a part of the value, or a constant."""
+    match expression:
+        case Param() | Constant():
+            return True
+        case Part(of=of):
+            return _is_there(of)
+        case _:
+            return False
 
 
 def _pair(flow: Flow) -> tuple[RecordOf, Shape]:

@@ -17,7 +17,7 @@ from flowalg.steps import Step
 from flowalg.time import MIN_TIME
 from flowalg.windowing import PaneTime
 from flowalg_spark.element_wise import through_steps
-from flowalg_spark.flow import Flow
+from flowalg_spark.flow import Flow, Selection
 from flowalg_spark.layout import (
     Branch,
     Leaf,
@@ -135,9 +135,9 @@ def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> 
     assert left.end is not None, "windows that do not merge have their end"
     meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
     names = places(layout_of(pair))
-    values = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-    rest = [as_type(meta[name], META_TYPES[name]).alias(name) for name in PANE_META]
-    rows = frame.select(*values, *rest)
+    selected = dict(zip(names, columns, strict=True))
+    selected |= {name: as_type(meta[name], META_TYPES[name]) for name in PANE_META}
+    rows = Selection(frame, selected)
     return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta()).noted(*right.flow.notes)
 
 

@@ -15,13 +15,13 @@ from flowalg.combiner_shapes import combined_shape
 from flowalg.nodes import CombinePerKey, strategy_at
 from flowalg.shapes import kv_of
 from flowalg_spark.flow import Flow
-from flowalg_spark.layout import Branch, named, pair_of, places
+from flowalg_spark.layout import named, places
 from flowalg_spark.meta import EVENT_TIME, SPAN, START
 from flowalg_spark.relational.aggregates import Native, may_be_native, native
 from flowalg_spark.relational.arguments import Arguments, arguments, single_combiners
 from flowalg_spark.relational.panes import bounds, panes, require_pairs
 from flowalg_spark.relational.python_groups import EARLIEST, LATEST
-from flowalg_spark.relational.windows import Placed, Slices, key_layout, placed
+from flowalg_spark.relational.windows import Placed, Slices, by_expression, key_layout, placed_by
 
 
 def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None:
@@ -31,16 +31,18 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
     if result is None or not all(map(may_be_native, single_combiners(node.combiner))):
         return None
     ready = arguments(flow, node)
+    effective = strategy_at(node.input)
+    if effective.fresh and not by_expression(effective.strategy.windows):
+        ready = ready.narrowed()
     natives = _natives(ready, node.label)
     if natives is None:
         return None
-    effective = strategy_at(node.input)
     keys = [named(name) for name in places(key_layout(ready.flow))]
     slices = Slices.of(effective.strategy.windows, fresh=effective.fresh)
     if slices is not None and all(one.merge is not None for one in natives):
         rows, in_windows, results, times = _of_slices(ready.flow, slices, keys, natives)
     else:
-        in_windows = placed(ready.flow, effective.strategy.windows, fresh=effective.fresh)
+        in_windows = placed_by(ready.flow, effective.strategy.windows, fresh=effective.fresh)
         rows, results = in_windows.flow.frame, [one.whole for one in natives]
         times = (F.min(named(EVENT_TIME)), F.max(named(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]
@@ -62,16 +64,14 @@ def _span(in_windows: Placed) -> list[Column]:
     """The column that tells the windows of a key apart, if there is more than one."""
     if in_windows.by in ((), (SPAN,)):
         return [named(name) for name in in_windows.by]
-    return [F.struct(*map(named, in_windows.by))]
+    return [F.struct(*(in_windows.column(name).alias(name) for name in in_windows.by))]
 
 
 def _natives(ready: Arguments, label: str) -> list[Native] | None:
     """The aggregate of each combiner, if all have one."""
-    values = pair_of(ready.flow.element)[1]
-    assert isinstance(values, Branch), "a tuple of what the combiners read"
     found = []
-    for combiner, read in zip(ready.combiners, ready.reads, strict=True):
-        one = native(combiner, values.parts[read], named(EVENT_TIME), label)
+    for combiner, read in zip(ready.combiners, ready.read, strict=True):
+        one = native(combiner, read, named(EVENT_TIME), label)
         if one is None:
             return None
         found.append(one)
@@ -82,7 +82,6 @@ def _of_slices(
     flow: Flow, slices: Slices, keys: list[Column], natives: list[Native]
 ) -> tuple[DataFrame, Placed, list[Column], tuple[Column, Column]]:
     """What slices come to, in every window that they are in; and the aggregates of windows over such rows."""
-    cut = slices.cut(flow)
     names = [
         [f"__part{number}_{index}" for index in range(len(one.partials))]
         for number, one in enumerate(natives)
@@ -94,8 +93,8 @@ def _of_slices(
     ]
     point = named(EVENT_TIME)
     times = [F.min(point).alias(EARLIEST), F.max(point).alias(LATEST)]
-    each = cut.frame.groupBy(*keys, named(START)).agg(*parts, *times)
-    rows, in_windows = slices.spread(cut, each)
+    each = flow.frame.groupBy(*keys, slices.start.alias(START)).agg(*parts, *times)
+    rows, in_windows = slices.spread(flow, each)
     merged = [
         one.finish(one.merge(tuple(map(named, own))))
         for one, own in zip(natives, names, strict=True)

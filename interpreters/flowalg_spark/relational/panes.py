@@ -13,7 +13,7 @@ from flowalg.panes import Change, Timing
 from flowalg.shapes import RecordOf, contains_float
 from flowalg.time import MAX_TIME
 from flowalg.windowing import PaneTime, WindowingStrategy
-from flowalg_spark.flow import Flow
+from flowalg_spark.flow import Flow, Selection
 from flowalg_spark.layout import layout_of, named, places
 from flowalg_spark.meta import (
     CHANGE,
@@ -79,12 +79,14 @@ def panes(
     end = named(END) if in_windows.end is None else in_windows.end
     at_end = strategy.pane_time is PaneTime.END_OF_WINDOW
     names = places(layout_of(pair))
-    values = [named(old).alias(new) for old, new in zip(columns, names, strict=True)]
+    found = {new: named(old) for old, new in zip(columns, names, strict=True)}
     meta = pane_columns(in_windows.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
-    others = [as_type(meta[name], META_TYPES[name]).alias(name) for name in PANE_META]
-    kinds = {**pane_meta(), SPAN: META_TYPES[SPAN]} if spanned else pane_meta()
-    spans = [named(SPAN)] if spanned else []
-    return evolve(flow, frame=rows.select(*values, *others, *spans), shape=pair, meta=kinds)
+    found |= {name: as_type(meta[name], META_TYPES[name]) for name in PANE_META}
+    kinds = pane_meta()
+    if spanned:
+        found[SPAN] = named(SPAN)
+        kinds[SPAN] = META_TYPES[SPAN]
+    return evolve(flow, frame=Selection(rows, found), shape=pair, meta=kinds)
 
 
 def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -> Mapping[str, Column]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from math import gcd
 from typing import Final, assert_never
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Over
@@ -37,7 +37,7 @@ class Placed:
     """A flow in windows: the columns that tell a key's windows apart, and where a window starts and ends.
 
     ``start`` and ``end`` are expressions of the columns in ``by``. There is no ``end`` where it depends on the latest
-    event time in the window, by ``end_of``.
+    event time in the window, by ``end_of``. Of the columns in ``by`` the flow may lack some, which are ``computed``.
     """
 
     flow: Flow
@@ -45,10 +45,32 @@ class Placed:
     start: Column
     end: Column | None
     end_of: Callable[[Column], Column] | None = None
+    computed: Mapping[str, Column] = field(factory=dict)
+
+    def column(self, name: str) -> Column:
+        """A column of ``by``, as the flow has it or as it is computed."""
+        return self.computed[name] if name in self.computed else named(name)
 
 
 def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
     """The elements of a flow of pairs in windows; those that keep the windows they came in, if not ``fresh``."""
+    found = placed_by(flow, windows, fresh=fresh)
+    if not found.computed:
+        return found
+    return evolve(found, flow=flow.with_meta(**found.computed), computed={})
+
+
+def by_expression(windows: WindowFn) -> bool:
+    """Whether an element's windows follow from its event time by Spark's own expressions."""
+    match windows:
+        case GlobalWindows() | FixedWindows(phase=None) | SlidingWindows():
+            return True
+        case _:
+            return False
+
+
+def placed_by(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
+    """The same, but what tells fixed windows apart is still to be computed: a grouping can do so itself."""
     if not fresh:
         return _kept(flow, windows)
     point = named(EVENT_TIME)
@@ -58,8 +80,8 @@ def placed(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
             seen = evolve(flow, frame=flow.frame.filter(point.isNotNull()))
             return Placed(seen, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
         case FixedWindows(phase=None):
-            started = flow.with_meta(**{START: fixed_start(windows)})
-            return Placed(started, (START,), named(START), _fixed_end(windows))
+            start = {START: fixed_start(windows)}
+            return Placed(flow, (START,), named(START), _fixed_end(windows), computed=start)
         case SlidingWindows():
             return _sliding(flow, windows)
         case Sessions(gap=gap):
@@ -153,11 +175,11 @@ class Slices:
             return cls(windows)
         return None
 
-    def cut(self, flow: Flow) -> Flow:
-        """The flow with the start of each element's slice."""
-        point = named(EVENT_TIME)
+    @property
+    def start(self) -> Column:
+        """The start of each element's slice."""
         size = gcd(self.windows.size // _MICROSECOND, self.windows.period // _MICROSECOND)
-        return flow.with_meta(**{START: _latest(point, self.windows.offset // _MICROSECOND, size)})
+        return _latest(named(EVENT_TIME), self.windows.offset // _MICROSECOND, size)
 
     def spread(self, flow: Flow, slices: DataFrame) -> tuple[DataFrame, Placed]:
         """A row for each window that a slice is in, and how those windows are told apart."""
@@ -196,4 +218,4 @@ def key_layout(flow: Flow) -> Layout:
     return pair_of(layout_of(flow.shape))[0]
 
 
-__all__ = ["Placed", "Slices", "fixed_start", "key_layout", "placed"]
+__all__ = ["Placed", "Slices", "by_expression", "fixed_start", "key_layout", "placed", "placed_by"]

@@ -18,7 +18,7 @@ from flowalg.panes import Change
 from flowalg.shapes import RecordOf
 from flowalg.triggers import AtMeasure
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, row_schema, sighted
-from flowalg_spark.layout import Branch, Leaf, layout_of, named, pair_of, places
+from flowalg_spark.layout import Leaf, layout_of, named, pair_of, places
 from flowalg_spark.meta import (
     CHANGE,
     CLOCK_META,
@@ -91,11 +91,8 @@ def _in_columns(
 ) -> tuple[Stream, Stage]:
     """The rows of a grouping whose combiners are aggregates over columns, and its stage."""
     read = arguments(_looked_at(_in_windows(stream.flow, base), base), node)
-    values = pair_of(read.flow.element)[1]
-    assert isinstance(values, Branch), "what combiners read is a tuple"
     items = [
-        None if reads_nothing(part) else values.parts[at]
-        for part, at in zip(read.combiners, read.reads, strict=True)
+        None if reads_nothing(part) else item for part, item in zip(read.combiners, read.read, strict=True)
     ]
     shapes = tuple(None if item is None else item.shape for item in items)
     stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
