@@ -385,7 +385,7 @@ def corrections() -> SearchStrategy[Values]:
 
 def corrected() -> SearchStrategy[Pair]:
     """Groupings over what corrects itself, with readings that come close together."""
-    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3))
+    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.CONTINUOUS])
     played = st.builds(Played.free, crowds() | free_timelines(), crowds())
     return st.builds(Pair, corrections() | crowded_sessions() | empty_ones(), played, clusters, modes)
@@ -408,7 +408,7 @@ def empty_ones() -> SearchStrategy[Values]:
 
 def pairs() -> SearchStrategy[Pair]:
     """Pipelines with what their sources did."""
-    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3))
+    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.MICRO_BATCH, Mode.CONTINUOUS])
     played = st.builds(Played.free, free_timelines() | crowds(), free_timelines())
     crowd = st.builds(Played.free, crowds(), free_timelines())

@@ -27,6 +27,7 @@ from flowalg_shard import (
     step,
     unpack,
 )
+from flowalg_shard.aggregates import extracted
 from flowalg_shard.columns import (
     DROPPED,
     END,
@@ -289,3 +290,11 @@ def test_a_key_without_columns_is_one_key(minutes: list[int], gap: int, watermar
             )
         found.append(said)
     assert found[0] == found[1]
+
+
+def test_a_mean_is_rounded_once() -> None:
+    """Also where every window has the same number of elements, and Polars knows that."""
+    (column,) = aggregate_columns(product((Mean(),)), (INTEGER,))  # type: ignore[arg-type]
+    total, count = column.accumulators
+    table = pl.DataFrame({total: [3, 7]}).with_columns(pl.lit(5).alias(count))
+    assert table.select(extracted(column)).to_series().to_list() == [3 / 5, 7 / 5]

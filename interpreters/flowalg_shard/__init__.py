@@ -7,11 +7,12 @@ emissions on. ``step`` is pure and deterministic, and equals the reference inter
 from flowalg_shard.bundle import precombine
 from flowalg_shard.clocks import BEGINNING, Clocks
 from flowalg_shard.hearing import FromSource, FromStage, Heard, Origin, SourceReport, StageReport
+from flowalg_shard.memory import Memory, Segment
 from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Side, Stored, advanced
 from flowalg_shard.reports import reports_of, source_report
 from flowalg_shard.stage import AggregateColumn, Stage, aggregate_columns
 from flowalg_shard.state import Emission, ShardState
-from flowalg_shard.step import next_deadline, step
+from flowalg_shard.step import step
 from flowalg_shard.tables import pack, unpack
 
 __all__ = [
@@ -24,8 +25,10 @@ __all__ = [
     "FromStage",
     "Grouping",
     "Heard",
+    "Memory",
     "Operator",
     "Origin",
+    "Segment",
     "Sent",
     "ShardState",
     "Side",
@@ -35,7 +38,6 @@ __all__ = [
     "Stored",
     "advanced",
     "aggregate_columns",
-    "next_deadline",
     "pack",
     "precombine",
     "reports_of",

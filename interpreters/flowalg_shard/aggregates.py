@@ -195,7 +195,9 @@ def extracted(column: AggregateColumn) -> pl.Expr:
     """The result column of accumulated values."""
     if isinstance(column.combiner, Mean):
         total, count = column.accumulators
-        return (pl.col(total).cast(pl.Float64) / pl.col(count).cast(pl.Float64)).alias(column.result)
+        # Where all counts are known to be one number Polars would multiply by its reciprocal, which rounds twice.
+        counts = pl.col(count).cast(pl.Float64) + pl.col(total).is_null().cast(pl.Float64)
+        return (pl.col(total).cast(pl.Float64) / counts).alias(column.result)
     return pl.col(column.result)
 
 

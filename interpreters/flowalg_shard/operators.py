@@ -1,7 +1,8 @@
 """Stages as an engine runs them, shard by shard: bytes and clocks in, bytes and clocks out.
 
 A stage has one or more inputs, each with origins of its own; an engine brings what each part of an input sends to the
-shard, keeps ``Stored`` under the shard's number, and carries ``Emitted`` on. ``advanced`` is pure and deterministic.
+shard, keeps ``Stored`` under the shard's number, and carries ``Emitted`` on. ``advanced`` is pure and deterministic,
+but for the names of segments.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import pickle
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.time import EventTime
 from flowalg_shard.hearing import Heard, Origin, Reports, StageReport, hear, merged
+from flowalg_shard.memory import Memory
 from flowalg_shard.sides import LateForSide, SideStage, SideState, read_side
 from flowalg_shard.stage import Stage
-from flowalg_shard.state import ShardState
 from flowalg_shard.step import step
 from flowalg_shard.tables import pack, stack, unpack
 
@@ -31,10 +32,10 @@ class Sent:
 
 @frozen
 class Stored:
-    """What a shard remembers between instants: of the clocks, for each input, and of its elements."""
+    """What a shard remembers between instants: what it has heard of each input, its windows, and what else it keeps."""
 
     heard: tuple[Heard, ...]
-    table: bytes = b""
+    memory: Memory = field(factory=Memory)
     beside: bytes = b""
 
 
@@ -89,13 +90,15 @@ class Grouping:
     def instant(
         self, stored: Stored, heard: tuple[Heard, ...], bundles: Sequence[Sequence[bytes]], *, first: bool
     ) -> tuple[Stored, Emitted]:
-        """The shard step."""
+        """The shard step, of the windows that do not rest."""
         del first
         (before,), (now,), (arrived,) = stored.heard, heard, bundles
-        state = ShardState(unpack(stored.table), before.clocks.watermark, unpack(stored.beside))
-        after, emission = step(self.stage, state, [unpack(one) for one in arrived], now.clocks)
-        return Stored(heard, pack(after.table), pack(after.standing)), Emitted(
-            pack(emission.panes), pack(emission.drops), StageReport(now.clocks, emission.hold)
+        tables = [unpack(one) for one in arrived]
+        awake = stored.memory.awake(self.stage, tables, now.clocks)
+        after, emission = step(self.stage, awake.state(before.clocks.watermark), tables, now.clocks)
+        report = StageReport(now.clocks, min(emission.hold, awake.resting.hold))
+        return Stored(heard, awake.then(self.stage, after, now.clocks)), Emitted(
+            pack(emission.panes), pack(emission.drops), report
         )
 
 
@@ -122,7 +125,7 @@ class Side:
         after, beside = read_side(
             self.stage, state, elements, side, stored.heard[1].clocks.watermark, heard[1].clocks.watermark
         )
-        kept = Stored(heard, pack(after.waiting), pickle.dumps((after.lines, after.read)))
+        kept = Stored(heard, beside=pickle.dumps((after.lines, after.read, pack(after.waiting))))
         drops = pickle.dumps(beside.drops) if first and beside.drops else b""
         readings = pickle.dumps(beside.readings) if beside.readings else b""
         return kept, Emitted(pack(beside.passed), drops, StageReport(clocks, beside.hold), readings)
@@ -131,8 +134,8 @@ class Side:
 def _side_state(stored: Stored) -> SideState:
     if not stored.beside:
         return SideState()
-    lines, read = pickle.loads(stored.beside)  # of our own making
-    return SideState(lines, read, unpack(stored.table))
+    lines, read, waiting = pickle.loads(stored.beside)  # of our own making
+    return SideState(lines, read, unpack(waiting))
 
 
 def readings_of(packed: bytes) -> dict[EventTime, object]:

@@ -36,6 +36,7 @@ SHOWS: Final = "__shows"
 GIVES: Final = "__gives"
 SHOWN: Final = "__shown"
 EXPIRES: Final = "__expires"
+HOLD: Final = "__hold"
 
 AT_START: Final = "__at_start"
 AT_END: Final = "__at_end"
@@ -165,14 +166,25 @@ def _moved_on(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataF
     return table.select(**{name: after.get(name, pl.col(name)) for name in row_columns(stage)})
 
 
-def _hold(stage: Stage, table: pl.DataFrame, standing: pl.DataFrame) -> EventTime:
-    """The least event time that panes for what is pending would carry, retractions included (section 9)."""
-    points = table.select(pane_time(stage).filter(pl.col(CHANGED)).min()).to_series().to_list()
+def with_holds(stage: Stage, table: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
+    """The windows with the least event time that panes for what is pending would carry, if anything is (section 9).
+
+    Retractions of what stands are among those panes.
+    """
+    point = pane_time(stage)
     if not standing.is_empty():
-        waiting = table.filter(CHANGED).select(stage.place)
-        repeated = standing.join(waiting, on=list(stage.place), how="semi", nulls_equal=True)
-        points += repeated.select(pl.col(EVENT_TIME).min()).to_series().to_list()
-    return min((EventTime(point) for point in points if point is not None), default=MAX_TIME)
+        place = list(stage.place)
+        earliest = standing.group_by(place).agg(pl.col(EVENT_TIME).min().alias(HOLD))
+        table = table.join(earliest, on=place, how="left", nulls_equal=True, maintain_order="left")
+        point = pl.min_horizontal(point, HOLD)
+    return table.with_columns(pl.when(CHANGED).then(point).alias(HOLD))
+
+
+def _hold(stage: Stage, table: pl.DataFrame, standing: pl.DataFrame) -> EventTime:
+    """The least event time that any window holds back."""
+    least = with_holds(stage, table, standing)[HOLD].min()
+    assert least is None or isinstance(least, int)
+    return MAX_TIME if least is None else EventTime(least)
 
 
 def pane_time(stage: Stage) -> pl.Expr:
@@ -198,4 +210,4 @@ def timing(before: EventTime, after: EventTime) -> pl.Expr:
     )
 
 
-__all__ = ["AT_END", "AT_START", "emit", "pane_time", "timing"]
+__all__ = ["AT_END", "AT_START", "HOLD", "emit", "pane_time", "timing", "with_holds"]

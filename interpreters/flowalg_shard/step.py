@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import polars as pl
 
 from flowalg.panes import DropReason
-from flowalg.time import ProcessingTime
 from flowalg_shard.arrival import AFRESH, Arrived, arrive
 from flowalg_shard.clocks import Clocks
 from flowalg_shard.columns import (
@@ -49,15 +48,6 @@ def step(
     known = ShardState(table, state.watermark, arrived.standing)
     after, panes, hold = emit(stage, contents, known, clocks)
     return after, Emission(panes, drops, hold)
-
-
-def next_deadline(stage: Stage, state: ShardState, clocks: Clocks) -> ProcessingTime | None:
-    """When a trigger becomes ready by itself after an instant in which the clocks read ``clocks``; ``None`` if none."""
-    deadline = stage.automaton.next_deadline(stage.place[-1], clocks)
-    if deadline is None or state.table.is_empty():
-        return None
-    soonest = state.table.select(deadline.min()).item()
-    return None if soonest is None else ProcessingTime(soonest)
 
 
 def _absorbed(stage: Stage, contents: Contents, arrived: Arrived, clocks: Clocks) -> pl.DataFrame:
@@ -125,6 +115,5 @@ def _drops(stage: Stage, contents: Contents, refused: pl.DataFrame, reason: Drop
 __all__ = [
     "Emission",
     "ShardState",
-    "next_deadline",
     "step",
 ]

@@ -37,6 +37,7 @@ from flowalg.tagging import Separate
 from flowalg.time import processing_time
 from flowalg_spark.binding import bound_source, require_frame
 from flowalg_spark.capabilities import BATCH
+from flowalg_spark.columns.integers import long
 from flowalg_spark.element_wise import through_steps
 from flowalg_spark.flow import Flow, union
 from flowalg_spark.frames import PaneFrame, collect, collect_all, drop_type, pane_frame, visible
@@ -106,7 +107,7 @@ def compile_all(
         last_grouping(pipeline.node)
     first, *others = (pipeline.node for pipeline in pipelines)
     frames = inputs_by_name(first, inputs, "frame", *others)
-    clock = F.unix_micros(F.current_timestamp()) if time is None else F.lit(processing_time(time))
+    clock = F.unix_micros(F.current_timestamp()) if time is None else long(processing_time(time))
     lowering = _Lowering({name: require_frame(name, one) for name, one in frames.items()}, clock)
     with few_calls():
         return tuple(_compiled(pipeline, lowering.flow(pipeline.node)) for pipeline in pipelines)

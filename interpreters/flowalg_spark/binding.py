@@ -37,8 +37,8 @@ from flowalg.time import MAX_TIME, MIN_TIME, show
 from flowalg_spark.checking import Place, required, stored
 from flowalg_spark.columns import single
 from flowalg_spark.element_wise import in_python
-from flowalg_spark.flow import Flow, LiftingNote
-from flowalg_spark.layout import PATH, Branch, Columns, Leaf, layout_of, places, spread
+from flowalg_spark.flow import Flow, LiftingNote, Selection
+from flowalg_spark.layout import PATH, Branch, Columns, Leaf, layout_of, places
 from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PARTITION, PROCESSING_TIME, SIGNAL
 from flowalg_spark.schema import as_type, parts_of, spark_type
 
@@ -96,9 +96,15 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     if opaque is None:
         micros = F.unix_micros(single(expression, element))
         meta[EVENT_TIME] = _in_range(micros, source, meta.get(KEEP))
-    others = (as_type(column, META_TYPES[name]).alias(name) for name, column in meta.items())
-    selected = frame.select(*spread(element, shape), *others)
-    flow = Flow(selected, shape, {name: META_TYPES[name] for name in meta})
+    columns = dict(zip(places(layout_of(shape)), places(element), strict=True))
+    # What a stream says of its clocks comes from the user; event times are of the right type.
+    columns |= {
+        name: column if name == EVENT_TIME else as_type(column, META_TYPES[name])
+        for name, column in meta.items()
+    }
+    flow = Flow(
+        Selection(frame, columns, cheap=clocks is None), shape, {name: META_TYPES[name] for name in meta}
+    )
     if opaque is None:
         return flow.noted(LiftingNote(label, None, None))
     return in_python(flow, [StepAnalysis(Restamp(source.event_time, label), shape, expression, shape)])

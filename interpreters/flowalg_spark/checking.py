@@ -56,7 +56,7 @@ def required(column: Column, shape: Shape, place: Place) -> Column:
         f"source {place.source!r}: a row has null in {place.path}, which must be a {shape}; "
         f"make it {shape} | None to allow it"
     )
-    return F.coalesce(value, F.raise_error(F.lit(message)))
+    return F.ifnull(value, F.raise_error(F.lit(message)))
 
 
 def fitting(column: Column, shape: Shape, place: Place) -> Column:

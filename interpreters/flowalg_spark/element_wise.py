@@ -48,11 +48,11 @@ def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
     match one.step:
         case Map():
             assert one.after is not None
-            return noted.selected(flow.evaluated(one.expression, flow.element), one.after)
+            return noted.mapped(one.expression, one.after)
         case Filter():
-            predicate = single(one.expression, flow.element)
             if not flow.guarded:
-                return evolve(noted, frame=flow.frame.filter(predicate))
+                return noted.filtered(one.expression)
+            predicate = single(one.expression, flow.element)
             return noted.with_meta(**{KEEP: F.when(named(KEEP), predicate).otherwise(F.lit(False))})
         case FlatMap():
             return _exploded(noted, one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import starmap
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
@@ -16,8 +17,19 @@ from flowalg.errors import UnsupportedError
 from flowalg.lifting.expressions import Expr
 from flowalg.lifting.failures import can_raise
 from flowalg.shapes import Shape
-from flowalg_spark.columns import evaluate
-from flowalg_spark.layout import Branch, Columns, Leaf, columns_at, layout_of, leaves, named, places, spread
+from flowalg_spark.columns import evaluate, single
+from flowalg_spark.layout import (
+    Branch,
+    Columns,
+    Leaf,
+    columns_at,
+    layout_of,
+    leaves,
+    named,
+    places,
+    spread,
+    titled,
+)
 from flowalg_spark.meta import EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME, SIGHTED, SPAN
 from flowalg_spark.python_rows import ArrowFunction
 from flowalg_spark.schema import as_type, spark_type
@@ -40,15 +52,19 @@ class LiftingNote:
 
 @frozen
 class Selection:
-    """Columns of a frame that are not selected yet: Spark looks through a plan anew for each select."""
+    """Columns of a frame that are not selected yet: Spark looks through a plan anew for each select.
+
+    If they are ``cheap`` an expression may use them in place of their names, as often as it likes.
+    """
 
     rows: DataFrame
     columns: Mapping[str, Column]
+    cheap: bool = False
 
     @cached_property
     def frame(self) -> DataFrame:
         """The frame of these columns."""
-        return self.rows.select(*(column.alias(name) for name, column in self.columns.items()))
+        return self.rows.select(*starmap(titled, self.columns.items()))
 
 
 @frozen
@@ -104,6 +120,27 @@ class Flow:
             return self
         meta = {one: kind for one, kind in self.meta.items() if one != name}
         return evolve(self, frame=self.frame.drop(name), meta=meta)
+
+    @property
+    def source(self) -> Selection:
+        """The columns as expressions that other expressions can be made of, and the frame that these are of."""
+        found = self.unselected
+        return found if found.cheap else Selection(self.frame, {name: named(name) for name in found.columns})
+
+    def mapped(self, expression: Expr, shape: Shape) -> Flow:
+        """The flow with what an expression gives for each element in its place."""
+        source = self.source
+        element = columns_at(layout_of(self.shape), source.columns.__getitem__)
+        meta = (titled(name, source.columns[name]) for name in self.meta)
+        frame = source.rows.select(*spread(self.evaluated(expression, element), shape), *meta)
+        return evolve(self, frame=frame, shape=shape)
+
+    def filtered(self, predicate: Expr) -> Flow:
+        """The flow without the elements for which an expression is false."""
+        source = self.source
+        element = columns_at(layout_of(self.shape), source.columns.__getitem__)
+        rows = source.rows.filter(single(predicate, element))
+        return evolve(self, frame=evolve(source, rows=rows) if source.cheap else rows)
 
     def selected(self, columns: Columns, shape: Shape) -> Flow:
         """The flow with another element in place of its own."""

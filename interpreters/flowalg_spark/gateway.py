@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from pyspark import SparkContext
 from pyspark.errors import utils
@@ -58,6 +59,10 @@ class _Once:
         return member
 
 
+_KNOWN: Final[WeakKeyDictionary[object, dict[str, _Once]]] = WeakKeyDictionary()
+"""What was looked up in a JVM; there is one at a time."""
+
+
 @contextmanager
 def looked_up_once() -> Iterator[None]:
     """Have PySpark look up each of its functions in the JVM once, not by two calls for each column.
@@ -69,7 +74,10 @@ def looked_up_once() -> Iterator[None]:
         yield
         return
     found = vars(jvm)
-    mine = {name: _Once(getattr(jvm, name)) for name in _CLASSES if name not in found}
+    if jvm not in _KNOWN:
+        _KNOWN.clear()
+        _KNOWN[jvm] = {name: _Once(getattr(jvm, name)) for name in _CLASSES}
+    mine = {name: once for name, once in _KNOWN[jvm].items() if name not in found}
     found.update(mine)
     try:
         yield

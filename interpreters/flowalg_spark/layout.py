@@ -138,7 +138,13 @@ def nested(columns: Columns) -> Column:
 def spread(columns: Columns, shape: Shape) -> list[Column]:
     """A tree as the flat columns of the layout of its shape."""
     names = places(layout_of(shape))
-    return [column.alias(name) for name, column in zip(names, places(columns), strict=True)]
+    return [titled(name, column) for name, column in zip(names, places(columns), strict=True)]
+
+
+def titled(name: str, column: Column) -> Column:
+    """The column under a name; one that has it already takes no call of the JVM."""
+    known = _KNOWN.get() or {}
+    return column if known.get(name) is column else column.alias(name)
 
 
 __all__ = [
@@ -157,6 +163,7 @@ __all__ = [
     "places",
     "remembered",
     "spread",
+    "titled",
     "unnested",
     "visible_element",
 ]

@@ -101,6 +101,7 @@ def compile(
     shards: int | None = None,
     wakes_when_idle: bool = False,
     drain_folder: str | PathLike[str] | None = None,
+    kept_bytes: int = 1 << 30,
 ) -> PaneFrame[A]:
     """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
 
@@ -115,10 +116,16 @@ def compile(
     ``drain_folder``, a folder of this query's own, which is made if it is not there, it can be told that there will be
     no next one: see ``drain``. It is part of what a checkpoint knows, so give it from the first run on.
 
+    A batch reads and writes the state of the windows that it has something to do with. For that each Python worker
+    keeps the state of the shards that it has served, up to ``kept_bytes`` bytes; what does not fit, all of it with 0,
+    is read from the state store in every batch.
+
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for what
     streaming cannot do.
     """
     last_grouping(pipeline.node)
+    if not isinstance(kept_bytes, int) or isinstance(kept_bytes, bool) or kept_bytes < 0:
+        raise ArgumentError("kept_bytes", kept_bytes, "how many bytes a Python worker may keep, 0 or more")
     streams = inputs_by_name(pipeline.node, inputs, "StreamInput(frame, watermark)")
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
@@ -143,7 +150,7 @@ def compile(
     if wakes_when_idle:
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {name: (one.frame, one.clocks, FromSource(one.watermark)) for name, one in streams.items()}
-    lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards))
+    lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards), kept_bytes)
     with few_calls():
         flow = lowering.stream(pipeline.node).flow
         return pane_frame(pipeline, flow, lambda: _with_drops(flow))

@@ -8,6 +8,7 @@ from typing import Final
 from attrs import frozen
 
 from tools.mutations.clocks import HOLD_MUTANTS, WATERMARK_MUTANTS
+from tools.mutations.memory import MEMORY_MUTANTS
 from tools.mutations.mutant import Mutant
 from tools.mutations.operators import sample
 from tools.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
@@ -52,6 +53,7 @@ def areas(texts: Mapping[str, str], sampled: int) -> tuple[Area, ...]:
         Area("side inputs", ("sides",), SIDE_MUTANTS),
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
+        Area("memory", ("memory", "kept_state"), MEMORY_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(texts, sampled))),
     )
 

@@ -202,14 +202,14 @@ STEP_MUTANTS: Final = (
     Mutant(
         "retractions to come do not hold the watermark",
         _PANES,
-        "points += repeated.select(pl.col(EVENT_TIME).min())",
-        "points += repeated.clear().select(pl.col(EVENT_TIME).min())",
+        "point = pl.min_horizontal(point, HOLD)",
+        "pass",
     ),
     Mutant(
         "what is pending does not hold the watermark",
         _PANES,
-        "pane_time(stage).filter(pl.col(CHANGED)).min()",
-        "pane_time(stage).filter(~pl.col(CHANGED)).min()",
+        "table.with_columns(pl.when(CHANGED).then(point).alias(HOLD))",
+        "table.with_columns(pl.when(~pl.col(CHANGED)).then(point).alias(HOLD))",
     ),
     Mutant(
         "a discarding window forgets changes that it could not show",

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterator, Sequence
 
 import polars as pl
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from flowalg.kv import KV
 from flowalg.nodes import CombinePerKey
@@ -34,19 +34,22 @@ from flowalg_shard.hearing import FromStage, StageReport, merged
 from flowalg_shard.local.elements import Arrivals, Element
 from flowalg_shard.local.keys import KEY
 from flowalg_shard.local.rows import Grouped
+from flowalg_shard.memory import Memory, Segment
 from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Stored, advanced
 from flowalg_shard.panes import AT_END, AT_START
-from flowalg_shard.state import ShardState
-from flowalg_shard.step import next_deadline
 from flowalg_shard.tables import pack, unpack
 
 
 @frozen
 class Cluster:
-    """How a local run is spread: over so many input partitions and so many shards. The result does not depend on it."""
+    """How a local run is spread: over so many input partitions and so many shards. The result does not depend on it.
+
+    If it ``forgets``, shards know in each instant only what has been stored as bytes, as after a restart.
+    """
 
     partitions: int = 1
     shards: int = 1
+    forgets: bool = False
 
 
 @frozen
@@ -66,17 +69,19 @@ class Shards:
 
     operator: Operator
     states: list[Stored | None]
+    forgets: bool
 
     @classmethod
     def of(cls, operator: Operator, cluster: Cluster) -> Shards:
         """The stage before its first instant."""
-        return cls(operator, [None] * cluster.shards)
+        return cls(operator, [None] * cluster.shards, cluster.forgets)
 
     def instant(self, sent: Sequence[Sequence[list[Sent]]]) -> list[Emitted]:
         """What each shard gives, of what the parts of each input send to it."""
         found = []
         for shard, (stored, parts) in enumerate(zip(self.states, sent, strict=True)):
-            self.states[shard], emitted = advanced(self.operator, stored, parts, first=shard == 0)
+            after, emitted = advanced(self.operator, stored, parts, first=shard == 0)
+            self.states[shard] = _restored(after) if self.forgets else after
             found.append(emitted)
         return found
 
@@ -153,10 +158,15 @@ class ShardedGrouping:
 
     def next_deadline(self) -> ProcessingTime | None:
         """When a trigger of any shard becomes ready by itself."""
-        stage = self.grouped.stage
-        states = (one for one in self.shards.states if one is not None)
-        found = (next_deadline(stage, ShardState(unpack(one.table)), one.heard[0].clocks) for one in states)
+        found = (one.memory.next_deadline for one in self.shards.states if one is not None)
         return min((one for one in found if one is not None), default=None)
+
+
+def _restored(stored: Stored) -> Stored:
+    """What is known of it once its segments have been written and read."""
+    shelf = {one.name: one.packed for one in stored.memory.segments}
+    memory = Memory.restored(list(shelf), lambda name: Segment.unpacked(name, shelf[name]))
+    return evolve(stored, memory=memory)
 
 
 def together(emissions: Sequence[Emitted]) -> StageReport:

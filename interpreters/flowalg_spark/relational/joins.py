@@ -30,11 +30,11 @@ from flowalg_spark.layout import (
     spread,
     unnested,
 )
-from flowalg_spark.meta import END, EVENT_TIME, META_TYPES, PANE_META, SPAN, START, pane_meta
+from flowalg_spark.meta import END, EVENT_TIME, SPAN, START, pane_meta
 from flowalg_spark.relational.panes import pane_columns, panes, require_pairs
 from flowalg_spark.relational.python_sides import beside_in_python
 from flowalg_spark.relational.windows import Placed, fixed_start, key_layout, placed
-from flowalg_spark.schema import as_type, spark_type
+from flowalg_spark.schema import spark_type
 
 _RIGHT: Final = "__right "
 _COUNT: Final = "__count"
@@ -136,7 +136,7 @@ def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> 
     meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
     names = places(layout_of(pair))
     selected = dict(zip(names, columns, strict=True))
-    selected |= {name: as_type(meta[name], META_TYPES[name]) for name in PANE_META}
+    selected |= meta
     rows = Selection(frame, selected)
     return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta()).noted(*right.flow.notes)
 

@@ -13,6 +13,7 @@ from flowalg.panes import Change, Timing
 from flowalg.shapes import RecordOf, contains_float
 from flowalg.time import MAX_TIME
 from flowalg.windowing import PaneTime, WindowingStrategy
+from flowalg_spark.columns.integers import long
 from flowalg_spark.flow import Flow, Selection
 from flowalg_spark.layout import layout_of, named, places
 from flowalg_spark.meta import (
@@ -23,7 +24,6 @@ from flowalg_spark.meta import (
     IS_FIRST,
     IS_LAST,
     META_TYPES,
-    PANE_META,
     PANE_TIME,
     SPAN,
     START,
@@ -32,7 +32,6 @@ from flowalg_spark.meta import (
     pane_meta,
 )
 from flowalg_spark.relational.windows import Placed
-from flowalg_spark.schema import as_type
 
 
 def require_pairs(flow: Flow, label: str) -> RecordOf:
@@ -81,7 +80,7 @@ def panes(
     names = places(layout_of(pair))
     found = {new: named(old) for old, new in zip(columns, names, strict=True)}
     meta = pane_columns(in_windows.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
-    found |= {name: as_type(meta[name], META_TYPES[name]) for name in PANE_META}
+    found |= meta
     kinds = pane_meta()
     if spanned:
         found[SPAN] = named(SPAN)
@@ -90,18 +89,21 @@ def panes(
 
 
 def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -> Mapping[str, Column]:
-    """What the only pane of a window says of itself."""
+    """What the only pane of a window says of itself, in the types and the order of ``PANE_META``.
+
+    The points in time that are given are 64-bit integers.
+    """
     return {
         EVENT_TIME: event_time,
         START: start,
         END: end,
         CHANGE: F.lit(Change.VALUE.value),
         TIMING: F.lit(Timing.ON_TIME.value),
-        INDEX: F.lit(0),
+        INDEX: long(0),
         IS_FIRST: F.lit(True),
         IS_LAST: F.lit(True),
         PANE_TIME: time,
-        WATERMARK: F.lit(MAX_TIME),
+        WATERMARK: long(MAX_TIME),
     }
 
 

@@ -78,7 +78,7 @@ def placed_by(flow: Flow, windows: WindowFn, *, fresh: bool) -> Placed:
         case GlobalWindows():
             # Nothing else reads the event times then, and a bad one must not pass because nobody looked.
             seen = evolve(flow, frame=flow.frame.filter(point.isNotNull()))
-            return Placed(seen, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
+            return Placed(seen, (), _long(MIN_TIME), _long(MAX_TIME))
         case FixedWindows(phase=None):
             start = {START: fixed_start(windows)}
             return Placed(flow, (START,), named(START), _fixed_end(windows), computed=start)
@@ -98,7 +98,7 @@ def _kept(flow: Flow, windows: WindowFn) -> Placed:
     """
     match windows:
         case GlobalWindows():
-            return Placed(flow, (), F.lit(MIN_TIME), F.lit(MAX_TIME))
+            return Placed(flow, (), _long(MIN_TIME), _long(MAX_TIME))
         case FixedWindows(phase=None):
             return Placed(flow, (SPAN if SPAN in flow.meta else START,), named(START), _fixed_end(windows))
         case _:
@@ -106,7 +106,12 @@ def _kept(flow: Flow, windows: WindowFn) -> Placed:
 
 
 def _long(micros: int) -> Column:
-    return F.lit(micros).cast("bigint")
+    return F.expr(_number(micros))
+
+
+def _number(micros: int) -> str:
+    """The same in text. A whole expression in text is one call of the JVM, and not one for each of its parts."""
+    return f"CAST({micros} AS BIGINT)"
 
 
 def _clamped(point: Column) -> Column:
@@ -125,14 +130,17 @@ def _latest(point: Column, offset: int, every: int) -> Column:
 
 def fixed_start(windows: FixedWindows) -> Column:
     """The start of the fixed window that an element's event time lies in."""
-    return _cut_off(_latest(named(EVENT_TIME), windows.offset_micros, windows.size_micros))
+    offset, size = _number(windows.offset_micros), _number(windows.size_micros)
+    latest = f"{EVENT_TIME} - pmod({EVENT_TIME} - {offset}, {size})"
+    return F.expr(f"greatest({latest}, {_number(MIN_TIME)})")
 
 
 def _fixed_end(windows: FixedWindows) -> Column:
     """The end of a fixed window from its start, also where the start was cut off at the beginning of time."""
     first = windows.assign(MIN_TIME, None)[0]
-    cut = F.when(named(START) == F.lit(MIN_TIME), F.lit(first.end))
-    return cut.otherwise(_clamped(named(START) + _long(windows.size_micros)))
+    lowest, highest = _number(MIN_TIME), _number(MAX_TIME)
+    end = f"greatest(least({START} + {_number(windows.size_micros)}, {highest}), {lowest})"
+    return F.expr(f"CASE WHEN {START} = {lowest} THEN {_number(first.end)} ELSE {end} END")
 
 
 def _sliding(flow: Flow, windows: SlidingWindows) -> Placed:

@@ -64,18 +64,24 @@ from flowalg_spark.stateful.stream import Stream, united
 class Lowering:
     """The streams of a pipeline's nodes. ``sources`` has the frame and the clocks of each, with where they come from.
 
-    ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts.
+    ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts. Of
+    its state a Python worker keeps up to ``kept_bytes`` at hand.
     """
 
     sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]
     shards: tuple[int, ...]
     heard: frozenset[int]
     several: bool
+    kept_bytes: int
     known: dict[int, Stream] = field(factory=dict)
 
     @classmethod
     def of(
-        cls, root: Node, sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]], shards: tuple[int, ...]
+        cls,
+        root: Node,
+        sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]],
+        shards: tuple[int, ...],
+        kept_bytes: int,
     ) -> Lowering:
         """The lowering of a whole pipeline."""
         stages = {id(node): node for node in nodes_of(root) if isinstance(node, CombinePerKey | WithSide)}
@@ -86,7 +92,7 @@ class Lowering:
             for behind in nodes_of(inner)
             if id(behind) in stages
         )
-        return cls(sources, shards, heard, len(stages) > 1)
+        return cls(sources, shards, heard, len(stages) > 1, kept_bytes)
 
     def stream(self, node: Node) -> Stream:
         """The stream of a node. Where it is used again it has the same rows, but tells no drops once more."""
@@ -197,7 +203,7 @@ class Lowering:
         if reports:
             meta[REPORT] = META_TYPES[REPORT]
         schema = row_schema(shape, meta)
-        processor = ShardProcessor(operator, len(self.shards), reports=reports)
+        processor = ShardProcessor(operator, len(self.shards), reports=reports, kept_bytes=self.kept_bytes)
         frame = (
             bundles.groupBy(SHARD)
             .transformWithState(processor, EMISSION_SCHEMA, "append", "None")

@@ -6,19 +6,16 @@ import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from flowalg_shard import Operator, Sent, Stored, advanced, pack, unpack
+from flowalg_shard import Operator, Sent, advanced, pack, unpack
 from flowalg_shard.tables import stack
 from pyspark.sql import Row
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from flowalg.errors import UnsupportedError
+from flowalg_spark.stateful.storing import Store
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming.stateful_processor import TimerValues, ValueState
-
-FORMAT: Final = 3
-"""The version of the state's layout; another one is refused, not guessed at."""
+    from pyspark.sql.streaming.stateful_processor import TimerValues
 
 EMISSION_SCHEMA: Final = T.StructType(
     [
@@ -31,16 +28,6 @@ EMISSION_SCHEMA: Final = T.StructType(
 )
 """What a shard emits in an instant."""
 
-_STATE_SCHEMA: Final = T.StructType(
-    [
-        T.StructField("format", T.IntegerType()),
-        T.StructField("shards", T.IntegerType()),
-        T.StructField("heard", T.BinaryType()),
-        T.StructField("table", T.BinaryType()),
-        T.StructField("beside", T.BinaryType()),
-    ]
-)
-
 
 class ShardProcessor(StatefulProcessor):
     """One instant of one shard: what all partitions of the inputs send in, one emission out.
@@ -50,14 +37,15 @@ class ShardProcessor(StatefulProcessor):
     every instant, since a stage behind this one wants to hear of its clocks.
     """
 
-    def __init__(self, operator: Operator, shards: int, *, reports: bool) -> None:
+    def __init__(self, operator: Operator, shards: int, *, reports: bool, kept_bytes: int) -> None:
         self.operator = operator
         self.shards = shards
         self.reports = reports
+        self.kept_bytes = kept_bytes
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Name the state variable; runs on the driver too."""
-        self.state: ValueState = handle.getValueState("shard", _STATE_SCHEMA)
+        """Name the state variables; runs on the driver too."""
+        self.store = Store.of(handle, self.shards, self.kept_bytes)
 
     def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
         self,
@@ -73,8 +61,10 @@ class ShardProcessor(StatefulProcessor):
             sent[row.input].append(Sent(bytes(row.bundle), reports))
             if row.refused:
                 passing.append(bytes(row.refused))
-        after, emitted = advanced(self.operator, self._load(), sent, first=key[0] == 0)
-        self.state.update((FORMAT, self.shards, pickle.dumps(after.heard), after.table, after.beside))
+        found = self.store.read(key[0])
+        stored = None if found is None else found.stored
+        after, emitted = advanced(self.operator, stored, sent, first=key[0] == 0)
+        self.store.write(found, after)
         if self.reports or emitted.panes or emitted.drops or passing:
             yield Row(
                 panes=emitted.panes,
@@ -84,24 +74,8 @@ class ShardProcessor(StatefulProcessor):
                 report=pickle.dumps(emitted.report),
             )
 
-    def _load(self) -> Stored | None:
-        found = self.state.get()
-        if found is None:
-            return None
-        version, shards, heard, table, beside = found
-        if version != FORMAT:
-            raise UnsupportedError(
-                f"the checkpoint's state has format {version}; this version reads {FORMAT}"
-            )
-        if shards != self.shards:
-            raise UnsupportedError(
-                f"the checkpoint was written with {shards} shards, and the query now has {self.shards}; "
-                f"compile with shards={shards}"
-            )
-        return Stored(pickle.loads(bytes(heard)), bytes(table), bytes(beside))
-
     def close(self) -> None:
         """Nothing is held open."""
 
 
-__all__ = ["EMISSION_SCHEMA", "FORMAT", "ShardProcessor"]
+__all__ = ["EMISSION_SCHEMA", "ShardProcessor"]

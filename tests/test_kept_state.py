@@ -1,0 +1,231 @@
+"""What Python workers keep of a shard's state between batches: never believed when Spark has another state.
+
+A batch may be done by any worker, thrown away after it has written its state, done again elsewhere, or by a process
+that knows nothing; and a worker forgets what does not fit. The store here is a dictionary whose changes are committed
+or thrown away, as those of Spark's are with a task. Real queries with killed workers are in ``make faults``.
+"""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+from typing import cast
+
+import pytest
+from attrs import define, field
+from flowalg_laws import READINGS, VALUES
+from flowalg_laws.readings import Reading
+from flowalg_laws.strategies import batches, policies, put_into, window_fns, windowing_strategies
+from flowalg_laws.strategies.times import point
+from flowalg_shard import (
+    Clocks,
+    FromStage,
+    Grouping,
+    Sent,
+    Stage,
+    StageReport,
+    Stored,
+    advanced,
+    pack,
+    precombine,
+    unpack,
+)
+from flowalg_shard.columns import SHARD
+from flowalg_spark.stateful.kept import Kept
+from flowalg_spark.stateful.storing import FORMAT, Store, opened
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql.streaming.stateful_processor import MapState, ValueState
+
+from flowalg import AfterDelay, AtCount, AtWatermark, GlobalWindows, Instant, Repeat, Timeline
+from flowalg.errors import UnsupportedError
+from flowalg.time import EventTime
+from tests.test_step import rows_of, stage_of
+
+TRIGGERS = [
+    AtWatermark(),
+    AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
+    Repeat(AtCount(3)),
+    Repeat(AfterDelay(timedelta(minutes=2))),
+]
+
+
+@define
+class Variables:
+    """The state variables of a shard, as a task sees them."""
+
+    head: tuple[object, ...] | None = None
+    log: dict[tuple[object, ...], tuple[object, ...]] = field(factory=dict)
+
+    def get(self) -> tuple[object, ...] | None:
+        """The head."""
+        return self.head
+
+    def update(self, value: tuple[object, ...]) -> None:
+        """Another head."""
+        self.head = value
+
+    def getValue(self, key: tuple[object, ...]) -> tuple[object, ...] | None:
+        """An entry of the log."""
+        return self.log.get(key)
+
+    def updateValue(self, key: tuple[object, ...], value: tuple[object, ...]) -> None:
+        """A new entry."""
+        assert key not in self.log, "a segment is written once"
+        self.log[key] = value
+
+    def removeKey(self, key: tuple[object, ...]) -> None:
+        """One entry less."""
+        del self.log[key]
+
+    def attempt(self) -> Variables:
+        """What a task works on until it is committed."""
+        return Variables(self.head, dict(self.log))
+
+    def store(self, kept: Kept, limit: int, shards: int = 1) -> Store:
+        """How a worker sees them."""
+        return Store(cast("ValueState", self), cast("MapState", self), shards, limit, kept)
+
+
+def sent(stage: Stage, instant: Instant[Reading], clocks: Clocks) -> list[list[Sent]]:
+    """What a partition sends in an instant."""
+    bundle = precombine(stage, rows_of(instant, instant.elements, 1)).drop(SHARD, strict=False)
+    return [[Sent(pack(bundle), {0: StageReport(clocks)})]]
+
+
+def bag(packed: bytes) -> list[tuple[object, ...]]:
+    """The rows of a packed table, in an order of their own."""
+    return sorted(unpack(packed).rows(), key=repr)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
+    """Whoever does a batch, and however often it is done."""
+    strategy = data.draw(windowing_strategies(windows=window_fns(), trigger=st.sampled_from(TRIGGERS)))
+    stage = stage_of(put_into(VALUES, strategy))
+    timeline = Timeline.micro_batches(
+        READINGS,
+        data.draw(batches()),
+        processing_time=lambda one: one.seen,
+        watermark=data.draw(policies()),
+        ends=True,
+    )
+    operator = Grouping(stage, (FromStage(),))
+    workers = [Kept(), Kept()]
+    committed = Variables()
+    plain: Stored | None = None
+    for instant in timeline:
+        clocks = Clocks(instant.processing_time, EventTime(instant.watermark))
+        parts = sent(stage, instant, clocks)
+        plain, wanted = advanced(operator, plain, parts, first=True)
+        for last in [*[False] * data.draw(st.integers(0, 2)), True]:
+            if data.draw(st.integers(0, 9)) == 0:
+                workers[0] = Kept()
+            task = committed.attempt()
+            store = task.store(
+                data.draw(st.sampled_from(workers)), data.draw(st.sampled_from([0, 2_000, 1 << 30]))
+            )
+            found = store.read(0)
+            after, emitted = advanced(operator, None if found is None else found.stored, parts, first=True)
+            store.write(found, after)
+            assert bag(emitted.panes) == bag(wanted.panes)
+            assert bag(emitted.drops) == bag(wanted.drops)
+            assert emitted.report == wanted.report
+            if last:
+                committed = task
+    assert all(kept.size <= 1 << 30 for kept in workers)
+
+
+def grown(keys: int, batches_of: int) -> tuple[Stage, list[list[list[Sent]]]]:
+    """A batch with so many keys, and then batches that touch ten of them."""
+    stage = stage_of(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(10**9))))
+    timeline = Timeline[Reading]().at(
+        point(0), *(Reading(chr(200 + n), n, point(0), point(0)) for n in range(keys))
+    )
+    for number in range(1, batches_of):
+        timeline = timeline.at(
+            point(number), *(Reading(chr(200 + n), 1, point(0), point(number)) for n in range(10))
+        )
+    return stage, [
+        sent(stage, one, Clocks(one.processing_time, EventTime(one.watermark))) for one in timeline
+    ]
+
+
+def done(store: Store, stage: Stage, parts: list[list[Sent]]) -> None:
+    """A batch that is done once."""
+    found = store.read(0)
+    after, _ = advanced(
+        Grouping(stage, (FromStage(),)), None if found is None else found.stored, parts, first=True
+    )
+    store.write(found, after)
+
+
+def test_a_batch_writes_what_it_has_touched() -> None:
+    """Not the ten thousand keys that it has not."""
+    stage, instants = grown(10_000, 12)
+    variables, kept = Variables(), Kept()
+    sizes = []
+    for parts in instants:
+        before = dict(variables.log)
+        done(variables.store(kept, 1 << 30), stage, parts)
+        assert variables.head is not None
+        new = [value for key, value in variables.log.items() if key not in before]
+        sizes.append(sum(len(cast("bytes", one)) for (one,) in new) + len(cast("bytes", variables.head[-1])))
+    assert max(sizes[2:]) < sizes[0] / 20
+    assert variables.head is not None
+    names = {one.name for one in pickle.loads(opened(cast("bytes", variables.head[-2])))}
+    assert {name for name, _ in variables.log} <= names, "what no segment needs is not in the log"
+
+
+def test_a_worker_keeps_no_more_than_it_may() -> None:
+    """What it forgets it reads again."""
+    stage, instants = grown(2_000, 4)
+    variables, kept = Variables(), Kept()
+    for parts in instants:
+        done(variables.store(kept, 10_000), stage, parts)
+        assert kept.size <= 10_000
+    found = variables.store(kept, 10_000).read(0)
+    assert found is not None
+    assert found.stored.memory.everything.rows.height == 2_000
+
+
+def written() -> Variables:
+    """A state of a few segments, the first of which is large."""
+    stage, instants = grown(40_000, 4)
+    variables, kept = Variables(), Kept()
+    for parts in instants:
+        done(variables.store(kept, 1 << 30), stage, parts)
+    assert variables.log, "a large segment is in the log"
+    return variables
+
+
+def test_a_damaged_state_is_an_error() -> None:
+    """Never another number: bytes that are cut off, changed, or not there."""
+    whole = written()
+    key, (payload,) = next(iter(whole.log.items()))
+    assert isinstance(payload, bytes)
+    for damaged in (payload[:-100], payload[:5_000] + b"\0" * 64 + payload[5_064:], b""):
+        variables = whole.attempt()
+        variables.log[key] = (damaged,)
+        with pytest.raises(
+            UnsupportedError, match=r"the state of shard 7 in the checkpoint is damaged: its segment"
+        ):
+            variables.store(Kept(), 0).read(7)
+    variables = whole.attempt()
+    del variables.log[key]
+    with pytest.raises(UnsupportedError, match="is not whole"):
+        variables.store(Kept(), 0).read(7)
+
+
+def test_another_format_and_other_shards_are_refused() -> None:
+    """With what there is and what is wanted."""
+    variables = written()
+    assert variables.head is not None
+    with pytest.raises(
+        UnsupportedError, match="written with 1 shards, and the query now has 4; compile with shards=1"
+    ):
+        variables.store(Kept(), 0, shards=4).read(0)
+    variables.head = (FORMAT - 1, *variables.head[1:])
+    with pytest.raises(UnsupportedError, match=f"has format {FORMAT - 1}; this version reads {FORMAT}"):
+        variables.store(Kept(), 0).read(0)
