@@ -12,13 +12,14 @@ from datetime import timedelta
 from typing import cast
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 from flowalg_laws import READINGS, VALUES
 from flowalg_laws.readings import Reading
 from flowalg_laws.strategies import batches, policies, put_into, window_fns, windowing_strategies
 from flowalg_laws.strategies.times import point
 from flowalg_shard import (
     Clocks,
+    Description,
     FromStage,
     Grouping,
     Sent,
@@ -26,6 +27,7 @@ from flowalg_shard import (
     StageReport,
     Stored,
     advanced,
+    description_of,
     pack,
     precombine,
     unpack,
@@ -37,9 +39,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
-from flowalg import AfterDelay, AtCount, AtWatermark, GlobalWindows, Instant, Repeat, Timeline
+from flowalg import (
+    FOREVER,
+    Accumulation,
+    AfterDelay,
+    AtCount,
+    AtWatermark,
+    FixedWindows,
+    GlobalWindows,
+    Instant,
+    OnTime,
+    PaneTime,
+    Repeat,
+    Timeline,
+    WindowingStrategy,
+)
 from flowalg.errors import UnsupportedError
-from flowalg.time import EventTime
+from flowalg.time import EventTime, event_time, processing_time
 from tests.test_step import rows_of, stage_of
 
 TRIGGERS = [
@@ -48,6 +64,9 @@ TRIGGERS = [
     Repeat(AtCount(3)),
     Repeat(AfterDelay(timedelta(minutes=2))),
 ]
+
+
+SAME = Description("combine_per_key", {})
 
 
 @define
@@ -82,9 +101,9 @@ class Variables:
         """What a task works on until it is committed."""
         return Variables(self.head, dict(self.log))
 
-    def store(self, kept: Kept, limit: int, shards: int = 1) -> Store:
+    def store(self, kept: Kept, limit: int, shards: int = 1, stage: Description = SAME) -> Store:
         """How a worker sees them."""
-        return Store(cast("ValueState", self), cast("MapState", self), shards, limit, kept)
+        return Store(cast("ValueState", self), cast("MapState", self), stage, shards, limit, kept)
 
 
 def sent(stage: Stage, instant: Instant[Reading], clocks: Clocks) -> list[list[Sent]]:
@@ -229,3 +248,81 @@ def test_another_format_and_other_shards_are_refused() -> None:
     variables.head = (FORMAT - 1, *variables.head[1:])
     with pytest.raises(UnsupportedError, match=f"has format {FORMAT - 1}; this version reads {FORMAT}"):
         variables.store(Kept(), 0).read(0)
+
+
+def of(strategy: WindowingStrategy) -> tuple[Stage, Description]:
+    """The stage of a strategy, and what it is to its state."""
+    stage = stage_of(put_into(VALUES, strategy))
+    return stage, description_of(stage, "KV[str, int]")
+
+
+BEFORE = WindowingStrategy(
+    FixedWindows(timedelta(minutes=10)),
+    AtWatermark().with_early_firings(AfterDelay(timedelta(minutes=5))),
+    allowed_lateness=timedelta(minutes=20),
+)
+FOLLOWED = {
+    "a longer lateness": evolve(BEFORE, allowed_lateness=timedelta(hours=2)),
+    "lateness for ever": evolve(BEFORE, allowed_lateness=FOREVER),
+    "another delay": evolve(
+        BEFORE, trigger=AtWatermark().with_early_firings(AfterDelay(timedelta(minutes=1)))
+    ),
+    "another on-time policy": evolve(BEFORE, on_time=OnTime.ALWAYS),
+}
+REFUSED = {
+    r"windows was FixedWindows\(size=0:10:00": evolve(BEFORE, windows=FixedWindows(timedelta(minutes=5))),
+    "accumulation mode was accumulating and is now retracting": evolve(
+        BEFORE, accumulation=Accumulation.RETRACTING
+    ),
+    "allowed lateness was 1200000000 and is now 60000000": evolve(
+        BEFORE, allowed_lateness=timedelta(minutes=1)
+    ),
+    "shape of the trigger was .*AfterDelay.* and is now .*AtCount": evolve(
+        BEFORE, trigger=AtWatermark().with_early_firings(AtCount(2))
+    ),
+    "event time of panes was end of window and is now latest": evolve(BEFORE, pane_time=PaneTime.LATEST),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_a_change_that_the_state_cannot_follow_is_refused(message: str) -> None:
+    """With the stage, and what it was and is."""
+    _, before = of(BEFORE)
+    _, after = of(REFUSED[message])
+    with pytest.raises(UnsupportedError, match=rf"stage 'combine_per_key'.*cannot follow.*{message}"):
+        before.followed_by(after)
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_a_change_that_the_state_can_follow(name: str) -> None:
+    """From the next instant on it is as if it had always been so, for windows that are still open."""
+    (old, before), (new, after) = of(BEFORE), of(FOLLOWED[name])
+    assert before.followed_by(before)
+    assert not before.followed_by(after)
+    variables, kept = Variables(), Kept()
+    at = [Clocks(processing_time(point(minute)), event_time(point(minute))) for minute in (0, 2, 11, 40)]
+    first = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0)))
+    done(variables.store(kept, 1 << 30, stage=before), old, sent(old, first.instants[0], at[0]))
+    state = None
+    said = []
+    for clocks in at[1:]:
+        store = variables.store(kept, 1 << 30, stage=after)
+        found = store.read(0)
+        assert found is not None
+        later, emitted = advanced(Grouping(new, (FromStage(),)), found.stored, quiet(clocks), first=True)
+        store.write(found, later)
+        said.append((unpack(emitted.panes).height, later.memory.everything.rows.height))
+        state = later
+    assert state is not None
+    expected = {
+        "a longer lateness": [(0, 1), (1, 1), (0, 1)],
+        "lateness for ever": [(0, 1), (1, 1), (0, 1)],
+        "another delay": [(1, 1), (0, 1), (0, 0)],
+        "another on-time policy": [(0, 1), (1, 1), (0, 0)],
+    }
+    assert said == expected[name]
+
+
+def quiet(clocks: Clocks) -> list[list[Sent]]:
+    """Nothing but what the clocks read."""
+    return [[Sent(b"", {0: StageReport(clocks)})]]

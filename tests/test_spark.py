@@ -22,11 +22,12 @@ from flowalg_laws.conformance.jobs.sales import (
 )
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, SOLD, Sale
 from flowalg_laws.conformance.outcome import Outcome
-from flowalg_spark import batch, collect, streaming
+from flowalg_spark import batch, collect, open_windows, streaming
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import ArgumentError, Pane, Timeout
+from flowalg import KV, ArgumentError, FixedWindows, Pane, Sum, Timeout
 from flowalg.time import event_time
 from tests.conformance_runs import micro_batches
 from tests.spark_replay import (
@@ -170,10 +171,51 @@ def test_a_drained_query_says_all_that_is_left(spark: SparkSession, tmp_path: Pa
     first = panes_after_a_run()
     assert told(first) == expected(ends=False)
     assert panes_after_a_run() == first
+    waiting = open_windows(spark, tmp_path / "checkpoint").filter("pending")
+    open_now = Counter((row["key"], row["window"]["end"].timestamp()) for row in waiting.collect())
     streaming.drain(spark, folder)
     whole = panes_after_a_run()
     assert told(whole) == expected(ends=True)
     assert len(whole) > len(first)
+    assert open_now == ends_of(whole) - ends_of(first)
+
+
+def ends_of(panes: Iterable[Pane[object]]) -> Counter[tuple[object, float]]:
+    """The key and the end of the window of each pane."""
+    return Counter((one.element.key, one.window.end / 1e6) for one in panes if isinstance(one.element, KV))
+
+
+def test_a_state_is_not_read_by_another_stage(spark: SparkSession, tmp_path: Path) -> None:
+    """A checkpoint goes on under a longer lateness; other windows are refused, with what they were."""
+    amounts = SALES.key_by(lambda sale: sale.shop).map_values(lambda sale: sale.amount)
+    first = amounts.window(FixedWindows(timedelta(minutes=10)), allowed_lateness=timedelta(minutes=5))
+    longer = amounts.window(FixedWindows(timedelta(minutes=10)), allowed_lateness=timedelta(hours=5))
+    other = amounts.window(FixedWindows(timedelta(minutes=20)), allowed_lateness=timedelta(hours=5))
+    for number, windowed in enumerate((first, longer, other)):
+        write_batches(tmp_path / f"in{number}", Sale, BATCHES[number : number + 1], ends=False)
+        (tmp_path / "in").mkdir(exist_ok=True)
+        for file in (tmp_path / f"in{number}").glob("*.parquet"):
+            file.rename(tmp_path / "in" / f"{number}-{file.name}")
+        sales = stream_of(spark, tmp_path / "in", POLICY, ends=False)
+        frame = streaming.compile(windowed.combine_per_key(Sum()), {SALES: sales}, kept_bytes=0)
+        if windowed is other:
+            with pytest.raises(
+                StreamingQueryException,
+                match=r"combine_per_key.*windows was FixedWindows\(size=0:10:00.* is now FixedWindows\(size=0:20:00",
+            ):
+                run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
+        else:
+            run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
+
+
+def test_kept_bytes_is_a_number_of_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    """None, or more."""
+    write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
+    sales = stream_of(spark, tmp_path / "in", POLICY, ends=False)
+    with pytest.raises(ArgumentError, match="kept_bytes is -1"):
+        streaming.compile(a_sum_per_key.pipeline, {SALES: sales}, kept_bytes=-1)
+    with pytest.raises(ArgumentError, match="stage is -1"):
+        open_windows(spark, tmp_path, stage=-1)
 
 
 def test_the_frame_is_an_ordinary_one(spark: SparkSession) -> None:

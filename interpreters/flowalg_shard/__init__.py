@@ -6,6 +6,7 @@ emissions on. ``step`` is pure and deterministic, and equals the reference inter
 
 from flowalg_shard.bundle import precombine
 from flowalg_shard.clocks import BEGINNING, Clocks
+from flowalg_shard.following import Description, description_of
 from flowalg_shard.hearing import FromSource, FromStage, Heard, Origin, SourceReport, StageReport
 from flowalg_shard.memory import Memory, Segment
 from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Side, Stored, advanced
@@ -19,6 +20,7 @@ __all__ = [
     "BEGINNING",
     "AggregateColumn",
     "Clocks",
+    "Description",
     "Emission",
     "Emitted",
     "FromSource",
@@ -38,6 +40,7 @@ __all__ = [
     "Stored",
     "advanced",
     "aggregate_columns",
+    "description_of",
     "pack",
     "precombine",
     "reports_of",

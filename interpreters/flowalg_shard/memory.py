@@ -172,9 +172,10 @@ class Part:
 
 @frozen(eq=False)
 class Memory:
-    """What a shard remembers: parts, the oldest first."""
+    """What a shard remembers: parts, the oldest first. If it is ``alarmed`` the next instant looks at everything."""
 
     parts: tuple[Part, ...] = ()
+    alarmed: bool = False
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -208,7 +209,7 @@ class Memory:
 
     def awake(self, stage: Stage, arriving: Iterable[pl.DataFrame], clocks: Clocks) -> Awake:
         """The windows that an instant looks at, taken out: those that elements may meet, and those that are woken."""
-        if wakes_all(stage, clocks):
+        if self.alarmed or wakes_all(stage, clocks):
             return self.everything
         by = class_columns(stage)
         wanted = [classes_of(one, by) for one in arriving if not one.is_empty()]

@@ -2,8 +2,8 @@
 
 Both compile a pipeline to an ordinary DataFrame of panes; ``collect`` reads panes back as typed values, and
 ``final_values`` what panes come to in the end, ``schema_of``, ``read_table`` and ``read_files`` hold data to their
-source, and ``session`` has what a Spark session needs. ``records_in`` and ``pane_table`` are records and panes as Arrow
-tables, for the reference interpreter.
+source, ``open_windows`` reads a checkpoint, and ``session`` has what a Spark session needs. ``records_in`` and
+``pane_table`` are records and panes as Arrow tables, for the reference interpreter.
 """
 
 from flowalg_spark import batch, streaming
@@ -12,6 +12,7 @@ from flowalg_spark.flow import LiftingNote
 from flowalg_spark.frames import PaneFrame, collect
 from flowalg_spark.reading import read_files, read_table, schema_of
 from flowalg_spark.session import local_session
+from flowalg_spark.stateful.open_windows import open_windows
 from flowalg_spark.streaming import StreamInput
 from flowalg_spark.tables import arrow_schema_of, pane_table, records_in
 
@@ -24,6 +25,7 @@ __all__ = [
     "collect",
     "final_values",
     "local_session",
+    "open_windows",
     "pane_table",
     "read_files",
     "read_table",

@@ -18,6 +18,7 @@ from flowalg_spark import (
     collect,
     final_values,
     local_session,
+    open_windows,
     pane_table,
     read_files,
     read_table,
@@ -82,6 +83,7 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(schema_of(flights), StructType)
     assert_type(schema_of(names), StructType)
     assert_type(read_table(spark, flights, "flights"), DataFrame)
+    assert_type(open_windows(spark, "checkpoint", stage=1), DataFrame)
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
 
 

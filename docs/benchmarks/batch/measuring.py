@@ -17,6 +17,8 @@ WARM: Final = 15.0
 """Seconds of each rival that warm up: what compiles a query is Java too, and slow as long as it is interpreted."""
 LONG_ENOUGH: Final = 25.0
 """Seconds of each rival that count, at least."""
+LONGER: Final = 60.0
+"""The same where a run takes less than a second: a hundredth of it is no more than what runs differ by."""
 
 
 @frozen
@@ -65,8 +67,9 @@ def interleaved(rivals: Mapping[str, Callable[[], object]], rounds: int) -> Mapp
 
     Rounds go on until each rival has taken ``LONG_ENOUGH``, after some that warm up and do not count.
     """
-    _turns(rivals, 1, WARM)
-    return _turns(rivals, rounds, LONG_ENOUGH)
+    warm = _turns(rivals, 1, WARM)
+    short = min(median_seconds(runs) for runs in warm.values()) < 1
+    return _turns(rivals, rounds, LONGER if short else LONG_ENOUGH)
 
 
 def _turns(

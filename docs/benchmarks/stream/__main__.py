@@ -21,17 +21,22 @@ from pyspark.sql import DataFrame, SparkSession
 
 from docs.benchmarks.results import Results
 from docs.benchmarks.stream.data import files
-from docs.benchmarks.stream.queries import CASES, Case
+from docs.benchmarks.stream.growth import GROWTHS, OPEN, ROWS, Growth, seed
+from docs.benchmarks.stream.queries import CASES, Case, Rival
 
 BUILD: Final = Path(__file__).parents[3] / "build"
-RESULTS: Final = Results(BUILD / "bench" / "stream.json", "case", [case.name for case in CASES])
+NAMES: Final = [
+    *(case.name for case in CASES),
+    *(f"{one.name}, {many:,}" for one in GROWTHS for many in OPEN),
+]
+RESULTS: Final = Results(BUILD / "bench" / "stream.json", "case", NAMES)
 CORES: Final = 2
 BATCHES: Final = 4
 """Of a round."""
 
 
 def went_on(
-    spark: SparkSession, case: Case, name: str, folder: Path, sink: str = "noop"
+    spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop"
 ) -> list[dict[str, float]]:
     """One rival's query over the files that are new: what each of its batches took, in seconds, by phase."""
     some = min((folder / "in").glob("*.parquet"))
@@ -40,7 +45,7 @@ def went_on(
         .option("maxFilesPerTrigger", 1)
         .parquet(str(folder / "in"))
     )
-    frame = case.rivals[name](readings)
+    frame = rival(readings)
     writer = frame.writeStream.format(sink).option("checkpointLocation", str(folder / f"{name}-checkpoint"))
     if sink != "noop":
         writer = writer.option("path", str(folder / f"{name}-out"))
@@ -66,7 +71,7 @@ def check(spark: SparkSession, case: Case, given: Sequence[Path], folder: Path) 
     _bring(given[:BATCHES], folder)
     names = [name for name in case.rivals if name != "on time"]
     for name in names:
-        went_on(spark, case, name, folder, sink="parquet")
+        went_on(spark, case.rivals[name], name, folder, sink="parquet")
     if len(names) > 1:
         mine = rows_said(spark, folder, "flowalg")
         for name in names[1:]:
@@ -90,7 +95,7 @@ def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dic
     for number in range(rounds + 1):
         _bring(given[number * BATCHES : (number + 1) * BATCHES], scratch)
         for name in list(case.rivals) if number % 2 else list(case.rivals)[::-1]:
-            batches = went_on(spark, case, name, scratch)
+            batches = went_on(spark, case.rivals[name], name, scratch)
             if number:
                 first[name].append(batches[0]["triggerExecution"])
                 warm[name] += batches[1:]
@@ -117,6 +122,43 @@ def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dic
     }
 
 
+def grown(spark: SparkSession, growth: Growth, rounds: int, scratch: Path) -> list[dict[str, object]]:
+    """What warm batches take beside few open windows and beside many, and the first batch of a query that goes on."""
+    data = BUILD / "bench" / "data"
+    given = files(data, ROWS, (rounds + 1) * BATCHES)
+    folders = {many: scratch / str(many) for many in OPEN}
+    opening = {}
+    for many, folder in folders.items():
+        _bring([seed(data, many)], folder)
+        (batch,) = went_on(spark, growth.rival, "flowalg", folder)
+        opening[many] = batch["triggerExecution"]
+    warm: dict[int, list[float]] = {many: [] for many in OPEN}
+    first: dict[int, list[float]] = {many: [] for many in OPEN}
+    for number in range(rounds + 1):
+        for many in OPEN if number % 2 else OPEN[::-1]:
+            _bring(given[number * BATCHES : (number + 1) * BATCHES], folders[many])
+            batches = [
+                one["triggerExecution"] for one in went_on(spark, growth.rival, "flowalg", folders[many])
+            ]
+            if number:
+                first[many].append(batches[0])
+                warm[many] += batches[1:]
+    least = statistics.median(warm[OPEN[0]])
+    return [
+        {
+            "case": f"{growth.name}, {many:,}",
+            "rows": ROWS,
+            "open": many,
+            "warm_batches": len(warm[many]),
+            "flowalg_s": round(statistics.median(warm[many]), 3),
+            "vs_fewest": round(statistics.median(warm[many]) / least, 3),
+            "opening_s": round(opening[many], 3),
+            "recovery_s": round(statistics.median(first[many]), 3),
+        }
+        for many in OPEN
+    ]
+
+
 def main(arguments: Sequence[str]) -> None:
     """Print a line for each case, and save them all."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -134,6 +176,13 @@ def main(arguments: Sequence[str]) -> None:
                 RESULTS.save(found)
                 ratios = ", ".join(f"{name} {value}" for name, value in found.items() if "vs_" in name)
                 print(f"{case.name:55} {found['flowalg_s']} s, {ratios}", flush=True)
+        for growth in GROWTHS:
+            if given.only in growth.name:
+                shutil.rmtree(scratch, ignore_errors=True)
+                for found in grown(spark, growth, given.rounds, scratch / "growth"):
+                    RESULTS.save(found)
+                    took = f"{found['flowalg_s']} s, vs_fewest {found['vs_fewest']}"
+                    print(f"{found['case']:55} {took}, recovery {found['recovery_s']} s", flush=True)
     finally:
         spark.stop()
         shutil.rmtree(scratch, ignore_errors=True)

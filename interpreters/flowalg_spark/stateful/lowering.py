@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from attrs import define, evolve, field
-from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side
+from flowalg_shard import Description, FromSource, FromStage, Grouping, Operator, Side, description_of
 from flowalg_shard.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
 from flowalg_shard.sides import SideStage
 from pyspark.sql import DataFrame
@@ -147,9 +147,9 @@ class Lowering:
             )
         bundles = self.sent(0, ready.rows, Precombined(stage))
         out = OutOfGrouping(stage, ready.pair, self.several)
-        flow = self.emitted(
-            node, bundles, Grouping(stage, ready.rows.origins), out, ready.rows.flow, ready.pair
-        )
+        operator = Grouping(stage, ready.rows.origins)
+        described = description_of(stage, str(ready.pair))
+        flow = self.emitted(node, bundles, operator, described, out, ready.rows.flow, ready.pair)
         return Stream(flow if self.several else _with_drop_column(flow), (FromStage(),))
 
     def beside(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
@@ -172,7 +172,8 @@ class Lowering:
             *map(note_of, together),
         ]
         before = main.flow.noted(*side.flow.notes, *notes)
-        flow = self.emitted(node, bundles, operator, out, before, after)
+        described = description_of(stage, f"{main.flow.shape} beside {side.flow.shape}")
+        flow = self.emitted(node, bundles, operator, described, out, before, after)
         return self.through(Stream(flow, (FromStage(),)), steps[len(together) :])
 
     def sent(self, number: int, rows: Stream, sending: Sending) -> DataFrame:
@@ -186,6 +187,7 @@ class Lowering:
         node: Node,
         bundles: DataFrame,
         operator: Operator,
+        stage: Description,
         out: OutOfGrouping | OutOfSide,
         before: Flow,
         shape: Shape,
@@ -203,7 +205,9 @@ class Lowering:
         if reports:
             meta[REPORT] = META_TYPES[REPORT]
         schema = row_schema(shape, meta)
-        processor = ShardProcessor(operator, len(self.shards), reports=reports, kept_bytes=self.kept_bytes)
+        processor = ShardProcessor(
+            operator, stage, len(self.shards), reports=reports, kept_bytes=self.kept_bytes
+        )
         frame = (
             bundles.groupBy(SHARD)
             .transformWithState(processor, EMISSION_SCHEMA, "append", "None")

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from flowalg_shard import Operator, Sent, advanced, pack, unpack
+from flowalg_shard import Description, Operator, Sent, advanced, pack, unpack
 from flowalg_shard.tables import stack
 from pyspark.sql import Row
 from pyspark.sql import types as T
@@ -37,15 +37,18 @@ class ShardProcessor(StatefulProcessor):
     every instant, since a stage behind this one wants to hear of its clocks.
     """
 
-    def __init__(self, operator: Operator, shards: int, *, reports: bool, kept_bytes: int) -> None:
+    def __init__(
+        self, operator: Operator, stage: Description, shards: int, *, reports: bool, kept_bytes: int
+    ) -> None:
         self.operator = operator
+        self.stage = stage
         self.shards = shards
         self.reports = reports
         self.kept_bytes = kept_bytes
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name the state variables; runs on the driver too."""
-        self.store = Store.of(handle, self.shards, self.kept_bytes)
+        self.store = Store.of(handle, self.stage, self.shards, self.kept_bytes)
 
     def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
         self,

@@ -7,13 +7,13 @@ newest of them if that is small too. The others are in the log, each written onc
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 from uuid import uuid4
 from zlib import crc32
 
-from attrs import frozen
-from flowalg_shard import Memory, Segment, Stored
+from attrs import evolve, frozen
+from flowalg_shard import Description, Memory, Segment, Stored
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
@@ -32,6 +32,7 @@ _HEAD_SCHEMA: Final = T.StructType(
     [
         T.StructField("format", T.IntegerType()),
         T.StructField("shards", T.IntegerType()),
+        T.StructField("stage", T.BinaryType()),
         T.StructField("id", T.StringType()),
         T.StructField("token", T.StringType()),
         T.StructField("heard", T.BinaryType()),
@@ -60,6 +61,68 @@ class Lying:
     chunks: int
 
 
+Logged = Callable[[str, int], bytes | None]
+"""A chunk of a segment in the log, if it is there."""
+
+
+@frozen
+class Written:
+    """The head of a state as it was written; what is asked of it raises ``UnsupportedError`` if it is damaged."""
+
+    number: int
+    shards: int
+    stage: Description
+    id: str
+    token: str
+    heard: bytes
+    beside: bytes
+    lying: tuple[Lying, ...]
+    newest: bytes
+
+    @classmethod
+    def of(cls, number: int, head: Sequence[object]) -> Written:
+        """The head of the shard of that number, from its fields; raises ``UnsupportedError`` for another format too."""
+        version, shards, stage, shard, token, heard, beside, segments, newest = cast("_Fields", tuple(head))
+        if version != FORMAT:
+            raise UnsupportedError(
+                f"the checkpoint's state has format {version}; this version reads {FORMAT}"
+            )
+        return cls(
+            number,
+            shards,
+            _sound(number, "what its stage was", lambda: pickle.loads(opened(stage))),
+            shard,
+            token,
+            heard,
+            beside,
+            _sound(number, "its list of segments", lambda: tuple(pickle.loads(opened(segments)))),
+            newest,
+        )
+
+    def segment(self, one: Lying, logged: Logged) -> Segment:
+        """A segment, from the head or from the log."""
+        payload = self.newest
+        if one.chunks:
+            found = [logged(one.name, chunk) for chunk in range(one.chunks)]
+            if None in found:
+                raise _damaged(self.number, f"its segment {one.name} is not whole")
+            payload = b"".join(chunk for chunk in found if chunk is not None)
+        what = f"its segment {one.name}"
+        return _sound(self.number, what, lambda: Segment.unpacked(one.name, opened(payload)))
+
+    def stored(self, segment: Callable[[Lying], Segment]) -> Stored:
+        """What the shard remembers."""
+        heard = _sound(self.number, "what it has heard", lambda: pickle.loads(opened(self.heard)))
+        beside = _sound(self.number, "what it keeps beside windows", lambda: opened(self.beside))
+        lying = {one.name: one for one in self.lying}
+        memory = Memory.restored(list(lying), lambda name: segment(lying[name]))
+        return Stored(heard, memory, beside)
+
+
+_Fields = tuple[int, int, bytes, str, str, bytes, bytes, bytes, bytes]
+"""Those of ``_HEAD_SCHEMA``."""
+
+
 @frozen
 class Found:
     """A state as it was read: what it is, whose it is, and how its segments lie."""
@@ -71,20 +134,22 @@ class Found:
 
 @frozen
 class Store:
-    """The state of one shard in Spark's store. ``limit`` is how many bytes this process may keep of all shards."""
+    """The state of one shard of a stage in Spark's store. ``limit`` is how much this process may keep of all shards."""
 
     head: ValueState
     log: MapState
+    stage: Description
     shards: int
     limit: int
     kept: Kept = KEPT
 
     @classmethod
-    def of(cls, handle: StatefulProcessorHandle, shards: int, limit: int) -> Store:
+    def of(cls, handle: StatefulProcessorHandle, stage: Description, shards: int, limit: int) -> Store:
         """The state variables; runs on the driver too."""
         return cls(
             handle.getValueState("shard", _HEAD_SCHEMA),
             handle.getMapState("segments", _LOG_KEY, _LOG_VALUE),
+            stage,
             shards,
             limit,
         )
@@ -92,45 +157,35 @@ class Store:
     def read(self, number: int) -> Found | None:
         """The state of the shard of that number; ``None`` before the first batch.
 
-        Raises ``UnsupportedError`` for one that was written by another version, or for another number of shards, and
-        for one that is damaged.
+        Raises ``UnsupportedError`` for one that was written by another version, for another number of shards, or by a
+        stage that is not followed by this one, and for one that is damaged.
         """
         found = self.head.get()
         if found is None:
             return None
-        version, shards, shard, token, heard, beside, segments, newest = found
-        if version != FORMAT:
+        written = Written.of(number, found)
+        if written.shards != self.shards:
             raise UnsupportedError(
-                f"the checkpoint's state has format {version}; this version reads {FORMAT}"
+                f"the checkpoint was written with {written.shards} shards, and the query now has {self.shards}; "
+                f"compile with shards={written.shards}"
             )
-        if shards != self.shards:
-            raise UnsupportedError(
-                f"the checkpoint was written with {shards} shards, and the query now has {self.shards}; "
-                f"compile with shards={shards}"
-            )
-        lying = _sound(number, "its list of segments", lambda: pickle.loads(opened(segments)))
-        stored = self.kept.state(shard, token)
+        same = written.stage.followed_by(self.stage)
+        stored = self.kept.state(written.id, written.token)
         if stored is None:
-            chunks = {one.name: one.chunks for one in lying}
 
-            def segment(name: str) -> Segment:
-                known = self.kept.segment(name)
-                if known is not None:
-                    return known
-                payload = newest if not chunks[name] else self._logged(number, name, chunks[name])
-                return _sound(number, f"its segment {name}", lambda: Segment.unpacked(name, opened(payload)))
+            def segment(one: Lying) -> Segment:
+                known = self.kept.segment(one.name)
+                return written.segment(one, self._logged) if known is None else known
 
-            clocks = _sound(number, "what it has heard", lambda: pickle.loads(opened(heard)))
-            also = _sound(number, "what it keeps beside windows", lambda: opened(beside))
-            stored = Stored(clocks, Memory.restored([one.name for one in lying], segment), also)
-            self.kept.keep(shard, token, stored, self.limit)
-        return Found(shard, stored, tuple(lying))
+            stored = written.stored(segment)
+            self.kept.keep(written.id, written.token, stored, self.limit)
+        if not same:
+            stored = evolve(stored, memory=evolve(stored.memory, alarmed=True))
+        return Found(written.id, stored, written.lying)
 
-    def _logged(self, shard: int, name: str, chunks: int) -> bytes:
-        found = [self.log.getValue((name, chunk)) for chunk in range(chunks)]
-        if any(one is None for one in found):
-            raise _damaged(shard, f"its segment {name} is not whole")
-        return b"".join(bytes(one[0]) for one in found if one is not None)
+    def _logged(self, name: str, chunk: int) -> bytes | None:
+        found = self.log.getValue((name, chunk))
+        return None if found is None else bytes(found[0])
 
     def write(self, before: Found | None, after: Stored) -> None:
         """Write the state that follows another one: what is new of it."""
@@ -150,7 +205,8 @@ class Store:
                 self.log.removeKey((name, number))
         token = uuid4().hex
         heard, beside, segments = map(sealed, (pickle.dumps(after.heard), after.beside, pickle.dumps(lies)))
-        self.head.update((FORMAT, self.shards, shard, token, heard, beside, segments, newest))
+        stage = sealed(pickle.dumps(self.stage))
+        self.head.update((FORMAT, self.shards, stage, shard, token, heard, beside, segments, newest))
         self.kept.keep(shard, token, after, self.limit)
 
     def _log(self, segment: Segment) -> int:
@@ -190,4 +246,4 @@ def _damaged(shard: int, how: str) -> UnsupportedError:
     )
 
 
-__all__ = ["FORMAT", "Found", "Store", "opened"]
+__all__ = ["FORMAT", "Found", "Store", "Written", "opened"]

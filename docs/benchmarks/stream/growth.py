@@ -1,0 +1,63 @@
+"""What a batch costs beside windows that it has nothing to do with: ten thousand of them, a million, five million."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from attrs import frozen
+
+from docs.benchmarks.stream.data import BEGIN, SEED
+from docs.benchmarks.stream.queries import AT_ALL_TIMES, VALUES, Rival, compiled
+from flowalg import AtCount, FixedWindows, GlobalWindows, Repeat, Sum
+
+OPEN: Final = (10_000, 1_000_000, 5_000_000)
+ROWS: Final = 100_000
+"""Of a batch; they are of ten thousand keys."""
+
+HOUR: Final = timedelta(hours=1)
+
+
+@frozen
+class Growth:
+    """One way to have many windows open."""
+
+    name: str
+    rival: Rival
+
+
+GROWTHS: Final = (
+    Growth(
+        "growth: fixed windows that are open",
+        compiled(
+            VALUES.window(FixedWindows(HOUR), trigger=AT_ALL_TIMES, allowed_lateness=HOUR).combine_per_key(
+                Sum()
+            )
+        ),
+    ),
+    Growth(
+        "growth: keys of the global window",
+        compiled(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(1))).combine_per_key(Sum())),
+    ),
+)
+
+
+def seed(folder: Path, windows: int) -> Path:
+    """A file that opens so many windows: a reading of as many keys in the first minute; made if not there."""
+    found = folder / f"stream-open-{windows}-{SEED}.parquet"
+    if not found.exists():
+        unfinished = found.with_suffix(".unfinished")
+        table = pl.DataFrame({"sensor": pl.int_range(windows, eager=True)}).with_columns(
+            pl.lit(1, pl.Int64()).alias("value"), pl.lit(BEGIN).cast(pl.Datetime("us", "UTC")).alias("at")
+        )
+        table.write_parquet(unfinished)
+        shutil.move(unfinished, found)
+        os.utime(found, (999_999_999, 999_999_999))
+    return found
+
+
+__all__ = ["GROWTHS", "OPEN", "ROWS", "Growth", "seed"]
