@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs figures figures-streaming laws-thorough step-thorough streaming-thorough test test-fast mutants check wheel-check clean
+.PHONY: help setup demo docs faults figures figures-streaming laws-thorough step-thorough streaming-thorough test test-fast mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
@@ -61,6 +61,9 @@ step-thorough: $(STAMP) ## hold the shard step to the reference on 10,000 genera
 
 streaming-thorough: $(STAMP) ## hold Spark streaming to the reference on every job and 200 generated pipelines (half an hour)
 	@$(WITH_JAVA) '$(BIN)/python' -m tools.streaming_thorough
+
+faults: $(STAMP) ## kill, fail and damage a streaming query again and again; its result must not change (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' -m tools.faults
 
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest

@@ -1,0 +1,271 @@
+"""Show that faults change no result: ``make faults``.
+
+A query from files to files is run undisturbed, and then again and again with faults: its whole process is killed at
+random moments, a worker of Python in the middle of a task, a function of the user's raises half-way through a batch.
+After each it is started again from its checkpoint. What its sink has in the end, sorted, must be what the undisturbed
+run gave, byte for byte. A checkpoint that was damaged must be an error. Ends with ``faults: K survived of K``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import polars as pl
+import psutil
+from attrs import define
+
+from tools.faults.query import make_input
+
+KILLS: Final = 30
+WORKERS: Final = 3
+FAILURES: Final = 3
+QUERY: Final = "tools.faults.query"
+
+
+def started(folder: Path) -> subprocess.Popen[bytes]:
+    """The query, in a process group of its own."""
+    with (folder / "query.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", QUERY, str(folder)], stdout=log, stderr=log, start_new_session=True
+        )
+
+
+def killed(query: subprocess.Popen[bytes]) -> None:
+    """Kill the query and everything below it."""
+    below = psutil.Process(query.pid).children(recursive=True)
+    os.killpg(query.pid, signal.SIGKILL)
+    for one in below:
+        try:
+            one.kill()
+        except psutil.NoSuchProcess:
+            continue
+    query.wait()
+    psutil.wait_procs(below, timeout=30)
+
+
+def python_workers(query: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The processes in which Spark runs Python for the query."""
+    found = []
+    try:
+        for one in psutil.Process(query.pid).children(recursive=True):
+            if "pyspark.daemon" in " ".join(one.cmdline()):
+                found.append(one)
+    except psutil.NoSuchProcess:
+        return []
+    # The first of them only starts the others.
+    return found[1:]
+
+
+def content(folder: Path) -> bytes:
+    """What the sink has, in an order of its own: by Spark's log of the files that count, as any reader of it does."""
+    log = folder / "out" / "_spark_metadata"
+    names: set[str] = set()
+    entries = sorted((one for one in log.iterdir() if not one.name.startswith(".")), key=_number)
+    for entry in entries:
+        if entry.name.endswith(".compact"):
+            names = set()
+        for line in entry.read_text().splitlines()[1:]:
+            names.add(Path(json.loads(line)["path"]).name)
+    tables = [pl.read_parquet(folder / "out" / name) for name in sorted(names)]
+    whole = pl.concat(tables)
+    lines = sorted(repr(row) for row in whole.rows())
+    return "\n".join(lines).encode()
+
+
+def _number(entry: Path) -> int:
+    return int(entry.name.partition(".")[0])
+
+
+@define
+class Trial:
+    """Runs of the query over one input, with faults, and what the undisturbed one gave."""
+
+    root: Path
+    expected: bytes = b""
+    faults: int = 0
+    survived: int = 0
+    runs: int = 0
+
+    def folder(self) -> Path:
+        """A new place for a run from the beginning."""
+        self.runs += 1
+        found = self.root / f"run-{self.runs}"
+        found.mkdir()
+        os.symlink(self.root / "in", found / "in")
+        return found
+
+    def told(self, fault: str, count: int, *, survived: bool) -> None:
+        """Count some faults of a kind, and say how they went."""
+        self.faults += count
+        self.survived += count if survived else 0
+        print(f"{fault}: {count}, {'survived' if survived else 'NOT SURVIVED'}", flush=True)
+
+    def same(self, folder: Path) -> bool:
+        """Whether the sink has what it has undisturbed."""
+        return content(folder) == self.expected
+
+
+def undisturbed(trial: Trial) -> None:
+    """The run that the others are held to."""
+    folder = trial.folder()
+    if started(folder).wait() != 0:
+        raise RuntimeError((folder / "query.log").read_text()[-2000:])
+    trial.expected = content(folder)
+    print(f"undisturbed: {trial.expected.count(bytes([10])) + 1} rows", flush=True)
+
+
+def kills(trial: Trial, wanted: int, dice: random.Random) -> None:
+    """Kill the whole process at random moments; each replay that ends is compared."""
+    done = 0
+    while done < wanted:
+        folder, here = trial.folder(), 0
+        while True:
+            query = started(folder)
+            try:
+                code = query.wait(dice.uniform(1, 12) if done + here < wanted else None)
+            except subprocess.TimeoutExpired:
+                killed(query)
+                here += 1
+                continue
+            if code != 0:
+                print((folder / "query.log").read_text()[-2000:])
+                trial.told("SIGKILL of the whole process", max(here, 1), survived=False)
+                return
+            break
+        done += here
+        if here:
+            trial.told("SIGKILL of the whole process", here, survived=trial.same(folder))
+        shutil.rmtree(folder)
+
+
+def restarted(trial: Trial, folder: Path) -> bool:
+    """Whether the query, started again until it ends, gives the same; it may fail a few times on the way."""
+    for _ in range(5):
+        if started(folder).wait() == 0:
+            return trial.same(folder)
+    return False
+
+
+def worker_kills(trial: Trial, wanted: int, dice: random.Random) -> None:
+    """Kill a worker of Python in the middle of a task."""
+    for _ in range(wanted):
+        folder, hit = trial.folder(), False
+        query = started(folder)
+        give_up = time.monotonic() + 60
+        pause = dice.uniform(0, 4)
+        while query.poll() is None and time.monotonic() < give_up and not hit:
+            workers = [one for one in python_workers(query) if one.is_running()]
+            if workers:
+                time.sleep(pause)
+                victim = dice.choice(workers)
+                try:
+                    victim.kill()
+                    hit = True
+                except psutil.NoSuchProcess:
+                    continue
+            time.sleep(0.05)
+        ended = query.wait() == 0
+        trial.told(
+            "SIGKILL of a Python worker",
+            1,
+            survived=hit and (trial.same(folder) if ended else restarted(trial, folder)),
+        )
+        shutil.rmtree(folder)
+
+
+def failures(trial: Trial, wanted: int, dice: random.Random) -> None:
+    """A function of the user's raises in the middle of a batch, and does not when the query is started again."""
+    for _ in range(wanted):
+        folder = trial.folder()
+        query = started(folder)
+        time.sleep(dice.uniform(0, 9))
+        (folder / "fail").touch()
+        failed = query.wait() != 0
+        raised = "a function of the user's has failed" in (folder / "query.log").read_text()
+        survived = (failed and raised and restarted(trial, folder)) if failed else trial.same(folder)
+        trial.told("a function that raises half-way", 1, survived=survived)
+        shutil.rmtree(folder)
+
+
+def half_way(trial: Trial) -> Path:
+    """A run that was killed after some batches."""
+    folder = trial.folder()
+    query = started(folder)
+    commits = folder / "checkpoint" / "commits"
+    while query.poll() is None and (not commits.exists() or len(list(commits.glob("[0-9]*"))) < 8):
+        time.sleep(0.05)
+    killed(query)
+    return folder
+
+
+def damages(trial: Trial) -> Iterator[tuple[str, Path]]:
+    """Checkpoints that were damaged, each in another way."""
+    folder = half_way(trial)
+    for file in (folder / "checkpoint" / "state").rglob("*.changelog"):
+        _spoil(file)
+    for file in (folder / "checkpoint" / "state").rglob("*.zip"):
+        _spoil(file)
+    yield "state that was spoilt", folder
+    folder = half_way(trial)
+    for file in (folder / "checkpoint" / "state").rglob("*.changelog"):
+        file.unlink()
+    for file in (folder / "checkpoint" / "state").rglob("*.zip"):
+        file.unlink()
+    yield "state that is gone", folder
+    folder = half_way(trial)
+    last = max((folder / "checkpoint" / "offsets").glob("[0-9]*"), key=_number)
+    last.write_bytes(last.read_bytes()[:10])
+    for sums in (folder / "checkpoint" / "offsets").glob(".*.crc"):
+        sums.unlink()
+    yield "an offset log that was cut off", folder
+
+
+def _spoil(file: Path) -> None:
+    """Change some bytes in the middle of a file, and forget its checksum, so that only who reads it can tell."""
+    payload = bytearray(file.read_bytes())
+    middle = len(payload) // 2
+    payload[middle : middle + 64] = bytes(255 - one for one in payload[middle : middle + 64])
+    file.write_bytes(bytes(payload))
+    for sums in file.parent.glob(f".{file.name}.crc"):
+        sums.unlink()
+
+
+def main(arguments: list[str]) -> int:
+    """Try all faults, and sum up."""
+    parser = argparse.ArgumentParser(prog="python -m tools.faults", description=__doc__)
+    parser.add_argument("--kills", type=int, default=KILLS)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    given = parser.parse_args(arguments)
+    print(f"seed {given.seed}")
+    dice = random.Random(given.seed)
+    with TemporaryDirectory() as scratch:
+        trial = Trial(Path(scratch))
+        make_input(trial.root / "in")
+        undisturbed(trial)
+        kills(trial, given.kills, dice)
+        worker_kills(trial, WORKERS, dice)
+        failures(trial, FAILURES, dice)
+        for damage, folder in damages(trial):
+            code = started(folder).wait()
+            said = (folder / "query.log").read_text().strip().splitlines()
+            survived = code != 0 or trial.same(folder)
+            print(f"    {'it says: ' + said[-1][:200] if code != 0 and said else 'it was not needed'}")
+            trial.told(damage, 1, survived=survived)
+    print(f"faults: {trial.survived} survived of {trial.faults}")
+    return 0 if trial.survived == trial.faults else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""The query that is disturbed: sessions that are corrected, counted again, from files to files.
+
+``python -m tools.faults.query FOLDER`` runs it over ``FOLDER/in`` until its input has ended, from wherever its
+checkpoint stands. If there is a file ``FOLDER/fail``, a function of the user's takes it away and raises.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from attrs import frozen
+from flowalg_spark import StreamInput, local_session, streaming
+from pyspark.sql import functions as F
+
+from flowalg import (
+    Accumulation,
+    AtCount,
+    AtWatermark,
+    BoundedDisorder,
+    Count,
+    FixedWindows,
+    PCollection,
+    Sessions,
+    Source,
+    Sum,
+)
+
+MINUTE: Final = 60_000_000
+BATCHES: Final = 40
+ROWS: Final = 400
+BEGIN: Final = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 1_000_000
+SEED: Final = 20_150_831
+
+
+@frozen
+class Visit:
+    """A visitor looked at something, and when we heard of it."""
+
+    visitor: int
+    value: int
+    at: datetime
+    seen: datetime
+
+
+VISITS: Final = Source("visits", Visit, event_time=lambda visit: visit.at)
+
+
+def pipeline(fails: Path) -> PCollection[object]:
+    """Sessions of visitors, early, late and taken back; and how many of each sum there are in a quarter of an hour."""
+
+    def value_of(visit: Visit) -> int:
+        if visit.value == 7 and fails.exists():
+            fails.unlink()
+            raise RuntimeError("a function of the user's has failed")
+        return visit.value
+
+    sums = (
+        VISITS.key_by(lambda visit: visit.visitor)
+        .map_values(value_of, result=int)
+        .window(
+            Sessions(timedelta(minutes=2)),
+            trigger=AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
+            accumulation=Accumulation.RETRACTING,
+            allowed_lateness=timedelta(minutes=10),
+        )
+        .combine_per_key(Sum())
+    )
+    again = sums.key_by(lambda pair: pair.value % 10).window(
+        FixedWindows(timedelta(minutes=15)),
+        trigger=AtWatermark().with_early_firings(AtCount(5)).with_late_firings(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=timedelta(minutes=10),
+    )
+    return again.combine_per_key(Count())
+
+
+def make_input(folder: Path) -> None:
+    """A file for each micro-batch, in order of their times; the last says that there will be no more."""
+    random = np.random.default_rng(SEED)
+    folder.mkdir(parents=True)
+    for number in range(BATCHES):
+        now = BEGIN + number * MINUTE
+        late = random.exponential(2 * MINUTE, ROWS).astype("int64")
+        table = pl.DataFrame(
+            {
+                "visitor": random.integers(0, 100, ROWS),
+                "value": random.integers(0, 100, ROWS),
+                "at": pl.Series(now - late).cast(pl.Datetime("us", "UTC")),
+                "seen": pl.Series([now] * ROWS).cast(pl.Datetime("us", "UTC")),
+                "ends": [False] * ROWS,
+            }
+        )
+        if number == BATCHES - 1:
+            table = pl.concat([table, table[:1].with_columns(pl.lit(True).alias("ends"))])
+        path = folder / f"{number:04}.parquet"
+        table.write_parquet(path)
+        # Spark takes files in the order of their modification times.
+        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+
+
+def run(folder: Path) -> None:
+    """Run the query to the end of its input."""
+    spark = local_session("flowalg faults", cores=2, memory="1g", log=folder / "spark.log")
+    try:
+        schema = spark.read.parquet(str(folder / "in" / "0000.parquet")).schema
+        frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+        source = StreamInput(
+            frame,
+            BoundedDisorder(timedelta(minutes=3)),
+            processing_time=F.col("seen"),
+            end_of_input=F.col("ends"),
+        )
+        panes = streaming.compile(pipeline(folder / "fail"), {VISITS: source}).with_drops()
+        query = (
+            panes.writeStream.format("parquet")
+            .option("path", str(folder / "out"))
+            .option("checkpointLocation", str(folder / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))
