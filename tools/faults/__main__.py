@@ -155,34 +155,38 @@ def restarted(trial: Trial, folder: Path) -> bool:
     for _ in range(5):
         if started(folder).wait() == 0:
             return trial.same(folder)
+    print((folder / "query.log").read_text()[-2000:])
     return False
 
 
 def worker_kills(trial: Trial, wanted: int, dice: random.Random) -> None:
-    """Kill a worker of Python in the middle of a task."""
-    for _ in range(wanted):
-        folder, hit = trial.folder(), False
+    """Kill a worker of Python in the middle of a task. A run that has ended before does not count."""
+    done = 0
+    while done < wanted:
+        folder = trial.folder()
         query = started(folder)
-        give_up = time.monotonic() + 60
-        pause = dice.uniform(0, 4)
-        while query.poll() is None and time.monotonic() < give_up and not hit:
-            workers = [one for one in python_workers(query) if one.is_running()]
-            if workers:
-                time.sleep(pause)
-                victim = dice.choice(workers)
-                try:
-                    victim.kill()
-                    hit = True
-                except psutil.NoSuchProcess:
-                    continue
-            time.sleep(0.05)
-        ended = query.wait() == 0
-        trial.told(
-            "SIGKILL of a Python worker",
-            1,
-            survived=hit and (trial.same(folder) if ended else restarted(trial, folder)),
-        )
+        if _hit(query, dice.uniform(0, 4), dice):
+            done += 1
+            ended = query.wait() == 0
+            same = trial.same(folder) if ended else restarted(trial, folder)
+            trial.told("SIGKILL of a Python worker", 1, survived=same)
+        query.wait()
         shutil.rmtree(folder)
+
+
+def _hit(query: subprocess.Popen[bytes], pause: float, dice: random.Random) -> bool:
+    """Whether some worker could be killed, a while after the first of them was there."""
+    while query.poll() is None and not python_workers(query):
+        time.sleep(0.05)
+    time.sleep(pause)
+    while query.poll() is None:
+        try:
+            dice.choice(python_workers(query)).kill()
+        except (IndexError, psutil.NoSuchProcess):
+            time.sleep(0.05)
+        else:
+            return True
+    return False
 
 
 def failures(trial: Trial, wanted: int, dice: random.Random) -> None:

@@ -32,7 +32,7 @@ from flowalg import (
 )
 
 MINUTE: Final = 60_000_000
-BATCHES: Final = 40
+BATCHES: Final = 24
 ROWS: Final = 400
 BEGIN: Final = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 1_000_000
 SEED: Final = 20_150_831
