@@ -27,7 +27,7 @@ from flowalg_spark.final import OWN_COLUMNS, final_values
 from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import (
     Branch,
-    columns_at,
+    Columns,
     layout_of,
     named,
     nested,
@@ -62,12 +62,14 @@ def visible(flow: Flow, *others: Column) -> DataFrame:
     """The panes of a flow as a user sees them, and beside them other columns."""
     selection = flow.unselected
     at = selection.columns.__getitem__
-    columns = [*_element_columns(flow.shape, at), *_pane_columns(at, guarded=flow.guarded)]
+    columns = [
+        *_element_columns(flow.shape, selection.element(flow.shape)),
+        *_pane_columns(at, guarded=flow.guarded),
+    ]
     return selection.rows.select(*columns, *others)
 
 
-def _element_columns(shape: Shape, at: Callable[[str], Column]) -> list[Column]:
-    element = columns_at(layout_of(shape), at)
+def _element_columns(shape: Shape, element: Columns) -> list[Column]:
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
         for one in shape.fields:
             if one.name in OWN_COLUMNS:
