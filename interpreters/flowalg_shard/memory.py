@@ -222,6 +222,16 @@ class Memory:
         return Awake(rows, standing, Memory(tuple(part for _, _, part in found)) if found else self)
 
     @property
+    def windows(self) -> int:
+        """How many windows there are."""
+        return sum(int(part.rows.sum()) for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """How many bytes its segments take."""
+        return sum(part.segment.size for part in self.parts)
+
+    @property
     def hold(self) -> EventTime:
         """The least event time that is held back."""
         return EventTime(min((part.hold for part in self.parts), default=MAX_TIME))

@@ -36,6 +36,7 @@ BATCHES: Final = 24
 ROWS: Final = 400
 BEGIN: Final = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 1_000_000
 SEED: Final = 20_150_831
+DISORDER: Final = timedelta(minutes=3)
 
 
 @frozen
@@ -104,7 +105,7 @@ def run(folder: Path) -> None:
     """Run the query to the end of its input."""
     spark = local_session("flowalg faults", cores=2, memory="1g", log=folder / "spark.log")
     try:
-        source = stream_of(spark, folder / "in", BoundedDisorder(timedelta(minutes=3)))
+        source = stream_of(spark, folder / "in", BoundedDisorder(DISORDER))
         panes = streaming.compile(pipeline(folder / "fail"), {VISITS: source}).with_drops()
         run_to_end(panes, folder / "out", folder / "checkpoint")
     finally:

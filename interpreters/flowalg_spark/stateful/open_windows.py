@@ -24,12 +24,12 @@ _OWN: Final = ("stage", "shard", "window", "panes", "pending", "next_watermark",
 def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stage: int = 0) -> DataFrame:
     """The windows that a query's checkpoint holds open: a row for each key and window of one of its stages.
 
-    ``stage`` is the stage's number as Spark counts its stateful operators, from 0. The columns are ``stage`` (its
-    name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (how many it has had), ``pending`` (whether
-    there is anything new since the last one), and when the window will be looked at if no element comes:
-    ``next_watermark`` and ``next_time`` (null: never, or with every batch). It reads what the last batch has committed,
-    also while the query runs. For what fits in memory. Raises ``ArgumentError`` for a number that is none, and
-    ``UnsupportedError`` for a state that this version cannot read.
+    ``stage`` is the stage's number as Spark counts its stateful operators: from 0, which is the last one. The columns
+    are ``stage`` (its name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (how many it has had),
+    ``pending`` (whether there is anything new since the last one), and when the window will be looked at if no element
+    comes: ``next_watermark`` and ``next_time`` (null: never, or with every batch). It reads what the last batch has
+    committed, also while the query runs. For what fits in memory. Raises ``ArgumentError`` for a number that is none,
+    and ``UnsupportedError`` for a state that this version cannot read.
     """
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
         raise ArgumentError("stage", stage, "the number of a stateful operator, from 0")
