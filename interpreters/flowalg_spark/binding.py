@@ -7,16 +7,17 @@ dropped. Only fields that the pipeline uses are looked at, so that Spark can lea
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Final, assert_never
 
-from attrs import frozen
+from attrs import evolve, frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.errors import ArgumentError, SchemaMismatchError
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
-from flowalg.lifting.expressions import Param, opaque_part, within
+from flowalg.lifting.expressions import Expr, Param, opaque_part, within
+from flowalg.lifting.failures import can_raise
 from flowalg.nodes import SourceNode
 from flowalg.shapes import (
     DURATION,
@@ -34,12 +35,31 @@ from flowalg.shapes import (
 )
 from flowalg.steps import Restamp
 from flowalg.time import MAX_TIME, MIN_TIME, show
-from flowalg_spark.checking import Place, required, stored
+from flowalg_spark.checking import Place, problem, required, stored
 from flowalg_spark.columns import single
 from flowalg_spark.element_wise import in_python
 from flowalg_spark.flow import Flow, LiftingNote, Selection
-from flowalg_spark.layout import PATH, Branch, Columns, Leaf, layout_of, places
-from flowalg_spark.meta import ENDED, EVENT_TIME, KEEP, META_TYPES, PARTITION, PROCESSING_TIME, SIGNAL
+from flowalg_spark.layout import PATH, Branch, Columns, Leaf, layout_of, named, places
+from flowalg_spark.meta import (
+    BAD_RECORD,
+    DROPPED,
+    END,
+    ENDED,
+    ERROR,
+    EVENT_TIME,
+    KEEP,
+    META_TYPES,
+    PANE_TIME,
+    PARTITION,
+    PROCESSING_TIME,
+    REASON,
+    REFUSED_KEY,
+    REFUSED_VALUE,
+    SIGNAL,
+    STAGE,
+    START,
+    WATERMARK,
+)
 from flowalg_spark.schema import as_type, parts_of, spark_type
 
 
@@ -48,7 +68,8 @@ class Clocks:
     """What a streaming source says about time: its rows' processing times, and which of them are no elements.
 
     ``ended`` says that the input ends; ``signal`` names a signal, and ``tick`` marks a row that has nothing but its
-    processing time. ``partition`` is the partition of the source that a row comes from.
+    processing time. ``partition`` is the partition of the source that a row comes from. ``unparsed`` is the text of a
+    record that could not be read. What is wrong with a record fails the query, or with ``catches`` is told.
     """
 
     processing_time: Column
@@ -56,6 +77,8 @@ class Clocks:
     tick: Column | None = None
     signal: Column | None = None
     partition: Column | None = None
+    unparsed: Column | None = None
+    catches: bool = False
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -71,6 +94,29 @@ class Clocks:
         if self.partition is not None:
             found[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
         return {**found, KEEP: keep}
+
+
+@frozen
+class Bad:
+    """What is wrong with the records of a source, as columns: the text of it, null where nothing is, and the record."""
+
+    source: str
+    wrong: Column
+    record: Column
+
+    def told(self, processing_time: Column) -> dict[str, Column]:
+        """What the row of a bad record says: that it is dropped, and why."""
+        bad = self.wrong.isNotNull()
+        said = {
+            REASON: F.lit(BAD_RECORD),
+            DROPPED: F.lit(1),
+            STAGE: F.lit(f"Source({self.source!r})"),
+            ERROR: self.wrong,
+            REFUSED_VALUE: self.record,
+            PANE_TIME: processing_time,
+        }
+        nothing = {name: F.lit(None) for name in (REFUSED_KEY, START, END, WATERMARK)}
+        return {**{name: F.when(bad, column) for name, column in said.items()}, **nothing}
 
 
 def require_frame(name: str, frame: object) -> DataFrame:
@@ -89,25 +135,62 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     shape = source.shape
     require_schema(source, frame.schema)
     meta = {} if clocks is None else clocks.columns
-    element = _checked(source, frame.schema, meta.get(KEEP))
     label = f"Source({source.name!r}).event_time"
     expression = within(label, analyse_function(source.event_time, Param(shape)))
-    opaque = opaque_part(expression)
-    if opaque is None:
+    catches = clocks is not None and clocks.catches
+    in_columns = opaque_part(expression) is None and not (catches and can_raise(expression))
+    if clocks is not None and catches:
+        bad = _bad(source, frame.schema, clocks, expression if in_columns else None)
+        frame = frame.select("*", F.when(meta[KEEP], bad.wrong).alias(_WRONG))
+        meta[KEEP] &= named(_WRONG).isNull()
+        meta |= evolve(bad, wrong=named(_WRONG)).told(meta[PROCESSING_TIME])
+    elif clocks is not None and clocks.unparsed is not None:
+        failed = F.raise_error(_does_not_parse(source, clocks.unparsed))
+        meta[KEEP] = F.when(clocks.unparsed.isNotNull(), failed).otherwise(meta[KEEP])
+    element = _checked(source, frame.schema, meta.get(KEEP))
+    if in_columns:
         micros = F.unix_micros(single(expression, element))
         meta[EVENT_TIME] = _in_range(micros, source, meta.get(KEEP))
+    elif catches:
+        meta[EVENT_TIME] = F.lit(None)
     columns = dict(zip(places(layout_of(shape)), places(element), strict=True))
     # What a stream says of its clocks comes from the user; event times are of the right type.
     columns |= {
-        name: column if name == EVENT_TIME else as_type(column, META_TYPES[name])
+        name: column if name == EVENT_TIME and in_columns else as_type(column, META_TYPES[name])
         for name, column in meta.items()
     }
-    flow = Flow(
-        Selection(frame, columns, cheap=clocks is None), shape, {name: META_TYPES[name] for name in meta}
-    )
-    if opaque is None:
+    selection = Selection(frame, columns, cheap=clocks is None)
+    flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, catches=catches)
+    if in_columns:
         return flow.noted(LiftingNote(label, None, None))
     return in_python(flow, [StepAnalysis(Restamp(source.event_time, label), shape, expression, shape)])
+
+
+_WRONG: Final = "__wrong"
+
+
+def _bad(source: SourceNode, schema: T.StructType, clocks: Clocks, event_time: Expr | None) -> Bad:
+    """What is wrong with the records of a source: that they do not parse, a field, or the event time."""
+    shape = source.shape
+    tops = parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
+    record = F.to_json(F.struct(*(named(name) for name, _ in tops)))
+    found: list[Column] = []
+    if clocks.unparsed is not None:
+        found.append(F.when(clocks.unparsed.isNotNull(), _does_not_parse(source, clocks.unparsed)))
+        record = F.coalesce(clocks.unparsed, record)
+    for name, one in tops:
+        wrong = problem(named(name), one, Place(source.name, name, schema[name].nullable))
+        if wrong is not None:
+            found.append(wrong)
+    if event_time is not None:
+        micros = F.unix_micros(single(event_time, stored(shape, schema)))
+        far = F.coalesce(_is_far(micros, source), F.lit(f"source {source.name!r}: its event time is null"))
+        found.append(F.when(~F.coalesce(_is_near(micros), F.lit(False)), far))
+    return Bad(source.name, F.coalesce(*found, F.lit(None).cast("string")), record)
+
+
+def _does_not_parse(source: SourceNode, text: Column) -> Column:
+    return F.concat(F.lit(f"source {source.name!r}: a record does not parse: "), text)
 
 
 def require_schema(source: SourceNode, schema: T.StructType) -> None:
@@ -121,13 +204,20 @@ def require_schema(source: SourceNode, schema: T.StructType) -> None:
 
 
 def _in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:
+    near = F.when(_is_near(micros), micros).otherwise(F.raise_error(_is_far(micros, source)))
+    return near if keep is None else F.when(keep, near)
+
+
+def _is_near(micros: Column) -> Column:
+    return (micros >= F.lit(MIN_TIME)) & (micros < F.lit(MAX_TIME))
+
+
+def _is_far(micros: Column, source: SourceNode) -> Column:
     message = (
         f"source {source.name!r}: an event time lies outside of [{show(MIN_TIME)} = 0001-01-03, "
         f"{show(MAX_TIME)} = 9999-12-30): "
     )
-    far = F.raise_error(F.concat(F.lit(message), micros.cast("string"), F.lit(" us since 1970")))
-    near = F.when((micros >= F.lit(MIN_TIME)) & (micros < F.lit(MAX_TIME)), micros).otherwise(far)
-    return near if keep is None else F.when(keep, near)
+    return F.concat(F.lit(message), micros.cast("string"), F.lit(" us since 1970"))
 
 
 def _mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
@@ -166,7 +256,7 @@ def fits(found: T.DataType, shape: Shape) -> bool:
             return isinstance(found, T.DayTimeIntervalType)
         case RecordOf() | TupleOf():
             return isinstance(found, T.StructType) and not any(
-                problem for name, one in parts_of(shape) for problem in _mismatch(name, one, found)
+                one_more for name, one in parts_of(shape) for one_more in _mismatch(name, one, found)
             )
         case Scalar() | EnumOf():
             return found == spark_type(shape)
@@ -193,4 +283,4 @@ def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> C
     return checked(stored(source.shape, schema))
 
 
-__all__ = ["Clocks", "bound_source", "fits", "require_frame", "require_schema"]
+__all__ = ["Bad", "Clocks", "bound_source", "fits", "require_frame", "require_schema"]

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from flowalg.errors import UnsupportedError
 from flowalg.functions import user_call
 from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.failures import can_raise
 from flowalg.shapes import ListOf
 from flowalg.splitting import Failures
 from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
@@ -26,14 +27,15 @@ def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
 
     Lifted steps are projections and filters. Another one is a column that Python computes, if it gives one thing of a
     known type for each element; otherwise a run of them is one pass over Arrow batches, which ends as soon as a known
-    type lets the next step begin. Steps that change event times, or how many elements there are, leave those by which
-    the clocks of a stream see its records as they are.
+    type lets the next step begin. Where the flow catches what goes wrong, a step that can fail is computed in Python
+    too, which can tell of which element. Steps that change event times, or how many elements there are, leave those by
+    which the clocks of a stream see its records as they are.
     """
     if flow.guarded and any(isinstance(step, FlatMap | Restamp) for step in steps):
         flow = sighted(flow)
     analyses = list(analyse(steps, flow.shape))
     while analyses:
-        if analyses[0].opaque is None:
+        if not _in_python(flow, analyses[0]):
             flow = _lifted(flow, analyses.pop(0))
         else:
             run = [analyses.pop(0)]
@@ -41,6 +43,11 @@ def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
                 run.append(analyses.pop(0))
             flow = in_python(flow, run)
     return flow
+
+
+def _in_python(flow: Flow, one: StepAnalysis) -> bool:
+    """Whether Python has to compute a step."""
+    return one.opaque is not None or (flow.catches and can_raise(one.expression))
 
 
 def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
@@ -85,18 +92,21 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
             f"{first.label}: Spark cannot know the type of its result; say it with {argument}=… , "
             "or use a def with a return annotation"
         )
-    noted = flow.noted(*(note_of(one) for one in run))
-    if len(run) == 1 and not isinstance(run[0].step, FlatMap):
+    noted = flow.noted(*(note_of(one, catches=flow.catches) for one in run))
+    if len(run) == 1 and not isinstance(run[0].step, FlatMap) and not flow.catches:
         return in_a_column(noted, run[0])
     schema = arrow_schema(row_schema(after, flow.meta))
     steps = tuple(one.step for one in run)
-    function = PythonSteps(layout_of(flow.shape), layout_of(after), steps, flow.guarded, schema)
+    before = layout_of(flow.shape)
+    function = PythonSteps(before, layout_of(after), steps, flow.guarded, schema, flow.catches)
     return noted.mapped_in_arrow(function, after)
 
 
-def note_of(one: StepAnalysis) -> LiftingNote:
-    """How a step runs that Python computes, and why."""
+def note_of(one: StepAnalysis, *, catches: bool = False) -> LiftingNote:
+    """How a step runs that Python computes, and why; with ``catches`` it may be because it can fail."""
     opaque = one.opaque
+    if opaque is None and catches and can_raise(one.expression):
+        return LiftingNote(one.step.label, "what can fail, of which bad records are told", None)
     if opaque is None:
         return LiftingNote(one.step.label, "a neighbouring step that does", None)
     return LiftingNote(one.step.label, opaque.reason, opaque.place or None)

@@ -76,13 +76,15 @@ class Flow:
     """A frame whose columns are the leaves of an element's layout, and then ``meta``.
 
     A *guarded* flow, on a stream, keeps a row for every element of its source: those that a filter has dropped
-    have ``KEEP`` false and no value, but their event times move the clocks.
+    have ``KEEP`` false and no value, but their event times move the clocks. If it ``catches``, so do elements that a
+    function of the user's cannot take: their rows tell it, as those of drops do.
     """
 
     _selected: DataFrame | Selection = field(alias="frame")
     shape: Shape
     meta: Mapping[str, T.DataType]
     notes: tuple[LiftingNote, ...] = ()
+    catches: bool = False
 
     @property
     def frame(self) -> DataFrame:

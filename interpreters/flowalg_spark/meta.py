@@ -37,6 +37,12 @@ REFUSED_KEY: Final = "__refused_key"
 REFUSED_VALUE: Final = "__refused_value"
 """Of a drop in a pipeline where several stages can drop: which one, and the key and the value as JSON."""
 
+ERROR: Final = "__error"
+"""What is wrong with a bad record, where these are told as drops: see ``checking``."""
+
+BAD_RECORD: Final = "bad_record"
+"""The reason of such a drop."""
+
 ACCOUNT: Final = "__account"
 """What a stage tells of an instant, as JSON, on a row of its own: see ``accounts``."""
 
@@ -65,6 +71,7 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     SIGNAL: T.StringType(),
     ORIGIN: T.IntegerType(),
     REPORT: T.BinaryType(),
+    ERROR: T.StringType(),
     ACCOUNT: T.StringType(),
 }
 """The type of each; times are microseconds since the epoch. ``DROP`` has the type that its grouping gives it."""
@@ -89,7 +96,7 @@ CLOCK_META: Final = (PROCESSING_TIME, ENDED, SIGHTED, PARTITION, SIGNAL, ORIGIN,
 REFUSED_META: Final = (STAGE, REASON, DROPPED, REFUSED_KEY, REFUSED_VALUE, START, END, PANE_TIME, WATERMARK)
 """What is said of a drop that has to pass other stages."""
 
-PASSING_META: Final = (*REFUSED_META, ACCOUNT)
+PASSING_META: Final = (*REFUSED_META, ERROR, ACCOUNT)
 """What is said on rows that have to pass other stages, where it is."""
 
 
@@ -100,12 +107,14 @@ def pane_meta() -> dict[str, T.DataType]:
 
 __all__ = [
     "ACCOUNT",
+    "BAD_RECORD",
     "CHANGE",
     "CLOCK_META",
     "DROP",
     "DROPPED",
     "END",
     "ENDED",
+    "ERROR",
     "EVENT_TIME",
     "INDEX",
     "IS_FIRST",

@@ -14,7 +14,7 @@ from flowalg.time import MAX_TIME, MIN_TIME
 from flowalg_spark.accounts import COUNTS, TIMES, TOLD, require_accounts
 from flowalg_spark.final import ACCOUNT_COLUMN
 from flowalg_spark.layout import named
-from flowalg_spark.meta import ACCOUNT
+from flowalg_spark.meta import ACCOUNT, BAD_RECORD, REASON
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -22,16 +22,24 @@ if TYPE_CHECKING:
 OBSERVATION: Final = "flowalg"
 """The name under which Spark's progress of a query has what its stages tell."""
 
+BAD_RECORDS: Final = "bad_records"
+"""The name there of how many bad records were told."""
+
 _PLACE: Final = ("batch", "number", "stage")
 
 
-def observed(frame: DataFrame, stages: Sequence[str]) -> DataFrame:
-    """The frame, whose stages' metrics are in Spark's progress of a query over it: a struct for each stage."""
+def observed(frame: DataFrame, stages: Sequence[str], *, dead_letters: bool) -> DataFrame:
+    """The frame, whose stages' metrics are in Spark's progress of a query over it: a struct for each stage.
+
+    With ``dead_letters`` it also has how many bad records there were.
+    """
     told = F.from_json(named(ACCOUNT), TOLD)
-    metrics = (
+    metrics = [
         F.struct(*_metrics(told, told.getField("number") == F.lit(number), _iso)).alias(f"{number} {stage}")
         for number, stage in enumerate(stages)
-    )
+    ]
+    if dead_letters:
+        metrics.append(F.count_if(named(REASON) == F.lit(BAD_RECORD)).alias(BAD_RECORDS))
     return frame.observe(OBSERVATION, *metrics)
 
 
@@ -108,6 +116,8 @@ def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
         return ()
     found = []
     for name, values in row.asDict(recursive=True).items():
+        if name == BAD_RECORDS:
+            continue
         number, stage = name.split(" ", 1)
         if values["processing_time"] is not None:
             times = {key: datetime.fromisoformat(values[key]) for key in TIMES}

@@ -34,6 +34,7 @@ from flowalg_spark.meta import (
     ACCOUNT,
     DROP,
     DROPPED,
+    ERROR,
     KEEP,
     PANE_TIME,
     REASON,
@@ -71,6 +72,9 @@ class StreamInput:
     source reads files by their modification times, so that the file with that row must be the newest.) ``signal``, a
     text column, is the name of a signal for ``AtSignal``, which every stage behind this source hears. ``tick``, a
     boolean column, is true on a row that only lets time go on: its processing time counts.
+
+    ``unparsed``, a text column, is not null on a row that could not be read, as the column ``_corrupt_record`` of
+    Spark's readers is not: it is a bad record, whose text this is.
     """
 
     frame: DataFrame
@@ -80,13 +84,14 @@ class StreamInput:
     partition: Column | None = field(default=None, kw_only=True)
     signal: Column | None = field(default=None, kw_only=True)
     tick: Column | None = field(default=None, kw_only=True)
+    unparsed: Column | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         require_frame("StreamInput", self.frame)
         if not isinstance(self.watermark, WatermarkPolicy):
             valid = "a watermark policy, such as BoundedDisorder(timedelta(seconds=30))"
             raise ArgumentError("StreamInput.watermark", self.watermark, valid)
-        for name in ("processing_time", "end_of_input", "partition", "signal", "tick"):
+        for name in ("processing_time", "end_of_input", "partition", "signal", "tick", "unparsed"):
             column = getattr(self, name)
             if column is not None and not isinstance(column, Column):
                 raise ArgumentError(f"StreamInput.{name}", column, "a Column of the frame, or None")
@@ -96,7 +101,7 @@ class StreamInput:
         """What each row says about time, as columns."""
         now = F.current_timestamp() if self.processing_time is None else self.processing_time
         ended = F.lit(False) if self.end_of_input is None else self.end_of_input
-        return Clocks(F.unix_micros(now), ended, self.tick, self.signal, self.partition)
+        return Clocks(F.unix_micros(now), ended, self.tick, self.signal, self.partition, self.unparsed)
 
 
 def compile(
@@ -108,6 +113,7 @@ def compile(
     drain_folder: str | PathLike[str] | None = None,
     kept_bytes: int = 1 << 30,
     accounts: bool = False,
+    dead_letters: bool = False,
 ) -> PaneFrame[A]:
     """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
 
@@ -130,6 +136,12 @@ def compile(
     and keeps. It is in Spark's own progress of the query (see ``stage_metrics``), and ``with_accounts`` stores it
     beside the panes: for ``metrics``, and for ``recorded``, with which the run can be gone through again.
 
+    A record that is bad fails the query: one that does not parse, has a null or an event time that cannot be, or on
+    which a function of the user's raises. With ``dead_letters`` it is no element, and becomes a row of ``with_drops``
+    whose ``drop`` has the reason ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON.
+    What can fail is then computed in Python, record by record where it does. What a combiner itself, a trigger, a
+    window or a step beside a side input raises still fails the query.
+
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for what
     streaming cannot do.
     """
@@ -138,6 +150,8 @@ def compile(
         raise ArgumentError("kept_bytes", kept_bytes, "how many bytes a Python worker may keep, 0 or more")
     if not isinstance(accounts, bool):
         raise ArgumentError("accounts", accounts, "True, for stages that tell of themselves, or False")
+    if not isinstance(dead_letters, bool):
+        raise ArgumentError("dead_letters", dead_letters, "True, for bad records that are told, or False")
     streams = inputs_by_name(pipeline.node, inputs, "StreamInput(frame, watermark)")
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
@@ -162,13 +176,18 @@ def compile(
     if wakes_when_idle:
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {
-        name: (one.frame, one.clocks, FromSource(one.watermark, name)) for name, one in streams.items()
+        name: (one.frame, evolve(one.clocks, catches=dead_letters), FromSource(one.watermark, name))
+        for name, one in streams.items()
     }
-    lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards), kept_bytes, accounts=accounts)
+    parts = shard_ids(session, shards)
+    lowering = Lowering.of(pipeline.node, sources, parts, kept_bytes, accounts=accounts, catches=dead_letters)
     with few_calls():
         flow = lowering.stream(pipeline.node).flow
-        if accounts:
-            flow = evolve(flow, frame=observed(flow.frame, lowering.stages))
+        if accounts or dead_letters:
+            flow = evolve(
+                flow,
+                frame=observed(flow.frame, lowering.stages if accounts else (), dead_letters=dead_letters),
+            )
         return pane_frame(pipeline, flow, partial(_with_drops, flow))
 
 
@@ -240,6 +259,7 @@ def _with_drops(flow: Flow, *, accounts: bool) -> DataFrame:
             named(REFUSED_VALUE).alias("value"),
             F.timestamp_micros(named(PANE_TIME)).alias("processing_time"),
             F.timestamp_micros(named(WATERMARK)).alias("watermark"),
+            *([named(ERROR).alias("error")] if ERROR in flow.meta else []),
         )
         drop = F.when(told, said)
     told = named(KEEP) | told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sized
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -130,6 +131,11 @@ def encode(value: object, shape: Shape) -> object:
     assert_never(shape)
 
 
+def as_json(value: object, shape: Shape) -> str:
+    """A value as JSON text; what JSON has no form for, as ``str`` shows it."""
+    return json.dumps(encode(value, shape), default=str, ensure_ascii=False)
+
+
 def in_order(values: Iterable[object]) -> list[object]:
     """The items of a set in the one order in which sets are stored."""
     return sorted(values, key=order_key)
@@ -212,6 +218,7 @@ def numbered(chosen: Iterable[bool]) -> AnyArray:
 __all__ = [
     "AnyArray",
     "AnyColumn",
+    "as_json",
     "decode",
     "encode",
     "in_order",

@@ -182,6 +182,7 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
     assert_type(stream.partition, Column | None)
     assert_type(stream.signal, Column | None)
     assert_type(stream.tick, Column | None)
+    assert_type(stream.unparsed, Column | None)
     assert_type(stream.clocks, Clocks)
 
 

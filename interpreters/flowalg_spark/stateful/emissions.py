@@ -6,7 +6,6 @@ one that has only the shard's report.
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -42,7 +41,7 @@ from flowalg_spark import meta
 from flowalg_spark.layout import Layout, layout_of, leaves, pair_of, places
 from flowalg_spark.python_rows import Rows
 from flowalg_spark.schema import arrow_type
-from flowalg_spark.values import AnyArray, encode, numbered, read, write
+from flowalg_spark.values import AnyArray, as_json, numbered, read, write
 
 Columns = Mapping[str, AnyArray]
 
@@ -249,11 +248,6 @@ class FromEmissions:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def as_json(value: object, shape: Shape) -> str:
-    """A value as JSON text; what JSON has no form for, as ``str`` shows it."""
-    return json.dumps(encode(value, shape), default=str, ensure_ascii=False)
-
-
 def _columns(arrays: list[AnyArray], layout: Layout) -> dict[str, AnyArray]:
     """The arrays of a layout's leaves, by the names of their columns."""
     return dict(zip(places(layout), arrays, strict=True))
@@ -275,4 +269,4 @@ def _given(table: pl.DataFrame, names: Mapping[str, str]) -> dict[str, AnyArray]
     return {name: table[column].to_arrow() for name, column in names.items()}
 
 
-__all__ = ["FromEmissions", "OutOfGrouping", "OutOfSide", "as_json"]
+__all__ = ["FromEmissions", "OutOfGrouping", "OutOfSide"]

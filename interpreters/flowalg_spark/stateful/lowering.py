@@ -41,6 +41,7 @@ from flowalg_spark.meta import (
     CLOCK_META,
     DROP,
     DROPPED,
+    ERROR,
     KEEP,
     META_TYPES,
     PANE_META,
@@ -61,6 +62,7 @@ from flowalg_spark.stateful.grouping import Prepared, prepared, shard_of, weight
 from flowalg_spark.stateful.processor import EMISSION_SCHEMA, ShardProcessor
 from flowalg_spark.stateful.python_values import Pickled
 from flowalg_spark.stateful.stream import Stream, united
+from flowalg_spark.stateful.trials import trials
 
 
 @define
@@ -69,7 +71,7 @@ class Lowering:
 
     ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts. Of
     its state a Python worker keeps up to ``kept_bytes`` at hand. With ``accounts`` each stage tells of each instant;
-    ``stages`` are the names of those that there are so far.
+    ``stages`` are the names of those that there are so far. If it ``catches``, bad records are told as drops.
     """
 
     sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]
@@ -78,6 +80,7 @@ class Lowering:
     several: bool
     kept_bytes: int
     accounts: bool
+    catches: bool
     stages: list[str] = field(factory=list)
     known: dict[int, Stream] = field(factory=dict)
 
@@ -90,6 +93,7 @@ class Lowering:
         kept_bytes: int,
         *,
         accounts: bool,
+        catches: bool,
     ) -> Lowering:
         """The lowering of a whole pipeline."""
         stages = {id(node): node for node in nodes_of(root) if isinstance(node, CombinePerKey | WithSide)}
@@ -100,7 +104,8 @@ class Lowering:
             for behind in nodes_of(inner)
             if id(behind) in stages
         )
-        return cls(sources, shards, heard, len(stages) > 1, kept_bytes, accounts)
+        several = catches or len(stages) > 1
+        return cls(sources, shards, heard, several, kept_bytes, accounts, catches)
 
     def stream(self, node: Node) -> Stream:
         """The stream of a node. Where it is used again it has the same rows, but tells no drops once more."""
@@ -124,7 +129,7 @@ class Lowering:
             case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
                 return self.grouped(node, prepared(node, [self.untagged(one) for one in inputs], self.shards))
             case CombinePerKey(input=inner):
-                return self.grouped(node, prepared(node, [self.stream(inner)], self.shards))
+                return self.grouped(node, prepared(node, [self.tried(node, self.stream(inner))], self.shards))
             case Flatten(inputs=inputs):
                 return self.flattened([self.stream(one) for one in inputs])
             case WithSide():
@@ -133,7 +138,11 @@ class Lowering:
 
     def through(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
         """A stream after a chain of element-wise steps."""
-        return evolve(stream, flow=through_steps(stream.flow, steps))
+        return evolve(stream, flow=through_steps(stream.flow, steps)) if steps else stream
+
+    def tried(self, node: CombinePerKey, stream: Stream) -> Stream:
+        """The input of a grouping, less the elements that its combiners' functions cannot take, where they are told."""
+        return self.through(stream, trials(node.combiner)) if stream.flow.catches else stream
 
     def untagged(self, node: Node) -> Stream:
         """An input of a co-group, before its values were tagged."""
@@ -210,6 +219,8 @@ class Lowering:
         }
         if self.several:
             meta |= {name: META_TYPES[name] for name in REFUSED_META}
+        if self.catches:
+            meta[ERROR] = META_TYPES[ERROR]
         if reports:
             meta[REPORT] = META_TYPES[REPORT]
         if self.accounts:
