@@ -249,6 +249,40 @@ def test_run_on_spark_gives_the_final_values(on: str, folder: Path) -> None:
     }
 
 
+@pytest.mark.spark
+def test_a_streaming_run_is_asked_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it wrote of itself, and its input, are enough: one file was one micro-batch, after which its input ended."""
+    (folder / "in").mkdir()
+    (folder / "scores.csv").rename(folder / "in" / "scores.csv")
+    more = ["--input", "in", "--output", "panes.parquet", "--accounts", *RECORDED]
+    done = subprocess.run(
+        [sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", "streaming", *more],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "4 panes and drops are in the files of panes.parquet\n"
+    told = said(capsys, *("when", "games:STANDINGS", "in", "--recorded", "panes.parquet", "--window", FIRST))
+    batch = Timeline.micro_batches(
+        games.SCORES,
+        [list(TIMES)],
+        processing_time=TIMES.__getitem__,
+        watermark=BoundedDisorder(MINUTE),
+    )
+    again = run(games.STANDINGS, {games.SCORES: batch})
+    first = Window.of(event_time(noon(0)), event_time(noon(2)))
+    panes = [pane for pane in again.panes if pane.window == first]
+    assert len(panes) == 2
+    assert told == "\n\n".join(str(explain_when(again, pane)) for pane in panes) + "\n"
+    said(capsys, *("draw", "games:STANDINGS", "in", "--recorded", "panes.parquet", "--output", "run.svg"))
+    assert (folder / "run.svg").exists()
+    refused = said(capsys, "when", "games:STANDINGS", "in", "--recorded", "in", "--window", FIRST, code=2)
+    assert "the Parquet files of a run with --accounts" in refused
+
+
 def test_diff_shows_what_tells_triggers_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """And its exit code says whether anything does, as ``diff`` does."""
     apart = said(capsys, "diff", "AtCount(2).repeat()", "AtCount(2)", "--timelines", "200", code=1)

@@ -11,7 +11,7 @@ from flowalg_spark import batch, streaming
 from flowalg_spark.final import final_values
 from flowalg_spark.flow import LiftingNote
 from flowalg_spark.frames import PaneFrame, collect
-from flowalg_spark.progress import StageMetrics, metrics, stage_metrics
+from flowalg_spark.progress import StageMetrics, bad_records, metrics, stage_metrics
 from flowalg_spark.reading import read_files, read_table, schema_of
 from flowalg_spark.recording import Recording, recorded
 from flowalg_spark.session import local_session
@@ -26,6 +26,7 @@ __all__ = [
     "StageMetrics",
     "StreamInput",
     "arrow_schema_of",
+    "bad_records",
     "batch",
     "collect",
     "final_values",

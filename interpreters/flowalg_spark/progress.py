@@ -104,14 +104,24 @@ class StageMetrics:
     step_seconds: float
 
 
+def bad_records(progress: StreamingQueryProgress) -> int:
+    """How many bad records a batch had, of a query that was compiled with ``dead_letters``; 0 for another one."""
+    row = _observed(progress)
+    return 0 if row is None or BAD_RECORDS not in row.asDict() else int(row[BAD_RECORDS])
+
+
+def _observed(progress: StreamingQueryProgress) -> Row | None:
+    found: dict[str, Row] = progress.observedMetrics
+    return found.get(OBSERVATION)
+
+
 def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
     """What the stages of a query say in Spark's progress of it, as a ``StreamingQueryListener`` or
     ``query.lastProgress`` has it.
 
     None for a query that was compiled without accounts, and for a batch in which no stage ran.
     """
-    observed_metrics: dict[str, Row] = progress.observedMetrics
-    row = observed_metrics.get(OBSERVATION)
+    row = _observed(progress)
     if row is None:
         return ()
     found = []
@@ -125,4 +135,4 @@ def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
     return tuple(found)
 
 
-__all__ = ["OBSERVATION", "StageMetrics", "metrics", "observed", "stage_metrics"]
+__all__ = ["OBSERVATION", "StageMetrics", "bad_records", "metrics", "observed", "stage_metrics"]

@@ -16,6 +16,7 @@ from flowalg_spark import (
     StageMetrics,
     StreamInput,
     arrow_schema_of,
+    bad_records,
     batch,
     collect,
     final_values,
@@ -107,6 +108,7 @@ def accounts(
     assert_type(frame.with_accounts(), DataFrame)
     assert_type(metrics(stored), DataFrame)
     assert_type(stage_metrics(progress), tuple[StageMetrics, ...])
+    assert_type(bad_records(progress), int)
 
 
 def measured(one: StageMetrics) -> None:

@@ -8,13 +8,12 @@ the same files; the first batch of a query that has just started does not count,
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from flowalg_spark import local_session
 from pyspark.sql import DataFrame, SparkSession
@@ -22,12 +21,11 @@ from pyspark.sql import DataFrame, SparkSession
 from docs.benchmarks.results import Results
 from docs.benchmarks.stream.data import files
 from docs.benchmarks.stream.growth import GROWTHS, OPEN, ROWS, Growth, seed
-from docs.benchmarks.stream.queries import CASES, Case, Rival
+from docs.benchmarks.stream.memory import peaks
+from docs.benchmarks.stream.queries import CASES, Case
+from docs.benchmarks.stream.running import Phases, brought, went_on
 
 N = TypeVar("N")
-Phases: TypeAlias = dict[str, float]
-"""What a batch took, in seconds, by phase."""
-
 BUILD: Final = Path(__file__).parents[3] / "build"
 NAMES: Final = [
     *(case.name for case in CASES),
@@ -37,27 +35,6 @@ RESULTS: Final = Results(BUILD / "bench" / "stream.json", "case", NAMES)
 CORES: Final = 2
 BATCHES: Final = 4
 """Of a round."""
-
-
-def went_on(spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop") -> list[Phases]:
-    """One rival's query over the files that are new: what each of its batches took, in seconds, by phase."""
-    some = min((folder / "in").glob("*.parquet"))
-    readings = (
-        spark.readStream.schema(spark.read.parquet(str(some)).schema)
-        .option("maxFilesPerTrigger", 1)
-        .parquet(str(folder / "in"))
-    )
-    frame = rival(readings)
-    writer = frame.writeStream.format(sink).option("checkpointLocation", str(folder / f"{name}-checkpoint"))
-    if sink != "noop":
-        writer = writer.option("path", str(folder / f"{name}-out"))
-    query = writer.trigger(availableNow=True).start()
-    try:
-        query.awaitTermination()
-        batches = [one for one in query.recentProgress if one.numInputRows]
-    finally:
-        query.stop()
-    return [{phase: took / 1000 for phase, took in one.durationMs.items()} for one in batches]
 
 
 def rows_said(spark: SparkSession, folder: Path, name: str) -> set[tuple[object, ...]]:
@@ -70,7 +47,7 @@ def rows_said(spark: SparkSession, folder: Path, name: str) -> set[tuple[object,
 
 def check(spark: SparkSession, case: Case, given: Sequence[Path], folder: Path) -> None:
     """Raises ``ValueError`` if a rival of another engine says other sums. It may still owe some of the last windows."""
-    _bring(given[:BATCHES], folder)
+    brought(given[:BATCHES], folder)
     names = [name for name in case.rivals if name != "on time"]
     for name in names:
         went_on(spark, case.rivals[name], name, folder, sink="parquet")
@@ -80,12 +57,6 @@ def check(spark: SparkSession, case: Case, given: Sequence[Path], folder: Path) 
             theirs = rows_said(spark, folder, name)
             if not theirs or not theirs <= mine:
                 raise ValueError(f"{case.name}: {name} says {len(theirs - mine)} sums that flowalg does not")
-
-
-def _bring(given: Sequence[Path], folder: Path) -> None:
-    (folder / "in").mkdir(parents=True, exist_ok=True)
-    for one in given:
-        os.link(one, folder / "in" / one.name)
 
 
 def in_turns(
@@ -102,7 +73,7 @@ def in_turns(
     first: dict[N, list[float]] = {name: [] for name in names}
     for number, start in enumerate(range(0, len(given), BATCHES)):
         for folder in folders:
-            _bring(given[start : start + BATCHES], folder)
+            brought(given[start : start + BATCHES], folder)
         for name in names if number % 2 else names[::-1]:
             batches = went(name)
             if number:
@@ -118,7 +89,8 @@ def _median(batches: Iterable[Phases]) -> float:
 def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
     """What the warm batches of all rivals take."""
     given = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
-    check(spark, case, given, scratch / "check")
+    if case.rows:
+        check(spark, case, given, scratch / "check")
     names = list(case.rivals)
     warm, first = in_turns(
         names, given, [scratch], lambda name: went_on(spark, case.rivals[name], name, scratch)
@@ -134,6 +106,10 @@ def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dic
         **{f"{name.replace(' ', '_')}_s": round(took, 3) for name, took in others.items()},
         **{f"vs_{name.replace(' ', '_')}": round(mine / took, 3) for name, took in others.items()},
         "rows_per_s": round(case.rows / mine),
+        "peak_mb": {
+            name: peaks(case.name, name, given[:BATCHES], scratch / f"peak-{number}")
+            for number, name in enumerate(names)
+        },
         "first_batch_s": {name: round(statistics.median(found), 3) for name, found in first.items()},
         "phases_s": {
             name: {
@@ -151,7 +127,7 @@ def grown(spark: SparkSession, growth: Growth, rounds: int, scratch: Path) -> li
     folders = {many: scratch / str(many) for many in OPEN}
     opening = {}
     for many, folder in folders.items():
-        _bring([seed(data, many)], folder)
+        brought([seed(data, many, growth.first_key)], folder)
         (batch,) = went_on(spark, growth.rival, "flowalg", folder)
         opening[many] = batch["triggerExecution"]
     warm, first = in_turns(

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 from attrs import frozen
 
-from docs.benchmarks.stream.data import BEGIN, SEED
+from docs.benchmarks.stream.data import BEGIN, KEYS, SEED
 from docs.benchmarks.stream.queries import AT_ALL_TIMES, VALUES, Rival, compiled
 from flowalg import AtCount, FixedWindows, GlobalWindows, Repeat, Sum
 
@@ -24,10 +24,11 @@ HOUR: Final = timedelta(hours=1)
 
 @frozen
 class Growth:
-    """One way to have many windows open."""
+    """One way to have many windows open, of keys from some number on; those of a batch are the first ten thousand."""
 
     name: str
     rival: Rival
+    first_key: int
 
 
 GROWTHS: Final = (
@@ -38,20 +39,24 @@ GROWTHS: Final = (
                 Sum()
             )
         ),
+        KEYS,
     ),
     Growth(
         "growth: keys of the global window",
         compiled(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(1))).combine_per_key(Sum())),
+        0,
     ),
 )
 
 
-def seed(folder: Path, windows: int) -> Path:
+def seed(folder: Path, windows: int, first_key: int) -> Path:
     """A file that opens so many windows: a reading of as many keys in the first minute; made if not there."""
-    found = folder / f"stream-open-{windows}-{SEED}.parquet"
+    found = folder / f"stream-open-{windows}-{first_key}-{SEED}.parquet"
     if not found.exists():
         unfinished = found.with_suffix(".unfinished")
-        table = pl.DataFrame({"sensor": pl.int_range(windows, eager=True)}).with_columns(
+        table = pl.DataFrame(
+            {"sensor": pl.int_range(first_key, first_key + windows, eager=True)}
+        ).with_columns(
             pl.lit(1, pl.Int64()).alias("value"), pl.lit(BEGIN).cast(pl.Datetime("us", "UTC")).alias("at")
         )
         table.write_parquet(unfinished)

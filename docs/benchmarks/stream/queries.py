@@ -144,7 +144,9 @@ class Case:
     rivals: dict[str, Rival]
 
 
-SIZES: Final = (1_000, 100_000, 1_000_000)
+SIZES: Final = (0, 1_000, 100_000, 1_000_000)
+"""Without a row a batch costs what is fixed."""
+
 OF_SIZE: Final = 100_000
 
 CASES: Final = (

@@ -53,6 +53,10 @@ Every = Annotated[
     str | None,
     typer.Option(metavar="DURATION", help="Records of one such period are seen together: 'minute'."),
 ]
+Recorded = Annotated[
+    Path | None,
+    typer.Option(metavar="PATH", help="Go through a streaming run again, by what it wrote with --accounts."),
+]
 Open = Annotated[bool, typer.Option("--open", help="The input has not ended: windows stay open.")]
 
 
@@ -76,13 +80,14 @@ def when(
     watermark: Watermark = None,
     every: Every = None,
     open_: Open = False,
+    recorded: Recorded = None,
 ) -> None:
     """Tell why the panes of a window came when they did, or why none has come.
 
     Example: flowalg when games:STANDINGS scores.csv --seen seen --watermark 'BoundedDisorder(minute)'
     --window 2015-01-01T12:00/2015-01-01T12:02 --key red
     """
-    asked(pipeline, timeline, window, key, at, seeing(seen, watermark, every, open_))
+    asked(pipeline, timeline, window, key, at, seeing(seen, watermark, every, open_, recorded))
 
 
 @app.command()
@@ -113,13 +118,14 @@ def draw(
     watermark: Watermark = None,
     every: Every = None,
     open_: Open = False,
+    recorded: Recorded = None,
 ) -> None:
     """Draw a run: its elements, panes and watermark in event time and processing time.
 
     Example: flowalg draw games:STANDINGS scores.csv --seen seen --watermark 'BoundedDisorder(minute)'
     --output run.svg
     """
-    how = seeing(seen, watermark, every, open_)
+    how = seeing(seen, watermark, every, open_, recorded)
     drawn(pipeline, timeline, output, how, key=key, progress=progress, title=title)
 
 
@@ -168,6 +174,9 @@ def run(
     checkpoint: Annotated[
         Path | None, typer.Option(help="Where a stream remembers; beside the output by default.")
     ] = None,
+    accounts: Annotated[
+        bool, typer.Option("--accounts", help="A stream writes its clocks and counts too, for --recorded.")
+    ] = False,
 ) -> None:
     """Run a pipeline over files, and write its panes.
 
@@ -175,22 +184,28 @@ def run(
     """
     match on:
         case Interpreter.REFERENCE:
-            ran_in_memory(pipeline, given, output, seeing(seen, watermark, every, open_))
+            unused("--on reference", accounts=accounts or None)
+            ran_in_memory(pipeline, given, output, seeing(seen, watermark, every, open_, None))
         case Interpreter.BATCH:
             unused("--on batch", seen=seen, watermark=watermark, every=every, checkpoint=checkpoint)
+            unused("--on batch", accounts=accounts or None)
             ran_as_batch(pipeline, given, output)
         case Interpreter.STREAMING:
             unused("--on streaming", every=every)
             policy = None if watermark is None else policy_of(watermark, "--watermark")
             where = output.with_name(f"{output.name}.checkpoint") if checkpoint is None else checkpoint
-            ran_as_stream(pipeline, given, output, Streaming(policy, seen, where, open_))
+            ran_as_stream(pipeline, given, output, Streaming(policy, seen, where, open_, accounts))
 
 
-def seeing(seen: str | None, watermark: str | None, every: str | None, stays_open: bool) -> Seeing:
+def seeing(
+    seen: str | None, watermark: str | None, every: str | None, stays_open: bool, recorded: Path | None
+) -> Seeing:
     """How records were seen; without a watermark policy by one that knows what is still to come."""
+    if recorded is not None:
+        unused("--recorded", seen=seen, watermark=watermark, every=every, open=stays_open or None)
     policy = Perfect() if watermark is None else policy_of(watermark, "--watermark")
     period = None if every is None else duration_of(every, "--every")
-    return Seeing(seen, policy, period, ends=not stays_open)
+    return Seeing(seen, policy, period, ends=not stays_open, recorded=recorded)
 
 
 def unused(by: str, **options: object) -> None:

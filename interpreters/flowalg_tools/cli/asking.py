@@ -27,7 +27,7 @@ def asked(
     wanted = window_of(window, "--window")
     until = None if at is None else point_of(at, "--at")
     with working("running the reference interpreter"):
-        run = reference.run(found, timelines(found, given, seeing))
+        run = reference.run(found, timelines(found, given, seeing), mode=seeing.mode)
     panes = [one for one in run.panes if one.window == wanted and (until is None or _seen(one) <= until)]
     if key is not None:
         chosen = key_of(key, key_shape(found), "--key")

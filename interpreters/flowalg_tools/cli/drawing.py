@@ -32,7 +32,7 @@ def drawn(
         raise ArgumentError("--key", key, "left out with --progress, which is of all keys")
     found = pipeline_named(pipeline)
     with working("running the reference interpreter"):
-        run = reference.run(found, timelines(found, given, seeing))
+        run = reference.run(found, timelines(found, given, seeing), mode=seeing.mode)
     with working("drawing"):
         output.parent.mkdir(parents=True, exist_ok=True)
         if progress:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from attrs import frozen
+from flowalg_reference import Mode
 
 from flowalg import (
     ArgumentError,
@@ -30,12 +31,21 @@ A = TypeVar("A")
 
 @frozen
 class Seeing:
-    """How records that lie in a file were seen: when, by the column ``seen``; with what watermark; how often."""
+    """How records that lie in a file were seen: when, by the column ``seen``; with what watermark; how often.
+
+    Or as a streaming run had them, which has told so in the files of ``recorded``.
+    """
 
     seen: str | None
     watermark: WatermarkPolicy
     every: timedelta | None
     ends: bool
+    recorded: Path | None = None
+
+    @property
+    def mode(self) -> Mode:
+        """When the clocks are looked at: in a recorded run only when there was a micro-batch."""
+        return Mode.CONTINUOUS if self.recorded is None else Mode.MICRO_BATCH
 
 
 def paths(pipeline: PCollection[object], given: Sequence[str]) -> dict[Source[object], Path]:
@@ -62,7 +72,31 @@ def timelines(
     """A timeline for each source: what a module has, or what is recorded in files."""
     if len(given) == 1 and is_name(given[0]):
         return _by_source(pipeline, timelines_named(given[0]), given[0])
-    return {source: recorded(source, path, seeing) for source, path in paths(pipeline, given).items()}
+    found = paths(pipeline, given)
+    if seeing.recorded is not None:
+        return _as_recorded(found, seeing.recorded)
+    return {source: recorded(source, path, seeing) for source, path in found.items()}
+
+
+def _as_recorded(found: Mapping[Source[object], Path], run: Path) -> dict[Source[object], Timeline[object]]:
+    """The timelines of a streaming run, whose records lie in files by the order in which it had them."""
+    with extra("spark"):
+        import flowalg_spark
+        import pyarrow as pa
+        from pyarrow import parquet
+    files = sorted(run.glob("*.parquet")) if run.is_dir() else [run]
+    if not files or not all(one.exists() and _ACCOUNT in parquet.read_schema(one).names for one in files):
+        raise ArgumentError("--recorded", str(run), "the Parquet files of a run with --accounts")
+    told = pa.concat_tables([parquet.read_table(one, columns=[_ACCOUNT]) for one in files])
+    recording = flowalg_spark.recorded(told)
+    return {
+        source: recording.timeline(source, records_of(source, read_table(source, path, seen=None)))
+        for source, path in found.items()
+    }
+
+
+_ACCOUNT: Final = "stage_account"
+"""The column in which a streaming run tells of itself."""
 
 
 def _by_source(

@@ -20,6 +20,7 @@ from flowalg_tools.cli.files import extra, format_of, read_table, write_panes
 from flowalg_tools.cli.inputs import Seeing, paths, records_of, timelines
 from flowalg_tools.cli.named import pipeline_named
 from flowalg_tools.cli.terminal import show, working
+from flowalg_tools.live import watch
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -39,12 +40,16 @@ class Interpreter(StrEnum):
 
 @frozen
 class Streaming:
-    """How a streaming query goes on: where it remembers, and whether its windows stay open for its next run."""
+    """How a streaming query goes on: where it remembers, and whether its windows stay open for its next run.
+
+    With ``accounts`` it also writes what its stages tell of each micro-batch.
+    """
 
     watermark: WatermarkPolicy | None
     seen: str | None
     checkpoint: Path
     stays_open: bool
+    accounts: bool
 
 
 def ran_in_memory(pipeline: str, given: Sequence[str], output: Path, seeing: Seeing) -> None:
@@ -96,14 +101,19 @@ def ran_as_stream(pipeline: str, given: Sequence[str], output: Path, how: Stream
     kind = format_of(output, "--output")
     if how.watermark is None:
         raise ArgumentError("--watermark", None, "a watermark policy, such as 'BoundedDisorder(5 * minute)'")
-    with _spark() as session, working("running Spark streaming"):
+    if how.accounts and kind == "csv":
+        raise ArgumentError(
+            "--output", str(output), "of Parquet or JSON lines with --accounts, which CSV cannot hold"
+        )
+    with _spark() as session:
         from flowalg_spark import streaming
 
         _run_stream(session, found, where, output, kind, how)
         if not how.stays_open:
             streaming.drain(session, str(how.checkpoint / "drain"))
             _run_stream(session, found, where, output, kind, how)
-        count = _rows_of(session, output, kind)
+        written = session.read.format(kind).options(**_header(kind)).load(str(output))
+        count = written.filter("stage_account IS NULL").count() if how.accounts else written.count()
     show(f"{count:,} panes and drops are in the files of {output}")
 
 
@@ -127,9 +137,11 @@ def _run_stream(
         )
         for source, path in where.items()
     }
-    frame = streaming.compile(pipeline, inputs, drain_folder=str(how.checkpoint / "drain")).with_drops()
+    drain = str(how.checkpoint / "drain")
+    frame = streaming.compile(pipeline, inputs, drain_folder=drain, accounts=True)
+    rows = frame.with_accounts() if how.accounts else frame.with_drops()
     query = (
-        _plain(frame, kind)
+        _plain(rows, kind)
         .writeStream.format(kind)
         .options(**_writing(kind))
         .option("checkpointLocation", str(how.checkpoint / "query"))
@@ -137,7 +149,7 @@ def _run_stream(
         .start(str(output))
     )
     try:
-        query.awaitTermination()
+        watch(query)
     finally:
         query.stop()
 

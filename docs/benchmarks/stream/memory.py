@@ -1,0 +1,69 @@
+"""The most memory that a query takes, in a session of its own: of the driver, of Spark's JVM, and of Python's workers.
+
+``python -m docs.benchmarks.stream.memory CASE RIVAL FOLDER`` runs one rival of a case over the files in a folder;
+``peaks`` starts that and looks on.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import psutil
+from flowalg_spark import local_session
+
+from docs.benchmarks.stream.queries import CASES
+from docs.benchmarks.stream.running import brought, went_on
+
+MEGABYTE: Final = 1 << 20
+PAUSE: Final = 0.1
+"""How long between two looks, in seconds."""
+
+
+def peaks(case: str, rival: str, given: Sequence[Path], folder: Path) -> dict[str, int]:
+    """The most megabytes that a query over some files has held at a time; pages that workers share count once."""
+    brought(given, folder)
+    module = "docs.benchmarks.stream.memory"
+    query = subprocess.Popen([sys.executable, "-m", module, case, rival, str(folder)])
+    most: dict[str, int] = {}
+    while query.poll() is None:
+        for name, megabytes in _now(query.pid).items():
+            most[name] = max(most.get(name, 0), megabytes)
+        time.sleep(PAUSE)
+    if query.returncode:
+        raise RuntimeError(f"{case}: {rival} has failed")
+    return most
+
+
+def _now(driver: int) -> dict[str, int]:
+    """What the processes hold, in megabytes."""
+    found = {"driver": 0, "jvm": 0, "workers": 0}
+    try:
+        process = psutil.Process(driver)
+        for one in [process, *process.children(recursive=True)]:
+            kind = "driver" if one.pid == driver else "jvm" if one.name() == "java" else "workers"
+            found[kind] += int(one.memory_full_info().pss)
+    except psutil.Error:
+        # One of them has gone in the meantime.
+        return {}
+    return {kind: held // MEGABYTE for kind, held in found.items()}
+
+
+def main(case: str, rival: str, folder: Path) -> None:
+    """Run one query, as ``peaks`` wants it."""
+    (found,) = (one for one in CASES if one.name == case)
+    spark = local_session("flowalg bench", memory="8g", log=folder / "spark.log")
+    try:
+        went_on(spark, found.rivals[rival], rival, folder)
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+
+__all__ = ["peaks"]

@@ -1,0 +1,83 @@
+"""A streaming query in a terminal: what its progress tells, and nothing where there is no terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from flowalg_laws.conformance import JOBS
+from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_spark import collect, streaming
+from flowalg_tools.live import watch
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from rich.console import Console
+
+from flowalg import ArgumentError, PCollection
+from tests.spark_replay import stream_of, write_batches
+
+
+def started(spark: SparkSession, folder: Path, pipeline: PCollection[object]) -> StreamingQuery:
+    """A query over the sales to Parquet."""
+    write_batches(folder / "in", Sale, BATCHES, ends=True)
+    frame = streaming.compile(pipeline, {SALES: stream_of(spark, folder / "in", POLICY)}, accounts=True)
+    return (
+        frame.with_drops()
+        .writeStream.format("parquet")
+        .option("path", str(folder / "out"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+
+
+def test_the_view_ends_with_what_the_query_has_said(spark: SparkSession, tmp_path: Path) -> None:
+    """Batches, rows, and for each stage its panes by timing, its drops and its state, over all batches."""
+    (job,) = (one for one in JOBS if one.name == "two stages")
+    query = started(spark, tmp_path, job.pipeline)
+    shown = io.StringIO()
+    try:
+        watch(query, console=Console(file=shown, force_terminal=True, width=180))
+    finally:
+        query.stop()
+    text = re.sub(r"\x1b\[[^m]*[a-zA-Z]", "", shown.getvalue())
+    last = text[text.rindex("batch ") :]
+    stored = spark.read.parquet(str(tmp_path / "out"))
+    panes = collect(job.pipeline, stored)
+    assert f"batch {len(BATCHES)}: {sum(map(len, BATCHES)) + 1} rows so far" in last
+    first, second = (line for line in last.splitlines() if "combine_" in line)
+    counts = [sum(pane.timing.value == timing for pane in panes) for timing in ("early", "on_time", "late")]
+    cells = [cell.strip() for cell in second.strip("│ ").split("│")]
+    assert cells[1] == "the end"
+    assert [int(cell) for cell in cells[5:8]] == counts
+    dropped = stored.agg(F.sum("drop.count")).collect()[0][0] or 0
+    assert dropped == sum(int(line.strip("│ ").split("│")[9]) for line in (first, second))
+
+
+def test_it_is_quiet_without_a_terminal_and_passes_failures_on(spark: SparkSession, tmp_path: Path) -> None:
+    """A log file gets nothing, and whoever waits hears what went wrong."""
+
+    def wrong(sale: Sale) -> str:
+        raise LookupError("no such shop")
+
+    (job,) = (one for one in JOBS if one.name == "two stages")
+    shown = io.StringIO()
+    query = started(spark, tmp_path / "one", job.pipeline)
+    try:
+        watch(query, console=Console(file=shown))
+    finally:
+        query.stop()
+    failing = SALES.key_by(wrong).group_by_key()
+    query = started(spark, tmp_path / "two", failing)
+    try:
+        with pytest.raises(StreamingQueryException, match="no such shop"):
+            watch(query, console=Console(file=shown))
+    finally:
+        query.stop()
+    assert shown.getvalue() == ""
+    with pytest.raises(ArgumentError, match="query is 'q'.*a StreamingQuery"):
+        watch("q")  # type: ignore[arg-type]  # a fault on purpose
