@@ -33,7 +33,7 @@ setup: $(STAMP) ## prepare .venv and Java (the other targets do what they need o
 	@'$(BIN)/python' tools/java.py > /dev/null
 
 demo: $(STAMP) ## run the flights example
-	@$(WITH_JAVA) '$(BIN)/python' docs/examples/flights.py
+	@$(WITH_JAVA) '$(BIN)/flowalg' demo
 
 bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
 	@'$(BIN)/python' docs/benchmarks/reference.py
@@ -45,7 +45,7 @@ bench-stream: $(STAMP) ## time micro-batches beside Spark's own operators and a 
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.stream
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
-	@'$(BIN)/python' -m docs.figures.make_gallery
+	@'$(BIN)/flowalg' figures --output docs/gallery
 
 docs: $(STAMP) ## write the pages that are generated from the code
 	@'$(BIN)/python' -m docs.tables

@@ -360,10 +360,31 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert word in found
 
 
-@pytest.mark.parametrize("command", ["explain", "when", "diff", "run", "draw", "what-if"])
+@pytest.mark.parametrize("command", ["explain", "when", "diff", "run", "draw", "what-if", "demo", "figures"])
 def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Which names the command."""
     assert f"Example: flowalg {command} " in said(capsys, command, "--help")
+
+
+def test_figures_compares_and_draws_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line and a picture of each, and a page of them all, which is the gallery's."""
+    told = said(capsys, "figures", "--output", str(tmp_path / "figures"))
+    assert "figures: 20 of 20\n" in told
+    assert len(list(tmp_path.glob("figures/*.svg"))) == 20
+    page = (tmp_path / "figures" / "index.md").read_text(encoding="utf-8")
+    assert page == (ROOT / "docs" / "gallery" / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_demo_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it begins: Java, or a folder that it may write to."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (tmp_path / "thesis.tex").touch()
+    assert "it holds thesis.tex" in said(capsys, "demo", "--output", str(tmp_path), code=2)
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", "")
+    assert "needs Java" in said(capsys, "demo", "--output", str(tmp_path / "demo"), code=2)
 
 
 def test_the_page_shows_what_the_commands_print(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from docs.figures.listing import Listing
 from flowalg import in_words
+from flowalg_tools.figures.listing import Listing
 
 _HEAD: Final = """\
 # The figures of the papers
 
 Every figure below is a pipeline, run by the reference interpreter over the papers' ten data; every pane is compared
-with the published drawing, and then drawn. `make figures` does it again.
+with the published drawing, and then drawn. `flowalg figures` does it again.
 
 Event time goes across and processing time goes up. A circle is a datum, with its value: straight below it is when it
 happened, and to its left when it was seen. A rectangle is a pane: as wide as its window, and with its top at the time
