@@ -366,15 +366,6 @@ def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.Ca
     assert f"Example: flowalg {command} " in said(capsys, command, "--help")
 
 
-def test_figures_compares_and_draws_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line and a picture of each, and a page of them all, which is the gallery's."""
-    told = said(capsys, "figures", "--output", str(tmp_path / "figures"))
-    assert "figures: 20 of 20\n" in told
-    assert len(list(tmp_path.glob("figures/*.svg"))) == 20
-    page = (tmp_path / "figures" / "index.md").read_text(encoding="utf-8")
-    assert page == (ROOT / "docs" / "gallery" / "index.md").read_text(encoding="utf-8")
-
-
 def test_the_demo_says_what_it_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -401,3 +392,7 @@ def test_the_page_shows_what_the_commands_print(folder: Path, capsys: pytest.Cap
         ):
             assert main(shlex.split(command)) in (0, 1)
             assert re.sub(r"at \S*games\.py", "at games.py", capsys.readouterr().out) == printed
+    figures = folder / "figures"
+    assert len(list(figures.glob("*.svg"))) == 20
+    gallery = ROOT / "docs" / "gallery" / "index.md"
+    assert (figures / "index.md").read_text(encoding="utf-8") == gallery.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -31,14 +32,12 @@ In each listing `scores` are the ten data, all of one key.
 def page(listings: Iterable[Listing]) -> str:
     """The page, in Markdown."""
     known = tuple(listings)
-    contents = "\n".join(f"- [{one.heading}](#{one.name})" for one in known)
+    contents = "\n".join(f"- [{one.heading}](#{_slug(one.heading)})" for one in known)
     return "\n".join([_HEAD, contents, "", *map(_section, known)])
 
 
 def _section(listing: Listing) -> str:
     return f"""\
-<a id="{listing.name}"></a>
-
 ## {listing.heading}
 
 ![{listing.heading}. {listing.to_see}]({listing.name}.svg)
@@ -53,6 +52,11 @@ def _section(listing: Listing) -> str:
 
 *Source: {listing.paper}, Figure {listing.figure}.*
 """
+
+
+def _slug(heading: str) -> str:
+    """What GitHub and Sphinx call a heading in a link."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 __all__ = ["page"]

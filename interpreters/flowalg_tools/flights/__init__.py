@@ -15,6 +15,7 @@ from flowalg_tools.flights.pipeline import (
     scheduled,
     storm,
 )
+from flowalg_tools.flights.telling import told
 
 __all__ = [
     "LATENESS",
@@ -27,4 +28,5 @@ __all__ = [
     "hourly",
     "scheduled",
     "storm",
+    "told",
 ]

@@ -253,7 +253,7 @@ def demonstrated(folder: Path = FOLDER) -> bool:
             draw_storm(flights, folder)
 
     def say(line: object) -> None:
-        console.print(line, soft_wrap=True, markup=False)
+        console.print(str(line), soft_wrap=True, markup=False)
 
     _, year, _ = outcomes
     console.print(worst_hours(year.finals), engine_table(outcomes, progress.seconds), sep="\n")
