@@ -21,6 +21,9 @@ from attrs import define, field
 
 DOCS: Final = Path(__file__).resolve().parent
 PAGES: Final = (
+    "asking-why",
+    "check-your-own",
+    "coming-from",
     "tour",
     "what",
     "where",
@@ -45,7 +48,7 @@ class Program:
     name: str
     namespace: dict[str, object]
     printed: str = ""
-    number: int = field(default=0, init=False)
+    number: int = field(default=-1, init=False)
 
     def text_of(self, language: str, block: str) -> str:
         """A block as it has to be: code as it is, and what is shown of its output as it came."""

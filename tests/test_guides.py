@@ -1,18 +1,18 @@
-"""The pages of the guide are executed, and print what they say."""
+"""The pages of the guide are executed, print what they say, and draw the pictures that they show."""
 
 from __future__ import annotations
 
-import io
-import linecache
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from pyspark.sql import SparkSession
 
-DOCS = Path(__file__).parent.parent / "docs"
+from docs.pages import DOCS, PAGES, run_again, working_in
+from docs.tables import api
 
 settings.register_profile("reader", max_examples=100, derandomize=True, deadline=None)
 
@@ -26,23 +26,57 @@ def as_many_examples_as_a_reader_has() -> Iterator[None]:
     settings.load_profile(before)
 
 
+def said_in(picture: Path) -> list[str]:
+    """The texts of a picture: its titles, axes and values, in order, wherever a font puts them."""
+    return [
+        text
+        for one in ET.fromstring(picture.read_text(encoding="utf-8")).iter()
+        if (text := one.text or "").strip()
+    ]
+
+
 @pytest.mark.usefixtures("as_many_examples_as_a_reader_has")
-@pytest.mark.parametrize("page", ["check-your-own", "asking-why", "coming-from"])
-def test_a_page_prints_what_it_says(page: str) -> None:
-    """All blocks in order, as one program; each text block is what the code before it prints."""
-    namespace: dict[str, object] = {"__name__": page.replace("-", "_")}
-    printed = ""
-    found = re.findall(r"```(python|text)\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL)
-    for number, (language, block) in enumerate(found):
-        if language == "text":
-            assert printed == block
-            printed = ""
-            continue
-        assert not printed, f"the page does not show what is printed before block {number}"
-        name = f"{page}_{number}.py"
-        linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
-        output = io.StringIO()
-        with redirect_stdout(output):
-            exec(compile(block, name, "exec", dont_inherit=True), namespace)
-        printed = output.getvalue()
-    assert not printed
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_prints_and_draws_what_it_shows(name: str, tmp_path: Path) -> None:
+    """All blocks in order, as one program; ``python -m docs.pages`` writes output and pictures anew."""
+    page = DOCS / f"{name}.md"
+    with working_in(tmp_path):
+        assert run_again(page) == page.read_text(encoding="utf-8")
+    for drawn in tmp_path.glob("pictures/*.svg"):
+        assert said_in(drawn) == said_in(DOCS / "pictures" / drawn.name)
+
+
+def test_the_pages_on_interpreters_run_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """The same pipeline in all three ways, with a session that the reader has."""
+    page = DOCS / "interpreters.md"
+    with working_in(tmp_path):
+        assert run_again(page, spark=spark) == page.read_text(encoding="utf-8")
+
+
+def test_every_picture_is_shown_somewhere() -> None:
+    """No picture is left over from a page that has changed."""
+    pages = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    assert [one.name for one in (DOCS / "pictures").iterdir() if f"pictures/{one.name}" not in pages] == []
+
+
+def test_every_page_is_in_the_contents() -> None:
+    """Whoever begins at ``index.md`` can come to all of them."""
+    contents = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(
+        r"^([\w/-]+)$", "".join(re.findall(r"```\{toctree\}\n(.*?)```", contents, re.S)), re.M
+    )
+    pages = {str(one.relative_to(DOCS).with_suffix("")) for one in DOCS.glob("*.md")} - {"index"}
+    assert sorted(listed) == sorted(pages | {"gallery/index"} | {f"api/{name}" for name in api.PAGES})
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """To a file that there is, read as plain Markdown too; the pages of the reference are made with the site."""
+    for page in [DOCS.parent / "README.md", *DOCS.glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            made = target.startswith("api/") and Path(target).stem in api.PAGES
+            assert made or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """A name that a package exports stands under some heading."""
+    assert api.missing() == []

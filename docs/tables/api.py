@@ -45,8 +45,8 @@ FLOWALG: Final = {
 }
 
 REFERENCE: Final = (
-    "run run_batch Run Mode Origin WatermarkReading explain_when Explanation Cause why_not WhyNot Reason Clause Watched "
-    "Holder CAPABILITIES"
+    "run run_batch Run Mode Origin WatermarkReading explain_when Explanation Cause why_not WhyNot Reason Clause "
+    "Watched Holder CAPABILITIES"
 )
 
 SPARK: Final = (

@@ -191,7 +191,7 @@ def run(
 def demo(
     output: Annotated[Path, typer.Option(help="Where panes and a picture go.")] = Path("build", "demo"),
 ) -> None:
-    """Run a year of New York's departures through all three interpreters (half a minute); exits with 1 if they differ.
+    """Run a year of New York's departures through all three interpreters (about a minute); exits with 1 if they differ.
 
     Example: flowalg demo --output demo
     """
