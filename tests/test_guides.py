@@ -26,13 +26,10 @@ def as_many_examples_as_a_reader_has() -> Iterator[None]:
     settings.load_profile(before)
 
 
-def said_in(picture: Path) -> list[str]:
-    """The texts of a picture: its titles, axes and values, in order, wherever a font puts them."""
-    return [
-        text
-        for one in ET.fromstring(picture.read_text(encoding="utf-8")).iter()
-        if (text := one.text or "").strip()
-    ]
+def parts_of(picture: Path) -> list[tuple[str, str]]:
+    """The elements of a picture and their texts, in order, wherever a font puts them."""
+    root = ET.fromstring(picture.read_text(encoding="utf-8"))
+    return [(one.tag, (one.text or "").strip()) for one in root.iter()]
 
 
 @pytest.mark.usefixtures("as_many_examples_as_a_reader_has")
@@ -43,7 +40,7 @@ def test_a_page_prints_and_draws_what_it_shows(name: str, tmp_path: Path) -> Non
     with working_in(tmp_path):
         assert run_again(page) == page.read_text(encoding="utf-8")
     for drawn in tmp_path.glob("pictures/*.svg"):
-        assert said_in(drawn) == said_in(DOCS / "pictures" / drawn.name)
+        assert parts_of(drawn) == parts_of(DOCS / "pictures" / drawn.name)
 
 
 def test_the_pages_on_interpreters_run_on_spark(spark: SparkSession, tmp_path: Path) -> None:
