@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs faults figures figures-streaming laws-thorough step-thorough streaming-thorough test test-fast mutants check wheel-check clean
+.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough step-thorough streaming-thorough test test-fast mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
@@ -47,8 +47,13 @@ bench-stream: $(STAMP) ## time micro-batches beside Spark's own operators and a 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 	@'$(BIN)/flowalg' figures --output docs/gallery
 
-docs: $(STAMP) ## write the pages that are generated from the code
+docs: $(STAMP) ## write the pages that are generated from the code, and build the guide in build/site
 	@'$(BIN)/python' -m docs.tables
+	@'$(BIN)/python' -m sphinx --fail-on-warning --keep-going --nitpicky --quiet -b html docs build/site
+	@echo 'The guide is in build/site/index.html.'
+
+pages: $(STAMP) ## run the pages of the guide again: what they print, and the pictures that they draw
+	@'$(BIN)/python' -m docs.pages
 
 figures-streaming: $(STAMP) ## compare the papers' figures with real streaming queries (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming

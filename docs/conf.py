@@ -34,6 +34,7 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_inline"]
 
 autodoc_member_order = "bysource"
+autodoc_type_aliases = {one: one for one in ("Node", "OnceTrigger", "Trigger", "WindowFn")}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_inherit_docstrings = False

@@ -5,6 +5,7 @@ They are written when the site is built, and are not kept: read as plain Markdow
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Mapping, Sequence
 from inspect import isclass, isfunction, ismodule
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from attrs import frozen
+from sphinx.pycode import ModuleAnalyzer
 
 
 @frozen
@@ -22,6 +24,9 @@ class Page:
     about: str
     sections: Mapping[str, tuple[str, Sequence[str]]]
 
+
+LONGEST: Final = 100
+"""Of the value of a constant, to be shown."""
 
 FLOWALG: Final = {
     "Pipelines": "Source sources PCollection SideInput KV flatten together",
@@ -150,4 +155,50 @@ def _directive(package: str, name: str, value: object) -> str:
         return f".. autoclass:: {package}.{name}\n   :members:{bases}"
     if isfunction(value):
         return f".. autofunction:: {package}.{name}"
-    return f".. autodata:: {package}.{name}\n   :no-value:"
+    return _data(package, name)
+
+
+def _data(package: str, name: str) -> str:
+    """A constant or a type alias: what is written where it is assigned, since its own docstring is that of its type."""
+    home = _home(package, name)
+    documented = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name), [])
+    lines = [f".. py:data:: {package}.{name}"]
+    written = _written(home, name)
+    if written is not None and len(written) < LONGEST and (not documented or " | " in written):
+        lines.append(f"   :value: {written}")
+    return "\n".join([*lines, "", *(f"   {line}" for line in documented)]).rstrip()
+
+
+def _home(package: str, name: str) -> str:
+    """The module that a package has a name from."""
+    for one in _tree(package).body:
+        if isinstance(one, ast.ImportFrom) and one.module is not None:
+            for alias in one.names:
+                if (alias.asname or alias.name) == name:
+                    return _home(one.module, alias.name)
+    return package
+
+
+def _written(module: str, name: str) -> str | None:
+    """The expression that a module assigns to a name, as it is written."""
+    for one in _tree(module).body:
+        targets = (
+            one.targets
+            if isinstance(one, ast.Assign)
+            else [one.target]
+            if isinstance(one, ast.AnnAssign)
+            else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            value = one.value if isinstance(one, ast.Assign | ast.AnnAssign) else None
+            return None if value is None else ast.unparse(value)
+    return None
+
+
+def _tree(module: str) -> ast.Module:
+    path = importlib.import_module(module).__file__
+    assert path is not None
+    return ast.parse(Path(path).read_text(encoding="utf-8"))
+
+
+__all__ = ["PAGES", "Page", "missing", "names_of", "page", "write"]
