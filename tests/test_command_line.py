@@ -249,6 +249,23 @@ def test_run_on_spark_gives_the_final_values(on: str, folder: Path) -> None:
     }
 
 
+@pytest.mark.spark
+def test_the_demo_finds_that_all_interpreters_agree(tmp_path: Path) -> None:
+    """In a process of its own, in an empty folder, as a user runs it; it leaves panes and pictures."""
+    done = subprocess.run(
+        [sys.executable, "-m", "flowalg_tools", "demo", "--output", "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith(
+        "demo: all interpreters agree (streaming and batch on 19,4"
+    )
+    assert {"reference.parquet", "storm.svg"} <= {one.name for one in tmp_path.glob("demo/*")}
+
+
 def test_diff_shows_what_tells_triggers_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """And its exit code says whether anything does, as ``diff`` does."""
     apart = said(capsys, "diff", "AtCount(2).repeat()", "AtCount(2)", "--timelines", "200", code=1)

@@ -71,13 +71,13 @@ LAWS: Final = {
 
 PAGES: Final = {
     "flowalg": Page(
-        "flowalg",
+        "Reference: flowalg",
         "The algebra: pipelines as values.",
         {heading: ("flowalg", names.split()) for heading, names in FLOWALG.items()},
     ),
     "interpreters": Page(
-        "Interpreters",
-        "The reference, and Spark.",
+        "Reference: interpreters",
+        "In memory, as a Spark batch, and as a Spark stream.",
         {
             "The reference": (
                 "flowalg_reference",
@@ -92,12 +92,12 @@ PAGES: Final = {
         },
     ),
     "laws": Page(
-        "flowalg_laws",
+        "Reference: flowalg_laws",
         "Laws, strategies that generate what they speak of, and checks for parts of your own.",
         {heading: ("flowalg_laws", names.split()) for heading, names in LAWS.items()},
     ),
     "tools": Page(
-        "flowalg_tools",
+        "Reference: flowalg_tools",
         "What helps a person who looks at a pipeline or a run.",
         {
             "Pictures": ("flowalg_tools.pictures", ()),
