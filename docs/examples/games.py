@@ -75,7 +75,8 @@ TIMELINE = (
 def main() -> None:
     """Print each standing as it comes out."""
     for pane in reference.run(STANDINGS, {SCORES: TIMELINE}).panes:
-        clock, start, end = map(to_datetime, (pane.processing_time, pane.window.start, pane.window.end))
+        clock = to_datetime(pane.processing_time)
+        start, end = to_datetime(pane.window.start), to_datetime(pane.window.end)
         standing = f"{pane.value.points:>2} points of {pane.value.scores}"
         print(
             f"{clock:%H:%M:%S}  {pane.key:<4}  {start:%H:%M} to {end:%H:%M}  {standing}  {pane.timing.value}"
