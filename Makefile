@@ -49,7 +49,7 @@ figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
 
 docs: $(STAMP) ## write the pages that are generated from the code, and build the guide in build/site
 	@'$(BIN)/python' -m docs.tables
-	@'$(BIN)/python' -m sphinx --fail-on-warning --keep-going --nitpicky --quiet -b html docs build/site
+	@'$(BIN)/python' -m sphinx --fresh-env --fail-on-warning --keep-going --nitpicky --quiet -b html docs build/site
 	@echo 'The guide is in build/site/index.html.'
 
 pages: $(STAMP) ## run the pages of the guide again: what they print, and the pictures that they draw
@@ -135,6 +135,6 @@ wheel-check: $(STAMP) ## build the wheel and try it in clean environments, plain
 	@echo 'wheel-check: the wheel is complete, and plain without its extras'
 
 clean: ## remove everything these targets make, .venv and a fetched Java included
-	rm -rf .venv .java build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .java build dist docs/api .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	rm -rf spark-warehouse metastore_db derby.log artifacts
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

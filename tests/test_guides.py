@@ -67,11 +67,20 @@ def test_every_page_is_in_the_contents() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    """To a file that there is, read as plain Markdown too; the pages of the reference are made with the site."""
+    """To a file that there is, so that the pages can be read as plain Markdown too."""
     for page in [DOCS.parent / "README.md", *DOCS.glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            made = target.startswith("api/") and Path(target).stem in api.PAGES
-            assert made or (page.parent / target).exists(), f"{page.name}: {target}"
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_command_of_the_guide_is_run() -> None:
+    """One that is shown as a command is run with its page, but for the demo, which has a test of its own."""
+    for page in DOCS.glob("*.md"):
+        blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.S | re.M)
+        for language, block in blocks:
+            commands = re.findall(r"^(?:\$ )?flowalg .*$", block, re.M)
+            run = language == "console" and page.stem in (*PAGES, "command-line")
+            assert run or set(commands) <= {"flowalg demo"}, f"{page.name}: {commands}"
 
 
 def test_the_reference_has_every_public_name() -> None:
