@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough step-thorough streaming-thorough test test-fast mutants check wheel-check clean
+.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
@@ -69,6 +69,9 @@ streaming-thorough: $(STAMP) ## hold Spark streaming to the reference on every j
 
 faults: $(STAMP) ## kill, fail and damage a streaming query again and again; its result must not change (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m tools.faults
+
+replay-check: $(STAMP) ## go through streaming runs again in the reference, by what they have told of themselves
+	@$(WITH_JAVA) '$(BIN)/python' -m tools.replay_check
 
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest

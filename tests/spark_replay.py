@@ -204,8 +204,12 @@ def streamed(
     shards: int | None = None,
     partitions: int | None = None,
     stops: Sequence[int] = (),
+    accounts: bool = False,
 ) -> Outcome:
-    """The panes and drops of a pipeline over a replay, through a streaming query that is restarted at some stops."""
+    """The panes and drops of a pipeline over a replay, through a streaming query that is restarted at some stops.
+
+    With ``accounts`` these are stored beside them.
+    """
     batches = batches_of(replay)
     for start, stop in pairwise((0, *stops, None)):
         inputs = {}
@@ -213,8 +217,9 @@ def streamed(
             source = folder / feed.source.name
             write_instants(source, feed, batches[feed.source.name][start:stop], first=start or 0)
             inputs[feed.source] = instants_of(spark, source, feed, partitions=partitions)
-        frame = streaming.compile(pipeline, inputs, shards=shards)
-        run_to_end(frame.with_drops(), folder / "out", folder / "checkpoint")
+        frame = streaming.compile(pipeline, inputs, shards=shards, accounts=accounts)
+        rows = frame.with_accounts() if accounts else frame.with_drops()
+        run_to_end(rows, folder / "out", folder / "checkpoint")
     return read_back(spark, pipeline, folder / "out")
 
 

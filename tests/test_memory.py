@@ -67,7 +67,7 @@ def test_windows_that_rest_need_not_be_looked_at(pair: Pair) -> None:
         assert pair.difference() == ""
 
 
-def looked_at(timeline: Timeline[Reading], *, lateness: int = 60) -> list[int]:
+def looked_at(timeline: Timeline[Reading]) -> list[int]:
     """How many windows each instant of a grouping with early and late panes looks at."""
     counts = []
 
@@ -86,7 +86,7 @@ def looked_at(timeline: Timeline[Reading], *, lateness: int = 60) -> list[int]:
     pipeline = VALUES.window(
         FixedWindows(timedelta(minutes=10)),
         trigger=AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
-        allowed_lateness=timedelta(minutes=lateness),
+        allowed_lateness=timedelta(hours=1),
         accumulation=Accumulation.RETRACTING,
     ).combine_per_key(Sum())
     with pytest.MonkeyPatch.context() as patch:

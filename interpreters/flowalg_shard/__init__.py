@@ -4,6 +4,7 @@ An engine's inner part. It knows no Spark: an engine brings bundles and reports,
 emissions on. ``step`` is pure and deterministic, and equals the reference interpreter pane by pane.
 """
 
+from flowalg_shard.accounts import Account, account_of
 from flowalg_shard.bundle import precombine
 from flowalg_shard.clocks import BEGINNING, Clocks
 from flowalg_shard.following import Description, description_of
@@ -18,6 +19,7 @@ from flowalg_shard.tables import pack, unpack
 
 __all__ = [
     "BEGINNING",
+    "Account",
     "AggregateColumn",
     "Clocks",
     "Description",
@@ -38,6 +40,7 @@ __all__ = [
     "Stage",
     "StageReport",
     "Stored",
+    "account_of",
     "advanced",
     "aggregate_columns",
     "description_of",

@@ -20,9 +20,10 @@ from flowalg_shard.clocks import BEGINNING, Clocks, least
 
 @frozen
 class FromSource:
-    """Elements that come from a source, whose watermark a policy makes of what is seen of them."""
+    """Elements that come from a source of some name, whose watermark a policy makes of what is seen of them."""
 
     policy: WatermarkPolicy
+    name: str = ""
 
 
 @frozen
@@ -35,10 +36,11 @@ Origin: TypeAlias = FromSource | FromStage
 
 @frozen
 class SourceReport:
-    """What some rows of a source say of its clock, and the signals given with them."""
+    """What some rows of a source say of its clock, the signals given with them, and how many of them are elements."""
 
     clock: ClockReport = field(factory=ClockReport)
     signals: frozenset[str] = frozenset()
+    elements: int = 0
 
 
 @frozen
@@ -66,7 +68,9 @@ def merged(several: Iterable[Reports]) -> dict[int, Report]:
 def _both(one: Report, other: Report) -> Report:
     match one, other:
         case SourceReport(), SourceReport():
-            return SourceReport(one.clock.merge(other.clock), one.signals | other.signals)
+            return SourceReport(
+                one.clock.merge(other.clock), one.signals | other.signals, one.elements + other.elements
+            )
         case StageReport(), StageReport():
             return StageReport(one.clocks, min(one.hold, other.hold))
         case _:

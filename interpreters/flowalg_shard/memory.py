@@ -95,17 +95,17 @@ class Segment:
     @cached_property
     def wakes(self) -> int:
         """The least watermark that any window rests until."""
-        return NEVER if self.rows.is_empty() else _least(self.rows[WAKES], NEVER)
+        return _least(self.rows, WAKES, NEVER)
 
     @cached_property
     def due(self) -> int:
         """The least processing time that any window rests until."""
-        return NEVER if self.rows.is_empty() else _least(self.rows[DUE], NEVER)
+        return _least(self.rows, DUE, NEVER)
 
     @cached_property
     def hold(self) -> int:
         """The least event time that any window holds back."""
-        return MAX_TIME if self.rows.is_empty() else _least(self.rows[HOLD], MAX_TIME)
+        return _least(self.rows, HOLD, MAX_TIME)
 
 
 _NO_CLASSES: Final = pl.Series(CLASS, [], pl.UInt64())
@@ -158,16 +158,18 @@ class Part:
     @cached_property
     def hold(self) -> int:
         """The least event time that a window that is to be seen holds back."""
-        if self.segment.hold == MAX_TIME or self.rows.all():
-            return self.segment.hold
-        return _least(self.segment.rows[HOLD].filter(self.rows), MAX_TIME)
+        return self._least(HOLD, self.segment.hold, MAX_TIME)
 
     @cached_property
     def due(self) -> int:
         """The least processing time that a window that is to be seen rests until."""
-        if self.segment.due == NEVER or self.rows.all():
-            return self.segment.due
-        return _least(self.segment.rows[DUE].filter(self.rows), NEVER)
+        return self._least(DUE, self.segment.due, NEVER)
+
+    def _least(self, name: str, of_all: int, otherwise: int) -> int:
+        """The least of a column, of which the least of the whole segment is known."""
+        if of_all == otherwise or self.rows.all():
+            return of_all
+        return _least(self.segment.rows.select(name).filter(self.rows), name, otherwise)
 
 
 @frozen(eq=False)
@@ -218,6 +220,16 @@ class Memory:
         found = [part.taken(classes) for part in self.parts] if len(classes) else []
         rows, standing = stack([one for one, _, _ in found]), stack([one for _, one, _ in found])
         return Awake(rows, standing, Memory(tuple(part for _, _, part in found)) if found else self)
+
+    @property
+    def windows(self) -> int:
+        """How many windows there are."""
+        return sum(int(part.rows.sum()) for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """How many bytes its segments take."""
+        return sum(part.segment.size for part in self.parts)
 
     @property
     def hold(self) -> EventTime:
@@ -300,8 +312,8 @@ def _places(ordered: pl.Series, classes: pl.Series) -> pl.Series:
     return found.select(pl.int_ranges("first", "after").explode())["first"]
 
 
-def _least(values: pl.Series, otherwise: int) -> int:
-    least = values.min()
+def _least(table: pl.DataFrame, name: str, otherwise: int) -> int:
+    least = None if table.is_empty() else table[name].min()
     assert least is None or isinstance(least, int)
     return otherwise if least is None else least
 

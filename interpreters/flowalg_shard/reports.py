@@ -68,6 +68,7 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
     assert latest is None or isinstance(latest, int)
     seen = rows.select(*by, sighted.alias("event"), pl.col(PROCESSING_TIME).alias("seen"))
     seen = seen.filter(pl.col("event").is_not_null())
+    elements = seen.height
     ahead = policy.max_ahead_micros
     if ahead is not None:
         seen = seen.filter(pl.col("event") - pl.col("seen") <= ahead)
@@ -85,7 +86,7 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
         ended=bool(rows[ENDED].any()),
         lags=lags,
     )
-    return SourceReport(clock, frozenset(signals))
+    return SourceReport(clock, frozenset(signals), elements)
 
 
 def _lags(seen: pl.DataFrame, resolution: Micros) -> dict[Micros, int]:

@@ -2,7 +2,8 @@
 
 Both compile a pipeline to an ordinary DataFrame of panes; ``collect`` reads panes back as typed values, and
 ``final_values`` what panes come to in the end, ``schema_of``, ``read_table`` and ``read_files`` hold data to their
-source, ``open_windows`` reads a checkpoint, and ``session`` has what a Spark session needs. ``records_in`` and
+source, ``open_windows`` reads a checkpoint, ``metrics`` and
+``recorded`` read what a run has told of itself, and ``session`` has what a Spark session needs. ``records_in`` and
 ``pane_table`` are records and panes as Arrow tables, for the reference interpreter.
 """
 
@@ -10,7 +11,9 @@ from flowalg_spark import batch, streaming
 from flowalg_spark.final import final_values
 from flowalg_spark.flow import LiftingNote
 from flowalg_spark.frames import PaneFrame, collect
+from flowalg_spark.progress import StageMetrics, metrics, stage_metrics
 from flowalg_spark.reading import read_files, read_table, schema_of
+from flowalg_spark.recording import Recording, recorded
 from flowalg_spark.session import local_session
 from flowalg_spark.stateful.open_windows import open_windows
 from flowalg_spark.streaming import StreamInput
@@ -19,17 +22,22 @@ from flowalg_spark.tables import arrow_schema_of, pane_table, records_in
 __all__ = [
     "LiftingNote",
     "PaneFrame",
+    "Recording",
+    "StageMetrics",
     "StreamInput",
     "arrow_schema_of",
     "batch",
     "collect",
     "final_values",
     "local_session",
+    "metrics",
     "open_windows",
     "pane_table",
     "read_files",
     "read_table",
+    "recorded",
     "records_in",
     "schema_of",
+    "stage_metrics",
     "streaming",
 ]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeVar, assert_never, overload
 
 from attrs import define, field
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from flowalg.errors import ArgumentError
+from flowalg.errors import ArgumentError, UnsupportedError
 from flowalg.functions import Call
 from flowalg.inputs import AnySource, inputs_by_name
 from flowalg.joining import Pairs
@@ -114,7 +114,7 @@ def compile_all(
 
 
 def _compiled(pipeline: PCollection[A], flow: Flow) -> PaneFrame[A]:
-    return pane_frame(pipeline, flow, lambda: _without_drops(flow, drop_type(_last_pair(pipeline.node))))
+    return pane_frame(pipeline, flow, partial(_without_drops, flow, pipeline.node))
 
 
 def run(
@@ -155,8 +155,11 @@ def run_all(
     return collect_all(pipelines, compile_all(pipelines, inputs, time=time))
 
 
-def _without_drops(flow: Flow, drops: T.StructType) -> DataFrame:
+def _without_drops(flow: Flow, node: Node, *, accounts: bool) -> DataFrame:
     """The panes with an empty ``drop``: a batch drops nothing, since its watermark moves once, at its end."""
+    if accounts:
+        raise UnsupportedError("with_accounts: a batch is one instant, and has nothing to tell of it")
+    drops = drop_type(_last_pair(node))
     return visible(flow, F.lit(None).cast(drops).alias("drop"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -13,7 +14,10 @@ from flowalg.errors import ArgumentError
 from flowalg.panes import Change
 from flowalg_spark.layout import named
 
-OWN_COLUMNS: Final = ("window", "event_time", "change", "pane", "drop")
+ACCOUNT_COLUMN: Final = "stage_account"
+"""The column of what stages tell of themselves."""
+
+OWN_COLUMNS: Final = ("window", "event_time", "change", "pane", "drop", ACCOUNT_COLUMN)
 """The columns of a frame of panes that are not the element's."""
 
 _TOP: Final = "__top"
@@ -37,15 +41,17 @@ def final_values(panes: DataFrame, *, by: Sequence[str] | None = None) -> DataFr
     index = F.col("pane").getField("index")
     of_window = Over.partitionBy(*map(named, apart), F.col("window"))
     taken_back = F.when(F.col("change") == F.lit(Change.RETRACTION.value), index)
-    judged = _only_panes(panes).select(
+    judged = only_panes(panes).select(
         "*", F.max(index).over(of_window).alias(_TOP), F.max(taken_back).over(of_window).alias(_GONE)
     )
     stands: Column = (index == named(_TOP)) & (named(_GONE).isNull() | (named(_GONE) < named(_TOP)))
     return judged.filter(stands).select(*map(named, elements), "window", "event_time")
 
 
-def _only_panes(frame: DataFrame) -> DataFrame:
-    return frame.filter(F.col("drop").isNull()) if "drop" in frame.columns else frame
+def only_panes(frame: DataFrame) -> DataFrame:
+    """The rows that are panes, of a frame that may have others."""
+    others = (F.col(name).isNull() for name in ("drop", ACCOUNT_COLUMN) if name in frame.columns)
+    return reduce(DataFrame.filter, others, frame)
 
 
 def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
@@ -74,4 +80,4 @@ def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(by)
 
 
-__all__ = ["OWN_COLUMNS", "final_values"]
+__all__ = ["ACCOUNT_COLUMN", "OWN_COLUMNS", "final_values", "only_panes"]

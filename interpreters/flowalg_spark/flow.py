@@ -61,6 +61,10 @@ class Selection:
     columns: Mapping[str, Column]
     cheap: bool = False
 
+    def element(self, shape: Shape) -> Columns:
+        """The columns of an element of the shape."""
+        return columns_at(layout_of(shape), self.columns.__getitem__)
+
     @cached_property
     def frame(self) -> DataFrame:
         """The frame of these columns."""
@@ -88,11 +92,13 @@ class Flow:
     @property
     def unselected(self) -> Selection:
         """The columns, of a frame that they may still have to be selected of."""
-        if isinstance(self._selected, Selection):
-            return self._selected
-        return Selection(
-            self._selected, {name: named(name) for name in (*places(layout_of(self.shape)), *self.meta)}
-        )
+        return self._selected if isinstance(self._selected, Selection) else self._by_name
+
+    @property
+    def _by_name(self) -> Selection:
+        """The columns by their names."""
+        names = (*places(layout_of(self.shape)), *self.meta)
+        return Selection(self.frame, {name: named(name) for name in names})
 
     @property
     def guarded(self) -> bool:
@@ -124,22 +130,20 @@ class Flow:
     @property
     def source(self) -> Selection:
         """The columns as expressions that other expressions can be made of, and the frame that these are of."""
-        found = self.unselected
-        return found if found.cheap else Selection(self.frame, {name: named(name) for name in found.columns})
+        return self.unselected if self.unselected.cheap else self._by_name
 
     def mapped(self, expression: Expr, shape: Shape) -> Flow:
         """The flow with what an expression gives for each element in its place."""
         source = self.source
-        element = columns_at(layout_of(self.shape), source.columns.__getitem__)
+        columns = self.evaluated(expression, source.element(self.shape))
         meta = (titled(name, source.columns[name]) for name in self.meta)
-        frame = source.rows.select(*spread(self.evaluated(expression, element), shape), *meta)
+        frame = source.rows.select(*spread(columns, shape), *meta)
         return evolve(self, frame=frame, shape=shape)
 
     def filtered(self, predicate: Expr) -> Flow:
         """The flow without the elements for which an expression is false."""
         source = self.source
-        element = columns_at(layout_of(self.shape), source.columns.__getitem__)
-        rows = source.rows.filter(single(predicate, element))
+        rows = source.rows.filter(single(predicate, source.element(self.shape)))
         return evolve(self, frame=evolve(source, rows=rows) if source.cheap else rows)
 
     def selected(self, columns: Columns, shape: Shape) -> Flow:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 import pyarrow as pa
 from attrs import evolve
@@ -23,11 +23,11 @@ from flowalg.pcollection import PCollection
 from flowalg.shapes import RecordOf, Shape
 from flowalg.time import EventTime, ProcessingTime
 from flowalg.windows import Window
-from flowalg_spark.final import OWN_COLUMNS, final_values
+from flowalg_spark.final import OWN_COLUMNS, final_values, only_panes
 from flowalg_spark.flow import Flow, LiftingNote
 from flowalg_spark.layout import (
     Branch,
-    columns_at,
+    Columns,
     layout_of,
     named,
     nested,
@@ -62,12 +62,14 @@ def visible(flow: Flow, *others: Column) -> DataFrame:
     """The panes of a flow as a user sees them, and beside them other columns."""
     selection = flow.unselected
     at = selection.columns.__getitem__
-    columns = [*_element_columns(flow.shape, at), *_pane_columns(at, guarded=flow.guarded)]
+    columns = [
+        *_element_columns(flow.shape, selection.element(flow.shape)),
+        *_pane_columns(at, guarded=flow.guarded),
+    ]
     return selection.rows.select(*columns, *others)
 
 
-def _element_columns(shape: Shape, at: Callable[[str], Column]) -> list[Column]:
-    element = columns_at(layout_of(shape), at)
+def _element_columns(shape: Shape, element: Columns) -> list[Column]:
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
         for one in shape.fields:
             if one.name in OWN_COLUMNS:
@@ -168,9 +170,7 @@ def _shape_of(pipeline: PCollection[object]) -> Shape:
 def flat(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
     """The panes of a frame with a column for each leaf of their elements, and for all that a pane says of itself."""
     shape = _shape_of(pipeline)
-    if "drop" in frame.columns:
-        frame = frame.filter(F.col("drop").isNull())
-    return frame.select(*spread(visible_element(shape), shape), *_flat_meta())
+    return only_panes(frame).select(*spread(visible_element(shape), shape), *_flat_meta())
 
 
 def _panes_in(table: pa.Table, shape: Shape, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
@@ -211,6 +211,14 @@ def _flat_meta() -> list[Column]:
     ]
 
 
+class WithDrops(Protocol):
+    """How the rows that are no panes are shown beside them."""
+
+    def __call__(self, *, accounts: bool) -> DataFrame:
+        """The panes, the drops, and with ``accounts`` those."""
+        ...
+
+
 if TYPE_CHECKING:
     _Frame = DataFrame
 else:
@@ -226,7 +234,7 @@ class PaneFrame(_Frame, Generic[A_co]):
     """
 
     _notes: tuple[LiftingNote, ...]
-    _with_drops: Callable[[], DataFrame]
+    _with_drops: WithDrops
 
     @property
     def lifting(self) -> tuple[LiftingNote, ...]:
@@ -250,7 +258,20 @@ class PaneFrame(_Frame, Generic[A_co]):
         come to, and what the clocks read. Where several groupings and side inputs of a stream can drop, it also says
         the ``stage``, and key and value, whose types then differ, are JSON.
         """
-        return self._with_drops()
+        return self._with_drops(accounts=False)
+
+    def with_accounts(self) -> DataFrame:
+        """The panes, what was dropped, and as more rows what each stage tells of each micro-batch.
+
+        Such a row has a ``stage_account`` and no element, ``pane`` or ``drop``; there is one for each shard. It says
+        the ``batch``, the ``number`` of the ``stage`` in the pipeline, the ``shard``, ``processing_time`` and
+        ``watermark``; what ``came`` of each source (which the first shard says for all); how many ``windows`` are open,
+        and about how many bytes they take (``state_bytes``); how many panes were ``early``, ``on_time``, ``late`` or a
+        ``retraction``; how many elements were refused as ``expired`` or ``closed``; and how many ``seconds`` it took.
+
+        Raises ``UnsupportedError`` for a batch, and for a stream that was compiled without ``accounts``.
+        """
+        return self._with_drops(accounts=True)
 
 
 def _class_over(base: type[DataFrame]) -> type[DataFrame]:
@@ -258,7 +279,7 @@ def _class_over(base: type[DataFrame]) -> type[DataFrame]:
     return type("PaneFrame", (PaneFrame, base), {})
 
 
-def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: Callable[[], DataFrame]) -> PaneFrame[A]:
+def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: WithDrops) -> PaneFrame[A]:
     """The visible frame of a compiled pipeline."""
     panes_only = evolve(flow, frame=flow.frame.filter(named(KEEP))) if flow.guarded else flow
     frame = visible(panes_only)
@@ -269,4 +290,4 @@ def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: Callable[[], Da
     return panes
 
 
-__all__ = ["PaneFrame", "collect", "collect_all", "drop_type", "pane_frame", "visible"]
+__all__ = ["PaneFrame", "WithDrops", "collect", "collect_all", "drop_type", "pane_frame", "visible"]

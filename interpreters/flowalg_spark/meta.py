@@ -37,6 +37,9 @@ REFUSED_KEY: Final = "__refused_key"
 REFUSED_VALUE: Final = "__refused_value"
 """Of a drop in a pipeline where several stages can drop: which one, and the key and the value as JSON."""
 
+ACCOUNT: Final = "__account"
+"""What a stage tells of an instant, as JSON, on a row of its own: see ``accounts``."""
+
 META_TYPES: Final[dict[str, T.DataType]] = {
     EVENT_TIME: T.LongType(),
     PROCESSING_TIME: T.LongType(),
@@ -62,6 +65,7 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     SIGNAL: T.StringType(),
     ORIGIN: T.IntegerType(),
     REPORT: T.BinaryType(),
+    ACCOUNT: T.StringType(),
 }
 """The type of each; times are microseconds since the epoch. ``DROP`` has the type that its grouping gives it."""
 
@@ -85,6 +89,9 @@ CLOCK_META: Final = (PROCESSING_TIME, ENDED, SIGHTED, PARTITION, SIGNAL, ORIGIN,
 REFUSED_META: Final = (STAGE, REASON, DROPPED, REFUSED_KEY, REFUSED_VALUE, START, END, PANE_TIME, WATERMARK)
 """What is said of a drop that has to pass other stages."""
 
+PASSING_META: Final = (*REFUSED_META, ACCOUNT)
+"""What is said on rows that have to pass other stages, where it is."""
+
 
 def pane_meta() -> dict[str, T.DataType]:
     """What travels with a pane, with the types."""
@@ -92,6 +99,7 @@ def pane_meta() -> dict[str, T.DataType]:
 
 
 __all__ = [
+    "ACCOUNT",
     "CHANGE",
     "CLOCK_META",
     "DROP",
@@ -108,6 +116,7 @@ __all__ = [
     "PANE_META",
     "PANE_TIME",
     "PARTITION",
+    "PASSING_META",
     "PROCESSING_TIME",
     "REASON",
     "REFUSED_KEY",

@@ -7,6 +7,7 @@ with ``writeStream``, is the user's. Restart, replay and exactly-once are Spark'
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike, fspath
 from typing import Final, TypeVar
 
@@ -21,13 +22,16 @@ from flowalg.inputs import AnySource, inputs_by_name
 from flowalg.nodes import last_grouping
 from flowalg.pcollection import PCollection
 from flowalg.watermarks import Perfect, WatermarkPolicy
+from flowalg_spark.accounts import account
 from flowalg_spark.binding import Clocks, require_frame
 from flowalg_spark.capabilities import STREAMING
+from flowalg_spark.final import ACCOUNT_COLUMN
 from flowalg_spark.flow import Flow, guarded
 from flowalg_spark.frames import PaneFrame, pane_frame, visible
 from flowalg_spark.gateway import few_calls
 from flowalg_spark.layout import named
 from flowalg_spark.meta import (
+    ACCOUNT,
     DROP,
     DROPPED,
     KEEP,
@@ -38,6 +42,7 @@ from flowalg_spark.meta import (
     STAGE,
     WATERMARK,
 )
+from flowalg_spark.progress import observed
 from flowalg_spark.session import require_state_store
 from flowalg_spark.stateful.lowering import Lowering
 from flowalg_spark.stateful.shards import shard_ids
@@ -102,6 +107,7 @@ def compile(
     wakes_when_idle: bool = False,
     drain_folder: str | PathLike[str] | None = None,
     kept_bytes: int = 1 << 30,
+    accounts: bool = False,
 ) -> PaneFrame[A]:
     """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
 
@@ -120,12 +126,18 @@ def compile(
     keeps the state of the shards that it has served, up to ``kept_bytes`` bytes; what does not fit, all of it with 0,
     is read from the state store in every batch.
 
+    With ``accounts`` each stage tells of each micro-batch what its clocks read, what came, and what it gave, refused
+    and keeps. It is in Spark's own progress of the query (see ``stage_metrics``), and ``with_accounts`` stores it
+    beside the panes: for ``metrics``, and for ``recorded``, with which the run can be gone through again.
+
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for what
     streaming cannot do.
     """
     last_grouping(pipeline.node)
     if not isinstance(kept_bytes, int) or isinstance(kept_bytes, bool) or kept_bytes < 0:
         raise ArgumentError("kept_bytes", kept_bytes, "how many bytes a Python worker may keep, 0 or more")
+    if not isinstance(accounts, bool):
+        raise ArgumentError("accounts", accounts, "True, for stages that tell of themselves, or False")
     streams = inputs_by_name(pipeline.node, inputs, "StreamInput(frame, watermark)")
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
@@ -149,11 +161,15 @@ def compile(
         streams = _with_end(session, streams, fspath(drain_folder))
     if wakes_when_idle:
         streams = {name: _with_ticks(one) for name, one in streams.items()}
-    sources = {name: (one.frame, one.clocks, FromSource(one.watermark)) for name, one in streams.items()}
-    lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards), kept_bytes)
+    sources = {
+        name: (one.frame, one.clocks, FromSource(one.watermark, name)) for name, one in streams.items()
+    }
+    lowering = Lowering.of(pipeline.node, sources, shard_ids(session, shards), kept_bytes, accounts=accounts)
     with few_calls():
         flow = lowering.stream(pipeline.node).flow
-        return pane_frame(pipeline, flow, lambda: _with_drops(flow))
+        if accounts:
+            flow = evolve(flow, frame=observed(flow.frame, lowering.stages))
+        return pane_frame(pipeline, flow, partial(_with_drops, flow))
 
 
 def drain(session: SparkSession, drain_folder: str | PathLike[str]) -> None:
@@ -206,8 +222,11 @@ def _require_policy(policy: WatermarkPolicy, source: str) -> None:
         )
 
 
-def _with_drops(flow: Flow) -> DataFrame:
-    """The panes, and what was dropped, which tells where it was dropped if several stages can drop."""
+def _with_drops(flow: Flow, *, accounts: bool) -> DataFrame:
+    """The panes, and what was dropped, which tells where it was dropped if several stages can drop.
+
+    With ``accounts`` what the stages tell of themselves too.
+    """
     shown = flow.selected(guarded(flow.element), flow.shape)
     if DROP in flow.meta:
         told, drop = named(DROP).isNotNull(), named(DROP)
@@ -223,8 +242,16 @@ def _with_drops(flow: Flow) -> DataFrame:
             F.timestamp_micros(named(WATERMARK)).alias("watermark"),
         )
         drop = F.when(told, said)
-    rows = shown.frame.filter(named(KEEP) | told)
-    return visible(evolve(shown, frame=rows), drop.alias("drop"))
+    told = named(KEEP) | told
+    others = [drop.alias("drop")]
+    if accounts:
+        if ACCOUNT not in flow.meta:
+            raise UnsupportedError(
+                "with_accounts: the pipeline was compiled without; pass accounts=True to compile"
+            )
+        told |= named(ACCOUNT).isNotNull()
+        others.append(account().alias(ACCOUNT_COLUMN))
+    return visible(evolve(shown, frame=shown.frame.filter(told)), *others)
 
 
 __all__ = ["CAPABILITIES", "StreamInput", "compile", "drain"]

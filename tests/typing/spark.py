@@ -12,25 +12,32 @@ import pyarrow as pa
 from flowalg_spark import (
     LiftingNote,
     PaneFrame,
+    Recording,
+    StageMetrics,
     StreamInput,
     arrow_schema_of,
     batch,
     collect,
     final_values,
     local_session,
+    metrics,
     open_windows,
     pane_table,
     read_files,
     read_table,
+    recorded,
     records_in,
     schema_of,
+    stage_metrics,
     streaming,
 )
 from flowalg_spark.binding import Clocks
+from flowalg_spark.recording import Recorded
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType
 
-from flowalg import KV, BoundedDisorder, Pane, PCollection, Source, WatermarkPolicy
+from flowalg import KV, BoundedDisorder, Pane, PCollection, Source, Timeline, WatermarkPolicy
 from flowalg.capabilities import Capabilities
 from tests.typing.records import Flight
 
@@ -85,6 +92,49 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(read_table(spark, flights, "flights"), DataFrame)
     assert_type(open_windows(spark, "checkpoint", stage=1), DataFrame)
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
+
+
+def accounts(
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    stream: StreamInput,
+    frame: PaneFrame[KV[str, int]],
+    stored: DataFrame,
+    progress: StreamingQueryProgress,
+) -> None:
+    """What a run tells of itself."""
+    assert_type(streaming.compile(totals, {flights: stream}, accounts=True), PaneFrame[KV[str, int]])
+    assert_type(frame.with_accounts(), DataFrame)
+    assert_type(metrics(stored), DataFrame)
+    assert_type(stage_metrics(progress), tuple[StageMetrics, ...])
+
+
+def measured(one: StageMetrics) -> None:
+    """The metrics of a stage."""
+    assert_type(one.number, int)
+    assert_type(one.stage, str)
+    assert_type(one.processing_time, datetime)
+    assert_type(one.watermark, datetime)
+    assert_type(one.watermark_lag, float | None)
+    assert_type(one.elements, int)
+    assert_type(one.windows, int)
+    assert_type(one.state_bytes, int)
+    assert_type(one.early, int)
+    assert_type(one.on_time, int)
+    assert_type(one.late, int)
+    assert_type(one.retraction, int)
+    assert_type(one.expired, int)
+    assert_type(one.closed, int)
+    assert_type(one.step_seconds, float)
+
+
+def recordings(recording: Recording, flights: Source[Flight], stored: DataFrame, table: pa.Table) -> None:
+    """A run to go through again."""
+    assert_type(recorded(stored), Recording)
+    assert_type(recorded(table), Recording)
+    assert_type(recording.batches, tuple[Recorded, ...])
+    flown: list[Flight] = []
+    assert_type(recording.timeline(flights, flown), Timeline[Flight])
 
 
 def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:

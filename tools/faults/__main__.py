@@ -217,15 +217,11 @@ def half_way(trial: Trial) -> Path:
 def damages(trial: Trial) -> Iterator[tuple[str, Path]]:
     """Checkpoints that were damaged, each in another way."""
     folder = half_way(trial)
-    for file in (folder / "checkpoint" / "state").rglob("*.changelog"):
-        _spoil(file)
-    for file in (folder / "checkpoint" / "state").rglob("*.zip"):
+    for file in _state_files(folder):
         _spoil(file)
     yield "state that was spoilt", folder
     folder = half_way(trial)
-    for file in (folder / "checkpoint" / "state").rglob("*.changelog"):
-        file.unlink()
-    for file in (folder / "checkpoint" / "state").rglob("*.zip"):
+    for file in _state_files(folder):
         file.unlink()
     yield "state that is gone", folder
     folder = half_way(trial)
@@ -234,6 +230,12 @@ def damages(trial: Trial) -> Iterator[tuple[str, Path]]:
     for sums in (folder / "checkpoint" / "offsets").glob(".*.crc"):
         sums.unlink()
     yield "an offset log that was cut off", folder
+
+
+def _state_files(folder: Path) -> list[Path]:
+    """What Spark has written of the state: changes, and snapshots."""
+    state = folder / "checkpoint" / "state"
+    return [*state.rglob("*.changelog"), *state.rglob("*.zip")]
 
 
 def _spoil(file: Path) -> None:

@@ -6,17 +6,14 @@ checkpoint stands. If there is a file ``FOLDER/fail``, a function of the user's 
 
 from __future__ import annotations
 
-import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import polars as pl
 from attrs import frozen
-from flowalg_spark import StreamInput, local_session, streaming
-from pyspark.sql import functions as F
+from flowalg_spark import local_session, streaming
 
 from flowalg import (
     Accumulation,
@@ -29,13 +26,17 @@ from flowalg import (
     Sessions,
     Source,
     Sum,
+    to_datetime,
 )
+from flowalg.time import ProcessingTime
+from tests.spark_replay import run_to_end, stream_of, write_batches
 
 MINUTE: Final = 60_000_000
 BATCHES: Final = 24
 ROWS: Final = 400
 BEGIN: Final = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 1_000_000
 SEED: Final = 20_150_831
+DISORDER: Final = timedelta(minutes=3)
 
 
 @frozen
@@ -81,50 +82,32 @@ def pipeline(fails: Path) -> PCollection[object]:
 
 
 def make_input(folder: Path) -> None:
-    """A file for each micro-batch, in order of their times; the last says that there will be no more."""
+    """A file for each micro-batch, in order of their times, and one that says that there will be no more."""
     random = np.random.default_rng(SEED)
-    folder.mkdir(parents=True)
+    batches = []
     for number in range(BATCHES):
         now = BEGIN + number * MINUTE
         late = random.exponential(2 * MINUTE, ROWS).astype("int64")
-        table = pl.DataFrame(
-            {
-                "visitor": random.integers(0, 100, ROWS),
-                "value": random.integers(0, 100, ROWS),
-                "at": pl.Series(now - late).cast(pl.Datetime("us", "UTC")),
-                "seen": pl.Series([now] * ROWS).cast(pl.Datetime("us", "UTC")),
-                "ends": [False] * ROWS,
-            }
+        columns = zip(
+            random.integers(0, 100, ROWS).tolist(),
+            random.integers(0, 100, ROWS).tolist(),
+            (now - late).tolist(),
+            strict=True,
         )
-        if number == BATCHES - 1:
-            table = pl.concat([table, table[:1].with_columns(pl.lit(True).alias("ends"))])
-        path = folder / f"{number:04}.parquet"
-        table.write_parquet(path)
-        # Spark takes files in the order of their modification times.
-        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+        seen = to_datetime(ProcessingTime(now))
+        batches.append(
+            [Visit(who, value, to_datetime(ProcessingTime(at)), seen) for who, value, at in columns]
+        )
+    write_batches(folder, Visit, batches, ends=True)
 
 
 def run(folder: Path) -> None:
     """Run the query to the end of its input."""
     spark = local_session("flowalg faults", cores=2, memory="1g", log=folder / "spark.log")
     try:
-        schema = spark.read.parquet(str(folder / "in" / "0000.parquet")).schema
-        frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-        source = StreamInput(
-            frame,
-            BoundedDisorder(timedelta(minutes=3)),
-            processing_time=F.col("seen"),
-            end_of_input=F.col("ends"),
-        )
+        source = stream_of(spark, folder / "in", BoundedDisorder(DISORDER))
         panes = streaming.compile(pipeline(folder / "fail"), {VISITS: source}).with_drops()
-        query = (
-            panes.writeStream.format("parquet")
-            .option("path", str(folder / "out"))
-            .option("checkpointLocation", str(folder / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        query.awaitTermination()
+        run_to_end(panes, folder / "out", folder / "checkpoint")
     finally:
         spark.stop()
 

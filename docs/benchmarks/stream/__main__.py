@@ -12,9 +12,9 @@ import os
 import shutil
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 from flowalg_spark import local_session
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,10 @@ from docs.benchmarks.results import Results
 from docs.benchmarks.stream.data import files
 from docs.benchmarks.stream.growth import GROWTHS, OPEN, ROWS, Growth, seed
 from docs.benchmarks.stream.queries import CASES, Case, Rival
+
+N = TypeVar("N")
+Phases: TypeAlias = dict[str, float]
+"""What a batch took, in seconds, by phase."""
 
 BUILD: Final = Path(__file__).parents[3] / "build"
 NAMES: Final = [
@@ -35,9 +39,7 @@ BATCHES: Final = 4
 """Of a round."""
 
 
-def went_on(
-    spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop"
-) -> list[dict[str, float]]:
+def went_on(spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop") -> list[Phases]:
     """One rival's query over the files that are new: what each of its batches took, in seconds, by phase."""
     some = min((folder / "in").glob("*.parquet"))
     readings = (
@@ -86,22 +88,42 @@ def _bring(given: Sequence[Path], folder: Path) -> None:
         os.link(one, folder / "in" / one.name)
 
 
+def in_turns(
+    names: Sequence[N],
+    given: Sequence[Path],
+    folders: Iterable[Path],
+    went: Callable[[N], list[Phases]],
+) -> tuple[dict[N, list[Phases]], dict[N, list[float]]]:
+    """What the warm batches of each take, and the seconds of its first ones, in turns over the files of a round.
+
+    The first round does not count.
+    """
+    warm: dict[N, list[Phases]] = {name: [] for name in names}
+    first: dict[N, list[float]] = {name: [] for name in names}
+    for number, start in enumerate(range(0, len(given), BATCHES)):
+        for folder in folders:
+            _bring(given[start : start + BATCHES], folder)
+        for name in names if number % 2 else names[::-1]:
+            batches = went(name)
+            if number:
+                first[name].append(batches[0]["triggerExecution"])
+                warm[name] += batches[1:]
+    return warm, first
+
+
+def _median(batches: Iterable[Phases]) -> float:
+    return statistics.median(one["triggerExecution"] for one in batches)
+
+
 def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
     """What the warm batches of all rivals take."""
     given = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
     check(spark, case, given, scratch / "check")
-    warm: dict[str, list[dict[str, float]]] = {name: [] for name in case.rivals}
-    first: dict[str, list[float]] = {name: [] for name in case.rivals}
-    for number in range(rounds + 1):
-        _bring(given[number * BATCHES : (number + 1) * BATCHES], scratch)
-        for name in list(case.rivals) if number % 2 else list(case.rivals)[::-1]:
-            batches = went_on(spark, case.rivals[name], name, scratch)
-            if number:
-                first[name].append(batches[0]["triggerExecution"])
-                warm[name] += batches[1:]
-    seconds = {
-        name: statistics.median(one["triggerExecution"] for one in found) for name, found in warm.items()
-    }
+    names = list(case.rivals)
+    warm, first = in_turns(
+        names, given, [scratch], lambda name: went_on(spark, case.rivals[name], name, scratch)
+    )
+    seconds = {name: _median(found) for name, found in warm.items()}
     mine = seconds["flowalg"]
     others = {name: took for name, took in seconds.items() if name != "flowalg"}
     return {
@@ -132,26 +154,18 @@ def grown(spark: SparkSession, growth: Growth, rounds: int, scratch: Path) -> li
         _bring([seed(data, many)], folder)
         (batch,) = went_on(spark, growth.rival, "flowalg", folder)
         opening[many] = batch["triggerExecution"]
-    warm: dict[int, list[float]] = {many: [] for many in OPEN}
-    first: dict[int, list[float]] = {many: [] for many in OPEN}
-    for number in range(rounds + 1):
-        for many in OPEN if number % 2 else OPEN[::-1]:
-            _bring(given[number * BATCHES : (number + 1) * BATCHES], folders[many])
-            batches = [
-                one["triggerExecution"] for one in went_on(spark, growth.rival, "flowalg", folders[many])
-            ]
-            if number:
-                first[many].append(batches[0])
-                warm[many] += batches[1:]
-    least = statistics.median(warm[OPEN[0]])
+    warm, first = in_turns(
+        OPEN, given, folders.values(), lambda many: went_on(spark, growth.rival, "flowalg", folders[many])
+    )
+    seconds = {many: _median(found) for many, found in warm.items()}
     return [
         {
             "case": f"{growth.name}, {many:,}",
             "rows": ROWS,
             "open": many,
             "warm_batches": len(warm[many]),
-            "flowalg_s": round(statistics.median(warm[many]), 3),
-            "vs_fewest": round(statistics.median(warm[many]) / least, 3),
+            "flowalg_s": round(seconds[many], 3),
+            "vs_fewest": round(seconds[many] / seconds[OPEN[0]], 3),
             "opening_s": round(opening[many], 3),
             "recovery_s": round(statistics.median(first[many]), 3),
         }

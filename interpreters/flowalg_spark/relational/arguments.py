@@ -51,9 +51,10 @@ def single_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
     return (combiner,)
 
 
-def arguments(flow: Flow, node: CombinePerKey) -> Arguments:
+def arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False) -> Arguments:
     """The flow made ready for its combiners. What has to be computed for them is a column of its own.
 
+    If it is to be ``narrow``, or something has to be computed, its values are what combiners read and nothing else.
     Raises ``UnsupportedError`` when a function is not lifted and does not say the type of its result.
     """
     _, value = _pair(flow)
@@ -74,7 +75,7 @@ def arguments(flow: Flow, node: CombinePerKey) -> Arguments:
             reason, place = (None, None) if opaque is None else (opaque.reason, opaque.place or None)
             flow = flow.noted(LiftingNote(part.label, reason, place))
     found = Arguments(flow, combiners, tuple(columns.values()), tuple(reads))
-    return found if all(map(_is_there, columns)) else found.narrowed()
+    return found.narrowed() if narrow or not all(map(_is_there, columns)) else found
 
 
 def _is_there(expression: Expr) -> bool:

@@ -30,10 +30,9 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
     result = combined_shape(node.combiner, value.shape)
     if result is None or not all(map(may_be_native, single_combiners(node.combiner))):
         return None
-    ready = arguments(flow, node)
     effective = strategy_at(node.input)
-    if effective.fresh and not by_expression(effective.strategy.windows):
-        ready = ready.narrowed()
+    narrow = effective.fresh and not by_expression(effective.strategy.windows)
+    ready = arguments(flow, node, narrow=narrow)
     natives = _natives(ready, node.label)
     if natives is None:
         return None

@@ -118,21 +118,19 @@ def _clamped(point: Column) -> Column:
     return F.greatest(F.least(point, F.lit(MAX_TIME)), F.lit(MIN_TIME))
 
 
-def _cut_off(start: Column) -> Column:
+def _cut_off(start: str) -> Column:
     """A window's start, which is no later than an element, but may lie before the beginning of time."""
-    return F.greatest(start, F.lit(MIN_TIME))
+    return F.expr(f"greatest({start}, {_number(MIN_TIME)})")
 
 
-def _latest(point: Column, offset: int, every: int) -> Column:
+def _latest(point: str, offset: int, every: int) -> str:
     """The latest at or before a point of those that lie ``every`` so many microseconds, ``offset`` from the epoch."""
-    return point - F.pmod(point - _long(offset), _long(every))
+    return f"{point} - pmod({point} - {_number(offset)}, {_number(every)})"
 
 
 def fixed_start(windows: FixedWindows) -> Column:
     """The start of the fixed window that an element's event time lies in."""
-    offset, size = _number(windows.offset_micros), _number(windows.size_micros)
-    latest = f"{EVENT_TIME} - pmod({EVENT_TIME} - {offset}, {size})"
-    return F.expr(f"greatest({latest}, {_number(MIN_TIME)})")
+    return _cut_off(_latest(EVENT_TIME, windows.offset_micros, windows.size_micros))
 
 
 def _fixed_end(windows: FixedWindows) -> Column:
@@ -146,22 +144,22 @@ def _fixed_end(windows: FixedWindows) -> Column:
 def _sliding(flow: Flow, windows: SlidingWindows) -> Placed:
     """A row for each window that an element is in."""
     started = flow.with_meta(**{START: F.lit(None)})
-    return _in_each(evolve(started, frame=_exploded(started.frame, named(EVENT_TIME), windows)), windows)
+    return _in_each(evolve(started, frame=_exploded(started.frame, EVENT_TIME, windows)), windows)
 
 
 def _in_each(flow: Flow, windows: SlidingWindows) -> Placed:
     end = named(START) + _long(windows.size // _MICROSECOND)
-    return Placed(flow, (START,), _cut_off(named(START)), F.least(end, F.lit(MAX_TIME)))
+    return Placed(flow, (START,), _cut_off(START), F.least(end, F.lit(MAX_TIME)))
 
 
-def _exploded(frame: DataFrame, point: Column, windows: SlidingWindows) -> DataFrame:
+def _exploded(frame: DataFrame, point: str, windows: SlidingWindows) -> DataFrame:
     """A row for each window that a point is in: the latest start, and those before it that still reach the point."""
     size, period = windows.size // _MICROSECOND, windows.period // _MICROSECOND
-    last = _latest(point, windows.offset // _MICROSECOND, period)
+    last = F.expr(_latest(point, windows.offset // _MICROSECOND, period))
     count = -(-size // period)
     starts = F.explode(F.array(*(last - _long(number * period) for number in range(count))))
     others = [named(name) for name in frame.columns if name != START]
-    exploded = frame.select(*others, point.alias(_POINT), starts.alias(START))
+    exploded = frame.select(*others, named(point).alias(_POINT), starts.alias(START))
     if size % period:
         exploded = exploded.filter(named(_POINT) - named(START) < _long(size))
     return exploded.select(*map(named, frame.columns))
@@ -187,11 +185,11 @@ class Slices:
     def start(self) -> Column:
         """The start of each element's slice."""
         size = gcd(self.windows.size // _MICROSECOND, self.windows.period // _MICROSECOND)
-        return _latest(named(EVENT_TIME), self.windows.offset // _MICROSECOND, size)
+        return F.expr(_latest(EVENT_TIME, self.windows.offset // _MICROSECOND, size))
 
     def spread(self, flow: Flow, slices: DataFrame) -> tuple[DataFrame, Placed]:
         """A row for each window that a slice is in, and how those windows are told apart."""
-        return _exploded(slices, named(START), self.windows), _in_each(flow, self.windows)
+        return _exploded(slices, START, self.windows), _in_each(flow, self.windows)
 
 
 def _sessions(flow: Flow, gap: int) -> Placed:

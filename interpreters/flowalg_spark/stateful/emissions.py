@@ -58,6 +58,9 @@ _PANE: Final = {
 }
 """What a pane says of itself: the name of each column in a frame, and in an emission."""
 
+_EMITTED: Final = ("panes", "beside", "drops", "refused", "report", "account")
+"""The columns of an emission."""
+
 _DROP: Final = {meta.START: START, meta.END: END, meta.REASON: REASON, meta.DROPPED: DROPPED}
 
 
@@ -190,6 +193,7 @@ class Emission:
     drops: bytes
     refused: bytes
     packed_report: bytes
+    account: str | None
 
     @cached_property
     def report(self) -> StageReport:
@@ -217,7 +221,7 @@ class FromEmissions:
         """The rows of each emission."""
         for batch in batches:
             for row in batch.to_pylist():
-                emission = Emission(row["panes"], row["beside"], row["drops"], row["refused"], row["report"])
+                emission = Emission(*(row[name] for name in _EMITTED))
                 for columns in self.out.panes(emission):
                     yield self.rows(columns, kept=True)
                 for columns in self.out.drops(emission):
@@ -225,10 +229,12 @@ class FromEmissions:
                 yield from self.passing(emission)
 
     def passing(self, emission: Emission) -> Iterator[pa.RecordBatch]:
-        """Drops of earlier stages, and the report."""
+        """Drops of earlier stages and what these tell of themselves, what this one tells, and the report."""
         refused = unpack(emission.refused)
         if refused.height:
-            yield self.rows(_given(refused, {name: name for name in meta.REFUSED_META}), kept=False)
+            yield self.rows(_given(refused, {name: name for name in refused.columns}), kept=False)
+        if emission.account is not None:
+            yield self.rows({meta.ACCOUNT: _texts([emission.account])}, kept=False)
         if self.reports:
             yield self.rows({meta.REPORT: pa.array([emission.packed_report], pa.binary())}, kept=False)
 

@@ -13,7 +13,7 @@ from flowalg_shard import Origin, Stage, pack, precombine, reports_of
 from flowalg_shard.columns import END, KEEP, SHARD, START
 from pyspark.sql import types as T
 
-from flowalg_spark.meta import REASON, REFUSED_META
+from flowalg_spark.meta import ACCOUNT, PASSING_META, REASON
 
 INPUT = "input"
 
@@ -107,10 +107,12 @@ class ToBundles:
 
 
 def _refused(rows: pl.DataFrame) -> bytes:
-    """The drops of earlier stages, which pass through one shard."""
+    """The drops of earlier stages and what these tell of themselves, which pass through one shard."""
     if REASON not in rows.columns:
         return b""
-    return pack(rows.filter(pl.col(REASON).is_not_null()).select(REFUSED_META))
+    passing = [name for name in PASSING_META if name in rows.columns]
+    told = [pl.col(name).is_not_null() for name in (REASON, ACCOUNT) if name in passing]
+    return pack(rows.filter(pl.any_horizontal(told)).select(passing))
 
 
 __all__ = ["BUNDLE_SCHEMA", "INPUT", "Broadcast", "Divided", "Precombined", "Sending", "ToBundles"]

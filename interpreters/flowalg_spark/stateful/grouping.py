@@ -26,8 +26,8 @@ from flowalg_spark.meta import (
     EVENT_TIME,
     KEEP,
     META_TYPES,
+    PASSING_META,
     REASON,
-    REFUSED_META,
     START,
 )
 from flowalg_spark.python_columns import arrow_column
@@ -163,7 +163,7 @@ def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
     if stage.by_row or not stage.fresh:
         names |= {START, END}
     if REASON in flow.meta:
-        names |= set(REFUSED_META)
+        names |= set(PASSING_META)
     return frozenset(names)
 
 

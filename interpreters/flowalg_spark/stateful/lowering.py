@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import assert_never
 
 from attrs import define, evolve, field
@@ -36,6 +37,7 @@ from flowalg_spark.element_wise import note_of, through_steps
 from flowalg_spark.flow import Flow, LiftingNote, arrow_schema, require_one_shape, row_schema
 from flowalg_spark.layout import layout_of, named, nested, pair_of, places
 from flowalg_spark.meta import (
+    ACCOUNT,
     CLOCK_META,
     DROP,
     DROPPED,
@@ -43,6 +45,7 @@ from flowalg_spark.meta import (
     META_TYPES,
     PANE_META,
     PANE_TIME,
+    PASSING_META,
     REASON,
     REFUSED_META,
     REPORT,
@@ -65,7 +68,8 @@ class Lowering:
     """The streams of a pipeline's nodes. ``sources`` has the frame and the clocks of each, with where they come from.
 
     ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts. Of
-    its state a Python worker keeps up to ``kept_bytes`` at hand.
+    its state a Python worker keeps up to ``kept_bytes`` at hand. With ``accounts`` each stage tells of each instant;
+    ``stages`` are the names of those that there are so far.
     """
 
     sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]
@@ -73,6 +77,8 @@ class Lowering:
     heard: frozenset[int]
     several: bool
     kept_bytes: int
+    accounts: bool
+    stages: list[str] = field(factory=list)
     known: dict[int, Stream] = field(factory=dict)
 
     @classmethod
@@ -82,6 +88,8 @@ class Lowering:
         sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]],
         shards: tuple[int, ...],
         kept_bytes: int,
+        *,
+        accounts: bool,
     ) -> Lowering:
         """The lowering of a whole pipeline."""
         stages = {id(node): node for node in nodes_of(root) if isinstance(node, CombinePerKey | WithSide)}
@@ -92,7 +100,7 @@ class Lowering:
             for behind in nodes_of(inner)
             if id(behind) in stages
         )
-        return cls(sources, shards, heard, len(stages) > 1, kept_bytes)
+        return cls(sources, shards, heard, len(stages) > 1, kept_bytes, accounts)
 
     def stream(self, node: Node) -> Stream:
         """The stream of a node. Where it is used again it has the same rows, but tells no drops once more."""
@@ -204,10 +212,18 @@ class Lowering:
             meta |= {name: META_TYPES[name] for name in REFUSED_META}
         if reports:
             meta[REPORT] = META_TYPES[REPORT]
+        if self.accounts:
+            meta[ACCOUNT] = META_TYPES[ACCOUNT]
         schema = row_schema(shape, meta)
         processor = ShardProcessor(
-            operator, stage, len(self.shards), reports=reports, kept_bytes=self.kept_bytes
+            operator,
+            stage,
+            len(self.shards),
+            reports=reports,
+            accounts=len(self.stages) if self.accounts else None,
+            kept_bytes=self.kept_bytes,
         )
+        self.stages.append(stage.label)
         frame = (
             bundles.groupBy(SHARD)
             .transformWithState(processor, EMISSION_SCHEMA, "append", "None")
@@ -240,7 +256,7 @@ def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
 
 def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
     """What a stage reads of a flow beside its elements."""
-    wanted = {*kept, KEEP, *CLOCK_META, *(REFUSED_META if REASON in flow.meta else ())}
+    wanted = {*kept, KEEP, *CLOCK_META, *(PASSING_META if REASON in flow.meta else ())}
     return {name: kind for name, kind in flow.meta.items() if name in wanted}
 
 
@@ -265,10 +281,9 @@ def _with_drop_column(flow: Flow) -> Flow:
 
 def _without_drops(stream: Stream) -> Stream:
     flow = stream.flow
-    told = next((name for name in (REASON, DROP) if name in flow.meta), None)
-    if told is None:
-        return stream
-    return evolve(stream, flow=evolve(flow, frame=flow.frame.filter(named(told).isNull())))
+    told = [named(name).isNull() for name in (REASON, DROP, ACCOUNT) if name in flow.meta]
+    frame = reduce(DataFrame.filter, told, flow.frame)
+    return evolve(stream, flow=evolve(flow, frame=frame))
 
 
 __all__ = ["Lowering"]

@@ -10,6 +10,7 @@ import polars as pl
 from flowalg_shard import Memory
 from flowalg_shard.columns import CHANGED, END, PANES, START
 from flowalg_shard.resting import ALWAYS, DUE, NEVER, WAKES
+from flowalg_shard.tables import stack
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -23,12 +24,12 @@ _OWN: Final = ("stage", "shard", "window", "panes", "pending", "next_watermark",
 def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stage: int = 0) -> DataFrame:
     """The windows that a query's checkpoint holds open: a row for each key and window of one of its stages.
 
-    ``stage`` is the stage's number as Spark counts its stateful operators, from 0. The columns are ``stage`` (its
-    name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (how many it has had), ``pending`` (whether
-    there is anything new since the last one), and when the window will be looked at if no element comes:
-    ``next_watermark`` and ``next_time`` (null: never, or with every batch). It reads what the last batch has committed,
-    also while the query runs. For what fits in memory. Raises ``ArgumentError`` for a number that is none, and
-    ``UnsupportedError`` for a state that this version cannot read.
+    ``stage`` is the stage's number as Spark counts its stateful operators: from 0, which is the last one. The columns
+    are ``stage`` (its name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (how many it has had),
+    ``pending`` (whether there is anything new since the last one), and when the window will be looked at if no element
+    comes: ``next_watermark`` and ``next_time`` (null: never, or with every batch). It reads what the last batch has
+    committed, also while the query runs. For what fits in memory. Raises ``ArgumentError`` for a number that is none,
+    and ``UnsupportedError`` for a state that this version cannot read.
     """
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
         raise ArgumentError("stage", stage, "the number of a stateful operator, from 0")
@@ -47,13 +48,13 @@ def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stag
         tables += [
             _shown(written.stage.label, number, part.windows, part.segment.by) for part in memory.parts
         ]
-    filled = [one for one in tables if not one.is_empty()]
-    if not filled:
+    windows = stack(tables)
+    if windows.is_empty():
         nothing = "stage string, shard int, window struct<start timestamp, end timestamp>, panes bigint"
         return session.createDataFrame(
             [], f"{nothing}, pending boolean, next_watermark timestamp, next_time timestamp"
         )
-    found = session.createDataFrame(pl.concat(filled).to_arrow())
+    found = session.createDataFrame(windows.to_arrow())
     window = F.struct(F.timestamp_micros(START).alias("start"), F.timestamp_micros(END).alias("end"))
     times = [F.timestamp_micros(name).alias(name) for name in ("next_watermark", "next_time")]
     key = [F.col(f"`{name}`") for name in found.columns if name not in (*_OWN, START, END)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterator
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from flowalg_shard import Description, Operator, Sent, advanced, pack, unpack
+from attrs import asdict
+from flowalg_shard import Account, Description, Operator, Sent, account_of, advanced, pack, unpack
+from flowalg_shard.accounts import PANES, REASONS
 from flowalg_shard.tables import stack
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -24,6 +29,7 @@ EMISSION_SCHEMA: Final = T.StructType(
         T.StructField("drops", T.BinaryType()),
         T.StructField("refused", T.BinaryType()),
         T.StructField("report", T.BinaryType()),
+        T.StructField("account", T.StringType()),
     ]
 )
 """What a shard emits in an instant."""
@@ -33,17 +39,26 @@ class ShardProcessor(StatefulProcessor):
     """One instant of one shard: what all partitions of the inputs send in, one emission out.
 
     Every shard hears every partition, so all shards come to the same clocks; Spark's own watermark and timers are
-    not used. Deterministic, so a batch that is tried again gives the same. With ``reports`` an emission is made in
-    every instant, since a stage behind this one wants to hear of its clocks.
+    not used. Deterministic, so a batch that is tried again gives the same, but for how long it takes. With ``reports``
+    an emission is made in every instant, since a stage behind this one wants to hear of its clocks; with a place in
+    ``accounts`` too, since somebody wants to read of it.
     """
 
     def __init__(
-        self, operator: Operator, stage: Description, shards: int, *, reports: bool, kept_bytes: int
+        self,
+        operator: Operator,
+        stage: Description,
+        shards: int,
+        *,
+        reports: bool,
+        accounts: int | None,
+        kept_bytes: int,
     ) -> None:
         self.operator = operator
         self.stage = stage
         self.shards = shards
         self.reports = reports
+        self.accounts = accounts
         self.kept_bytes = kept_bytes
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -57,6 +72,7 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,
     ) -> Iterator[Row]:
         """Run the stage over the batch's rows."""
+        began = perf_counter()
         sent: list[list[Sent]] = [[] for _ in self.operator.inputs]
         passing: list[bytes] = []
         for row in rows:
@@ -66,19 +82,39 @@ class ShardProcessor(StatefulProcessor):
                 passing.append(bytes(row.refused))
         found = self.store.read(key[0])
         stored = None if found is None else found.stored
-        after, emitted = advanced(self.operator, stored, sent, first=key[0] == 0)
+        first = key[0] == 0
+        after, emitted = advanced(self.operator, stored, sent, first=first)
         self.store.write(found, after)
-        if self.reports or emitted.panes or emitted.drops or passing:
+        account: str | None = None
+        if self.accounts is not None:
+            told = account_of(self.operator, sent, after, emitted, first=first)
+            account = as_json(told, self.accounts, self.stage.label, key[0], perf_counter() - began)
+        if self.reports or account or emitted.panes or emitted.drops or passing:
             yield Row(
                 panes=emitted.panes,
                 beside=emitted.beside,
                 drops=emitted.drops,
                 refused=pack(stack([unpack(one) for one in passing])),
                 report=pickle.dumps(emitted.report),
+                account=account,
             )
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def as_json(account: Account, number: int, stage: str, shard: int, seconds: float) -> str:
+    """An account as a row has it, with whose it is."""
+    task = TaskContext.get()
+    batch = None if task is None else task.getLocalProperty(_BATCH)
+    place = {"batch": None if batch is None else int(batch), "number": number, "stage": stage, "shard": shard}
+    counts = dict.fromkeys((*PANES, *REASONS), 0) | account.panes | account.dropped
+    told = {name: value for name, value in asdict(account).items() if name not in ("panes", "dropped")}
+    return json.dumps({**place, **told, **counts, "seconds": seconds})
+
+
+_BATCH: Final = "streaming.sql.batchId"
+"""Where Spark tells a task the number of the micro-batch."""
 
 
 __all__ = ["EMISSION_SCHEMA", "ShardProcessor"]

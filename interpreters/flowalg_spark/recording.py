@@ -1,0 +1,138 @@
+"""A streaming run as timelines, so that the reference interpreter can go through it again and say why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import TypedDict, TypeVar, cast
+
+import pyarrow as pa
+from attrs import frozen
+from pyspark.sql import DataFrame
+
+from flowalg.errors import ArgumentError
+from flowalg.source import Source
+from flowalg.time import MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
+from flowalg.timeline import Instant, Timeline
+from flowalg_spark.accounts import require_accounts
+from flowalg_spark.final import ACCOUNT_COLUMN
+
+A = TypeVar("A")
+
+
+@frozen
+class Part:
+    """What came of a source in a micro-batch, and what its clock read after it."""
+
+    elements: int
+    watermark: EventTime
+    percentiles: Mapping[float, EventTime]
+    signals: frozenset[str]
+    reached: Mapping[str, EventTime]
+
+
+@frozen
+class Recorded:
+    """One micro-batch: its number, its processing time, and what came of each source, by name."""
+
+    number: int
+    processing_time: ProcessingTime
+    parts: Mapping[str, Part]
+
+
+@frozen
+class Recording:
+    """The micro-batches of a streaming run, in order: clocks and counts, but not the elements."""
+
+    batches: tuple[Recorded, ...]
+
+    def timeline(self, source: Source[A], records: Iterable[A]) -> Timeline[A]:
+        """What the source did in the run, an instant for each micro-batch.
+
+        ``records`` are the elements of the source in the order in which the run had them: those of a micro-batch before
+        those of the next one. What the run has not come to yet is left out. Raises ``ArgumentError`` for a source that
+        is not in the recording, and when there are fewer records than the run had.
+        """
+        known = sorted({name for one in self.batches for name in one.parts})
+        if not isinstance(source, Source) or source.name not in known:
+            raise ArgumentError("source", source, f"one of the recorded sources: {', '.join(known)}")
+        return Timeline(tuple(self._instants(source.name, iter(records))))
+
+    def _instants(self, name: str, records: Iterator[A]) -> Iterator[Instant[A]]:
+        part = Part(0, EventTime(MIN_TIME), {}, frozenset(), {})
+        came = 0
+        for batch in self.batches:
+            told = batch.parts.get(name)
+            part = (
+                Part(0, part.watermark, part.percentiles, frozenset(), part.reached) if told is None else told
+            )
+            elements = tuple(islice(records, part.elements))
+            came += len(elements)
+            if len(elements) < part.elements:
+                wanted = sum(one.parts[name].elements for one in self.batches if name in one.parts)
+                raise ArgumentError(
+                    "records", came, f"all {wanted} elements that {name!r} had in the run, in their order"
+                )
+            yield Instant(
+                batch.processing_time,
+                elements,
+                part.watermark,
+                part.percentiles,
+                part.signals,
+                part.reached,
+            )
+
+
+class _Came(TypedDict):
+    source: str
+    elements: int
+    watermark: datetime
+    percentiles: list[tuple[str, datetime]]
+    signals: list[str]
+    reached: list[tuple[str, datetime]]
+
+
+class _Told(TypedDict):
+    batch: int
+    processing_time: datetime
+    came: list[_Came]
+
+
+def recorded(stored: DataFrame | pa.Table) -> Recording:
+    """The recording of a run, from what a sink has stored of ``PaneFrame.with_accounts``.
+
+    Raises ``ArgumentError`` for a frame without accounts, and for one that does not have them from the first
+    micro-batch on.
+    """
+    found: dict[int, Recorded] = {}
+    for row in _accounts(stored):
+        number, now = row["batch"], processing_time(row["processing_time"])
+        before = found.get(number, Recorded(number, now, {}))
+        parts = {one["source"]: _part(one) for one in row["came"]}
+        found[number] = Recorded(number, max(before.processing_time, now), {**parts, **before.parts})
+    if 0 not in found:
+        first = min(found, default=None)
+        raise ArgumentError("the first micro-batch of stored", first, "0: accounts from the beginning on")
+    return Recording(tuple(one for _, one in sorted(found.items())))
+
+
+def _accounts(stored: DataFrame | pa.Table) -> list[_Told]:
+    if isinstance(stored, pa.Table) and ACCOUNT_COLUMN in stored.column_names:
+        column = stored.column(ACCOUNT_COLUMN)
+    else:
+        column = require_accounts(stored).select(ACCOUNT_COLUMN).toArrow().column(ACCOUNT_COLUMN)
+    return cast("list[_Told]", column.drop_null().to_pylist())
+
+
+def _part(told: _Came) -> Part:
+    return Part(
+        told["elements"],
+        event_time(told["watermark"]),
+        {float(q): event_time(point) for q, point in told["percentiles"]},
+        frozenset(told["signals"]),
+        {name: event_time(point) for name, point in told["reached"]},
+    )
+
+
+__all__ = ["Part", "Recorded", "Recording", "recorded"]
