@@ -266,6 +266,7 @@ def demonstrated(folder: Path = FOLDER) -> bool:
 __all__ = [
     "FOLDER",
     "MADE",
+    "MICRO_BATCHES",
     "WEEK",
     "comparisons",
     "demonstrated",
