@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast mutants check wheel-check clean
+.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
@@ -33,7 +33,7 @@ setup: $(STAMP) ## prepare .venv and Java (the other targets do what they need o
 	@'$(BIN)/python' tools/java.py > /dev/null
 
 demo: $(STAMP) ## run the flights example
-	@$(WITH_JAVA) '$(BIN)/python' docs/examples/flights.py
+	@$(WITH_JAVA) '$(BIN)/flowalg' demo
 
 bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
 	@'$(BIN)/python' docs/benchmarks/reference.py
@@ -45,10 +45,15 @@ bench-stream: $(STAMP) ## time micro-batches beside Spark's own operators and a 
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.stream
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
-	@'$(BIN)/python' -m docs.figures.make_gallery
+	@'$(BIN)/flowalg' figures --output docs/gallery
 
-docs: $(STAMP) ## write the pages that are generated from the code
+docs: $(STAMP) ## write the pages that are generated from the code, and build the guide in build/site
 	@'$(BIN)/python' -m docs.tables
+	@'$(BIN)/python' -m sphinx --fresh-env --fail-on-warning --keep-going --nitpicky --quiet -b html docs build/site
+	@echo 'The guide is in build/site/index.html.'
+
+pages: $(STAMP) ## run the pages of the guide again: what they print, and the pictures that they draw
+	@'$(BIN)/python' -m docs.pages
 
 figures-streaming: $(STAMP) ## compare the papers' figures with real streaming queries (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming
@@ -133,6 +138,6 @@ wheel-check: $(STAMP) ## build the wheel and try it in clean environments, plain
 	@echo 'wheel-check: the wheel is complete, and plain without its extras'
 
 clean: ## remove everything these targets make, .venv and a fetched Java included
-	rm -rf .venv .java build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .java build dist docs/api .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	rm -rf spark-warehouse metastore_db derby.log artifacts
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

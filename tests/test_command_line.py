@@ -283,6 +283,23 @@ def test_a_streaming_run_is_asked_why(folder: Path, capsys: pytest.CaptureFixtur
     assert "the Parquet files of a run with --accounts" in refused
 
 
+@pytest.mark.spark
+def test_the_demo_finds_that_all_interpreters_agree(tmp_path: Path) -> None:
+    """In a process of its own, in an empty folder, as a user runs it; it leaves panes and pictures."""
+    done = subprocess.run(
+        [sys.executable, "-m", "flowalg_tools", "demo", "--output", "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith(
+        "demo: all interpreters agree (streaming and batch on 19,4"
+    )
+    assert {"reference.parquet", "storm.svg"} <= {one.name for one in tmp_path.glob("demo/*")}
+
+
 def test_diff_shows_what_tells_triggers_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """And its exit code says whether anything does, as ``diff`` does."""
     apart = said(capsys, "diff", "AtCount(2).repeat()", "AtCount(2)", "--timelines", "200", code=1)
@@ -394,10 +411,22 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert word in found
 
 
-@pytest.mark.parametrize("command", ["explain", "when", "diff", "run", "draw", "what-if"])
+@pytest.mark.parametrize("command", ["explain", "when", "diff", "run", "draw", "what-if", "demo", "figures"])
 def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Which names the command."""
     assert f"Example: flowalg {command} " in said(capsys, command, "--help")
+
+
+def test_the_demo_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it begins: Java, or a folder that it may write to."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (tmp_path / "thesis.tex").touch()
+    assert "it holds thesis.tex" in said(capsys, "demo", "--output", str(tmp_path), code=2)
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", "")
+    assert "needs Java" in said(capsys, "demo", "--output", str(tmp_path / "demo"), code=2)
 
 
 def test_the_page_shows_what_the_commands_print(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -414,3 +443,7 @@ def test_the_page_shows_what_the_commands_print(folder: Path, capsys: pytest.Cap
         ):
             assert main(shlex.split(command)) in (0, 1)
             assert re.sub(r"at \S*games\.py", "at games.py", capsys.readouterr().out) == printed
+    figures = folder / "figures"
+    assert len(list(figures.glob("*.svg"))) == 20
+    gallery = ROOT / "docs" / "gallery" / "index.md"
+    assert (figures / "index.md").read_text(encoding="utf-8") == gallery.read_text(encoding="utf-8")

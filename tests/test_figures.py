@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from flowalg_tools.figures.drawing import draw
+from flowalg_tools.figures.facts import Facts, PaneFact, read_facts
+from flowalg_tools.figures.layout import layout_of
+from flowalg_tools.figures.listings import LISTINGS
+from flowalg_tools.figures.page import page
+from flowalg_tools.figures.performance import Performance, differences, perform
+from flowalg_tools.figures.plane import HEIGHT, WIDTH, Box
 
-from docs.figures.drawing import draw
-from docs.figures.facts import Facts, PaneFact, read_facts
-from docs.figures.layout import layout_of
-from docs.figures.listings import LISTINGS
-from docs.figures.make_gallery import GALLERY
-from docs.figures.page import page
-from docs.figures.performance import Performance, differences, perform
-from docs.figures.plane import HEIGHT, WIDTH, Box
 from flowalg import Timing
 
 FIGURES = read_facts()
 RETRACTING = "streaming102-17"
+GALLERY = Path(__file__).parent.parent / "docs" / "gallery"
 
 
 @cache

@@ -14,14 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs" / "examples"))
-
 import flowalg_reference as reference
 import pyarrow.parquet as pq
 from attrs import frozen
-from flights import MICRO_BATCHES, WATERMARK, Departure, departures, hourly
-from flights_data import clean, read_flights, write_replay
 from flowalg_spark import StreamInput, collect, local_session, recorded, streaming
+from flowalg_tools.flights import WATERMARK, departures, hourly
+from flowalg_tools.flights.data import clean, read_flights, write_replay
+from flowalg_tools.flights.demo import MICRO_BATCHES
+from flowalg_tools.flights.pipeline import records_of
 from pyspark.sql import functions as F
 
 from flowalg import BoundedDisorder, Pane, PCollection, Source
@@ -54,8 +54,7 @@ def flights(spark: SparkSession, folder: Path) -> Case:
     stream = StreamInput(
         frame.parquet(str(folder)), WATERMARK, processing_time=F.col("actual"), end_of_input=F.col("last")
     )
-    records = [Departure(**row) for row in found.departed.to_pylist()]
-    return Case("flights", hourly, departures, stream, records)
+    return Case("flights", hourly, departures, stream, records_of(found.departed))
 
 
 def visits(spark: SparkSession, folder: Path) -> Case:

@@ -7,16 +7,12 @@ late firings with retractions. It prints seconds and elements a second; nothing 
 
 from __future__ import annotations
 
-import sys
 import time
 from datetime import timedelta
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 
 import flowalg_reference as reference
-from flights import HOUR, LATENESS, WATERMARK, Departure, departures, hourly
-from flights_data import clean, read_flights
+from flowalg_tools.flights.data import clean, read_flights
+from flowalg_tools.flights.pipeline import HOUR, LATENESS, WATERMARK, Departure, departures, hourly
 
 from flowalg import (
     Accumulation,

@@ -1,12 +1,13 @@
-"""A pipeline that can be written as JSON: each of its functions has a name at the top level of a module."""
+"""Scores of teams, as in the papers; as a pipeline that can be written as JSON, since all its functions have names."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
+import flowalg_reference as reference
 from attrs import frozen
 
-from flowalg import AtCount, AtPeriod, AtWatermark, Count, FixedWindows, Source, Sum
+from flowalg import AtCount, AtPeriod, AtWatermark, Count, FixedWindows, Source, Sum, Timeline, to_datetime
 
 
 @frozen
@@ -52,3 +53,35 @@ STANDINGS = (
     )
     .combine_per_key(Sum.of(points_of), Count(), into=Standing)
 )
+
+
+def at(minute: float) -> datetime:
+    """So many minutes after noon."""
+    return datetime(2015, 1, 1, 12, tzinfo=UTC) + minute * MINUTE
+
+
+TIMELINE = (
+    Timeline[Score]()
+    .at(at(1.5), Score("red", 5, at(0.5)), watermark=at(0))
+    .at(at(2.5), Score("blue", 7, at(1)), watermark=at(0.5))
+    .at(at(3.5), Score("red", 3, at(3)), watermark=at(2))
+    .at(at(5.5), Score("red", 9, at(1.5)))  # late
+    .at(at(9.5), Score("blue", 2, at(8.5)), watermark=at(8))
+    .end(at(10.5))
+)
+"""Five scores, as they were seen."""
+
+
+def main() -> None:
+    """Print each standing as it comes out."""
+    for pane in reference.run(STANDINGS, {SCORES: TIMELINE}).panes:
+        clock = to_datetime(pane.processing_time)
+        start, end = to_datetime(pane.window.start), to_datetime(pane.window.end)
+        standing = f"{pane.value.points:>2} points of {pane.value.scores}"
+        print(
+            f"{clock:%H:%M:%S}  {pane.key:<4}  {start:%H:%M} to {end:%H:%M}  {standing}  {pane.timing.value}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, frozen
 from flowalg_spark import StreamInput, collect, local_session, streaming
+from flowalg_tools.figures.facts import NOON, Arrival, Closing, Facts, read_facts
+from flowalg_tools.figures.listing import Listing, Scores
+from flowalg_tools.figures.listings import LISTINGS
+from flowalg_tools.figures.performance import Performance, differences, fact_of
+from flowalg_tools.figures.timelines import timeline_of
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from docs.figures.facts import NOON, Arrival, Closing, Facts, read_facts
-from docs.figures.listing import Listing, Scores
-from docs.figures.listings import LISTINGS
-from docs.figures.performance import Performance, differences, fact_of
-from docs.figures.timelines import timeline_of
 from flowalg import (
     FOREVER,
     ClockView,

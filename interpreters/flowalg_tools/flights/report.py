@@ -8,8 +8,6 @@ from time import perf_counter
 from typing import Final
 
 from attrs import define, field
-from flights_data import NEW_YORK
-from flights_outcomes import AirportHour, Outcome, Stats
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import (
@@ -23,6 +21,8 @@ from rich.progress import (
 from rich.table import Table
 
 from flowalg import Timing, to_datetime
+from flowalg_tools.flights.data import NEW_YORK
+from flowalg_tools.flights.outcomes import AirportHour, Outcome, Stats
 
 FEWEST: Final = 10
 """Departures that an airport-hour needs to be ranked. Three in four have 13 or more; the mean of two is an anecdote."""
@@ -88,3 +88,6 @@ def _table(title: str, names: Sequence[str], numbers: Sequence[str]) -> Table:
     for name in numbers:
         table.add_column(name, justify="right")
     return table
+
+
+__all__ = ["FEWEST", "Steps", "engine_table", "steps", "worst_hours"]

@@ -128,3 +128,6 @@ def _lines(axes: Axes, day: Day) -> None:
         label="watermark: what lies to its left is taken to be complete",
         zorder=4,
     )
+
+
+__all__ = ["Day", "Fate", "Mark", "Reading", "draw"]

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyBboxPatch, Patch, Rectangle
 
-from docs.figures.facts import Facts
-from docs.figures.layout import RADIUS, VALUE_SIZE, WORD_SIZE, Dot, Label, Layout, Mark, Sheet
-from docs.figures.listing import Listing
-from docs.figures.plane import HEIGHT, WIDTH, Box
 from flowalg import FixedWindows, Timing
+from flowalg_tools.figures.facts import Facts
+from flowalg_tools.figures.layout import RADIUS, VALUE_SIZE, WORD_SIZE, Dot, Label, Layout, Mark, Sheet
+from flowalg_tools.figures.listing import Listing
+from flowalg_tools.figures.plane import HEIGHT, WIDTH, Box
 
 _BLACK: Final = "#000000"
 _GREY: Final = "#5a5a5a"

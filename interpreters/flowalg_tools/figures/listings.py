@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from docs.figures.listing import Build, Listing, Scores
 from flowalg import (
     Accumulation,
     AtCount,
@@ -24,6 +23,7 @@ from flowalg import (
     Sessions,
     Sum,
 )
+from flowalg_tools.figures.listing import Build, Listing, Scores
 
 LISTINGS: Final[dict[str, Listing]] = {}
 """The pipelines by their figure's id."""

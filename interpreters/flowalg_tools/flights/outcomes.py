@@ -103,3 +103,6 @@ def compare(one: Outcome, other: Outcome) -> Comparison:
         if ours.get((origin, window)) != theirs.get((origin, window))
     )
     return Comparison((one.engine, other.engine), len(hours), len(dropping), differences)
+
+
+__all__ = ["SHOWN", "AirportHour", "Comparison", "Outcome", "Stats", "compare"]

@@ -9,9 +9,6 @@ from itertools import combinations, groupby, zip_longest
 import flowalg_reference as reference
 from attrs import frozen
 
-from docs.figures.facts import Arrival, Closing, Datum, Facts, PaneFact
-from docs.figures.listing import SCORES, Listing
-from docs.figures.timelines import timeline_of
 from flowalg import (
     KV,
     Change,
@@ -25,6 +22,9 @@ from flowalg import (
     Window,
     to_datetime,
 )
+from flowalg_tools.figures.facts import Arrival, Closing, Datum, Facts, PaneFact
+from flowalg_tools.figures.listing import SCORES, Listing
+from flowalg_tools.figures.timelines import timeline_of
 
 
 @frozen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from docs.figures.facts import END_OF_INPUT, NOON, Datum, Facts
 from flowalg import MAX_TIME, Timeline, to_datetime
+from flowalg_tools.figures.facts import END_OF_INPUT, NOON, Datum, Facts
 
 _MICRO_BATCH: Final = timedelta(minutes=1)
 

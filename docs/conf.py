@@ -1,0 +1,53 @@
+"""How Sphinx builds the guide: ``make docs`` does, with every warning an error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pygments.lexers.special import TextLexer  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE: Final = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from docs.tables import api  # noqa: E402  # the root has to be on the path first
+
+project = "flowalg"
+author = "the flowalg maintainers"
+project_copyright = "the flowalg maintainers"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["benchmarks", "examples", "figures", "tables"]
+root_doc = "index"
+
+html_theme = "furo"
+html_title = "flowalg"
+html_copy_source = False
+pygments_style = "friendly"
+
+# Headings can be linked to as they can on GitHub, where the pages are read too.
+myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_inline"]
+
+autodoc_member_order = "bysource"
+autodoc_type_aliases = {one: one for one in ("Node", "OnceTrigger", "Trigger", "WindowFn")}
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_inherit_docstrings = False
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
+
+# Types in signatures are named as the code names them, type variables and private ones included, and other
+# libraries' pages are not asked for, so that a build needs no network. Links in the text stay strict.
+nitpick_ignore_regex = [(r"py:.*", r".*")]
+
+
+def setup(app: Sphinx) -> None:
+    """Write the pages of the reference from what the packages export, before anything is read."""
+    app.add_lexer("csv", TextLexer)  # Pygments has none
+    app.connect("builder-inited", lambda _: api.write(HERE / "api"))

@@ -1,0 +1,205 @@
+"""The pages of the API reference: what each package exports, by topic, for Sphinx to take the docstrings of.
+
+They are written when the site is built, and are not kept: read as plain Markdown they say nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Mapping, Sequence
+from inspect import isclass, isfunction, ismodule
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+from sphinx.pycode import ModuleAnalyzer
+
+
+@frozen
+class Page:
+    """One page: a title, a sentence, and for each heading the package and the names beneath it."""
+
+    title: str
+    about: str
+    sections: Mapping[str, tuple[str, Sequence[str]]]
+
+
+LONGEST: Final = 100
+"""Of the value of a constant, to be shown."""
+
+FLOWALG: Final = {
+    "Pipelines": "Source sources PCollection SideInput KV flatten together",
+    "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
+    "CalendarWeeks CalendarMonths CustomWindows",
+    "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AtMeasure AtElement AtSignal Always "
+    "Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise in_words",
+    "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTime PaneTime",
+    "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "
+    "AnyOf AllOf combiner reducing Combiner Group",
+    "Watermarks": "WatermarkPolicy Perfect BoundedDisorder MonotonePerPartition Timeout LagQuantile IngressTime "
+    "CustomPolicy ClockView ClockReport Sighting SourceClock",
+    "Timelines": "Timeline Instant",
+    "Panes and drops": "Pane PaneInfo Timing Change Drop DropReason PaneTable",
+    "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time to_datetime",
+    "Looking at a pipeline": "explain hazards Hazard Danger",
+    "Documents": "to_json from_json",
+    "Errors": "FlowalgError ArgumentError DocumentError ElementError KeyedCollectionError MissingExtraError "
+    "NotWritableError RecordTypeError SchemaMismatchError UnboundSourceError UnsupportedError UserFunctionError "
+    "ValueRangeError",
+}
+
+REFERENCE: Final = (
+    "run run_batch Run Mode Origin WatermarkReading explain_when Explanation Cause why_not WhyNot Reason Clause "
+    "Watched Holder CAPABILITIES"
+)
+
+SPARK: Final = (
+    "StreamInput PaneFrame LiftingNote local_session collect final_values open_windows metrics StageMetrics "
+    "stage_metrics recorded Recording read_files read_table schema_of arrow_schema_of pane_table records_in batch "
+    "streaming"
+)
+
+LAWS: Final = {
+    "Checks": "check_combiner check_window_fn check_trigger_law check_watermark_policy check_law check_interpreter "
+    "find_difference Difference NoDifference",
+    "Laws": "Law law Equation CATALOGUE TRIGGER_LAWS LATTICE_LAWS COMPOSITION_LAWS ALONE_LAWS WINDOW_LAWS SIZE_LAWS "
+    "PANE_LAWS COMBINER_LAWS COLLECTION_LAWS WATERMARK_LAWS CLOCK_LAWS LOOP_LAWS SERIALISATION_LAWS",
+    "Strategies": "triggers once_triggers window_fns windowing_strategies combiners watermark_policies readings "
+    "timelines free_timelines partitioned_timelines histories situations pipelines",
+    "What they are about": "Reading READINGS VALUES History Situation observed Interpreter put_into",
+}
+
+PAGES: Final = {
+    "flowalg": Page(
+        "Reference: flowalg",
+        "The algebra: pipelines as values.",
+        {heading: ("flowalg", names.split()) for heading, names in FLOWALG.items()},
+    ),
+    "interpreters": Page(
+        "Reference: interpreters",
+        "In memory, as a Spark batch, and as a Spark stream.",
+        {
+            "The reference": (
+                "flowalg_reference",
+                REFERENCE.split(),
+            ),
+            "Spark": (
+                "flowalg_spark",
+                SPARK.split(),
+            ),
+            "Spark batch": ("flowalg_spark.batch", ()),
+            "Spark streaming": ("flowalg_spark.streaming", ()),
+        },
+    ),
+    "laws": Page(
+        "Reference: flowalg_laws",
+        "Laws, strategies that generate what they speak of, and checks for parts of your own.",
+        {heading: ("flowalg_laws", names.split()) for heading, names in LAWS.items()},
+    ),
+    "tools": Page(
+        "Reference: flowalg_tools",
+        "What helps a person who looks at a pipeline or a run.",
+        {
+            "Pictures": ("flowalg_tools.pictures", ()),
+            "What if": ("flowalg_tools.what_if", ()),
+            "The flights": ("flowalg_tools.flights", ()),
+        },
+    ),
+}
+
+
+def names_of(package: str, names: Sequence[str]) -> Sequence[str]:
+    """The names beneath a heading; without any, all that the package exports."""
+    return names or [str(one) for one in importlib.import_module(package).__all__]
+
+
+def missing() -> list[str]:
+    """What a package exports and no page names; nothing, as a test says."""
+    named: dict[str, set[str]] = {}
+    for page in PAGES.values():
+        for package, names in page.sections.values():
+            named.setdefault(package, set()).update(names_of(package, names))
+    return [
+        f"{package}.{name}"
+        for package, names in named.items()
+        for name in importlib.import_module(package).__all__
+        if name not in names
+    ]
+
+
+def page(one: Page) -> str:
+    """A page, in MyST Markdown."""
+    parts = [f"# {one.title}\n", f"{one.about}\n"]
+    for heading, (package, names) in one.sections.items():
+        module = importlib.import_module(package)
+        parts.append(f"## {heading}\n")
+        for name in names_of(package, names):
+            value: object = getattr(module, name)
+            if not ismodule(value):
+                parts.append(f"```{{eval-rst}}\n{_directive(package, name, value)}\n```\n")
+    return "\n".join(parts)
+
+
+def write(folder: Path) -> None:
+    """Write all pages; one that has not changed keeps its time, so that it is not built anew."""
+    folder.mkdir(exist_ok=True)
+    for name, one in PAGES.items():
+        path, text = folder / f"{name}.md", page(one)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def _directive(package: str, name: str, value: object) -> str:
+    if isclass(value):
+        bases = "\n   :show-inheritance:" if issubclass(value, Exception) else ""
+        return f".. autoclass:: {package}.{name}\n   :members:{bases}"
+    if isfunction(value):
+        return f".. autofunction:: {package}.{name}"
+    return _data(package, name)
+
+
+def _data(package: str, name: str) -> str:
+    """A constant or a type alias: what is written where it is assigned, since its own docstring is that of its type."""
+    home = _home(package, name)
+    documented = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name), [])
+    lines = [f".. py:data:: {package}.{name}"]
+    written = _written(home, name)
+    if written is not None and len(written) < LONGEST and (not documented or " | " in written):
+        lines.append(f"   :value: {written}")
+    return "\n".join([*lines, "", *(f"   {line}" for line in documented)]).rstrip()
+
+
+def _home(package: str, name: str) -> str:
+    """The module that a package has a name from."""
+    for one in _tree(package).body:
+        if isinstance(one, ast.ImportFrom) and one.module is not None:
+            for alias in one.names:
+                if (alias.asname or alias.name) == name:
+                    return _home(one.module, alias.name)
+    return package
+
+
+def _written(module: str, name: str) -> str | None:
+    """The expression that a module assigns to a name, as it is written."""
+    for one in _tree(module).body:
+        targets = (
+            one.targets
+            if isinstance(one, ast.Assign)
+            else [one.target]
+            if isinstance(one, ast.AnnAssign)
+            else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            value = one.value if isinstance(one, ast.Assign | ast.AnnAssign) else None
+            return None if value is None else ast.unparse(value)
+    return None
+
+
+def _tree(module: str) -> ast.Module:
+    path = importlib.import_module(module).__file__
+    assert path is not None
+    return ast.parse(Path(path).read_text(encoding="utf-8"))
+
+
+__all__ = ["PAGES", "Page", "missing", "names_of", "page", "write"]

@@ -1,0 +1,58 @@
+"""Panes of the flights as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from flowalg import KV, MAX_TIME, MIN_TIME, Change, EventTime, Pane, ProcessingTime, Timing, to_datetime
+from flowalg_tools.flights.pipeline import HourStats
+
+
+def told(panes: Iterable[Pane[object]], *, until: datetime | None = None) -> str:
+    """A line for each pane, in UTC: when it came, its key and window, its timing, and its value; ``-`` takes it back.
+
+    With ``until`` only the panes of windows that end by then. Where all came at one time and were on time, as in a
+    batch, neither is said.
+    """
+    shown = [one for one in panes if until is None or to_datetime(one.window.end) <= until]
+    rows = [_row(one) for one in shown]
+    if len({(one.processing_time, one.timing) for one in shown}) == 1 and shown[0].timing is Timing.ON_TIME:
+        rows = [("", key, window, "", value) for _, key, window, _, value in rows]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    return "\n".join(
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width), row[-1]))
+        for row in rows
+    )
+
+
+def _row(pane: Pane[object]) -> tuple[str, str, str, str, str]:
+    key, value = _parts(pane.element)
+    sign = "-" if pane.change is Change.RETRACTION else ""
+    window = f"{_clock(pane.window.start)}-{_clock(pane.window.end)}"
+    return _clock(pane.processing_time), key, window, pane.timing.value.replace("_", " "), sign + value
+
+
+def _parts(element: object) -> tuple[str, str]:
+    if isinstance(element, KV):
+        return str(element.key), _worded(element.value)
+    return "", _worded(element)
+
+
+def _worded(value: object) -> str:
+    match value:
+        case HourStats(departures=departures, mean_delay=delay):
+            return f"{departures} departures, {delay:.1f} min"
+        case float():
+            return f"{value:.1f}"
+        case _:
+            return str(value)
+
+
+def _clock(point: EventTime | ProcessingTime) -> str:
+    if point in (MIN_TIME, MAX_TIME):
+        return "..."
+    return f"{to_datetime(point):%H:%M}"
+
+
+__all__ = ["told"]
