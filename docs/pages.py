@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from attrs import define, field
@@ -36,6 +37,9 @@ PAGES: Final = (
     "what-if",
 )
 """The pages that need no Spark."""
+
+SPARK_PAGES: Final = ("interpreters", "watching")
+"""Those that are given a session, as ``spark``."""
 
 _BLOCK: Final = re.compile(r"^```(python|text|console)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(r"^\$ (.*?)\n(.*?)(?=^\$|\Z)", flags=re.DOTALL | re.MULTILINE)
@@ -116,11 +120,24 @@ def main() -> None:
     with working_in(DOCS):
         for name in sys.argv[1:] or PAGES:
             path = DOCS / f"{name}.md"
-            path.write_text(run_again(path), encoding="utf-8")
+            path.write_text(_on_spark(path) if name in SPARK_PAGES else run_again(path), encoding="utf-8")
             print(f"ran {path.name}", file=sys.stderr)
 
 
-__all__ = ["DOCS", "PAGES", "Program", "main", "run_again", "working_in"]
+def _on_spark(page: Path) -> str:
+    """The text of a page that needs a session; what it writes is not kept."""
+    from flowalg_spark import local_session
+
+    with TemporaryDirectory() as scratch:
+        spark = local_session("flowalg guide", log=Path(scratch) / "spark.log")
+        try:
+            with working_in(Path(scratch)):
+                return run_again(page, spark=spark)
+        finally:
+            spark.stop()
+
+
+__all__ = ["DOCS", "PAGES", "SPARK_PAGES", "Program", "main", "run_again", "working_in"]
 
 if __name__ == "__main__":
     main()

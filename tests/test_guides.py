@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-from docs.pages import DOCS, PAGES, run_again, working_in
+from docs.pages import DOCS, PAGES, SPARK_PAGES, run_again, working_in
 from docs.tables import api
 
 settings.register_profile("reader", max_examples=100, derandomize=True, deadline=None)
@@ -43,9 +43,10 @@ def test_a_page_prints_and_draws_what_it_shows(name: str, tmp_path: Path) -> Non
         assert parts_of(drawn) == parts_of(DOCS / "pictures" / drawn.name)
 
 
-def test_the_pages_on_interpreters_run_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    """The same pipeline in all three ways, with a session that the reader has."""
-    page = DOCS / "interpreters.md"
+@pytest.mark.parametrize("name", SPARK_PAGES)
+def test_a_page_on_spark_prints_what_it_shows(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    """With a session that the reader has."""
+    page = DOCS / f"{name}.md"
     with working_in(tmp_path):
         assert run_again(page, spark=spark) == page.read_text(encoding="utf-8")
 

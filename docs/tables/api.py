@@ -56,8 +56,8 @@ REFERENCE: Final = (
 
 SPARK: Final = (
     "StreamInput PaneFrame LiftingNote local_session collect final_values open_windows metrics StageMetrics "
-    "stage_metrics recorded Recording read_files read_table schema_of arrow_schema_of pane_table records_in batch "
-    "streaming"
+    "stage_metrics bad_records recorded Recording read_files read_table schema_of arrow_schema_of pane_table records_in "
+    "batch streaming sinks"
 )
 
 LAWS: Final = {
@@ -103,6 +103,7 @@ PAGES: Final = {
         {
             "Pictures": ("flowalg_tools.pictures", ()),
             "What if": ("flowalg_tools.what_if", ()),
+            "A query while it runs": ("flowalg_tools.live", ()),
             "The flights": ("flowalg_tools.flights", ()),
         },
     ),
