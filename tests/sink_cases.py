@@ -64,7 +64,7 @@ def standing(panes: Iterable[Pane[A]]) -> list[Pane[A]]:
     for pane in panes:
         known = found.setdefault((_key(pane), pane.window), [])
         if pane.change is Change.RETRACTION:
-            known.remove(next(one for one in known if one.element == pane.element))
+            known.remove(next(one for one in known if repr(one.element) == repr(pane.element)))
         elif known and known[0].index != pane.index:
             found[_key(pane), pane.window] = [pane]
         else:

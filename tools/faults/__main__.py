@@ -26,11 +26,14 @@ import polars as pl
 import psutil
 from attrs import define
 
+from tools.faults import sinks
 from tools.faults.query import make_input
 
 KILLS: Final = 30
 WORKERS: Final = 3
 FAILURES: Final = 3
+SINK_KILLS: Final = 12
+SINK_DEATHS: Final = 6
 QUERY: Final = "tools.faults.query"
 
 
@@ -259,6 +262,8 @@ def main(arguments: list[str]) -> int:
         make_input(trial.root / "in")
         undisturbed(trial)
         kills(trial, given.kills, dice)
+        for one in sinks.kills(trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, dice, killed):
+            trial.told(one.fault, one.count, survived=one.survived)
         worker_kills(trial, WORKERS, dice)
         failures(trial, FAILURES, dice)
         for damage, folder in damages(trial):

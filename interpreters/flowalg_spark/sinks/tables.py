@@ -53,14 +53,14 @@ class Table:
 
     def __attrs_post_init__(self) -> None:
         known: dict[str, str] = {}
-        for column in self.columns:
+        for name in (one.name for one in self.columns):
             # Some databases tell names apart by their letters' case, and some do not.
-            other = known.setdefault(column.name.lower(), column.name)
-            if other is not column.name:
+            if name.lower() in known:
                 raise RecordTypeError(
-                    f"two columns of the table {self.name!r} would be called {other!r} and {column.name!r}; rename a "
-                    "field of the element (its path is joined by underscores; window_, pane_ and batch names are taken)"
+                    f"two columns of the table {self.name!r} would be called {known[name.lower()]!r} and {name!r}; "
+                    "rename a field of the element, whose columns are called by their path, joined by underscores"
                 )
+            known[name.lower()] = name
 
     @property
     def key_columns(self) -> tuple[Column, ...]:

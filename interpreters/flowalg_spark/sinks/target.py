@@ -50,7 +50,7 @@ class Transaction(Protocol):
         ...
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows, each in place of the one that has the same key, if there is one."""
+        """Write rows, of which no two have the same key, each in place of the one that has its key, if there is one."""
         ...
 
 
