@@ -8,9 +8,13 @@ import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -30,7 +34,17 @@ def as_many_examples_as_a_reader_has() -> Iterator[None]:
 @pytest.mark.parametrize("page", ["check-your-own", "asking-why", "coming-from"])
 def test_a_page_prints_what_it_says(page: str) -> None:
     """All blocks in order, as one program; each text block is what the code before it prints."""
-    namespace: dict[str, object] = {"__name__": page.replace("-", "_")}
+    prints_what_it_says(page, {})
+
+
+def test_the_page_of_sinks_prints_what_it_says(spark: SparkSession) -> None:
+    """It is given a session."""
+    prints_what_it_says("sinks", {"spark": spark})
+
+
+def prints_what_it_says(page: str, given: dict[str, object]) -> None:
+    """Run a page's blocks, with some names given, and compare."""
+    namespace: dict[str, object] = {"__name__": page.replace("-", "_"), **given}
     printed = ""
     found = re.findall(r"```(python|text)\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL)
     for number, (language, block) in enumerate(found):

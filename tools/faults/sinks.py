@@ -165,7 +165,7 @@ def kills(
 def _replay(
     places: Places, wanted: int, deaths: int, dice: random.Random, killed: Callable[[Process], None]
 ) -> tuple[int, int, bool]:
-    """One replay, killed again and again until it ends: how often at random, how often by itself, and whether it did."""
+    """One replay, killed until it ends: how often at random, how often by itself, and whether it ended well."""
     at_random = by_itself = 0
     while True:
         die = places.folder / DIE
