@@ -60,3 +60,5 @@ def prints_what_it_says(page: str, given: dict[str, object]) -> None:
             exec(compile(block, name, "exec", dont_inherit=True), namespace)
         printed = output.getvalue()
     assert not printed
+    # Spark keeps the functions that it was given for batches, and with them all that the page has named.
+    namespace.clear()

@@ -25,6 +25,7 @@ from flowalg_reference import Mode
 from flowalg_spark.sinks import Changelog, SinkError, Upsert, Written, changelog, upsert
 from flowalg_spark.sinks.arriving import Arrived
 from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
+from flowalg_spark.sinks.drops import drop_rows, drops_table
 from flowalg_spark.sinks.once import require_next
 from flowalg_spark.sinks.standing import Said
 from flowalg_spark.sinks.upsertable import gives_one_pane
@@ -508,3 +509,24 @@ def test_elements_may_differ_by_any_fields() -> None:
     teams = RETRACTING.flat_map(lambda pair: [Score(pair.key, pair.value, NOON)], result=Score)
     sink = upsert(teams, Memory(), table="t", by=["team", "points"])
     assert sink.table.key == ("team", "points", "window_start", "window_end")
+
+
+def test_drops_are_rows_in_an_order_of_their_own() -> None:
+    """Of one stage with its key and value as they are, and of several with the JSON that those have."""
+    times = {"processing_time": NOON, "watermark": NOON}
+    window = {"start": NOON, "end": NOON + MINUTE}
+    typed = [
+        {"drop": {"reason": "expired", "count": 2, "key": key, "value": 3, **times}, **window} for key in "ba"
+    ]
+    rows = drop_rows(ACCUMULATING, 7, typed)
+    cells = (NOON, NOON + MINUTE, NOON, NOON)
+    assert rows == [
+        (7, 0, None, "expired", 2, '"a"', "3", *cells),
+        (7, 1, None, "expired", 2, '"b"', "3", *cells),
+    ]
+    said = {"stage": "second", "reason": "closed", "count": 1, "key": "[1, 2]", "value": None}
+    (row,) = drop_rows(ACCUMULATING, 8, [{"drop": {**said, **times}, **window}])
+    assert row == (8, 0, "second", "closed", 1, "[1, 2]", None, *cells)
+    table = drops_table("t")
+    assert table.name == "t_drops"
+    assert all(len(one) == len(table.columns) for one in (*rows, row))

@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 from attrs import frozen
-from flowalg_spark import batch, schema_of, streaming
+from flowalg_spark import batch, final_values, schema_of, streaming
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
 from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
 from flowalg_spark.sinks.drops import drops_table
@@ -22,11 +22,13 @@ from flowalg_spark.sinks.json_text import json_text
 from flowalg_spark.sinks.panes import pane_cells, window_cells
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from flowalg import (
     KV,
     ArgumentError,
     Timing,
+    event_time,
     to_datetime,
 )
 from flowalg.shapes import shape_of
@@ -104,6 +106,7 @@ class Stream:
         for place in self.places:
             place.totals(kept, number)
             place.log(kept, number)
+        kept.write.mode("overwrite").parquet(str(self.folder / "parquet" / f"batch={number}"))
         kept.unpersist()
 
     def forget_last_commit(self) -> None:
@@ -132,6 +135,25 @@ def test_the_table_of_latest_values_is_what_stands(written: Stream) -> None:
     for place in written.places:
         found = without_key_text(place.totals, place.content()["totals"])
         assert sorted(typed(found)) == sorted(typed(rows_of(place.totals, standing(RUN.panes))))
+
+
+def test_the_table_of_latest_values_is_final_values_of_files(written: Stream) -> None:
+    """Of the same batches, which a sink of files has as they came."""
+    files = written.spark.read.parquet(str(written.folder / "parquet"))
+    micros = [F.unix_micros(F.col(name)) for name in ("window.start", "window.end", "event_time")]
+    final = final_values(files).select("key", "value.count", "value.seconds", *micros).collect()
+    expected = sorted(repr(tuple(row)) for row in final)
+    for place in written.places:
+        names = [one.name for one in place.totals.table.columns]
+        chosen = [
+            names.index(one)
+            for one in ("key", "value_count", "value_seconds", "window_start", "window_end", "event_time")
+        ]
+        rows = [[row[index] for index in chosen] for row in place.content()["totals"]]
+        found = [
+            (*row[:3], *(event_time(one) for one in row[3:] if isinstance(one, datetime))) for row in rows
+        ]
+        assert sorted(map(repr, found)) == expected
 
 
 def test_the_changelog_is_all_panes_in_order(written: Stream) -> None:

@@ -75,7 +75,8 @@ def protocol(target: Target, transaction: Transaction, table: Table, row: Row, w
     transaction.delete(table, [row[:1]])
     transaction.put(table, [row])
     cells: list[Cell] = [None, True, 1, 1.5, "x", b"x"]
-    assert_type(tuple(cells), Row)
+    assert_type(tuple(cells), tuple[Cell, ...])
+    assert_type(row, Row)
 
 
 class Mine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from flowalg.errors import RecordTypeError
@@ -25,6 +26,8 @@ PANE_COLUMNS: Final = (
 BATCH_COLUMNS: Final = (Column("batch", Kind.INTEGER), Column("position", Kind.INTEGER))
 
 
+# Many panes of a batch have the same window, and all of them the same clocks.
+@lru_cache(maxsize=10_000)
 def window_cells(window: Window) -> Row:
     """The cells of ``WINDOW_COLUMNS``."""
     return to_datetime(window.start), to_datetime(window.end)
@@ -37,6 +40,7 @@ def pane_cells(pane: Pane[object]) -> Row:
     return (to_datetime(pane.event_time), *said, *clocks)
 
 
+@lru_cache(maxsize=100)
 def clock_cells(processing_time: ProcessingTime, watermark: EventTime) -> Row:
     """What the clocks read."""
     return to_datetime(processing_time), to_datetime(watermark)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from os import PathLike, fspath
 from typing import Final, TypeAlias, cast
 
@@ -24,7 +24,7 @@ from flowalg_spark.sinks.statements import (
     quoted,
     require_columns,
 )
-from flowalg_spark.sinks.tables import Cell, Kind, Row, Table
+from flowalg_spark.sinks.tables import Cell, Column, Kind, Row, Table
 from flowalg_spark.sinks.target import Written
 
 Stored: TypeAlias = int | float | str | bytes | None
@@ -119,14 +119,16 @@ class SQLiteTransaction:
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Take rows away."""
         same = " AND ".join(f"{quoted(one.name)} = ?" for one in table.key_columns)
-        self.connection.executemany(f"DELETE FROM {quoted(table.name)} WHERE {same}", _stored(keys))
+        self.connection.executemany(
+            f"DELETE FROM {quoted(table.name)} WHERE {same}", _stored(table.key_columns, keys)
+        )
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
         """Write rows."""
         marks = ", ".join("?" for _ in table.columns)
         self.connection.executemany(
             f"INSERT INTO {quoted(table.name)} ({names(table.columns)}) VALUES ({marks}) {in_place(table)}",
-            _stored(rows),
+            _stored(table.columns, rows),
         )
 
     def _columns(self, table: str) -> dict[str, Found]:
@@ -136,26 +138,41 @@ class SQLiteTransaction:
         return {name: Found(kind, not not_null, in_key > 0) for name, kind, not_null, in_key in found}
 
 
-def _stored(rows: Sequence[Row]) -> Iterator[tuple[Stored, ...]]:
-    return (tuple(map(_cell, row)) for row in rows)
+def _stored(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tuple[Stored, ...]]:
+    """Rows as SQLite holds them, a column at a time."""
+    if not rows:
+        return iter(())
+    turned = zip(*rows, strict=True)
+    return zip(*(_column(one.kind, cells) for one, cells in zip(columns, turned, strict=True)), strict=True)
 
 
-def _cell(cell: Cell) -> Stored:
-    """A cell as SQLite holds it: times as ISO 8601 text of one length, so that their order is that of the texts."""
-    match cell:
-        case float() if math.isnan(cell):
-            # SQLite would make it a null.
-            return "NaN"
-        case datetime():
-            return f"{cell.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
-        case date():
-            return cell.isoformat()
-        case timedelta():
-            return cell // MICROSECOND
-        case Decimal():
-            return format(cell, "f")
-        case _:
-            return cell
+def _column(kind: Kind, cells: Sequence[Cell]) -> Sequence[Stored]:
+    write = _WRITERS.get(kind)
+    if write is None:
+        return cast("Sequence[Stored]", cells)
+    return [None if cell is None else write(cell) for cell in cells]
+
+
+@lru_cache(maxsize=10_000)
+def _point(cell: Cell) -> str:
+    """A point in time as ISO 8601 text of one length, so that the order of points is that of their texts."""
+    point = cast("datetime", cell).astimezone(UTC).replace(tzinfo=None)
+    return f"{point.isoformat(timespec='microseconds')}Z"
+
+
+def _number(cell: Cell) -> Stored:
+    # SQLite would make NaN a null.
+    number = cast("float", cell)
+    return number if number == number else "NaN"
+
+
+_WRITERS: Final[dict[Kind, Callable[[Cell], Stored]]] = {
+    Kind.FLOAT: _number,
+    Kind.TIMESTAMP: _point,
+    Kind.DAY: lambda cell: cast("date", cell).isoformat(),
+    Kind.DURATION: lambda cell: cast("timedelta", cell) // MICROSECOND,
+    Kind.DECIMAL: lambda cell: format(cast("Decimal", cell), "f"),
+}
 
 
 def _as_it_is(stored: Stored) -> Cell:

@@ -101,7 +101,7 @@ class Upsert:
             rows.append(self._row(pane))
         return gone, rows
 
-    @property
+    @cached_property
     def _shape(self) -> Shape:
         return shape_of_elements(self.pipeline)
 
