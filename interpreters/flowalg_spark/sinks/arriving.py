@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final, Generic, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -52,9 +51,9 @@ def arrived(pipeline: PCollection[A], frame: DataFrame) -> Arrived[A]:
         return Arrived(panes_in(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
     beside = (F.col("drop").alias(_DROP), F.col("window").alias(_WINDOW))
     table = frame.select(*flat_columns(pipeline), *beside).toArrow()
-    is_pane = pc.is_null(table.column(_DROP))
-    panes = table.filter(is_pane).drop_columns([_DROP, _WINDOW])
-    return Arrived(panes_in(panes, pipeline), _drops(table.filter(pc.invert(is_pane))))
+    drop = table.column(_DROP)
+    panes = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
+    return Arrived(panes_in(panes, pipeline), _drops(table.filter(drop.is_valid())))
 
 
 def _drops(table: pa.Table) -> tuple[Mapping[str, object], ...]:
