@@ -38,7 +38,7 @@ PAGES: Final = (
 )
 """The pages that need no Spark."""
 
-SPARK_PAGES: Final = ("interpreters", "watching")
+SPARK_PAGES: Final = ("interpreters", "sinks", "watching")
 """Those that are given a session, as ``spark``."""
 
 _BLOCK: Final = re.compile(r"^```(python|text|console)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
@@ -89,6 +89,8 @@ def run_again(page: Path, **given: object) -> str:
     text = _BLOCK.sub(again, page.read_text(encoding="utf-8"))
     if program.printed:
         raise AssertionError(f"{page.stem} does not show what it prints at its end: {program.printed}")
+    # What a page has open is closed now, and not when Python ends.
+    program.namespace.clear()
     return text
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tools.postgresql import MISSING, binaries, cluster
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -37,6 +39,15 @@ def spark() -> Iterator[SparkSession]:
     session = local_session("flowalg tests", memory="2g")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """A PostgreSQL of the tests' own."""
+    if binaries() is None:
+        pytest.skip(MISSING)
+    with cluster() as conninfo:
+        yield conninfo
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

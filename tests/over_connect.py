@@ -14,14 +14,17 @@ from typing import Final
 import flowalg_reference
 from flowalg_laws.conformance import BATCH_JOBS, JOBS, check_interpreter
 from flowalg_laws.conformance.drawing import full_line
-from flowalg_spark import batch, collect, final_values, read_files, schema_of
+from flowalg_spark import batch, collect, final_values, read_files, schema_of, streaming
 from flowalg_spark.session import SETTINGS
+from flowalg_spark.sinks import SQLite, upsert
 from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sum
 from flowalg.capabilities import Capabilities
+from tests import visiting
 from tests.scores import NOON, POINTS, SCORES, Score
-from tests.spark_replay import batch_runner, streaming_runner
+from tests.sink_cases import rows_of, standing, without_key_text
+from tests.spark_replay import batch_runner, batches_of, instants_of, streaming_runner, write_instants
 
 MINUTE: Final = timedelta(minutes=1)
 SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, NOON + 5 * MINUTE)]
@@ -29,6 +32,21 @@ TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
 STREAMED: Final = ("sessions that retract", "three stages", "a left join", "a map on the side")
 AS_FAR_AS_NEEDED: Final = Capabilities("Spark streaming over Connect", {})
+
+
+def writes_tables(spark: SparkSession, folder: Path) -> str:
+    """A table of latest values, by a name for the query, since Spark does not say which it is."""
+    run, files = visiting.RUN, folder / "visits"
+    target = SQLite(folder / "panes.db")
+    sink = upsert(visiting.PIPELINE, target, table="latest", query=str(folder / "checkpoint"))
+    write_instants(files, visiting.FEED, batches_of(visiting.REPLAY)["visits"])
+    inputs = {visiting.VISITS: instants_of(spark, files, visiting.FEED)}
+    panes = streaming.compile(visiting.PIPELINE, inputs).with_drops()
+    writer = panes.writeStream.foreachBatch(sink).trigger(availableNow=True)
+    writer.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination()
+    found = without_key_text(sink, target.rows(sink.table))
+    assert repr(found) == repr(rows_of(sink, standing(run.panes)))
+    return f"{len(found)} rows"
 
 
 def conforms(spark: SparkSession, folder: Path) -> str:
@@ -89,6 +107,7 @@ SHOWN: Final[tuple[Callable[[SparkSession, Path], str], ...]] = (
     runs_several,
     says_what_is_wrong,
     streams,
+    writes_tables,
     conforms,
 )
 

@@ -12,7 +12,9 @@ import sys
 import pytest
 from flowalg_laws.conformance import BATCH_JOBS
 
+from tests import visiting
 from tests.over_connect import GENERATED, STREAMED
+from tests.sink_cases import standing
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +69,9 @@ def test_errors_come_through_connect(shown: dict[str, str]) -> None:
 def test_streams_run_over_connect(shown: dict[str, str]) -> None:
     """Queries of one and of several stages, a join and a side input among them."""
     assert shown["streams"] == f"{len(STREAMED)} jobs of {len(STREAMED)}"
+
+
+@pytest.mark.spark
+def test_a_sink_is_written_to_over_connect(shown: dict[str, str]) -> None:
+    """Through the server's process for batches, from early, late and retracting panes."""
+    assert shown["writes_tables"] == f"{len(standing(visiting.RUN.panes))} rows"

@@ -30,6 +30,7 @@ PACKAGES: Final = (
     "flowalg_reference",
     "flowalg_spark",
     "flowalg_spark.batch",
+    "flowalg_spark.sinks",
     "flowalg_spark.streaming",
 )
 

@@ -56,8 +56,8 @@ REFERENCE: Final = (
 
 SPARK: Final = (
     "StreamInput PaneFrame LiftingNote local_session collect final_values open_windows metrics StageMetrics "
-    "stage_metrics bad_records recorded Recording read_files read_table schema_of arrow_schema_of pane_table records_in "
-    "batch streaming sinks"
+    "stage_metrics bad_records recorded Recording read_files read_table schema_of arrow_schema_of pane_table "
+    "records_in batch streaming sinks"
 )
 
 LAWS: Final = {
@@ -90,6 +90,7 @@ PAGES: Final = {
             ),
             "Spark batch": ("flowalg_spark.batch", ()),
             "Spark streaming": ("flowalg_spark.streaming", ()),
+            "Sinks": ("flowalg_spark.sinks", ()),
         },
     ),
     "laws": Page(

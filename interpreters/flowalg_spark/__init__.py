@@ -2,12 +2,12 @@
 
 Both compile a pipeline to an ordinary DataFrame of panes; ``collect`` reads panes back as typed values, and
 ``final_values`` what panes come to in the end, ``schema_of``, ``read_table`` and ``read_files`` hold data to their
-source, ``open_windows`` reads a checkpoint, ``metrics`` and
-``recorded`` read what a run has told of itself, and ``session`` has what a Spark session needs. ``records_in`` and
-``pane_table`` are records and panes as Arrow tables, for the reference interpreter.
+source, ``sinks`` has tables that a stream writes to, ``open_windows`` reads a checkpoint, ``metrics`` and ``recorded``
+read what a run has told of itself, and ``session`` has what a Spark session needs. ``records_in`` and ``pane_table``
+are records and panes as Arrow tables, for the reference interpreter.
 """
 
-from flowalg_spark import batch, streaming
+from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.final import final_values
 from flowalg_spark.flow import LiftingNote
 from flowalg_spark.frames import PaneFrame, collect
@@ -39,6 +39,7 @@ __all__ = [
     "recorded",
     "records_in",
     "schema_of",
+    "sinks",
     "stage_metrics",
     "streaming",
 ]

@@ -17,7 +17,10 @@ from flowalg_spark.layout import named
 ACCOUNT_COLUMN: Final = "stage_account"
 """The column of what stages tell of themselves."""
 
-OWN_COLUMNS: Final = ("window", "event_time", "change", "pane", "drop", ACCOUNT_COLUMN)
+PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
+"""The columns of what a pane says of itself."""
+
+OWN_COLUMNS: Final = (*PANE_COLUMNS, "drop", ACCOUNT_COLUMN)
 """The columns of a frame of panes that are not the element's."""
 
 _TOP: Final = "__top"
@@ -59,7 +62,7 @@ def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
     if not isinstance(panes, DataFrame):
         raise ArgumentError("panes", panes, "a DataFrame of panes")
     columns = panes.columns
-    lacks = [name for name in ("window", "event_time", "change", "pane") if name not in columns]
+    lacks = [name for name in PANE_COLUMNS if name not in columns]
     if lacks:
         raise ArgumentError(
             "panes", columns, f"a DataFrame of panes, which has the columns {', '.join(lacks)} too"
@@ -80,4 +83,4 @@ def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(by)
 
 
-__all__ = ["ACCOUNT_COLUMN", "OWN_COLUMNS", "final_values", "only_panes"]
+__all__ = ["ACCOUNT_COLUMN", "OWN_COLUMNS", "PANE_COLUMNS", "final_values", "only_panes"]

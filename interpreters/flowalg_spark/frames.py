@@ -123,8 +123,7 @@ def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
     frame with drops they are the panes.
     For results that fit in memory.
     """
-    shape = _shape_of(pipeline)
-    return _panes_in(flat(pipeline, frame).toArrow(), shape, pipeline)
+    return panes_in(flat(pipeline, frame).toArrow(), pipeline)
 
 
 def collect_all(
@@ -141,10 +140,7 @@ def collect_all(
         for number, one in enumerate(flats)
     ]
     table = reduce(lambda one, other: one.union(other), parts).toArrow()
-    return tuple(
-        _panes_in(_part(table, number), _shape_of(pipeline), pipeline)
-        for number, pipeline in enumerate(pipelines)
-    )
+    return tuple(panes_in(_part(table, number), pipeline) for number, pipeline in enumerate(pipelines))
 
 
 def _beside_nothing(frame: DataFrame, number: int, kinds: Sequence[T.StructType]) -> Iterator[Column]:
@@ -169,12 +165,18 @@ def _shape_of(pipeline: PCollection[object]) -> Shape:
 
 def flat(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
     """The panes of a frame with a column for each leaf of their elements, and for all that a pane says of itself."""
+    return only_panes(frame).select(*flat_columns(pipeline))
+
+
+def flat_columns(pipeline: PCollection[object]) -> list[Column]:
+    """The columns that ``flat`` selects, of a frame that may have drops."""
     shape = _shape_of(pipeline)
-    return only_panes(frame).select(*spread(visible_element(shape), shape), *_flat_meta())
+    return [*spread(visible_element(shape), shape), *_flat_meta()]
 
 
-def _panes_in(table: pa.Table, shape: Shape, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
-    elements = read(layout_of(shape), table)
+def panes_in(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
+    """The panes that lie in the columns of ``flat_columns``, in order."""
+    elements = read(layout_of(_shape_of(pipeline)), table)
     meta = table.select(list(PANE_META)).to_pylist()
     panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
     return tuple(in_order(panes))
@@ -290,4 +292,14 @@ def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: WithDrops) -> P
     return panes
 
 
-__all__ = ["PaneFrame", "WithDrops", "collect", "collect_all", "drop_type", "pane_frame", "visible"]
+__all__ = [
+    "PaneFrame",
+    "WithDrops",
+    "collect",
+    "collect_all",
+    "drop_type",
+    "flat_columns",
+    "pane_frame",
+    "panes_in",
+    "visible",
+]

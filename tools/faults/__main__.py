@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -26,11 +27,14 @@ import polars as pl
 import psutil
 from attrs import define
 
+from tools.faults import sinks
 from tools.faults.query import make_input
 
 KILLS: Final = 30
 WORKERS: Final = 3
 FAILURES: Final = 3
+SINK_KILLS: Final = 12
+SINK_DEATHS: Final = 6
 QUERY: Final = "tools.faults.query"
 
 
@@ -232,6 +236,16 @@ def damages(trial: Trial) -> Iterator[tuple[str, Path]]:
     yield "an offset log that was cut off", folder
 
 
+def complaint(log: str) -> str | None:
+    """What a query that has failed says of its checkpoint: the error of ours, or of Spark's, that names it."""
+    words = ("is damaged", "CANNOT_LOAD_STATE_STORE", "checksum", "metadata", "Incomplete log file", "offset")
+    errors = [line.strip() for line in log.splitlines() if _ERROR.search(line)]
+    return next((line[:300] for line in reversed(errors) if any(word in line for word in words)), None)
+
+
+_ERROR: Final = re.compile(r"(Error|Exception|\[[A-Z_]+(\.[A-Z_]+)*\])")
+
+
 def _state_files(folder: Path) -> list[Path]:
     """What Spark has written of the state: changes, and snapshots."""
     state = folder / "checkpoint" / "state"
@@ -261,13 +275,16 @@ def main(arguments: list[str]) -> int:
         make_input(trial.root / "in")
         undisturbed(trial)
         kills(trial, given.kills, dice)
+        for one in sinks.kills(trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, dice, killed):
+            trial.told(one.fault, one.count, survived=one.survived)
         worker_kills(trial, WORKERS, dice)
         failures(trial, FAILURES, dice)
         for damage, folder in damages(trial):
+            (folder / "query.log").unlink()
             code = started(folder).wait()
-            said = (folder / "query.log").read_text().strip().splitlines()
-            survived = code != 0 or trial.same(folder)
-            print(f"    {'it says: ' + said[-1][:200] if code != 0 and said else 'it was not needed'}")
+            said = complaint((folder / "query.log").read_text())
+            survived = trial.same(folder) if code == 0 else said is not None
+            print(f"    {'it was not needed' if code == 0 else f'it says: {said}'}")
             trial.told(damage, 1, survived=survived)
     print(f"faults: {trial.survived} survived of {trial.faults}")
     return 0 if trial.survived == trial.faults else 1

@@ -1,0 +1,152 @@
+"""Elements as the cells of a row, and back.
+
+The fields of a record, and the parts of a tuple, have columns of their own, as deep as they go; the names on the way
+are joined by underscores: ``key``, ``value_total``, ``value_1``. Whatever else has parts is JSON, in one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import Enum
+from typing import Final, assert_never, cast
+
+from flowalg.shapes import (
+    BINARY,
+    BOOLEAN,
+    DAY,
+    DECIMAL,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    Shape,
+    TupleOf,
+)
+from flowalg_spark.layout import PATH, Branch, Layout, layout_of, leaves
+from flowalg_spark.records import built
+from flowalg_spark.schema import parts_of
+from flowalg_spark.sinks.json_text import json_text, plain, value_in
+from flowalg_spark.sinks.tables import Cell, Column, Kind, Row
+
+_KINDS: Final[dict[Scalar, Kind]] = {
+    BOOLEAN: Kind.BOOLEAN,
+    INTEGER: Kind.INTEGER,
+    FLOAT: Kind.FLOAT,
+    TEXT: Kind.TEXT,
+    BINARY: Kind.BINARY,
+    TIMESTAMP: Kind.TIMESTAMP,
+    DAY: Kind.DAY,
+    DURATION: Kind.DURATION,
+    DECIMAL: Kind.DECIMAL,
+}
+
+
+def columns_of(shape: Shape) -> tuple[Column, ...]:
+    """The columns of elements of a shape: of each field of a record, else of the one field ``value``."""
+    return tuple(column for name, one in fields_in(shape) for column in columns_of_field(name, one))
+
+
+def columns_of_field(name: str, shape: Shape) -> tuple[Column, ...]:
+    """The columns of a field of an element."""
+    layout = layout_of(shape, name)
+    return tuple(
+        Column(_joined(leaf.at), _kind(leaf.shape), isinstance(leaf.shape, OptionalOf))
+        for leaf in leaves(layout)
+    )
+
+
+def cells_of(element: object, shape: Shape) -> Row:
+    """The cells of an element of a shape."""
+    return tuple(_cells(element, shape))
+
+
+def element_in(cells: Row, shape: Shape) -> object:
+    """The element of a shape that has these cells."""
+    given = iter(cells)
+    found = _element(given, layout_of(shape))
+    assert next(given, given) is given, "the element of a shape has all of its cells"
+    return found
+
+
+def _joined(path: str) -> str:
+    # The parts of a tuple are called _1, _2 and so on.
+    return path.replace(f"{PATH}_", "_").replace(PATH, "_")
+
+
+def _kind(shape: Shape) -> Kind:
+    match shape:
+        case Scalar():
+            return _KINDS[shape]
+        case EnumOf():
+            return Kind.TEXT
+        case OptionalOf(of=Scalar() | EnumOf() as inner):
+            return _kind(inner)
+        case _:
+            return Kind.JSON
+
+
+def _cells(value: object, shape: Shape) -> Iterator[Cell]:
+    match shape:
+        case RecordOf(fields=fields):
+            for one in fields:
+                yield from _cells(getattr(value, one.name), one.shape)
+        case TupleOf(items=items):
+            for item, inner in zip(cast("tuple[object, ...]", value), items, strict=True):
+                yield from _cells(item, inner)
+        case _:
+            yield _cell(value, shape)
+
+
+def _cell(value: object, shape: Shape) -> Cell:
+    match shape:
+        case Scalar():
+            return plain(value) if isinstance(value, Decimal) else cast("Cell", value)
+        case EnumOf():
+            return cast("Enum", value).name
+        case OptionalOf(of=inner):
+            return None if value is None else _cell(value, inner)
+        case _:
+            return json_text(value, shape)
+
+
+def _element(cells: Iterator[Cell], layout: Layout) -> object:
+    if isinstance(layout, Branch):
+        parts = [_element(cells, part) for part in layout.parts]
+        match layout.shape:
+            case RecordOf(cls=cls):
+                return built(cls, [[part] for part in parts])[0]
+            case TupleOf():
+                return tuple(parts)
+        assert_never(layout.shape)
+    return _value(next(cells), layout.shape)
+
+
+def _value(cell: Cell, shape: Shape) -> object:
+    match shape:
+        case Scalar():
+            return cell
+        case EnumOf(cls=cls):
+            return cls[cast("str", cell)]
+        case OptionalOf(of=inner):
+            return None if cell is None else _value(cell, inner)
+        case _:
+            return value_in(cast("str", cell), shape)
+
+
+def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
+    """The fields of an element as its frame has them: those of a record, else the one column ``value``."""
+    return parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
+
+
+def field_of(element: object, name: str, shape: Shape) -> object:
+    """What an element of a shape has in the field of that name, as ``fields_in`` names them."""
+    return getattr(element, name) if isinstance(shape, RecordOf) else element
+
+
+__all__ = ["cells_of", "columns_of", "columns_of_field", "element_in", "field_of", "fields_in"]

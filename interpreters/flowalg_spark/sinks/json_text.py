@@ -1,0 +1,147 @@
+"""Values as JSON text in one form, and back: for what has no columns of its own.
+
+Records are objects, tuples, lists and sets are arrays (a set in its one order), mappings are arrays of objects with
+``key`` and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. A
+float that is no number is the text ``NaN``, ``Infinity`` or ``-Infinity``, since JSON has none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Final, TypeAlias, assert_never, cast
+
+from flowalg.kv import KV
+from flowalg.shapes import (
+    BINARY,
+    DAY,
+    DECIMAL,
+    DURATION,
+    FLOAT,
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+from flowalg_spark.records import built
+from flowalg_spark.values import in_order
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What JSON text says."""
+
+MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def json_text(value: object, shape: Shape) -> str:
+    """A value of a shape as JSON text: equal values give equal texts."""
+    return text_of(json_of(value, shape))
+
+
+def text_of(said: Json) -> str:
+    """JSON as text, in one form."""
+    return json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def value_in(text: str, shape: Shape) -> object:
+    """The value of a shape that JSON text says."""
+    return _value(json.loads(text), shape)
+
+
+def json_of(value: object, shape: Shape) -> Json:
+    """A value of a shape as JSON."""
+    match shape:
+        case Scalar():
+            return _scalar(value)
+        case OptionalOf(of=inner):
+            return None if value is None else json_of(value, inner)
+        case EnumOf():
+            return cast("Enum", value).name
+        case ListOf(of=inner):
+            return [json_of(item, inner) for item in cast("list[object]", value)]
+        case SetOf(of=inner):
+            return [json_of(item, inner) for item in in_order(cast("frozenset[object]", value))]
+        case MapOf(item=pair):
+            given = cast("Mapping[object, object]", value)
+            return [json_of(KV(key, given[key]), pair) for key in in_order(given)]
+        case TupleOf(items=items):
+            parts = zip(cast("tuple[object, ...]", value), items, strict=True)
+            return [json_of(part, one) for part, one in parts]
+        case RecordOf(fields=fields):
+            return {one.name: json_of(getattr(value, one.name), one.shape) for one in fields}
+    assert_never(shape)
+
+
+def _scalar(value: object) -> Json:
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case bytes():
+            return b64encode(value).decode()
+        case datetime() | date():
+            return value.isoformat()
+        case timedelta():
+            return value // MICROSECOND
+        case Decimal():
+            return format(plain(value), "f")
+        case bool() | int() | float() | str():
+            return value
+        case _:
+            raise AssertionError(f"{value!r} is no scalar")
+
+
+def plain(value: Decimal) -> Decimal:
+    """A decimal without trailing zeros, of which the way that it came may have left some."""
+    text = format(value, "f")
+    return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def _value(said: Json, shape: Shape) -> object:
+    match shape:
+        case Scalar():
+            return _scalar_in(said, shape)
+        case OptionalOf(of=inner):
+            return None if said is None else _value(said, inner)
+        case EnumOf(cls=cls):
+            return cls[cast("str", said)]
+        case ListOf(of=inner):
+            return [_value(item, inner) for item in cast("list[Json]", said)]
+        case SetOf(of=inner):
+            return shape.made(_value(item, inner) for item in cast("list[Json]", said))
+        case MapOf(item=pair):
+            pairs = [cast("KV[object, object]", _value(item, pair)) for item in cast("list[Json]", said)]
+            return {one.key: one.value for one in pairs}
+        case TupleOf(items=items):
+            return tuple(_value(item, one) for item, one in zip(cast("list[Json]", said), items, strict=True))
+        case RecordOf(cls=cls, fields=fields):
+            parts = cast("dict[str, Json]", said)
+            return built(cls, [[_value(parts[one.name], one.shape)] for one in fields])[0]
+    assert_never(shape)
+
+
+def _scalar_in(said: Json, shape: Scalar) -> object:
+    text = str(said)
+    if shape == FLOAT:
+        return float(text)
+    if shape == BINARY:
+        return b64decode(text)
+    if shape == TIMESTAMP:
+        return datetime.fromisoformat(text)
+    if shape == DAY:
+        return date.fromisoformat(text)
+    if shape == DURATION:
+        return int(text) * MICROSECOND
+    return Decimal(text) if shape == DECIMAL else said
+
+
+__all__ = ["MICROSECOND", "Json", "json_of", "json_text", "plain", "text_of", "value_in"]

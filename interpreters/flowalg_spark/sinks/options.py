@@ -1,0 +1,40 @@
+"""What both sinks are given, and what is refused before a query starts."""
+
+from __future__ import annotations
+
+from flowalg.errors import ArgumentError, RecordTypeError
+from flowalg.nodes import last_grouping
+from flowalg.pcollection import PCollection
+from flowalg_spark.final import OWN_COLUMNS
+from flowalg_spark.sinks.cells import fields_in
+from flowalg_spark.sinks.panes import shape_of_elements
+from flowalg_spark.sinks.target import Target
+
+
+def require_options(pipeline: object, target: object, table: object, query: object, since: object) -> None:
+    """Raises ``ArgumentError`` for an argument that no sink can take, and for a pipeline that has no panes
+    ``UnsupportedError`` or ``RecordTypeError``.
+    """
+    if not isinstance(pipeline, PCollection):
+        raise ArgumentError("pipeline", pipeline, "a PCollection")
+    if isinstance(target, type) or not isinstance(target, Target):
+        raise ArgumentError(
+            "target", target, "a Target, such as SQLite('panes.db') or PostgreSQL('dbname=panes')"
+        )
+    if not isinstance(table, str) or not table:
+        raise ArgumentError("table", table, "the name of a table, a non-empty str")
+    if query is not None and (not isinstance(query, str) or not query):
+        raise ArgumentError(
+            "query", query, "a name that is this checkpoint's alone, a non-empty str, or None"
+        )
+    if isinstance(since, bool) or not isinstance(since, int) or since < 0:
+        raise ArgumentError("since", since, "the number of a batch, 0 or more")
+    last_grouping(pipeline.node)
+    for name, _ in fields_in(shape_of_elements(pipeline)):
+        if name in OWN_COLUMNS:
+            raise RecordTypeError(
+                f"the field {name} would be hidden by the column that every pane has; rename it"
+            )
+
+
+__all__ = ["require_options"]
