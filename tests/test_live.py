@@ -23,6 +23,7 @@ from tests.spark_replay import stream_of, write_batches
 
 def started(spark: SparkSession, folder: Path, pipeline: PCollection[object]) -> StreamingQuery:
     """A query over the sales to Parquet."""
+    folder.mkdir(exist_ok=True)
     write_batches(folder / "in", Sale, BATCHES, ends=True)
     frame = streaming.compile(pipeline, {SALES: stream_of(spark, folder / "in", POLICY)}, accounts=True)
     return (
@@ -45,7 +46,7 @@ def test_the_view_ends_with_what_the_query_has_said(spark: SparkSession, tmp_pat
     finally:
         query.stop()
     text = re.sub(r"\x1b\[[^m]*[a-zA-Z]", "", shown.getvalue())
-    last = text[text.rindex("batch ") :]
+    last = text[text.rindex(f"batch {len(BATCHES)}:") :]
     stored = spark.read.parquet(str(tmp_path / "out"))
     panes = collect(job.pipeline, stored)
     assert f"batch {len(BATCHES)}: {sum(map(len, BATCHES)) + 1} rows so far" in last

@@ -83,7 +83,7 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
     clock = ClockReport(
         partitions,
         None if latest is None else ProcessingTime(latest),
-        ended=bool(rows[ENDED].any()),
+        ended=ENDED in rows.columns and bool(rows[ENDED].any()),
         lags=lags,
     )
     return SourceReport(clock, frozenset(signals), elements)

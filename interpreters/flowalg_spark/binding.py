@@ -73,7 +73,7 @@ class Clocks:
     """
 
     processing_time: Column
-    ended: Column
+    ended: Column | None
     tick: Column | None = None
     signal: Column | None = None
     partition: Column | None = None
@@ -83,9 +83,11 @@ class Clocks:
     @property
     def columns(self) -> dict[str, Column]:
         """What travels with the rows."""
-        ended = F.coalesce(self.ended, F.lit(False))
-        keep = ~ended
-        found = {PROCESSING_TIME: self.processing_time, ENDED: ended}
+        keep = F.lit(True)
+        found = {PROCESSING_TIME: self.processing_time}
+        if self.ended is not None:
+            found[ENDED] = F.coalesce(self.ended, F.lit(False))
+            keep = ~found[ENDED]
         if self.tick is not None:
             keep &= ~F.coalesce(self.tick, F.lit(False))
         if self.signal is not None:

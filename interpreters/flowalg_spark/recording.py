@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import TypedDict, TypeVar, cast
+from typing import Final, TypedDict, TypeVar, cast
 
 import pyarrow as pa
 from attrs import frozen
@@ -117,9 +117,33 @@ def recorded(stored: DataFrame | pa.Table) -> Recording:
     return Recording(tuple(one for _, one in sorted(found.items())))
 
 
+_POINT: Final = pa.timestamp("us", tz="UTC")
+_CAME: Final = pa.struct(
+    [
+        ("source", pa.string()),
+        ("elements", pa.int64()),
+        ("watermark", _POINT),
+        ("percentiles", pa.map_(pa.string(), _POINT)),
+        ("signals", pa.list_(pa.string())),
+        ("reached", pa.map_(pa.string(), _POINT)),
+    ]
+)
+_KIND: Final = pa.struct([("batch", pa.int64()), ("processing_time", _POINT), ("came", pa.list_(_CAME))])
+"""What is read of accounts."""
+
+
 def _accounts(stored: DataFrame | pa.Table) -> list[_Told]:
     if isinstance(stored, pa.Table) and ACCOUNT_COLUMN in stored.column_names:
         column = stored.column(ACCOUNT_COLUMN)
+        found = column.type.field("processing_time").type
+        if found.unit != "us":
+            raise ArgumentError(
+                f"the type of processing_time in {ACCOUNT_COLUMN}",
+                str(found),
+                'of microseconds; read Spark\'s Parquet files with coerce_int96_timestamp_unit="us"',
+            )
+        # What Spark has written in its old way is read without a time zone: it is UTC.
+        column = column.cast(_KIND)
     else:
         column = require_accounts(stored).select(ACCOUNT_COLUMN).toArrow().column(ACCOUNT_COLUMN)
     return cast("list[_Told]", column.drop_null().to_pylist())

@@ -100,8 +100,9 @@ class StreamInput:
     def clocks(self) -> Clocks:
         """What each row says about time, as columns."""
         now = F.current_timestamp() if self.processing_time is None else self.processing_time
-        ended = F.lit(False) if self.end_of_input is None else self.end_of_input
-        return Clocks(F.unix_micros(now), ended, self.tick, self.signal, self.partition, self.unparsed)
+        return Clocks(
+            F.unix_micros(now), self.end_of_input, self.tick, self.signal, self.partition, self.unparsed
+        )
 
 
 def compile(

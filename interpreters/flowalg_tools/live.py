@@ -15,7 +15,6 @@ from rich.table import Table
 
 from flowalg.errors import ArgumentError
 from flowalg.time import MAX_TIME, MIN_TIME, event_time
-from flowalg_tools.cli.files import extra
 
 if TYPE_CHECKING:
     from flowalg_spark import StageMetrics
@@ -54,8 +53,9 @@ class Watched:
 
     def hear(self, told: Iterable[StreamingQueryProgress]) -> None:
         """Take in the progress of batches that are new; what was heard before changes nothing."""
-        with extra("spark"):
-            from flowalg_spark import bad_records, stage_metrics
+        # Whoever has a query has Spark.
+        from flowalg_spark import bad_records, stage_metrics
+
         for one in told:
             if one.batchId <= self.batch or "addBatch" not in one.durationMs:
                 continue

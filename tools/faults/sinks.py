@@ -16,20 +16,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import psycopg
 from attrs import frozen
-from flowalg_spark import StreamInput, local_session, streaming
+from flowalg_spark import local_session, streaming
 from flowalg_spark.sinks import Changelog, PostgreSQL, SQLite, Upsert, changelog, upsert
 from flowalg_spark.sinks.drops import drops_table
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from flowalg import BoundedDisorder
-from tools.faults.query import VISITS, pipeline
+from tests.spark_replay import stream_of
+from tools.faults.query import DISORDER, VISITS, pipeline
 from tools.postgresql import binaries, cluster
 
 Database: TypeAlias = SQLite | PostgreSQL
@@ -205,15 +204,7 @@ def run(places: Places) -> None:
         kept.unpersist()
 
     try:
-        folder = places.folder / "in"
-        schema = spark.read.parquet(str(folder / "0000.parquet")).schema
-        frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
-        source = StreamInput(
-            frame,
-            BoundedDisorder(timedelta(minutes=3)),
-            processing_time=F.col("seen"),
-            end_of_input=F.col("ends"),
-        )
+        source = stream_of(spark, places.folder / "in", BoundedDisorder(DISORDER))
         panes = streaming.compile(pipeline(places.folder / "fail"), {VISITS: source}).with_drops()
         query = (
             panes.writeStream.foreachBatch(write)

@@ -91,6 +91,8 @@ class ToBundles:
         table = pa.Table.from_batches(known, known[0].schema if known else self.schema)
         rows = pl.from_arrow(table)
         assert isinstance(rows, pl.DataFrame)
+        if not rows.is_empty() and KEEP not in rows.columns:
+            rows = rows.with_columns(pl.col(SHARD).is_not_null().alias(KEEP))
         payloads = {} if rows.is_empty() else self.sending.payloads(rows, self.shards)
         count = len(self.shards)
         reports = pickle.dumps(reports_of(self.origins, rows))

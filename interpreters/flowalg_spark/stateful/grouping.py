@@ -146,20 +146,23 @@ def _looked_at(flow: Flow, stage: Stage) -> Flow:
 def _selected(
     flow: Flow, stream: Stream, stage: Stage, columns: dict[str, Column], shards: tuple[int, ...]
 ) -> Stream:
-    """The columns that the stage reads, and the shard of each row; the rest is left behind."""
+    """The columns that the stage reads, and the shard of each row; the rest is left behind.
+
+    A row that is not kept has no shard, and that is all that is said of it: a column takes time on its way to Python.
+    """
     key = pair_of(flow.element)[0]
     own = [column.alias(name) for column, name in zip(places(key), stage.keys, strict=True)]
     own += [column.alias(name) for name, column in columns.items()]
     if stage.retractions:
         own.append(weight_of(flow).alias(WEIGHT))
-    own.append(shard_of(places(key), shards).alias(SHARD))
+    own.append(F.when(named(KEEP), shard_of(places(key), shards)).alias(SHARD))
     meta = {name: kind for name, kind in flow.meta.items() if name in _meta_read(flow, stage)}
     frame = flow.frame.select(*own, *map(named, meta))
     return evolve(stream, flow=evolve(flow, frame=frame, meta=meta))
 
 
 def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
-    names = {EVENT_TIME, KEEP, *CLOCK_META, *(NEW + name for name, _ in stage.automaton.fields.data)}
+    names = {EVENT_TIME, *CLOCK_META, *(NEW + name for name, _ in stage.automaton.fields.data)}
     if stage.by_row or not stage.fresh:
         names |= {START, END}
     if REASON in flow.meta:

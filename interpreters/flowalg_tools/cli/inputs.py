@@ -87,7 +87,9 @@ def _as_recorded(found: Mapping[Source[object], Path], run: Path) -> dict[Source
     files = sorted(run.glob("*.parquet")) if run.is_dir() else [run]
     if not files or not all(one.exists() and _ACCOUNT in parquet.read_schema(one).names for one in files):
         raise ArgumentError("--recorded", str(run), "the Parquet files of a run with --accounts")
-    told = pa.concat_tables([parquet.read_table(one, columns=[_ACCOUNT]) for one in files])
+    told = pa.concat_tables(
+        [parquet.read_table(one, columns=[_ACCOUNT], coerce_int96_timestamp_unit="us") for one in files]
+    )
     recording = flowalg_spark.recorded(told)
     return {
         source: recording.timeline(source, records_of(source, read_table(source, path, seen=None)))
