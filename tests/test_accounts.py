@@ -11,6 +11,7 @@ from datetime import UTC
 from pathlib import Path
 
 import flowalg_reference as reference
+import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from flowalg_laws.conformance import JOBS, Feed, Job
@@ -184,6 +185,9 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
         recording.timeline(SALES, records[:-1])
     with pytest.raises(ArgumentError, match="one of the recorded sources: sales"):
         recording.timeline(Source("others", Sale, event_time=lambda sale: sale.at), records)
+    written = min((tmp_path / "out").glob("*.parquet"))
+    with pytest.raises(ArgumentError, match="coerce_int96_timestamp_unit"):
+        recorded(pq.read_table(written))
     late = stored.filter(F.col("stage_account.batch") > 0)
     with pytest.raises(ArgumentError, match="0: accounts from the beginning on"):
         recorded(late)
