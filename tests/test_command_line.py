@@ -218,18 +218,10 @@ def test_what_if_prints_the_table_and_the_recommendation(
     assert (folder / "grid.svg").exists()
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("on", ["batch", "streaming"])
-def test_run_on_spark_gives_the_final_values(on: str, folder: Path) -> None:
-    """In a process of its own, as a user runs it; and quietly, since the output is no terminal."""
-    (folder / "in").mkdir()
-    (folder / "scores.csv").rename(folder / "in" / "scores.csv")
-    more = RECORDED if on == "streaming" else []
+def ran_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """A run over the scores in a process of its own, as a user runs it; quiet, since the output is no terminal."""
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", on),
-            *("--input", "in", "--output", "panes.jsonl", *more),
-        ],
+        [sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", on, "--input", "in", *more],
         capture_output=True,
         text=True,
         check=False,
@@ -237,6 +229,17 @@ def test_run_on_spark_gives_the_final_values(on: str, folder: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
     )
     assert (done.returncode, done.stderr) == (0, "")
+    return done
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("on", ["batch", "streaming"])
+def test_run_on_spark_gives_the_final_values(on: str, folder: Path) -> None:
+    """Whoever runs it."""
+    (folder / "in").mkdir()
+    (folder / "scores.csv").rename(folder / "in" / "scores.csv")
+    more = RECORDED if on == "streaming" else []
+    ran_on_spark(folder, on, "--output", "panes.jsonl", *more)
     rows = [
         json.loads(line) for one in folder.glob("panes.jsonl/*.json") for line in one.open(encoding="utf-8")
     ]
@@ -254,16 +257,8 @@ def test_a_streaming_run_is_asked_why(folder: Path, capsys: pytest.CaptureFixtur
     """What it wrote of itself, and its input, are enough: one file was one micro-batch, after which its input ended."""
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
-    more = ["--input", "in", "--output", "panes.parquet", "--accounts", *RECORDED]
-    done = subprocess.run(
-        [sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", "streaming", *more],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    more = ["--output", "panes.parquet", "--accounts", *RECORDED]
+    done = ran_on_spark(folder, "streaming", *more)
     assert done.stdout == "4 panes and drops are in the files of panes.parquet\n"
     told = said(capsys, *("when", "games:STANDINGS", "in", "--recorded", "panes.parquet", "--window", FIRST))
     batch = Timeline.micro_batches(

@@ -9,8 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.live import Live
+from rich.spinner import Spinner
 from rich.table import Table
 
 from flowalg.errors import ArgumentError
@@ -79,7 +81,7 @@ class Watched:
         )
         if self.bad_records:
             title += f", {self.bad_records:,} bad records"
-        table = Table(title=title, title_justify="left")
+        table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
         for name in _COLUMNS:
             table.add_column(name, justify="left" if name in ("stage", "watermark") else "right")
         for number, stage in sorted(self.stages.items()):
@@ -111,13 +113,13 @@ def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
     if not out.is_terminal:
         query.awaitTermination()
         return
-    with Live(console=out, auto_refresh=False) as view:
+    with Live(Spinner("dots", "waiting for the first batch"), console=out) as view:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(EVERY))
             watched.hear(query.recentProgress)
             if watched.batch >= 0:
-                view.update(watched.table, refresh=True)
+                view.update(watched.table)
 
 
 def _point(time: datetime) -> str:

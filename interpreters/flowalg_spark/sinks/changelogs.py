@@ -13,7 +13,7 @@ from flowalg.panes import Pane
 from flowalg.pcollection import PCollection
 from flowalg_spark.sinks.arriving import Arrived, arrived
 from flowalg_spark.sinks.cells import cells_of, columns_of
-from flowalg_spark.sinks.drops import drop_rows, drops_table
+from flowalg_spark.sinks.drops import drop_rows, put_drops
 from flowalg_spark.sinks.once import write_once
 from flowalg_spark.sinks.options import require_options
 from flowalg_spark.sinks.panes import (
@@ -55,9 +55,7 @@ class Changelog:
             transaction.prepare(self.table)
             transaction.put(self.table, rows)
             if arrived.drops is not None:
-                dropped = drops_table(self.name)
-                transaction.prepare(dropped)
-                transaction.put(dropped, drop_rows(self.pipeline, batch.batch, arrived.drops))
+                put_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, arrived.drops))
 
         return write_once(self.target, self.name, batch, write, first=self.since)
 

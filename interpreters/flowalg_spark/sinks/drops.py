@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, cast
 
@@ -15,6 +15,7 @@ from flowalg.shapes import RecordOf
 from flowalg_spark.sinks.json_text import json_text
 from flowalg_spark.sinks.panes import BATCH_COLUMNS, WINDOW_COLUMNS
 from flowalg_spark.sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_spark.sinks.target import Transaction
 from flowalg_spark.values import decode
 
 _COLUMNS: Final = (
@@ -35,6 +36,13 @@ _COLUMNS: Final = (
 def drops_table(table: str) -> Table:
     """The table of what the panes of another table have dropped."""
     return Table(f"{table}_drops", _COLUMNS, ("batch", "position"))
+
+
+def put_drops(transaction: Transaction, table: str, rows: Sequence[Row]) -> None:
+    """Write drops beside the panes of a table."""
+    dropped = drops_table(table)
+    transaction.prepare(dropped)
+    transaction.put(dropped, rows)
 
 
 def drop_rows(pipeline: PCollection[object], batch: int, drops: Iterable[Mapping[str, object]]) -> list[Row]:
@@ -71,4 +79,4 @@ def _order(row: Row) -> tuple[tuple[bool, Cell], ...]:
     return tuple((one is not None, one) for one in in_turn)
 
 
-__all__ = ["drop_rows", "drops_table"]
+__all__ = ["drop_rows", "drops_table", "put_drops"]

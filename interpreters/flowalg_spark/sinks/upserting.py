@@ -16,7 +16,7 @@ from flowalg.pcollection import PCollection
 from flowalg.shapes import RecordOf, Shape, contains_float
 from flowalg_spark.sinks.arriving import Arrived, arrived
 from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of, fields_in
-from flowalg_spark.sinks.drops import drop_rows, drops_table
+from flowalg_spark.sinks.drops import drop_rows, put_drops
 from flowalg_spark.sinks.json_text import json_of, text_of
 from flowalg_spark.sinks.once import write_once
 from flowalg_spark.sinks.options import require_options
@@ -63,9 +63,7 @@ class Upsert:
             transaction.delete(self.table, gone)
             transaction.put(self.table, rows)
             if arrived.drops is not None:
-                dropped = drops_table(self.name)
-                transaction.prepare(dropped)
-                transaction.put(dropped, drop_rows(self.pipeline, batch.batch, arrived.drops))
+                put_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, arrived.drops))
 
         return write_once(self.target, self.name, batch, write, first=self.since)
 
