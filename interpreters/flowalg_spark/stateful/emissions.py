@@ -41,6 +41,7 @@ from flowalg_spark import meta
 from flowalg_spark.layout import Layout, layout_of, leaves, pair_of, places
 from flowalg_spark.python_rows import Rows
 from flowalg_spark.schema import arrow_type
+from flowalg_spark.settling import settle
 from flowalg_spark.values import AnyArray, as_json, numbered, read, write
 
 Columns = Mapping[str, AnyArray]
@@ -218,6 +219,7 @@ class FromEmissions:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of each emission."""
+        settle()
         for batch in batches:
             for row in batch.to_pylist():
                 emission = Emission(*(row[name] for name in _EMITTED))

@@ -17,6 +17,7 @@ from pyspark.sql import Row
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from flowalg_spark.settling import settle
 from flowalg_spark.stateful.storing import Store
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,
     ) -> Iterator[Row]:
         """Run the stage over the batch's rows."""
+        settle()
         began = perf_counter()
         sent: list[list[Sent]] = [[] for _ in self.operator.inputs]
         passing: list[bytes] = []
