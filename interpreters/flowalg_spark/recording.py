@@ -17,6 +17,7 @@ from flowalg.time import MIN_TIME, EventTime, ProcessingTime, event_time, proces
 from flowalg.timeline import Instant, Timeline
 from flowalg_spark.accounts import require_accounts
 from flowalg_spark.final import ACCOUNT_COLUMN
+from flowalg_spark.values import AnyColumn
 
 A = TypeVar("A")
 
@@ -134,8 +135,8 @@ _KIND: Final = pa.struct([("batch", pa.int64()), ("processing_time", _POINT), ("
 
 def _accounts(stored: DataFrame | pa.Table) -> list[_Told]:
     if isinstance(stored, pa.Table) and ACCOUNT_COLUMN in stored.column_names:
-        column = stored.column(ACCOUNT_COLUMN)
-        found = column.type.field("processing_time").type
+        written = stored.column(ACCOUNT_COLUMN)
+        found = written.type.field("processing_time").type
         if found.unit != "us":
             raise ArgumentError(
                 f"the type of processing_time in {ACCOUNT_COLUMN}",
@@ -143,7 +144,7 @@ def _accounts(stored: DataFrame | pa.Table) -> list[_Told]:
                 'of microseconds; read Spark\'s Parquet files with coerce_int96_timestamp_unit="us"',
             )
         # What Spark has written in its old way is read without a time zone: it is UTC.
-        column = column.cast(_KIND)
+        column: AnyColumn = written.cast(_KIND)
     else:
         column = require_accounts(stored).select(ACCOUNT_COLUMN).toArrow().column(ACCOUNT_COLUMN)
     return cast("list[_Told]", column.drop_null().to_pylist())
