@@ -20,6 +20,7 @@ from flowalg_spark.values import decode, encode
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.query import StreamingQuery
 
 from flowalg import KV, Instant, PCollection, WatermarkPolicy, Window
 from flowalg.nodes import CombinePerKey, WithSide, last_grouping, nodes_of, shape_after
@@ -153,15 +154,20 @@ def instants_of(
     )
 
 
-def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
-    """Run a query over all that its source has, and stop it."""
-    query = (
+def started(frame: DataFrame, out: Path, checkpoint: Path) -> StreamingQuery:
+    """A query over all that its source has, to Parquet; whoever starts it stops it."""
+    return (
         frame.writeStream.format("parquet")
         .option("path", str(out))
         .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
         .start()
     )
+
+
+def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
+    """Run a query over all that its source has, and stop it."""
+    query = started(frame, out, checkpoint)
     try:
         query.awaitTermination()
     finally:

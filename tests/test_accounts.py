@@ -31,7 +31,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import ArgumentError, Instant, Source, Timeline, UnsupportedError, processing_time
-from tests.spark_replay import Batch, batches_of, run_to_end, stream_of, streamed, write_batches
+from tests.spark_replay import Batch, batches_of, run_to_end, started, stream_of, streamed, write_batches
 
 
 def job_called(name: str) -> Job:
@@ -129,13 +129,7 @@ def test_progress_has_the_same_metrics(spark: SparkSession, tmp_path: Path) -> N
     frame = streaming.compile(a_sum_per_key.pipeline, {SALES: stream}, accounts=True)
     told: list[tuple[StageMetrics, ...]] = []
     for number, rows in enumerate((frame, frame.with_drops(), frame.with_accounts())):
-        query = (
-            rows.writeStream.format("parquet")
-            .option("path", str(tmp_path / f"out-{number}"))
-            .option("checkpointLocation", str(tmp_path / f"checkpoint-{number}"))
-            .trigger(availableNow=True)
-            .start()
-        )
+        query = started(rows, tmp_path / f"out-{number}", tmp_path / f"checkpoint-{number}")
         try:
             query.awaitTermination()
             found = [stage_metrics(progress) for progress in query.recentProgress]

@@ -18,28 +18,21 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 
 from flowalg import ArgumentError, PCollection
-from tests.spark_replay import stream_of, write_batches
+from tests.spark_replay import started, stream_of, write_batches
 
 
-def started(spark: SparkSession, folder: Path, pipeline: PCollection[object]) -> StreamingQuery:
+def over_sales(spark: SparkSession, folder: Path, pipeline: PCollection[object]) -> StreamingQuery:
     """A query over the sales to Parquet."""
     folder.mkdir(exist_ok=True)
     write_batches(folder / "in", Sale, BATCHES, ends=True)
     frame = streaming.compile(pipeline, {SALES: stream_of(spark, folder / "in", POLICY)}, accounts=True)
-    return (
-        frame.with_drops()
-        .writeStream.format("parquet")
-        .option("path", str(folder / "out"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
+    return started(frame.with_drops(), folder / "out", folder / "checkpoint")
 
 
 def test_the_view_ends_with_what_the_query_has_said(spark: SparkSession, tmp_path: Path) -> None:
     """Batches, rows, and for each stage its panes by timing, its drops and its state, over all batches."""
     (job,) = (one for one in JOBS if one.name == "two stages")
-    query = started(spark, tmp_path, job.pipeline)
+    query = over_sales(spark, tmp_path, job.pipeline)
     shown = io.StringIO()
     try:
         watch(query, console=Console(file=shown, force_terminal=True, width=180))
@@ -68,13 +61,13 @@ def test_it_is_quiet_without_a_terminal_and_passes_failures_on(spark: SparkSessi
 
     (job,) = (one for one in JOBS if one.name == "two stages")
     shown = io.StringIO()
-    query = started(spark, tmp_path / "one", job.pipeline)
+    query = over_sales(spark, tmp_path / "one", job.pipeline)
     try:
         watch(query, console=Console(file=shown))
     finally:
         query.stop()
     failing = SALES.key_by(wrong).group_by_key()
-    query = started(spark, tmp_path / "two", failing)
+    query = over_sales(spark, tmp_path / "two", failing)
     try:
         with pytest.raises(StreamingQueryException, match="no such shop"):
             watch(query, console=Console(file=shown))

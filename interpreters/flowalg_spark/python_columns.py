@@ -20,7 +20,7 @@ from flowalg.functions import Call, Function, OnValue, Spread, WithKey, applied,
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.reading import call_read, shape_read
 from flowalg.shapes import BOOLEAN, INTEGER, RecordOf, Shape, TupleOf
-from flowalg.steps import Filter, FlatMap, Map, Restamp, point, truth
+from flowalg.steps import Filter, FlatMap, Map, Restamp
 from flowalg_spark.flow import Flow
 from flowalg_spark.layout import (
     Branch,
@@ -34,6 +34,7 @@ from flowalg_spark.layout import (
     unnested,
 )
 from flowalg_spark.meta import EVENT_TIME, KEEP
+from flowalg_spark.python_rows import checked
 from flowalg_spark.schema import spark_type
 from flowalg_spark.values import AnyArray, numbered, read_columns, write_nested
 
@@ -64,19 +65,8 @@ class PythonColumn:
         """The results for elements that are all there."""
         names = places(self.element)
         elements = read_columns(self.element, dict(zip(names, columns, strict=True)))
-        results = self.checked(applied(self.function, elements, self.step.label))
+        results = checked(self.step, applied(self.function, elements, self.step.label))
         return write_nested(self.result, results, f"the result of {self.step.label}")
-
-    def checked(self, results: list[object]) -> list[object]:
-        """What the function gave, if that is what its step needs."""
-        match self.step:
-            case Map():
-                return results
-            case Filter():
-                return [truth(self.step, one) for one in results]
-            case Restamp():
-                return [point(self.step, one) for one in results]
-        assert_never(self.step)
 
 
 def where_kept(

@@ -56,7 +56,7 @@ class Rows:
 
     def through(self, step: Step) -> None:
         """What one step makes of all of them."""
-        results = self.given(step.label, lambda some: _results(step, some))
+        results = self.given(step.label, lambda some: checked(step, applied(step.function, some, step.label)))
         match step:
             case Map():
                 self.elements = results
@@ -97,9 +97,8 @@ class Rows:
         self.origins = [self.origins[position] for position in chosen]
 
 
-def _results(step: Step, elements: list[object]) -> list[object]:
-    """What a step's function gives for each of some elements, if that is what the step needs."""
-    results = applied(step.function, elements, step.label)
+def checked(step: Step, results: list[object]) -> list[object]:
+    """What a step's function gave for some elements, if that is what the step needs."""
     match step:
         case Map():
             return results
@@ -217,4 +216,4 @@ def kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-__all__ = ["ArrowFunction", "Caught", "PythonSteps", "Rows", "firsts", "kept_rows", "once"]
+__all__ = ["ArrowFunction", "Caught", "PythonSteps", "Rows", "checked", "firsts", "kept_rows", "once"]

@@ -181,7 +181,7 @@ def compile(
         for name, one in streams.items()
     }
     parts = shard_ids(session, shards)
-    lowering = Lowering.of(pipeline.node, sources, parts, kept_bytes, accounts=accounts, catches=dead_letters)
+    lowering = Lowering.of(pipeline.node, sources, parts, kept_bytes, accounts=accounts)
     with few_calls():
         flow = lowering.stream(pipeline.node).flow
         if accounts or dead_letters:

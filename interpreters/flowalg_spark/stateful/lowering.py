@@ -71,7 +71,7 @@ class Lowering:
 
     ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts. Of
     its state a Python worker keeps up to ``kept_bytes`` at hand. With ``accounts`` each stage tells of each instant;
-    ``stages`` are the names of those that there are so far. If it ``catches``, bad records are told as drops.
+    ``stages`` are the names of those that there are so far.
     """
 
     sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]
@@ -80,7 +80,6 @@ class Lowering:
     several: bool
     kept_bytes: int
     accounts: bool
-    catches: bool
     stages: list[str] = field(factory=list)
     known: dict[int, Stream] = field(factory=dict)
 
@@ -93,7 +92,6 @@ class Lowering:
         kept_bytes: int,
         *,
         accounts: bool,
-        catches: bool,
     ) -> Lowering:
         """The lowering of a whole pipeline."""
         stages = {id(node): node for node in nodes_of(root) if isinstance(node, CombinePerKey | WithSide)}
@@ -104,8 +102,8 @@ class Lowering:
             for behind in nodes_of(inner)
             if id(behind) in stages
         )
-        several = catches or len(stages) > 1
-        return cls(sources, shards, heard, several, kept_bytes, accounts, catches)
+        several = len(stages) > 1 or any(clocks.catches for _, clocks, _ in sources.values())
+        return cls(sources, shards, heard, several, kept_bytes, accounts)
 
     def stream(self, node: Node) -> Stream:
         """The stream of a node. Where it is used again it has the same rows, but tells no drops once more."""
@@ -219,7 +217,7 @@ class Lowering:
         }
         if self.several:
             meta |= {name: META_TYPES[name] for name in REFUSED_META}
-        if self.catches:
+        if before.catches:
             meta[ERROR] = META_TYPES[ERROR]
         if reports:
             meta[REPORT] = META_TYPES[REPORT]

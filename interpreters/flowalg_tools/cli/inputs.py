@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import frozen
 from flowalg_reference import Mode
@@ -83,22 +83,21 @@ def _as_recorded(found: Mapping[Source[object], Path], run: Path) -> dict[Source
     with extra("spark"):
         import flowalg_spark
         import pyarrow as pa
+        from flowalg_spark.final import ACCOUNT_COLUMN
         from pyarrow import parquet
     files = sorted(run.glob("*.parquet")) if run.is_dir() else [run]
-    if not files or not all(one.exists() and _ACCOUNT in parquet.read_schema(one).names for one in files):
+    if not files or not all(
+        one.exists() and ACCOUNT_COLUMN in parquet.read_schema(one).names for one in files
+    ):
         raise ArgumentError("--recorded", str(run), "the Parquet files of a run with --accounts")
     told = pa.concat_tables(
-        [parquet.read_table(one, columns=[_ACCOUNT], coerce_int96_timestamp_unit="us") for one in files]
+        [parquet.read_table(one, columns=[ACCOUNT_COLUMN], coerce_int96_timestamp_unit="us") for one in files]
     )
     recording = flowalg_spark.recorded(told)
     return {
         source: recording.timeline(source, records_of(source, read_table(source, path, seen=None)))
         for source, path in found.items()
     }
-
-
-_ACCOUNT: Final = "stage_account"
-"""The column in which a streaming run tells of itself."""
 
 
 def _by_source(

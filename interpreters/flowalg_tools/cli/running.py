@@ -107,13 +107,14 @@ def ran_as_stream(pipeline: str, given: Sequence[str], output: Path, how: Stream
         )
     with _spark() as session:
         from flowalg_spark import streaming
+        from flowalg_spark.final import ACCOUNT_COLUMN
 
         _run_stream(session, found, where, output, kind, how)
         if not how.stays_open:
             streaming.drain(session, str(how.checkpoint / "drain"))
             _run_stream(session, found, where, output, kind, how)
         written = session.read.format(kind).options(**_header(kind)).load(str(output))
-        count = written.filter("stage_account IS NULL").count() if how.accounts else written.count()
+        count = written.filter(f"{ACCOUNT_COLUMN} IS NULL").count() if how.accounts else written.count()
     show(f"{count:,} panes and drops are in the files of {output}")
 
 
