@@ -35,6 +35,7 @@ NO_TYPE_TO_ASSERT: Final = {
     "flowalg_laws.check.check_trigger_law": "returns None; a call of each form is in the table",
     "flowalg_laws.check.check_watermark_policy": "returns None; a call of each form is in the table",
     "flowalg_laws.check.check_window_fn": "returns None; a call of each form is in the table",
+    "flowalg_spark.checkpoints.check_checkpoint": "returns None; a call is in the table",
     "flowalg_spark.frames.PaneFrame.explain": "returns None; a call of each form is in the table",
     "flowalg_spark.sinks.target.Transaction.delete": "returns None; a call is in the table",
     "flowalg_spark.sinks.target.Transaction.note": "returns None; a call is in the table",

@@ -1,13 +1,15 @@
 """The Spark interpreters: ``batch`` for bounded data, ``streaming`` for Structured Streaming.
 
 Both compile a pipeline to an ordinary DataFrame of panes; ``collect`` reads panes back as typed values, and
-``final_values`` what panes come to in the end, ``schema_of``, ``read_table`` and ``read_files`` hold data to their
-source, ``sinks`` has tables that a stream writes to, ``open_windows`` reads a checkpoint, ``metrics`` and ``recorded``
-read what a run has told of itself, and ``session`` has what a Spark session needs. ``records_in`` and ``pane_table``
-are records and panes as Arrow tables, for the reference interpreter.
+``final_values`` what panes come to in the end. ``schema_of``, ``read_table`` and ``read_files`` hold data to their
+source, ``sinks`` has tables that a stream writes to, and ``session`` has what Spark needs. Of a run of a stream
+``open_windows`` reads the checkpoint, ``check_checkpoint`` looks whether it is whole, and ``metrics`` and ``recorded``
+read what it has told of itself. ``records_in`` and ``pane_table`` are records and panes as Arrow tables, for the
+reference interpreter.
 """
 
 from flowalg_spark import batch, sinks, streaming
+from flowalg_spark.checkpoints import check_checkpoint
 from flowalg_spark.final import final_values
 from flowalg_spark.flow import LiftingNote
 from flowalg_spark.frames import PaneFrame, collect
@@ -28,6 +30,7 @@ __all__ = [
     "arrow_schema_of",
     "bad_records",
     "batch",
+    "check_checkpoint",
     "collect",
     "final_values",
     "local_session",

@@ -18,6 +18,7 @@ from flowalg_spark import (
     arrow_schema_of,
     bad_records,
     batch,
+    check_checkpoint,
     collect,
     final_values,
     local_session,
@@ -92,6 +93,7 @@ def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) ->
     assert_type(schema_of(names), StructType)
     assert_type(read_table(spark, flights, "flights"), DataFrame)
     assert_type(open_windows(spark, "checkpoint", stage=1), DataFrame)
+    check_checkpoint(spark, Path("checkpoint"))
     assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
 
 

@@ -228,17 +228,30 @@ def damages(trial: Trial) -> Iterator[tuple[str, Path]]:
     for file in _state_files(folder):
         file.unlink()
     yield "state that is gone", folder
-    folder = half_way(trial)
-    last = max((folder / "checkpoint" / "offsets").glob("[0-9]*"), key=_number)
+    for what, place in _LOGS.items():
+        folder = half_way(trial)
+        _cut_off(folder / "checkpoint" / place)
+        yield f"{what} that was cut off", folder
+
+
+_LOGS: Final = {
+    "an offset log": "offsets",
+    "a log of commits": "commits",
+    "a log of files": "sources/0",
+    "a query's id": "metadata",
+}
+
+
+def _cut_off(log: Path) -> None:
+    """Keep ten bytes of the last file of a log, and forget its checksum, so that only who reads it can tell."""
+    last = log if log.is_file() else max(log.glob("[0-9]*"), key=_number)
     last.write_bytes(last.read_bytes()[:10])
-    for sums in (folder / "checkpoint" / "offsets").glob(".*.crc"):
-        sums.unlink()
-    yield "an offset log that was cut off", folder
+    last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
 
 
 def complaint(log: str) -> str | None:
     """What a query that has failed says of its checkpoint: the error of ours, or of Spark's, that names it."""
-    words = ("is damaged", "CANNOT_LOAD_STATE_STORE", "checksum", "metadata", "Incomplete log file", "offset")
+    words = ("is damaged", "CANNOT_LOAD_STATE_STORE")
     errors = [line.strip() for line in log.splitlines() if _ERROR.search(line)]
     return next((line[:300] for line in reversed(errors) if any(word in line for word in words)), None)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 from attrs import frozen
-from flowalg_spark import local_session, streaming
+from flowalg_spark import check_checkpoint, local_session, streaming
 
 from flowalg import (
     Accumulation,
@@ -107,6 +107,7 @@ def run(folder: Path) -> None:
     try:
         source = stream_of(spark, folder / "in", BoundedDisorder(DISORDER))
         panes = streaming.compile(pipeline(folder / "fail"), {VISITS: source}).with_drops()
+        check_checkpoint(spark, folder / "checkpoint")
         run_to_end(panes, folder / "out", folder / "checkpoint")
     finally:
         spark.stop()

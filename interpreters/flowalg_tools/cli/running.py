@@ -126,7 +126,7 @@ def _run_stream(
     kind: str,
     how: Streaming,
 ) -> None:
-    from flowalg_spark import StreamInput, streaming
+    from flowalg_spark import StreamInput, check_checkpoint, streaming
     from pyspark.sql import functions as F
 
     assert how.watermark is not None
@@ -141,11 +141,13 @@ def _run_stream(
     drain = str(how.checkpoint / "drain")
     frame = streaming.compile(pipeline, inputs, drain_folder=drain, accounts=True)
     rows = frame.with_accounts() if how.accounts else frame.with_drops()
+    checkpoint = how.checkpoint / "query"
+    check_checkpoint(session, checkpoint)
     query = (
         _plain(rows, kind)
         .writeStream.format(kind)
         .options(**_writing(kind))
-        .option("checkpointLocation", str(how.checkpoint / "query"))
+        .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
         .start(str(output))
     )
