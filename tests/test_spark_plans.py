@@ -11,16 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from attrs import frozen
-from flowalg_spark import StreamInput, batch
+from flowalg_spark import batch
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import (
     KV,
-    BoundedDisorder,
     Count,
     FixedWindows,
     Max,
@@ -248,29 +247,3 @@ def test_what_is_used_twice_is_shuffled_once(visits: DataFrame) -> None:
     found = operators(plan_of(one.select("value").union(other.select("value"))))
     assert found["ReusedExchange"] == 1
     assert found["ArrowEvalPython"] == 1
-
-
-def test_micro_batches_share_their_code(spark: SparkSession) -> None:
-    """The time of a micro-batch is the same in all rows, and is not in the code that Spark generates for it."""
-    rows = spark.range(3)
-    now = StreamInput(rows, BoundedDisorder(MINUTE)).clocks.processing_time.alias("now")
-    codes = set()
-    times = set()
-    for _ in range(2):
-        frame = rows.select("id", now)
-        codes.add(generated_code(frame))
-        (at,) = {row["now"] for row in frame.collect()}
-        times.add(at)
-    assert len(times) == 2
-    assert len(codes) == 1
-    assert abs(max(times) / 1e6 - datetime.now(UTC).timestamp()) < 60
-
-
-def generated_code(frame: DataFrame) -> str:
-    """The Java code that Spark makes of a frame's plan."""
-    shown = io.StringIO()
-    with redirect_stdout(shown):
-        frame.explain(mode="codegen")
-    found = shown.getvalue().split("Generated code:")
-    assert len(found) == 2
-    return found[1]

@@ -99,19 +99,10 @@ class StreamInput:
     @property
     def clocks(self) -> Clocks:
         """What each row says about time, as columns."""
-        now = _batch_time() if self.processing_time is None else F.unix_micros(self.processing_time)
-        return Clocks(now, self.end_of_input, self.tick, self.signal, self.partition, self.unparsed)
-
-
-def _batch_time() -> Column:
-    """Spark's timestamp of a micro-batch, in microseconds.
-
-    A number that is constant in a plan is written into the code that Spark generates for it, so that each micro-batch
-    would compile code of its own, and run it cold. A constant array is not: there it is looked up, where the optimiser
-    cannot tell the place.
-    """
-    now = F.unix_micros(F.current_timestamp())
-    return F.get(F.array(now, now), (F.spark_partition_id() < 0).cast("int"))
+        now = F.current_timestamp() if self.processing_time is None else self.processing_time
+        return Clocks(
+            F.unix_micros(now), self.end_of_input, self.tick, self.signal, self.partition, self.unparsed
+        )
 
 
 def compile(
