@@ -19,8 +19,14 @@ SETTINGS: Final = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
-"""Settings of a session that streams: the state store that ``transformWithState`` needs, and larger batches."""
+"""Settings of a session that streams: the state store that ``transformWithState`` needs, and batches of Arrow for it.
+
+They are larger ones, and limited by their rows alone: with a limit in bytes, of which this value is none, Spark adds up
+the bytes of a batch again for each row that it adds, which takes longer than all else that it does with the row. Where
+rows come to more than 10 kB on their way to Python, say fewer rows: a batch holds less than 2 GB of a column.
+"""
 
 
 def local_session(
