@@ -34,7 +34,7 @@ from flowalg_shard import (
 )
 from flowalg_shard.columns import SHARD
 from flowalg_spark.stateful.kept import Kept
-from flowalg_spark.stateful.storing import FORMAT, Store, opened
+from flowalg_spark.stateful.storing import FORMAT, Store, opened, sealed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState
@@ -156,15 +156,16 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
     assert all(kept.size <= 1 << 30 for kept in workers)
 
 
-def grown(keys: int, batches_of: int) -> tuple[Stage, list[list[list[Sent]]]]:
-    """A batch with so many keys, and then batches that touch ten of them."""
+def grown(keys: int, batches_of: int, last: int = 10) -> tuple[Stage, list[list[list[Sent]]]]:
+    """A batch with so many keys, and then batches that touch ten of them, but for the last one."""
     stage = stage_of(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(10**9))))
     timeline = Timeline[Reading]().at(
         point(0), *(Reading(chr(200 + n), n, point(0), point(0)) for n in range(keys))
     )
     for number in range(1, batches_of):
+        touched = last if number == batches_of - 1 else 10
         timeline = timeline.at(
-            point(number), *(Reading(chr(200 + n), 1, point(0), point(number)) for n in range(10))
+            point(number), *(Reading(chr(200 + n), 1, point(0), point(number)) for n in range(touched))
         )
     return stage, [
         sent(stage, one, Clocks(one.processing_time, EventTime(one.watermark))) for one in timeline
@@ -209,6 +210,15 @@ def test_a_worker_keeps_no_more_than_it_may() -> None:
     assert found.stored.memory.everything.rows.height == 2_000
 
 
+def test_what_no_segment_needs_leaves_the_log() -> None:
+    """A batch that touches all keys leaves nothing of the segment that they were in."""
+    stage, instants = grown(40_000, 3, last=40_000)
+    variables, kept = Variables(), Kept()
+    for number, parts in enumerate(instants):
+        done(variables.store(kept, 1 << 30), stage, parts)
+        assert bool(variables.log) == (number == 1), "the newest segment is not in the log, the large one is"
+
+
 def written() -> Variables:
     """A state of a few segments, the first of which is large."""
     stage, instants = grown(40_000, 4)
@@ -217,6 +227,18 @@ def written() -> Variables:
         done(variables.store(kept, 1 << 30), stage, parts)
     assert variables.log, "a large segment is in the log"
     return variables
+
+
+@given(st.binary(), st.data())
+def test_a_seal_tells_any_change(payload: bytes, data: st.DataObject) -> None:
+    """Of a byte, also where what reads the bytes could not tell."""
+    whole = sealed(payload)
+    assert opened(whole) == payload
+    place, by = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(1, 255))
+    changed = bytearray(whole)
+    changed[place] ^= by
+    with pytest.raises(ValueError, match="checksum"):
+        opened(changed)
 
 
 def test_a_damaged_state_is_an_error() -> None:

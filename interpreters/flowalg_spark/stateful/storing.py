@@ -246,4 +246,4 @@ def _damaged(shard: int, how: str) -> UnsupportedError:
     )
 
 
-__all__ = ["FORMAT", "Found", "Store", "Written", "opened"]
+__all__ = ["FORMAT", "Found", "Store", "Written", "opened", "sealed"]
