@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from typing import Final
 
@@ -76,31 +77,31 @@ def problem_of_log(text: str, least: int) -> str | None:
         return "it does not begin with a version"
     while lines and not lines[-1]:
         lines.pop()
-    for number, line in enumerate(lines, 2):
-        # Of a source that has not brought anything yet an offset is a dash.
-        if line != "-" and not _is_json(line):
-            return _is_cut(number)
-    return None if len(lines) >= least else f"it has {len(lines)} lines after its version, and needs {least}"
+    # Of a source that has not brought anything yet an offset is a dash.
+    cut = _cut(lines, lambda line: line == "-" or _is_json(line))
+    if cut is not None or len(lines) >= least:
+        return cut
+    return f"it has {len(lines)} lines after its version, and needs {least}"
 
 
 def problem_of_source(text: str) -> str | None:
     """What is wrong with a file that a source has written; some have a form of their own, of which nothing is said."""
-    version, *lines = text.removeprefix("\0").split("\n")
     if not text:
         return "it is empty"
-    if not _VERSION.fullmatch(version):
-        return None
-    cut = next(
-        (number for number, line in enumerate(lines, 2) if line[:1] == "{" and not _is_json(line)), None
+    version, *lines = text.removeprefix("\0").split("\n")
+    return (
+        _cut(lines, lambda line: line[:1] != "{" or _is_json(line)) if _VERSION.fullmatch(version) else None
     )
-    return None if cut is None else _is_cut(cut)
 
 
 _VERSION: Final = re.compile(r"v\d+")
 
 
-def _is_cut(line: int) -> str:
-    return f"line {line} is cut off, or was changed"
+def _cut(lines: Sequence[str], whole: Callable[[str], bool]) -> str | None:
+    """Which line after the version is the first that is not whole."""
+    numbers = (number for number, line in enumerate(lines, 2) if not whole(line))
+    first = next(numbers, None)
+    return None if first is None else f"line {first} is cut off, or was changed"
 
 
 def _is_json(text: str) -> bool:

@@ -246,7 +246,7 @@ def _cut_off(log: Path) -> None:
     """Keep ten bytes of the last file of a log, and forget its checksum, so that only who reads it can tell."""
     last = log if log.is_file() else max(log.glob("[0-9]*"), key=_number)
     last.write_bytes(last.read_bytes()[:10])
-    last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+    _forget_checksum(last)
 
 
 def complaint(log: str) -> str | None:
@@ -271,8 +271,11 @@ def _spoil(file: Path) -> None:
     middle = len(payload) // 2
     payload[middle : middle + 64] = bytes(255 - one for one in payload[middle : middle + 64])
     file.write_bytes(bytes(payload))
-    for sums in file.parent.glob(f".{file.name}.crc"):
-        sums.unlink()
+    _forget_checksum(file)
+
+
+def _forget_checksum(file: Path) -> None:
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
 def main(arguments: list[str]) -> int:

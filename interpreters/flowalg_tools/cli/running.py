@@ -106,9 +106,10 @@ def ran_as_stream(pipeline: str, given: Sequence[str], output: Path, how: Stream
             "--output", str(output), "of Parquet or JSON lines with --accounts, which CSV cannot hold"
         )
     with _spark() as session:
-        from flowalg_spark import streaming
+        from flowalg_spark import check_checkpoint, streaming
         from flowalg_spark.final import ACCOUNT_COLUMN
 
+        check_checkpoint(session, how.checkpoint / "query")
         _run_stream(session, found, where, output, kind, how)
         if not how.stays_open:
             streaming.drain(session, str(how.checkpoint / "drain"))
@@ -126,7 +127,7 @@ def _run_stream(
     kind: str,
     how: Streaming,
 ) -> None:
-    from flowalg_spark import StreamInput, check_checkpoint, streaming
+    from flowalg_spark import StreamInput, streaming
     from pyspark.sql import functions as F
 
     assert how.watermark is not None
@@ -141,13 +142,11 @@ def _run_stream(
     drain = str(how.checkpoint / "drain")
     frame = streaming.compile(pipeline, inputs, drain_folder=drain, accounts=True)
     rows = frame.with_accounts() if how.accounts else frame.with_drops()
-    checkpoint = how.checkpoint / "query"
-    check_checkpoint(session, checkpoint)
     query = (
         _plain(rows, kind)
         .writeStream.format(kind)
         .options(**_writing(kind))
-        .option("checkpointLocation", str(checkpoint))
+        .option("checkpointLocation", str(how.checkpoint / "query"))
         .trigger(availableNow=True)
         .start(str(output))
     )
