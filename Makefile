@@ -21,7 +21,7 @@ export PYSPARK_PYTHON := $(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(BIN)/python
 
 # Spark prefers JAVA_HOME to the PATH, so one that is too old has to go, not only to be overlooked.
-WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tools/java.py) && export JAVA_HOME && \
+WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tools/flowalg_development/java.py) && export JAVA_HOME && \
 	{ [ -n "$$JAVA_HOME" ] || unset JAVA_HOME; } &&
 
 help: ## list the targets
@@ -30,7 +30,7 @@ help: ## list the targets
 	done
 
 setup: $(STAMP) ## prepare .venv and Java (the other targets do what they need of it)
-	@'$(BIN)/python' tools/java.py > /dev/null
+	@'$(BIN)/python' tools/flowalg_development/java.py > /dev/null
 
 demo: $(STAMP) ## run the flights example
 	@$(WITH_JAVA) '$(BIN)/flowalg' demo
@@ -59,19 +59,19 @@ figures-streaming: $(STAMP) ## compare the papers' figures with real streaming q
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming
 
 laws-thorough: $(STAMP) ## try every law on 2,000 generated values
-	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/test_laws.py tests/test_combiners.py
+	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/laws/test_laws.py tests/core/test_combiners.py
 
 step-thorough: $(STAMP) ## hold the shard step to the reference on 10,000 generated pipelines (minutes)
-	@'$(BIN)/python' -m tools.step_thorough
+	@'$(BIN)/python' -m flowalg_development.step_thorough
 
 streaming-thorough: $(STAMP) ## hold Spark streaming to the reference on every job and 200 generated pipelines (half an hour)
-	@$(WITH_JAVA) '$(BIN)/python' -m tools.streaming_thorough
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.streaming_thorough
 
 faults: $(STAMP) ## kill, fail and damage a streaming query again and again; its result must not change (minutes)
-	@$(WITH_JAVA) '$(BIN)/python' -m tools.faults
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults
 
 replay-check: $(STAMP) ## go through streaming runs again in the reference, by what they have told of themselves
-	@$(WITH_JAVA) '$(BIN)/python' -m tools.replay_check
+	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
 
 test: $(STAMP) ## run all tests
 	@$(WITH_JAVA) '$(BIN)/python' -m pytest
@@ -80,7 +80,7 @@ test-fast: $(STAMP) ## run the tests that need no Spark and are quick
 	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long"
 
 mutants: $(STAMP) ## make faults one at a time, and show that the tests notice each (minutes)
-	@'$(BIN)/python' -m tools.mutants
+	@'$(BIN)/python' -m flowalg_development.mutants
 
 check: $(STAMP) ## lint, formatting and types
 	'$(BIN)/python' -m ruff check .
@@ -105,7 +105,7 @@ define CHECK_TOP_LEVEL
 import sys, zipfile
 
 found = {name.split("/")[0] for name in zipfile.ZipFile(sys.argv[1]).namelist()}
-packages = {"flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_spark", "flowalg_tools"}
+packages = {"flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_sinks", "flowalg_spark", "flowalg_tools"}
 info = {name for name in found if name.endswith(".dist-info")}
 assert found - info == packages and len(info) == 1, f"top level of the wheel: {sorted(found)}"
 endef
@@ -133,7 +133,7 @@ wheel-check: $(STAMP) ## build the wheel and try it in clean environments, plain
 	@'$(BIN)/python' -m venv $(WHEEL_DIR)/extras
 	$(WHEEL_DIR)/extras/bin/python -m pip install --quiet "$$(echo $(WHEEL_DIR)/*.whl)[spark,laws]"
 	@$(WHEEL_DIR)/extras/bin/python -I -c \
-		'import flowalg, flowalg_laws, flowalg_reference, flowalg_shard, flowalg_spark'
+		'import flowalg, flowalg_laws, flowalg_reference, flowalg_shard, flowalg_sinks, flowalg_spark'
 	@rm -rf $(WHEEL_DIR)
 	@echo 'wheel-check: the wheel is complete, and plain without its extras'
 

@@ -22,8 +22,8 @@ from attrs import define, field
 
 DOCS: Final = Path(__file__).resolve().parent
 PAGES: Final = (
-    "asking-why",
-    "check-your-own",
+    "debugging",
+    "law-testing",
     "coming-from",
     "tour",
     "what",
@@ -38,7 +38,7 @@ PAGES: Final = (
 )
 """The pages that need no Spark."""
 
-SPARK_PAGES: Final = ("interpreters", "sinks", "watching")
+SPARK_PAGES: Final = ("interpreters", "sinks", "monitoring")
 """Those that are given a session, as ``spark``."""
 
 _BLOCK: Final = re.compile(r"^```(python|text|console)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)

@@ -4,13 +4,16 @@ A pipeline is a value. ``flowalg_reference`` runs it in memory, ``flowalg_spark.
 ``flowalg_spark.streaming`` on Spark, and all three give the same panes.
 """
 
-from flowalg.assignment import CustomWindows, FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
-from flowalg.calendars import CalendarDays, CalendarMonths, CalendarWeeks
-from flowalg.collecting import AllOf, AnyOf, ToList, TopN, ToSet
-from flowalg.combiners import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
-from flowalg.distinct import ApproximateDistinct
-from flowalg.documents import from_json, to_json
-from flowalg.errors import (
+from flowalg.analysis.explain import explain
+from flowalg.analysis.hazards import Danger, Hazard, hazards
+from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
+from flowalg.combiners.core import Aggregate, Combiner, Count, Group, Max, Mean, Min, Sum
+from flowalg.combiners.distinct import ApproximateDistinct
+from flowalg.combiners.functional import combiner, reduce_combiner
+from flowalg.combiners.product import together
+from flowalg.combiners.quantiles import Quantile, Quantiles
+from flowalg.combiners.statistics import Variance
+from flowalg.data.errors import (
     ArgumentError,
     DocumentError,
     ElementError,
@@ -25,19 +28,8 @@ from flowalg.errors import (
     UserFunctionError,
     ValueRangeError,
 )
-from flowalg.explaining import explain
-from flowalg.hazards import Danger, Hazard, hazards
-from flowalg.html import PaneTable
-from flowalg.kv import KV
-from flowalg.normal_forms import normalise
-from flowalg.own_combiners import combiner, reducing
-from flowalg.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
-from flowalg.pcollection import PCollection, SideInput, flatten
-from flowalg.quantiles import Quantile, Quantiles
-from flowalg.several import together
-from flowalg.source import Source, sources
-from flowalg.statistics import Variance
-from flowalg.time import (
+from flowalg.data.kv import KV
+from flowalg.data.time import (
     MAX_TIME,
     MIN_TIME,
     EventTime,
@@ -46,8 +38,15 @@ from flowalg.time import (
     processing_time,
     to_datetime,
 )
-from flowalg.timeline import Instant, Timeline
-from flowalg.triggers import (
+from flowalg.notebook.html import PaneTable
+from flowalg.pipeline.pcollection import PCollection, SideInput, flatten
+from flowalg.pipeline.source import Source, sources
+from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
+from flowalg.runs.timeline import Instant, Timeline
+from flowalg.serialization import from_json, to_json
+from flowalg.triggers.describe import describe
+from flowalg.triggers.normal_form import normalise
+from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
     And,
@@ -67,22 +66,37 @@ from flowalg.triggers import (
     Trigger,
 )
 from flowalg.watermarks import (
-    BoundedDisorder,
-    ClockReport,
+    BoundedOutOfOrderness,
+    ClockSummary,
     ClockView,
     CustomPolicy,
     IngressTime,
     LagQuantile,
-    MonotonePerPartition,
+    MonotonicTimestamps,
+    Observation,
     Perfect,
-    Sighting,
     SourceClock,
     Timeout,
     WatermarkPolicy,
 )
-from flowalg.windowing import FOREVER, Accumulation, AllowedLateness, OnTime, PaneTime, WindowingStrategy
-from flowalg.windows import GLOBAL_WINDOW, Window
-from flowalg.words import in_words
+from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.windows.strategy import (
+    FOREVER,
+    Accumulation,
+    AllowedLateness,
+    OnTimeBehavior,
+    TimestampCombiner,
+    WindowingStrategy,
+)
+from flowalg.windows.window import GLOBAL_WINDOW, Window
+from flowalg.windows.window_functions import (
+    CustomWindows,
+    FixedWindows,
+    GlobalWindows,
+    Sessions,
+    SlidingWindows,
+    WindowFn,
+)
 
 __all__ = [
     "FOREVER",
@@ -106,12 +120,12 @@ __all__ = [
     "AtPeriod",
     "AtSignal",
     "AtWatermark",
-    "BoundedDisorder",
+    "BoundedOutOfOrderness",
     "CalendarDays",
     "CalendarMonths",
     "CalendarWeeks",
     "Change",
-    "ClockReport",
+    "ClockSummary",
     "ClockView",
     "Combiner",
     "Count",
@@ -136,10 +150,11 @@ __all__ = [
     "Mean",
     "Min",
     "MissingExtraError",
-    "MonotonePerPartition",
+    "MonotonicTimestamps",
     "Never",
     "NotWritableError",
-    "OnTime",
+    "Observation",
+    "OnTimeBehavior",
     "OnceTrigger",
     "Or",
     "OrFinally",
@@ -147,7 +162,6 @@ __all__ = [
     "Pane",
     "PaneInfo",
     "PaneTable",
-    "PaneTime",
     "Perfect",
     "ProcessingTime",
     "Quantile",
@@ -159,13 +173,13 @@ __all__ = [
     "SequenceOf",
     "Sessions",
     "SideInput",
-    "Sighting",
     "SlidingWindows",
     "Source",
     "SourceClock",
     "Sum",
     "Timeline",
     "Timeout",
+    "TimestampCombiner",
     "Timing",
     "ToList",
     "ToSet",
@@ -181,15 +195,15 @@ __all__ = [
     "WindowFn",
     "WindowingStrategy",
     "combiner",
+    "describe",
     "event_time",
     "explain",
     "flatten",
     "from_json",
     "hazards",
-    "in_words",
     "normalise",
     "processing_time",
-    "reducing",
+    "reduce_combiner",
     "sources",
     "to_datetime",
     "to_json",

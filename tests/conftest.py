@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from flowalg_development.postgresql import MISSING, binaries, cluster
 from hypothesis import HealthCheck, Phase, settings
-
-from tools.postgresql import MISSING, binaries, cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

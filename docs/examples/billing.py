@@ -21,7 +21,7 @@ from flowalg import (
     Accumulation,
     AtPeriod,
     AtWatermark,
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     CalendarDays,
     Change,
     Count,
@@ -93,7 +93,7 @@ CLICKS: Final = (
 )
 
 TIMELINE: Final = Timeline.from_records(
-    clicks, CLICKS, processing_time=lambda click: click.seen, watermark=BoundedDisorder(HOUR)
+    clicks, CLICKS, processing_time=lambda click: click.seen, watermark=BoundedOutOfOrderness(HOUR)
 )
 
 

@@ -17,7 +17,7 @@ from attrs import frozen
 from flowalg import (
     KV,
     Accumulation,
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     Change,
     Count,
     FixedWindows,
@@ -95,7 +95,7 @@ CLICKS: Final = (
 )
 
 TIMELINE: Final = Timeline.from_records(
-    clicks, CLICKS, processing_time=lambda click: click.seen, watermark=BoundedDisorder(5 * MINUTE)
+    clicks, CLICKS, processing_time=lambda click: click.seen, watermark=BoundedOutOfOrderness(5 * MINUTE)
 )
 
 

@@ -38,8 +38,8 @@ from flowalg import (
     Window,
     to_datetime,
 )
-from flowalg.nodes import CombinePerKey, ElementWise, Node, WindowInto
-from flowalg.time import processing_time
+from flowalg.data.time import processing_time
+from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, WindowInto
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

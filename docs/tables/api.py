@@ -33,12 +33,12 @@ FLOWALG: Final = {
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
     "CalendarWeeks CalendarMonths CustomWindows",
     "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AtMeasure AtElement AtSignal Always "
-    "Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise in_words",
-    "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTime PaneTime",
+    "Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
+    "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior TimestampCombiner",
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "
-    "AnyOf AllOf combiner reducing Combiner Group",
-    "Watermarks": "WatermarkPolicy Perfect BoundedDisorder MonotonePerPartition Timeout LagQuantile IngressTime "
-    "CustomPolicy ClockView ClockReport Sighting SourceClock",
+    "AnyOf AllOf combiner reduce_combiner Combiner Group",
+    "Watermarks": "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout LagQuantile IngressTime "
+    "CustomPolicy ClockView ClockSummary Observation SourceClock",
     "Timelines": "Timeline Instant",
     "Panes and drops": "Pane PaneInfo Timing Change Drop DropReason PaneTable",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time to_datetime",

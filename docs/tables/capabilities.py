@@ -8,8 +8,8 @@ from typing import Final
 import flowalg_reference
 from flowalg_spark import batch, streaming
 
-from flowalg.capabilities import Capabilities
-from flowalg.features import Area, Feature
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Area, Feature
 
 PATH: Final = Path(__file__).parents[1] / "capabilities.md"
 INTERPRETERS: Final = (flowalg_reference.CAPABILITIES, batch.CAPABILITIES, streaming.CAPABILITIES)

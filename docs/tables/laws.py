@@ -15,8 +15,8 @@ _HEAD: Final = """\
 
 Generated from `flowalg_laws` by `make docs`. Each law is a value: call it with values for its variables and it gives
 its two sides. `check_law` tries one on generated values; `make laws-thorough` tries all, on 2,000 values each. Where a
-law has a side condition, the smallest case outside it is a test in `tests/test_counterexamples.py`, or the condition
-says why.
+law has a side condition, the smallest case outside it is a test in `tests/laws/test_counterexamples.py`, or the
+condition says why.
 
 Equality of triggers is observational: the same panes and the same drops, in every situation. SEMANTICS is
 [semantics.md](semantics.md), by its sections.

@@ -10,24 +10,23 @@ from typing import Final
 
 from returns.result import Success
 
-from flowalg.functions import Call
-from flowalg.lifting import opaque_part
-from flowalg.lifting.expressions import Param
+from flowalg.data.shapes import shape_of
+from flowalg.elementwise.functions import Call
 from flowalg.lifting.lift import lift
-from flowalg.lifting.source import syntax_of
-from flowalg.shapes import shape_of
-from tests.lifting.cases import FAMILIES
-from tests.lifting.family import Family
-from tests.lifting.left import LEFT
-from tests.lifting.rows import Edge
+from flowalg.lifting.python.source import syntax_of
+from flowalg.lifting.tree.expressions import Param, opaque_part
+from tests.support.lifting.cases import FAMILIES
+from tests.support.lifting.family import Family
+from tests.support.lifting.left import LEFT
+from tests.support.lifting.rows import Edge
 
 PATH: Final = Path(__file__).parents[1] / "lifting.md"
 
 _HEAD: Final = """\
 # What runs inside Spark
 
-Made by `make docs` from the cases that `tests/test_lifted_columns.py` holds to Python, each over hundreds of rows of
-edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to 9999, changes of the clock,
+Made by `make docs` from the cases that `tests/spark/test_lifted_columns.py` holds to Python, each over hundreds of rows
+of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to 9999, changes of the clock,
 `None`. It does so with Spark's ANSI mode on and off, in two time zones, with expressions compiled and interpreted.
 
 A function that is lifted becomes columns, and `explain()` says so; of any other it says why not, and where. Such a
@@ -42,7 +41,7 @@ function runs in Python over Arrow batches, with the same result.
 - The syntax is read from the file, which is compiled again and must contain the very code that the function has. That
   relies on nothing about the bytecode of a version. CPython 3.11, 3.12 and 3.13 are known; under any other, and for
   code without a file, every function runs in Python.
-- In the expressions `e` is an element. All of them are made of the operations in `flowalg/lifting/primitives.py`.
+- In the expressions `e` is an element. All of them are made of the operations in `flowalg/lifting/tree/primitives.py`.
 """
 
 _LEFT: Final = """\

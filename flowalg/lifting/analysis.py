@@ -6,13 +6,13 @@ from typing import Protocol, assert_never, runtime_checkable
 
 from attrs import frozen
 
-from flowalg.functions import Call, Function, OnValue, Spread, WithKey
-from flowalg.kv import KV
-from flowalg.lifting.expressions import Build, Expr, Opaque, Param, Part, opaque_part, within
+from flowalg.data.kv import KV
+from flowalg.data.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
+from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.lifting.lift import lift
-from flowalg.lifting.records import list_of
-from flowalg.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
-from flowalg.steps import Filter, FlatMap, Map, Restamp, Step
+from flowalg.lifting.operations.records import list_of
+from flowalg.lifting.tree.expressions import Build, Expr, Opaque, Param, Part, opaque_part, within
 
 
 @frozen
@@ -51,7 +51,7 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
     match step:
         case Map():
             after = expression.shape
-        case Restamp():
+        case WithTimestamps():
             after = before
         case Filter():
             after = before

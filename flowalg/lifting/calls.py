@@ -12,16 +12,16 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from flowalg.lifting import records, times
-from flowalg.lifting.captured import constant_of
-from flowalg.lifting.choosing import choose, truth
-from flowalg.lifting.comparing import compared
-from flowalg.lifting.conversions import floating, is_number
-from flowalg.lifting.expressions import Apply, Constant, Expr, Opaque, either, negation
-from flowalg.lifting.numbers import absolute, to_integer
-from flowalg.lifting.primitives import Op
-from flowalg.lifting.texts import as_text
-from flowalg.shapes import BOOLEAN, DAY, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP, ListOf, Shape
+from flowalg.data.shapes import BOOLEAN, DAY, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP, ListOf, Shape
+from flowalg.lifting.operations import records, times
+from flowalg.lifting.operations.choices import choose, truth
+from flowalg.lifting.operations.comparisons import compared
+from flowalg.lifting.operations.conversions import floating, is_number
+from flowalg.lifting.operations.numbers import absolute, to_integer
+from flowalg.lifting.operations.texts import as_text
+from flowalg.lifting.python.captured import constant_of
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, either, negation
+from flowalg.lifting.tree.primitives import Op
 
 Arguments: TypeAlias = tuple[Expr, ...]
 Builtin: TypeAlias = Callable[[Arguments, str], Expr | None]

@@ -16,16 +16,16 @@ from typing import Final
 from attrs import evolve
 from returns.result import Failure, Success
 
-from flowalg.functions import place_of
-from flowalg.lifting import records
-from flowalg.lifting.captured import global_of
-from flowalg.lifting.choosing import choose
-from flowalg.lifting.expressions import Constant, Expr, Opaque, walk
-from flowalg.lifting.failures import can_fail, surely_evaluated
-from flowalg.lifting.scope import Scope
-from flowalg.lifting.source import syntax_of
+from flowalg.data.shapes import TupleOf
+from flowalg.elementwise.functions import place_of
+from flowalg.lifting.operations import records
+from flowalg.lifting.operations.choices import choose
+from flowalg.lifting.python.captured import global_of
+from flowalg.lifting.python.scope import Scope
+from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.syntax import annotated, condition, expression
-from flowalg.shapes import TupleOf
+from flowalg.lifting.tree.expressions import Constant, Expr, Opaque, walk
+from flowalg.lifting.tree.failures import can_fail, surely_evaluated
 
 LARGEST: Final = 2000
 """An expression of more parts than this is left to Python."""

@@ -7,14 +7,14 @@ from types import FunctionType
 
 from attrs import evolve
 
-from flowalg.functions import Call, place_of
-from flowalg.lifting import records
+from flowalg.data.shapes import Shape, shape_of
+from flowalg.elementwise.functions import Call, place_of
 from flowalg.lifting.calls import builtin_call, known_result
-from flowalg.lifting.choosing import accepts, widened
-from flowalg.lifting.expressions import Constant, Expr, Opaque
 from flowalg.lifting.functions import lift_function
+from flowalg.lifting.operations import records
+from flowalg.lifting.operations.choices import accepts, widened
 from flowalg.lifting.syntax import annotated
-from flowalg.shapes import Shape, shape_of
+from flowalg.lifting.tree.expressions import Constant, Expr, Opaque
 
 
 def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:

@@ -14,14 +14,19 @@ from typing import get_type_hints
 
 import attrs
 
-from flowalg.errors import RecordTypeError
-from flowalg.lifting import calls, records, texts, times
-from flowalg.lifting.captured import MISSING, constant_of
-from flowalg.lifting.choosing import choose, truth
-from flowalg.lifting.comparing import compared, is_none, present
-from flowalg.lifting.conversions import is_number
-from flowalg.lifting.enums import is_plain
-from flowalg.lifting.expressions import (
+from flowalg.data.errors import RecordTypeError
+from flowalg.data.shapes import BOOLEAN, DURATION, TEXT, EnumOf, OptionalOf, RecordOf, Shape, shape_of
+from flowalg.lifting import calls
+from flowalg.lifting.operations import records, texts, times
+from flowalg.lifting.operations.choices import choose, truth
+from flowalg.lifting.operations.comparisons import compared, is_none, present
+from flowalg.lifting.operations.conversions import is_number
+from flowalg.lifting.operations.membership import member, one_of
+from flowalg.lifting.operations.numbers import arithmetic, negative
+from flowalg.lifting.python.captured import MISSING, constant_of
+from flowalg.lifting.python.enums import is_plain
+from flowalg.lifting.python.scope import Scope
+from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
     Apply,
@@ -32,11 +37,7 @@ from flowalg.lifting.expressions import (
     either,
     negation,
 )
-from flowalg.lifting.membership import member, one_of
-from flowalg.lifting.numbers import arithmetic, negative
-from flowalg.lifting.primitives import Op
-from flowalg.lifting.scope import Scope
-from flowalg.shapes import BOOLEAN, DURATION, TEXT, EnumOf, OptionalOf, RecordOf, Shape, shape_of
+from flowalg.lifting.tree.primitives import Op
 
 
 def expression(node: ast.expr, scope: Scope) -> Expr:

@@ -1,6 +1,6 @@
 """Watermarks: how much of event time is believed to have been seen (SEMANTICS section 9).
 
-A policy is a value and a pure state machine. It is told of each instant by a ``ClockReport``, a summary that
+A policy is a value and a pure state machine. It is told of each instant by a ``ClockSummary``, a summary that
 parts of the input can make apart and then merge, and moves a ``SourceClock`` on, which has the watermark.
 """
 
@@ -9,29 +9,29 @@ from flowalg.watermarks.custom import ClockView, CustomPolicy
 from flowalg.watermarks.history import Moment, clocks_of
 from flowalg.watermarks.lags import RecentLags
 from flowalg.watermarks.policies import (
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     IngressTime,
     LagQuantile,
-    MonotonePerPartition,
+    MonotonicTimestamps,
     Perfect,
     Timeout,
 )
 from flowalg.watermarks.policy import WatermarkPolicy
-from flowalg.watermarks.reports import ClockReport, PartitionClock, Sighting
+from flowalg.watermarks.summaries import ClockSummary, Observation, PartitionClock
 
 __all__ = [
-    "BoundedDisorder",
-    "ClockReport",
+    "BoundedOutOfOrderness",
+    "ClockSummary",
     "ClockView",
     "CustomPolicy",
     "IngressTime",
     "LagQuantile",
     "Moment",
-    "MonotonePerPartition",
+    "MonotonicTimestamps",
+    "Observation",
     "PartitionClock",
     "Perfect",
     "RecentLags",
-    "Sighting",
     "SourceClock",
     "Timeout",
     "WatermarkPolicy",

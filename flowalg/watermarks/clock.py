@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from flowalg.time import MIN_TIME, EventTime, Micros, ProcessingTime
+from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.watermarks.lags import RecentLags
-from flowalg.watermarks.reports import ClockReport, PartitionClock, later, merged
+from flowalg.watermarks.summaries import ClockSummary, PartitionClock, later, merged
 
 
 @frozen
@@ -25,7 +25,7 @@ class SourceClock:
     lags: RecentLags = field(factory=RecentLags)
     percentiles: Mapping[float, EventTime] = field(factory=dict)
 
-    def observe(self, report: ClockReport, processing_time: ProcessingTime, recent: Micros) -> SourceClock:
+    def observe(self, report: ClockSummary, processing_time: ProcessingTime, recent: Micros) -> SourceClock:
         """The clock once an instant has been seen, with the watermarks as they were before it."""
         now = max(self.processing_time, processing_time)
         return evolve(

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from attrs import field, frozen
 
-from flowalg.errors import ArgumentError, FlowalgError
-from flowalg.functions import failure
-from flowalg.time import EventTime, event_time, to_datetime
+from flowalg.data.errors import ArgumentError, FlowalgError
+from flowalg.data.time import EventTime, event_time, to_datetime
+from flowalg.elementwise.functions import failure
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import RecentLags
 from flowalg.watermarks.options import QUANTILE, is_quantile, satisfying

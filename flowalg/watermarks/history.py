@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from flowalg.time import EventTime, ProcessingTime
+from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.policy import WatermarkPolicy
-from flowalg.watermarks.reports import Sighting
+from flowalg.watermarks.summaries import Observation
 
 
 @frozen
@@ -17,7 +17,7 @@ class Moment:
     """What a source shows in one instant."""
 
     processing_time: ProcessingTime
-    sightings: tuple[Sighting, ...] = ()
+    observations: tuple[Observation, ...] = ()
 
 
 def clocks_of(policy: WatermarkPolicy, moments: Sequence[Moment]) -> Iterator[SourceClock]:
@@ -28,7 +28,7 @@ def clocks_of(policy: WatermarkPolicy, moments: Sequence[Moment]) -> Iterator[So
     """
     clock = policy.start()
     for moment, known in zip(moments, _least_to_come(moments), strict=True):
-        clock = policy.advance(clock, policy.report(moment.sightings, known=known), moment.processing_time)
+        clock = policy.advance(clock, policy.report(moment.observations, known=known), moment.processing_time)
         yield clock
 
 
@@ -38,7 +38,7 @@ def _least_to_come(moments: Sequence[Moment]) -> list[EventTime | None]:
     backwards = []
     for moment in reversed(moments):
         backwards.append(least)
-        events = [one.event_time for one in moment.sightings]
+        events = [one.event_time for one in moment.observations]
         least = min(events if least is None else [*events, least], default=None)
     return backwards[::-1]
 

@@ -17,8 +17,8 @@ from typing import Final
 
 from attrs import field, frozen
 
-from flowalg.time import EventTime, Micros, ProcessingTime
-from flowalg.watermarks.reports import merged
+from flowalg.data.time import EventTime, Micros, ProcessingTime
+from flowalg.watermarks.summaries import merged
 
 SLICES: Final = 8
 """In how many steps the recent period rolls on."""

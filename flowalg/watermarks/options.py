@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from attrs import Attribute
 
-from flowalg.errors import ArgumentError
-from flowalg.time import duration_of
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import duration_of
 
 # A validator that serves fields of several types: what the value is, it finds out.
 Validator: TypeAlias = Callable[[object, "Attribute[Any]", Any], None]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from attrs import field, frozen
 
-from flowalg.time import EventTime, Micros
+from flowalg.data.time import EventTime, Micros
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.options import QUANTILE, duration, is_quantile, satisfying
 from flowalg.watermarks.policy import WatermarkPolicy
@@ -30,7 +30,7 @@ class Perfect(WatermarkPolicy):
 
 
 @frozen
-class MonotonePerPartition(WatermarkPolicy):
+class MonotonicTimestamps(WatermarkPolicy):
     """The event time that every partition has reached, for partitions that are each in order of event time.
 
     Conformant when they are, and when all partitions have shown a record before the watermark first matters:
@@ -47,7 +47,7 @@ class MonotonePerPartition(WatermarkPolicy):
 
 
 @frozen
-class BoundedDisorder(WatermarkPolicy):
+class BoundedOutOfOrderness(WatermarkPolicy):
     """The greatest event time seen, less a delay: no element is expected to be later than that behind others.
 
     Of several partitions the one that is furthest behind counts. Heuristic: an element that is later is late, and
@@ -126,4 +126,4 @@ class IngressTime(WatermarkPolicy):
         return "the processing time"
 
 
-__all__ = ["BoundedDisorder", "IngressTime", "LagQuantile", "MonotonePerPartition", "Perfect", "Timeout"]
+__all__ = ["BoundedOutOfOrderness", "IngressTime", "LagQuantile", "MonotonicTimestamps", "Perfect", "Timeout"]

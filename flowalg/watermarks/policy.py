@@ -9,13 +9,13 @@ from typing import final
 
 from attrs import evolve, field, frozen
 
-from flowalg.errors import ArgumentError
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import lag_of
 from flowalg.watermarks.options import QUANTILES, are_quantiles, duration, satisfying
-from flowalg.watermarks.reports import ClockReport, PartitionClock, Sighting, later
-from flowalg.windows import clamp
+from flowalg.watermarks.summaries import ClockSummary, Observation, PartitionClock, later
+from flowalg.windows.window import clamp
 
 
 @frozen
@@ -97,14 +97,14 @@ class WatermarkPolicy(ABC):
 
     @final
     def report(
-        self, sightings: Iterable[Sighting], *, known: EventTime | None = None, ended: bool = False
-    ) -> ClockReport:
+        self, observations: Iterable[Observation], *, known: EventTime | None = None, ended: bool = False
+    ) -> ClockSummary:
         """What some records say about the clocks. Law: the report of all equals the merged reports of any parts."""
         ahead, resolution, keeps_lags = self.max_ahead_micros, self.resolution_micros, self.keeps_lags
         partitions: dict[str, PartitionClock] = {}
         lags: dict[Micros, int] = {}
         latest: ProcessingTime | None = None
-        for one in sightings:
+        for one in observations:
             event, seen = one.event_time, one.processing_time
             latest = later(latest, seen)
             if ahead is not None and event - seen > ahead:
@@ -115,7 +115,7 @@ class WatermarkPolicy(ABC):
             if keeps_lags:
                 lag = lag_of(event, seen, resolution)
                 lags[lag] = lags.get(lag, 0) + 1
-        return ClockReport(partitions, latest, known, ended, lags)
+        return ClockSummary(partitions, latest, known, ended, lags)
 
     @final
     def start(self) -> SourceClock:
@@ -124,7 +124,7 @@ class WatermarkPolicy(ABC):
 
     @final
     def advance(
-        self, clock: SourceClock, report: ClockReport, processing_time: ProcessingTime
+        self, clock: SourceClock, report: ClockSummary, processing_time: ProcessingTime
     ) -> SourceClock:
         """The state after an instant at a processing time. Once the source has ended it has for good."""
         seen = clock.observe(report, processing_time, self.recent_micros)

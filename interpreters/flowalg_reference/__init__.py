@@ -5,11 +5,11 @@ of a pane, ``why_not`` of a window that has not come out.
 """
 
 from flowalg_reference.capabilities import CAPABILITIES
-from flowalg_reference.clauses import Clause, Watched
-from flowalg_reference.explaining import Cause, Explanation, explain_when
-from flowalg_reference.holding import Holder
+from flowalg_reference.debugging.conditions import Clause, Watched
+from flowalg_reference.debugging.explain_when import Cause, Explanation, explain_when
+from flowalg_reference.debugging.watermark_hold import Holder
+from flowalg_reference.debugging.why_not import Reason, WhyNot, why_not
 from flowalg_reference.run import Mode, Origin, Run, WatermarkReading, run, run_batch
-from flowalg_reference.waiting import Reason, WhyNot, why_not
 
 __all__ = [
     "CAPABILITIES",

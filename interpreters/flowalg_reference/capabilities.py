@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg.capabilities import Capabilities
+from flowalg.analysis.capabilities import Capabilities
 
 CAPABILITIES: Final = Capabilities("reference")
 """Everything runs."""

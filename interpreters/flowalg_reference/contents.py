@@ -10,9 +10,9 @@ from collections import Counter
 
 from attrs import define, field, frozen
 
-from flowalg.combiners import Combiner, Group
-from flowalg.time import EventTime
-from flowalg.windowing import Accumulation
+from flowalg.combiners.core import Combiner, Group
+from flowalg.data.time import EventTime
+from flowalg.windows.strategy import Accumulation
 
 AnyCombiner = Combiner[object, object, object]
 

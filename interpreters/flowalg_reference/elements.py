@@ -7,9 +7,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from flowalg.panes import PaneInfo
-from flowalg.time import MIN_TIME, EventTime, ProcessingTime
-from flowalg.windows import GLOBAL_WINDOW, Window
+from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
+from flowalg.runs.panes import PaneInfo
+from flowalg.windows.window import GLOBAL_WINDOW, Window
 
 
 @frozen

@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define, field, frozen
 
-from flowalg.assignment import merging
-from flowalg.combiners import Group
-from flowalg.errors import ElementError, describe
-from flowalg.functions import keyed
-from flowalg.nodes import CombinePerKey, retracts, strategy_at
-from flowalg.panes import Change, Drop, DropReason
-from flowalg.tagging import untagged
-from flowalg.time import MAX_TIME, EventTime, ProcessingTime
-from flowalg.triggers import AtElement, AtMeasure, AtSignal, AtWatermark
-from flowalg.values import holds_float, order_key
-from flowalg.windows import Window, span
-from flowalg_reference.cells import Cell, Rules, merged
+from flowalg.combiners.core import Group
+from flowalg.data.errors import ElementError, format_value
+from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
+from flowalg.data.values import holds_float, order_key
+from flowalg.elementwise.functions import keyed
+from flowalg.pipeline.nodes import CombinePerKey, retracts, strategy_at
+from flowalg.pipeline.tagging import untagged
+from flowalg.runs.panes import Change, Drop, DropReason
+from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
+from flowalg.windows.window import Window, span
+from flowalg.windows.window_functions import merging
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
-from flowalg_reference.evaluations import Evaluation
-from flowalg_reference.triggering import Leaf, due, fire, leaves, ready, seen_of
+from flowalg_reference.trace import Evaluation
+from flowalg_reference.trigger_state import Leaf, due, fire, leaves, ready, seen_of
+from flowalg_reference.window_state import Cell, Rules, merged
 
 
 @frozen
@@ -232,12 +232,14 @@ def _order(place: Place) -> tuple[Window, tuple[object, ...]]:
 
 def _checked_key(key: object, label: str) -> object:
     if holds_float(key):
-        raise ElementError(f"{label} was given the key {describe(key)}; floats cannot be compared exactly")
+        raise ElementError(
+            f"{label} was given the key {format_value(key)}; floats cannot be compared exactly"
+        )
     try:
         hash(key)
     except TypeError as unhashable:
         raise ElementError(
-            f"{label} was given the key {describe(key)}, which is not hashable"
+            f"{label} was given the key {format_value(key)}, which is not hashable"
         ) from unhashable
     return key
 

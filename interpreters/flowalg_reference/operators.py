@@ -7,14 +7,14 @@ from typing import TypeAlias, assert_never
 
 from attrs import define, evolve, field
 
-from flowalg.nodes import CombinePerKey, ElementWise, Flatten, Node, SourceNode, WindowInto, WithSide
-from flowalg.panes import Drop
-from flowalg.steps import Restamp, Step, restamped, step_values
-from flowalg.values import canonical
+from flowalg.data.values import canonical
+from flowalg.elementwise.steps import Step, WithTimestamps, event_time_after, step_values
+from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Flatten, Node, SourceNode, WindowInto, WithSide
+from flowalg.runs.panes import Drop
 from flowalg_reference.elements import Arrivals, Clocks, Element, Now
-from flowalg_reference.evaluations import Evaluation
 from flowalg_reference.grouping import Grouping
-from flowalg_reference.sides import SideReader
+from flowalg_reference.side_inputs import SideReader
+from flowalg_reference.trace import Evaluation
 
 Operator: TypeAlias = Callable[[Now], Arrivals]
 
@@ -86,8 +86,8 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
 
 
 def _stepped(step: Step, element: Element) -> Iterator[Element]:
-    if isinstance(step, Restamp):
-        yield evolve(element, event_time=restamped(step, element.value))
+    if isinstance(step, WithTimestamps):
+        yield evolve(element, event_time=event_time_after(step, element.value))
         return
     where = f"the result of {step.label}"
     for value in step_values(step, element.value):

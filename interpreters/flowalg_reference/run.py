@@ -10,11 +10,12 @@ from typing import Generic, TypeVar, assert_never, cast
 
 from attrs import evolve, field, frozen
 
-from flowalg.errors import ArgumentError, ElementError, describe
-from flowalg.functions import apply
-from flowalg.html import run_html
-from flowalg.inputs import AnySource, inputs_by_name
-from flowalg.nodes import (
+from flowalg.data.errors import ArgumentError, ElementError, format_value
+from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
+from flowalg.data.values import conform
+from flowalg.elementwise.functions import apply
+from flowalg.notebook.html import run_html
+from flowalg.pipeline.nodes import (
     DEFAULT_STRATEGY,
     CombinePerKey,
     ElementWise,
@@ -26,11 +27,10 @@ from flowalg.nodes import (
     last_grouping,
     sources_of,
 )
-from flowalg.panes import Drop, Pane
-from flowalg.pcollection import PCollection
-from flowalg.time import MAX_TIME, EventTime, ProcessingTime, event_time
-from flowalg.timeline import Instant, Timeline
-from flowalg.values import conform
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.panes import Drop, Pane
+from flowalg.runs.timeline import Instant, Timeline
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element, Now
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
@@ -224,7 +224,7 @@ def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ..
         point = apply(source.event_time, value, label)
         if not isinstance(point, datetime):
             raise ElementError(
-                f"the event time of {where} is {describe(point)}; it must be a datetime, on {value!r}"
+                f"the event time of {where} must be a datetime, on {value!r}; got {format_value(point)}"
             )
         when = event_time(point, argument=f"the event time of {where}")
         if when >= MAX_TIME:

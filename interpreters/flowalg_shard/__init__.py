@@ -4,18 +4,18 @@ An engine's inner part. It knows no Spark: an engine brings bundles and reports,
 emissions on. ``step`` is pure and deterministic, and equals the reference interpreter pane by pane.
 """
 
-from flowalg_shard.accounts import Account, account_of
-from flowalg_shard.bundle import precombine
-from flowalg_shard.clocks import BEGINNING, Clocks
-from flowalg_shard.following import Description, description_of
-from flowalg_shard.hearing import FromSource, FromStage, Heard, Origin, SourceReport, StageReport
-from flowalg_shard.memory import Memory, Segment
+from flowalg_shard.clocks.clocks import BEGINNING, Clocks
+from flowalg_shard.clocks.exchange import FromSource, FromStage, Heard, Origin, SourceReport, StageReport
+from flowalg_shard.clocks.reports import reports_of, source_report
+from flowalg_shard.metrics import Account, account_of
 from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Side, Stored, advanced
-from flowalg_shard.reports import reports_of, source_report
-from flowalg_shard.stage import AggregateColumn, Stage, aggregate_columns
-from flowalg_shard.state import Emission, ShardState
-from flowalg_shard.step import step
-from flowalg_shard.tables import pack, unpack
+from flowalg_shard.state.compatibility import Description, description_of
+from flowalg_shard.state.window_store import Memory, Segment
+from flowalg_shard.step.bundle import precombine
+from flowalg_shard.step.stage import AggregateColumn, Stage, aggregate_columns
+from flowalg_shard.step.state import Emission, ShardState
+from flowalg_shard.step.step import step
+from flowalg_shard.tables.packing import pack, unpack
 
 __all__ = [
     "BEGINNING",

@@ -13,13 +13,13 @@ from typing import Protocol, cast
 
 from attrs import field, frozen
 
-from flowalg.time import EventTime
-from flowalg_shard.hearing import Heard, Origin, Reports, StageReport, hear, merged
-from flowalg_shard.memory import Memory
-from flowalg_shard.sides import LateForSide, SideStage, SideState, read_side
-from flowalg_shard.stage import Stage
-from flowalg_shard.step import step
-from flowalg_shard.tables import pack, stack, unpack
+from flowalg.data.time import EventTime
+from flowalg_shard.clocks.exchange import Heard, Origin, Reports, StageReport, hear, merged
+from flowalg_shard.side_inputs import LateForSide, SideStage, SideState, read_side
+from flowalg_shard.state.window_store import Memory
+from flowalg_shard.step.stage import Stage
+from flowalg_shard.step.step import step
+from flowalg_shard.tables.packing import pack, stack, unpack
 
 
 @frozen

@@ -9,17 +9,17 @@ reference interpreter.
 """
 
 from flowalg_spark import batch, sinks, streaming
-from flowalg_spark.checkpoints import check_checkpoint
-from flowalg_spark.final import final_values
-from flowalg_spark.flow import LiftingNote
-from flowalg_spark.frames import PaneFrame, collect
-from flowalg_spark.progress import StageMetrics, bad_records, metrics, stage_metrics
-from flowalg_spark.reading import read_files, read_table, schema_of
-from flowalg_spark.recording import Recording, recorded
+from flowalg_spark.frames.arrow import arrow_schema_of, pane_table, records_in
+from flowalg_spark.frames.final_values import final_values
+from flowalg_spark.frames.pane_frame import PaneFrame, collect
+from flowalg_spark.frames.sources import read_files, read_table, schema_of
+from flowalg_spark.lowering.flow import LiftingNote
 from flowalg_spark.session import local_session
-from flowalg_spark.stateful.open_windows import open_windows
-from flowalg_spark.streaming import StreamInput
-from flowalg_spark.tables import arrow_schema_of, pane_table, records_in
+from flowalg_spark.state.checkpoints import check_checkpoint
+from flowalg_spark.state.open_windows import open_windows
+from flowalg_spark.streaming.compilation import StreamInput
+from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, stage_metrics
+from flowalg_spark.streaming.replay import Recording, recorded
 
 __all__ = [
     "LiftingNote",

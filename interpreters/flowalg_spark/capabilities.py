@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg.capabilities import Capabilities
-from flowalg.features import Feature
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Feature
 
 BATCH: Final = Capabilities(
     "Spark batch",

@@ -8,25 +8,29 @@ on which two triggers differ, and draws it.
 """
 
 from flowalg_laws.catalogue import CATALOGUE
-from flowalg_laws.check import (
+from flowalg_laws.conformance import check_interpreter
+from flowalg_laws.kit.check import (
     check_combiner,
     check_law,
     check_trigger_law,
     check_watermark_policy,
     check_window_fn,
 )
-from flowalg_laws.clocks import CLOCK_LAWS
-from flowalg_laws.combiners import COMBINER_LAWS
-from flowalg_laws.conformance import check_interpreter
-from flowalg_laws.differences import Difference, NoDifference, find_difference
-from flowalg_laws.equation import Equation
-from flowalg_laws.interpreters import Interpreter, put_into
-from flowalg_laws.law import Law, law
-from flowalg_laws.loops import LOOP_LAWS
-from flowalg_laws.panes import PANE_LAWS
-from flowalg_laws.readings import READINGS, VALUES, Reading
-from flowalg_laws.serialisation import SERIALISATION_LAWS
-from flowalg_laws.situations import Situation, observed
+from flowalg_laws.kit.differences import Difference, NoDifference, find_difference
+from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.interpreters import Interpreter, put_into
+from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.situations import Situation, observed
+from flowalg_laws.laws.clocks import CLOCK_LAWS
+from flowalg_laws.laws.combiners import COMBINER_LAWS
+from flowalg_laws.laws.loops import LOOP_LAWS
+from flowalg_laws.laws.panes import PANE_LAWS
+from flowalg_laws.laws.serialization import SERIALISATION_LAWS
+from flowalg_laws.laws.transforms import COLLECTION_LAWS
+from flowalg_laws.laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
+from flowalg_laws.laws.watermarks import WATERMARK_LAWS, History
+from flowalg_laws.laws.windows import SIZE_LAWS, WINDOW_LAWS
 from flowalg_laws.strategies import (
     combiners,
     free_timelines,
@@ -42,10 +46,6 @@ from flowalg_laws.strategies import (
     window_fns,
     windowing_strategies,
 )
-from flowalg_laws.transforms import COLLECTION_LAWS
-from flowalg_laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
-from flowalg_laws.watermarks import WATERMARK_LAWS, History
-from flowalg_laws.windows import SIZE_LAWS, WINDOW_LAWS
 
 __all__ = [
     "ALONE_LAWS",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from flowalg_laws.clocks import CLOCK_LAWS
-from flowalg_laws.combiners import COMBINER_LAWS
-from flowalg_laws.law import Law
-from flowalg_laws.loops import LOOP_LAWS
-from flowalg_laws.panes import PANE_LAWS
-from flowalg_laws.serialisation import SERIALISATION_LAWS
-from flowalg_laws.transforms import COLLECTION_LAWS
-from flowalg_laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS
-from flowalg_laws.watermarks import WATERMARK_LAWS
-from flowalg_laws.windows import SIZE_LAWS, WINDOW_LAWS
+from flowalg_laws.kit.law import Law
+from flowalg_laws.laws.clocks import CLOCK_LAWS
+from flowalg_laws.laws.combiners import COMBINER_LAWS
+from flowalg_laws.laws.loops import LOOP_LAWS
+from flowalg_laws.laws.panes import PANE_LAWS
+from flowalg_laws.laws.serialization import SERIALISATION_LAWS
+from flowalg_laws.laws.transforms import COLLECTION_LAWS
+from flowalg_laws.laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS
+from flowalg_laws.laws.watermarks import WATERMARK_LAWS
+from flowalg_laws.laws.windows import SIZE_LAWS, WINDOW_LAWS
 
 CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Once-triggers": LATTICE_LAWS,

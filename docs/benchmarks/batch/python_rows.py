@@ -19,17 +19,17 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_spark import batch, local_session
-from flowalg_spark.layout import layout_of, leaves
-from flowalg_spark.python_columns import PythonColumn
+from flowalg_spark.lowering.layout import layout_of, leaves
+from flowalg_spark.lowering.python_columns import PythonColumn
 from pyspark.sql import DataFrame
 
 from docs.benchmarks.batch.data import Sale, files
 from docs.benchmarks.batch.queries import SALES
 from flowalg import Count, PCollection
-from flowalg.functions import Call
-from flowalg.lifting.reading import call_read, shape_read
-from flowalg.shapes import INTEGER, Shape, shape_of
-from flowalg.steps import Map
+from flowalg.data.shapes import INTEGER, Shape, shape_of
+from flowalg.elementwise.functions import Call
+from flowalg.elementwise.steps import Map
+from flowalg.lifting.fields_read import call_read, shape_read
 
 BUILD: Final = Path(__file__).parents[3] / "build" / "bench"
 ROWS: Final = 1_000_000

@@ -19,7 +19,7 @@ from flowalg import (
     Accumulation,
     AtCount,
     AtWatermark,
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     FixedWindows,
     Max,
     PCollection,
@@ -58,7 +58,7 @@ TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
 
 def compiled(pipeline: PCollection[object]) -> Rival:
     """A pipeline, as flowalg runs it."""
-    policy = BoundedDisorder(timedelta(microseconds=DISORDER))
+    policy = BoundedOutOfOrderness(timedelta(microseconds=DISORDER))
 
     def frame(readings: DataFrame) -> DataFrame:
         return streaming.compile(pipeline, {READINGS: StreamInput(readings, policy)})

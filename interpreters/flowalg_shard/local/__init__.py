@@ -1,6 +1,6 @@
 """A local engine around the shard step: whole pipelines, instant by instant, with shards and clocks as in a cluster.
 
-Element-wise steps run in plain Python, groupings through ``flowalg_shard.step``. It is how the step is held to the
+Element-wise steps run in plain Python, groupings through ``flowalg_shard.step.step``. It is how the step is held to the
 reference interpreter without Spark.
 """
 

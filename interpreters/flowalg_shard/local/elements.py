@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from flowalg.panes import PaneInfo
-from flowalg.time import EventTime, ProcessingTime
-from flowalg.windows import GLOBAL_WINDOW, Window
-from flowalg_shard.clocks import Clocks
-from flowalg_shard.hearing import StageReport
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.runs.panes import PaneInfo
+from flowalg.windows.window import GLOBAL_WINDOW, Window
+from flowalg_shard.clocks.clocks import Clocks
+from flowalg_shard.clocks.exchange import StageReport
 
 
 @frozen

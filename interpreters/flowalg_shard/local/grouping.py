@@ -8,15 +8,22 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 from attrs import define, evolve, field, frozen
 
-from flowalg.kv import KV
-from flowalg.nodes import CombinePerKey
-from flowalg.panes import Change, PaneInfo, Timing
-from flowalg.time import EventTime, ProcessingTime
-from flowalg.values import order_key
-from flowalg.windows import Window
-from flowalg_shard.bundle import precombine
-from flowalg_shard.clocks import Clocks
-from flowalg_shard.columns import (
+from flowalg.data.kv import KV
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.data.values import order_key
+from flowalg.pipeline.nodes import CombinePerKey
+from flowalg.runs.panes import Change, PaneInfo, Timing
+from flowalg.windows.window import Window
+from flowalg_shard.clocks.clocks import Clocks
+from flowalg_shard.clocks.exchange import FromStage, StageReport, merged
+from flowalg_shard.local.elements import Arrivals, Element
+from flowalg_shard.local.keys import KEY
+from flowalg_shard.local.rows import Grouped
+from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Stored, advanced
+from flowalg_shard.state.window_store import Memory, Segment
+from flowalg_shard.step.bundle import precombine
+from flowalg_shard.step.panes import AT_END, AT_START
+from flowalg_shard.tables.columns import (
     CHANGE,
     DROPPED,
     END,
@@ -30,14 +37,7 @@ from flowalg_shard.columns import (
     START,
     TIMING,
 )
-from flowalg_shard.hearing import FromStage, StageReport, merged
-from flowalg_shard.local.elements import Arrivals, Element
-from flowalg_shard.local.keys import KEY
-from flowalg_shard.local.rows import Grouped
-from flowalg_shard.memory import Memory, Segment
-from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Stored, advanced
-from flowalg_shard.panes import AT_END, AT_START
-from flowalg_shard.tables import pack, unpack
+from flowalg_shard.tables.packing import pack, unpack
 
 
 @frozen

@@ -8,16 +8,16 @@ from itertools import groupby
 
 from attrs import evolve, field, frozen
 
-from flowalg.errors import ElementError
-from flowalg.nodes import SourceNode
-from flowalg.recorded import Clockwork, in_batches
-from flowalg.shapes import Shape
-from flowalg.source import Source
-from flowalg.time import MAX_TIME, EventTime, event_time
-from flowalg.timeline import Instant, Timeline
-from flowalg.values import conform
-from flowalg.watermarks import ClockReport, SourceClock, WatermarkPolicy
-from flowalg_shard.clocks import BEGINNING, Clocks
+from flowalg.data.errors import ElementError
+from flowalg.data.shapes import Shape
+from flowalg.data.time import MAX_TIME, EventTime, event_time
+from flowalg.data.values import conform
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.source import Source
+from flowalg.runs.micro_batches import Clockwork, in_batches
+from flowalg.runs.timeline import Instant, Timeline
+from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
+from flowalg_shard.clocks.clocks import BEGINNING, Clocks
 from flowalg_shard.local.elements import Arrivals, Element, Now
 
 
@@ -44,16 +44,16 @@ class Recording:
         policy = self.watermark
         batches = list(in_batches(Clockwork(source, self.processing_time, self.partition), self.batches))
         least_to_come = _least_to_come(
-            [[one.event_time for one in each.moment.sightings] for each in batches]
+            [[one.event_time for one in each.moment.observations] for each in batches]
         )
         clock = policy.start()
         for number, (batch, known) in enumerate(zip(batches, least_to_come, strict=True)):
-            seen = batch.moment.sightings
+            seen = batch.moment.observations
             parts = [policy.report(seen[part::partitions], known=known) for part in range(partitions)]
             clock = policy.advance(clock, _heard(parts), batch.moment.processing_time)
             yield self._instant(clock, batch.records, number)
         if self.ends and batches:
-            parts = [ClockReport(ended=part == 0) for part in range(partitions)]
+            parts = [ClockSummary(ended=part == 0) for part in range(partitions)]
             clock = policy.advance(clock, _heard(parts), clock.processing_time)
             yield self._instant(clock, (), len(batches))
 
@@ -62,8 +62,8 @@ class Recording:
         return Instant(clock.processing_time, records, clock.watermark, clock.percentiles, signals)
 
 
-def _heard(reports: Sequence[ClockReport]) -> ClockReport:
-    whole = ClockReport()
+def _heard(reports: Sequence[ClockSummary]) -> ClockSummary:
+    whole = ClockSummary()
     for report in reports:
         whole = whole.merge(report)
     return whole

@@ -7,9 +7,9 @@ from typing import Final
 import polars as pl
 from attrs import define, field
 
-from flowalg.errors import ElementError, describe
-from flowalg.shapes import INTEGER, TEXT, Shape
-from flowalg.values import conform, holds_float
+from flowalg.data.errors import ElementError, format_value
+from flowalg.data.shapes import INTEGER, TEXT, Shape
+from flowalg.data.values import conform, holds_float
 
 KEY: Final = "key"
 
@@ -37,13 +37,13 @@ class Keys:
         """What stands for a key. Raises ``ElementError`` for floats and for what is not hashable."""
         if holds_float(key):
             raise ElementError(
-                f"{self.label} was given the key {describe(key)}; floats cannot be compared exactly"
+                f"{self.label} was given the key {format_value(key)}; floats cannot be compared exactly"
             )
         try:
             hash(key)
         except TypeError as unhashable:
             raise ElementError(
-                f"{self.label} was given the key {describe(key)}, which is not hashable"
+                f"{self.label} was given the key {format_value(key)}, which is not hashable"
             ) from unhashable
         if self.plain:
             return conform(key, self.shape, f"the key of {self.label}") if self.shape is not None else key

@@ -8,15 +8,27 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 from attrs import frozen
 
-from flowalg.combiner_shapes import argument_shape
-from flowalg.combiners import Count, Over
-from flowalg.functions import apply, keyed
-from flowalg.hashing import hash64
-from flowalg.nodes import CombinePerKey, retracts, shape_after, strategy_at
-from flowalg.shapes import FLOAT, INTEGER, TEXT, RecordOf, Shape
-from flowalg.tagging import untagged
-from flowalg.windows import Window
-from flowalg_shard.columns import (
+from flowalg.combiners.core import Count, Over
+from flowalg.combiners.result_shapes import argument_shape
+from flowalg.data.hashing import hash64
+from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, Shape
+from flowalg.elementwise.functions import apply, keyed
+from flowalg.pipeline.nodes import CombinePerKey, retracts, shape_after, strategy_at
+from flowalg.pipeline.tagging import untagged
+from flowalg.windows.window import Window
+from flowalg_shard.local.elements import Element
+from flowalg_shard.local.keys import KEY, Keys
+from flowalg_shard.step.stage import (
+    AggregateColumn,
+    AnyCombiner,
+    Stage,
+    aggregate_columns,
+    runs_in_columns,
+    scalar_combiners,
+)
+from flowalg_shard.step.trigger_summary import seen_in
+from flowalg_shard.step.windows import in_columns
+from flowalg_shard.tables.columns import (
     ARRIVAL,
     END,
     EVENT_TIME,
@@ -27,18 +39,6 @@ from flowalg_shard.columns import (
     VALUE,
     WEIGHT,
 )
-from flowalg_shard.local.elements import Element
-from flowalg_shard.local.keys import KEY, Keys
-from flowalg_shard.seen import seen_in
-from flowalg_shard.stage import (
-    AggregateColumn,
-    AnyCombiner,
-    Stage,
-    aggregate_columns,
-    runs_in_columns,
-    scalar_combiners,
-)
-from flowalg_shard.windows import in_columns
 
 _KINDS: dict[Shape, pl.DataType] = {INTEGER: pl.Int64(), FLOAT: pl.Float64(), TEXT: pl.String()}
 """The shapes of arguments that have columns here."""

@@ -8,8 +8,10 @@ from typing import Generic, TypeAlias, TypeVar, assert_never, cast
 
 from attrs import define, evolve, field, frozen
 
-from flowalg.inputs import AnySource, inputs_by_name
-from flowalg.nodes import (
+from flowalg.data.time import ProcessingTime
+from flowalg.data.values import canonical
+from flowalg.elementwise.steps import Step, WithTimestamps, event_time_after, step_values
+from flowalg.pipeline.nodes import (
     CombinePerKey,
     ElementWise,
     Flatten,
@@ -19,16 +21,14 @@ from flowalg.nodes import (
     WithSide,
     last_grouping,
 )
-from flowalg.panes import Pane
-from flowalg.pcollection import PCollection
-from flowalg.steps import Restamp, Step, restamped, step_values
-from flowalg.time import ProcessingTime
-from flowalg.timeline import Timeline
-from flowalg.values import canonical
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.panes import Pane
+from flowalg.runs.timeline import Timeline
 from flowalg_shard.local.elements import Arrivals, Element, Now
 from flowalg_shard.local.grouping import Cluster, Dropped, ShardedGrouping
 from flowalg_shard.local.inputs import Recording, instants_of
-from flowalg_shard.local.sides import ShardedSide
+from flowalg_shard.local.side_inputs import ShardedSide
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -147,8 +147,8 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
 
 
 def _stepped(step: Step, element: Element) -> Iterator[Element]:
-    if isinstance(step, Restamp):
-        yield evolve(element, event_time=restamped(step, element.value))
+    if isinstance(step, WithTimestamps):
+        yield evolve(element, event_time=event_time_after(step, element.value))
         return
     where = f"the result of {step.label}"
     for value in step_values(step, element.value):

@@ -6,11 +6,12 @@ appends every pane. Each gives a function for ``writeStream.foreachBatch``. They
 transaction of the target, so that a batch that Spark gives again changes nothing.
 """
 
+from flowalg_sinks.postgresql import PostgreSQL
+from flowalg_sinks.sqlite import SQLite
+from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.target import SinkError, Target, Transaction, Written
+
 from flowalg_spark.sinks.changelogs import Changelog, changelog
-from flowalg_spark.sinks.postgresql import PostgreSQL
-from flowalg_spark.sinks.sqlite import SQLite
-from flowalg_spark.sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_spark.sinks.target import SinkError, Target, Transaction, Written
 from flowalg_spark.sinks.upserting import Upsert, upsert
 
 __all__ = [

@@ -7,16 +7,16 @@ from typing import Final, Generic, TypeVar
 
 import pyarrow as pa
 from attrs import frozen
+from flowalg_sinks.pane_columns import shape_of_elements
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from flowalg.errors import ArgumentError
-from flowalg.panes import Pane
-from flowalg.pcollection import PCollection
-from flowalg_spark.final import ACCOUNT_COLUMN, PANE_COLUMNS
-from flowalg_spark.frames import flat_columns, panes_in
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Pane
+from flowalg_spark.frames.final_values import METRICS_COLUMN, PANE_COLUMNS
+from flowalg_spark.frames.pane_frame import flat_columns, panes_in
 from flowalg_spark.sinks.cells import fields_in
-from flowalg_spark.sinks.panes import shape_of_elements
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")
@@ -44,12 +44,12 @@ def arrived(pipeline: PCollection[A], frame: DataFrame) -> Arrived[A]:
         raise ArgumentError("frame", frame, "a DataFrame of panes")
     has = frame.columns
     needs = [*(name for name, _ in fields_in(shape_of_elements(pipeline))), *PANE_COLUMNS]
-    if set(has) - {"drop", ACCOUNT_COLUMN} != set(needs):
+    if set(has) - {"drop", METRICS_COLUMN} != set(needs):
         raise ArgumentError(
             "frame", has, f"the frame of the pipeline's panes, which has the columns {', '.join(needs)}"
         )
-    if ACCOUNT_COLUMN in has:
-        frame = frame.filter(F.col(ACCOUNT_COLUMN).isNull())
+    if METRICS_COLUMN in has:
+        frame = frame.filter(F.col(METRICS_COLUMN).isNull())
     if "drop" not in has:
         return Arrived(panes_in(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
     beside = (F.col("drop").alias(_DROP), F.col("window").alias(_WINDOW))

@@ -11,7 +11,9 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final, assert_never, cast
 
-from flowalg.shapes import (
+from flowalg_sinks.tables import Cell, Column, Kind, Row
+
+from flowalg.data.shapes import (
     BINARY,
     BOOLEAN,
     DAY,
@@ -28,11 +30,10 @@ from flowalg.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.layout import PATH, Branch, Layout, layout_of, leaves
-from flowalg_spark.records import built
-from flowalg_spark.schema import parts_of
+from flowalg_spark.lowering.layout import PATH, Branch, Layout, layout_of, leaves
+from flowalg_spark.lowering.records import built
+from flowalg_spark.lowering.schema import parts_of
 from flowalg_spark.sinks.json_text import json_text, plain, value_in
-from flowalg_spark.sinks.tables import Cell, Column, Kind, Row
 
 _KINDS: Final[dict[Scalar, Kind]] = {
     BOOLEAN: Kind.BOOLEAN,

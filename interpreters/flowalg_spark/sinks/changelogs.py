@@ -7,16 +7,8 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from pyspark.sql import DataFrame
-
-from flowalg.panes import Pane
-from flowalg.pcollection import PCollection
-from flowalg_spark.sinks.arriving import Arrived, arrived
-from flowalg_spark.sinks.cells import cells_of, columns_of
-from flowalg_spark.sinks.drops import drop_rows, put_drops
-from flowalg_spark.sinks.once import write_once
-from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.panes import (
+from flowalg_sinks.once import write_once
+from flowalg_sinks.pane_columns import (
     BATCH_COLUMNS,
     PANE_COLUMNS,
     WINDOW_COLUMNS,
@@ -24,9 +16,17 @@ from flowalg_spark.sinks.panes import (
     shape_of_elements,
     window_cells,
 )
+from flowalg_sinks.tables import Column, Kind, Row, Table
+from flowalg_sinks.target import Target, Transaction, Written
+from pyspark.sql import DataFrame
+
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Pane
+from flowalg_spark.sinks.arriving import Arrived, arrived
+from flowalg_spark.sinks.cells import cells_of, columns_of
+from flowalg_spark.sinks.drops import drop_rows, put_drops
+from flowalg_spark.sinks.options import require_options
 from flowalg_spark.sinks.query import query_of
-from flowalg_spark.sinks.tables import Column, Kind, Row, Table
-from flowalg_spark.sinks.target import Target, Transaction, Written
 
 _CHANGE: Final = Column("change", Kind.TEXT)
 

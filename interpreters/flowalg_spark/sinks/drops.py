@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from typing import Final, cast
 
 from attrs import evolve
+from flowalg_sinks.pane_columns import BATCH_COLUMNS, WINDOW_COLUMNS
+from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.target import Transaction
 
-from flowalg.kv import KV
-from flowalg.nodes import last_grouping, shape_after
-from flowalg.pcollection import PCollection
-from flowalg.shapes import RecordOf
+from flowalg.data.kv import KV
+from flowalg.data.shapes import RecordOf
+from flowalg.pipeline.nodes import last_grouping, shape_after
+from flowalg.pipeline.pcollection import PCollection
+from flowalg_spark.lowering.values import decode
 from flowalg_spark.sinks.json_text import json_text
-from flowalg_spark.sinks.panes import BATCH_COLUMNS, WINDOW_COLUMNS
-from flowalg_spark.sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_spark.sinks.target import Transaction
-from flowalg_spark.values import decode
 
 _COLUMNS: Final = (
     *BATCH_COLUMNS,

@@ -16,8 +16,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final, TypeAlias, assert_never, cast
 
-from flowalg.kv import KV
-from flowalg.shapes import (
+from flowalg.data.kv import KV
+from flowalg.data.shapes import (
     BINARY,
     DAY,
     DECIMAL,
@@ -34,8 +34,8 @@ from flowalg.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.records import built
-from flowalg_spark.values import in_order
+from flowalg_spark.lowering.records import built
+from flowalg_spark.lowering.values import in_order
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What JSON text says."""

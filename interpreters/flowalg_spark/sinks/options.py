@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from flowalg.errors import ArgumentError, RecordTypeError
-from flowalg.nodes import last_grouping
-from flowalg.pcollection import PCollection
-from flowalg_spark.final import OWN_COLUMNS
+from flowalg_sinks.pane_columns import shape_of_elements
+from flowalg_sinks.target import Target
+
+from flowalg.data.errors import ArgumentError, RecordTypeError
+from flowalg.pipeline.nodes import last_grouping
+from flowalg.pipeline.pcollection import PCollection
+from flowalg_spark.frames.final_values import OWN_COLUMNS
 from flowalg_spark.sinks.cells import fields_in
-from flowalg_spark.sinks.panes import shape_of_elements
-from flowalg_spark.sinks.target import Target
 
 
 def require_options(pipeline: object, target: object, table: object, query: object, since: object) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from flowalg.errors import ArgumentError
+from flowalg.data.errors import ArgumentError
 
 _PROPERTY: Final = "sql.streaming.queryId"
 """Where Spark keeps the id of the query that a thread works for: that of its checkpoint, the same after a restart."""

@@ -7,31 +7,31 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from pyspark.sql import DataFrame
-
-from flowalg.errors import ArgumentError, ElementError, describe
-from flowalg.kv import KV
-from flowalg.panes import Pane
-from flowalg.pcollection import PCollection
-from flowalg.shapes import RecordOf, Shape, contains_float
-from flowalg_spark.sinks.arriving import Arrived, arrived
-from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of, fields_in
-from flowalg_spark.sinks.drops import drop_rows, put_drops
-from flowalg_spark.sinks.json_text import json_of, text_of
-from flowalg_spark.sinks.once import write_once
-from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.panes import (
+from flowalg_sinks.current import said_of
+from flowalg_sinks.once import write_once
+from flowalg_sinks.pane_columns import (
     PANE_COLUMNS,
     WINDOW_COLUMNS,
     pane_cells,
     shape_of_elements,
     window_cells,
 )
+from flowalg_sinks.tables import Column, Kind, Row, Table
+from flowalg_sinks.target import Target, Transaction, Written
+from flowalg_sinks.upsertable import keeps_keys, require_upsertable
+from pyspark.sql import DataFrame
+
+from flowalg.data.errors import ArgumentError, ElementError, format_value
+from flowalg.data.kv import KV
+from flowalg.data.shapes import RecordOf, Shape, contains_float
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Pane
+from flowalg_spark.sinks.arriving import Arrived, arrived
+from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of, fields_in
+from flowalg_spark.sinks.drops import drop_rows, put_drops
+from flowalg_spark.sinks.json_text import json_of, text_of
+from flowalg_spark.sinks.options import require_options
 from flowalg_spark.sinks.query import query_of
-from flowalg_spark.sinks.standing import said_of
-from flowalg_spark.sinks.tables import Column, Kind, Row, Table
-from flowalg_spark.sinks.target import Target, Transaction, Written
-from flowalg_spark.sinks.upsertable import keeps_keys, require_upsertable
 
 KEY_TEXT: Final = Column("key_json", Kind.TEXT)
 """The key as JSON, where it may be or hold ``None``: no database takes a null in a primary key."""
@@ -92,7 +92,7 @@ class Upsert:
             pane, *others = said.standing
             if others:
                 raise ElementError(
-                    f"{describe(pane.element)} and {describe(others[0].element)} are of one pane of one window and "
+                    f"{format_value(pane.element)} and {format_value(others[0].element)} are of one pane of one window and "
                     f"the same by {', '.join(self.by) or 'nothing else'}, so one row cannot hold both; say by=... "
                     "fields that tell them apart, or use changelog(...)"
                 )

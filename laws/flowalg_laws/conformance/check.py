@@ -9,13 +9,13 @@ from attrs import field, frozen
 from flowalg_reference import Mode
 
 from flowalg import UnsupportedError
-from flowalg.capabilities import Capabilities
-from flowalg.errors import ArgumentError
-from flowalg.features import Feature
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Feature
+from flowalg.data.errors import ArgumentError
 from flowalg_laws.conformance.generated import check_generated
 from flowalg_laws.conformance.job import Job
 from flowalg_laws.conformance.jobs import JOBS
-from flowalg_laws.conformance.judging import Engine, faults_of_job
+from flowalg_laws.conformance.judges import Engine, faults_of_job
 from flowalg_laws.conformance.outcome import Runner
 
 

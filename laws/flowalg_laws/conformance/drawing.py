@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from flowalg import GLOBAL_WINDOW, KV, Change, Pane, Window
 from flowalg_laws.conformance.outcome import Refused
-from flowalg_laws.drawing import clock
+from flowalg_laws.kit.drawing import clock
 
 
 def shown(value: object) -> str:

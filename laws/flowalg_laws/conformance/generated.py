@@ -8,15 +8,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import PCollection, in_words
-from flowalg.capabilities import Capabilities
-from flowalg.features import Feature
-from flowalg.nodes import WindowInto, nodes_of, outline
-from flowalg_laws.conformance.judging import Engine, due, faults
+from flowalg import PCollection, describe
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Feature
+from flowalg.pipeline.nodes import WindowInto, nodes_of, outline
+from flowalg_laws.conformance.judges import Engine, due, faults
 from flowalg_laws.conformance.outcome import Runner
 from flowalg_laws.conformance.replay import Feed, Replay
-from flowalg_laws.drawing import clock, element
-from flowalg_laws.readings import READINGS, Reading
+from flowalg_laws.kit.drawing import clock, element
+from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_laws.strategies.pipelines import ALL, batches_of_readings, pipelines, replay_policies
 
 
@@ -79,9 +79,9 @@ def described(pipeline: PCollection[object], replay: Replay) -> str:
             strategy = node.strategy
             lateness = strategy.allowed_lateness
             lines.append(
-                f"window: {strategy.windows}, {in_words(strategy.trigger)}, {strategy.accumulation.value}, lateness "
-                f"{lateness if isinstance(lateness, timedelta) else 'without end'}, at the {strategy.pane_time.value}, "
-                f"on time {strategy.on_time.value}"
+                f"window: {strategy.windows}, {describe(strategy.trigger)}, {strategy.accumulation.value}, lateness "
+                f"{lateness if isinstance(lateness, timedelta) else 'without end'}, at the {strategy.timestamp_combiner.value}, "
+                f"on time {strategy.on_time_behavior.value}"
             )
     for feed in replay.feeds:
         lines.append(f"watermark: {feed.policy}{' by partition' if feed.partition else ''}")

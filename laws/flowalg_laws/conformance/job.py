@@ -9,10 +9,10 @@ from typing import TypeAlias, TypeVar
 from attrs import field, frozen
 
 from flowalg import PCollection
-from flowalg.errors import ArgumentError
-from flowalg.features import Feature, features_of
+from flowalg.analysis.features import Feature, features_of
+from flowalg.data.errors import ArgumentError
 from flowalg_laws.conformance.replay import Feed, Replay
-from flowalg_laws.readings import START
+from flowalg_laws.kit.readings import START
 
 Span: TypeAlias = tuple[datetime, datetime] | None
 """The start and the end of a window, or ``None`` for all of time."""

@@ -13,8 +13,8 @@ from flowalg import (
     Timeline,
     WatermarkPolicy,
 )
-from flowalg.errors import ArgumentError
-from flowalg.features import Feature, features_of_policy
+from flowalg.analysis.features import Feature, features_of_policy
+from flowalg.data.errors import ArgumentError
 
 A_co = TypeVar("A_co", covariant=True)
 

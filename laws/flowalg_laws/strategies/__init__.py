@@ -4,12 +4,12 @@
 ``partitioned_timelines`` generate it through a watermark policy; ``situations`` is all of it but the trigger.
 """
 
-from flowalg_laws.interpreters import put_into
-from flowalg_laws.readings import START, Reading
+from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.readings import START, Reading
 from flowalg_laws.strategies.combiners import combiners
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
 from flowalg_laws.strategies.pipelines import pipelines
-from flowalg_laws.strategies.sources import halfway, histories, policies, sightings, watermark_policies
+from flowalg_laws.strategies.sources import halfway, histories, observations, policies, watermark_policies
 from flowalg_laws.strategies.timelines import crowds, free_timelines, partitioned_timelines, timelines
 from flowalg_laws.strategies.times import durations, event_times, minutes, quantiles
 from flowalg_laws.strategies.triggers import magnitude, once_leaves, once_triggers, positive, triggers
@@ -40,6 +40,7 @@ __all__ = [
     "latenesses",
     "magnitude",
     "minutes",
+    "observations",
     "once_leaves",
     "once_triggers",
     "partitioned_timelines",
@@ -51,7 +52,6 @@ __all__ = [
     "quantiles",
     "readings",
     "sessions",
-    "sightings",
     "situations",
     "sliding_windows",
     "timelines",

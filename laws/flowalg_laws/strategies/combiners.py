@@ -17,10 +17,10 @@ from flowalg import (
     TopN,
     ToSet,
     Variance,
-    reducing,
+    reduce_combiner,
     together,
 )
-from flowalg_laws.strategies.kept import kept
+from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.triggers import magnitude
 
 
@@ -44,7 +44,7 @@ def combiners() -> SearchStrategy[Aggregate[int, object]]:
         Quantile(0.5),
         Sum.of(magnitude),
         Max.of(magnitude),
-        reducing(_greater, zero=-10, name="greatest"),
+        reduce_combiner(_greater, zero=-10, name="greatest"),
     ]
     one = st.sampled_from(single)
     return one | st.tuples(one, one).map(lambda pair: together(*pair))

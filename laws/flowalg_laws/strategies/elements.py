@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg_laws.readings import Reading
-from flowalg_laws.strategies.kept import kept
+from flowalg_laws.kit.readings import Reading
+from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.times import MAX_MINUTE, minutes, point
 
 

@@ -21,11 +21,11 @@ from flowalg import (
     GlobalWindows,
     Max,
     Min,
-    OnTime,
-    PaneTime,
+    OnTimeBehavior,
     PCollection,
     Repeat,
     Sum,
+    TimestampCombiner,
     Trigger,
     WatermarkPolicy,
     WindowFn,
@@ -33,10 +33,10 @@ from flowalg import (
     combiner,
     flatten,
 )
-from flowalg.capabilities import Capabilities
-from flowalg.features import Area, Feature, features_of, features_of_strategy
-from flowalg_laws.interpreters import put_into
-from flowalg_laws.readings import VALUES, Reading
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Area, Feature, features_of, features_of_strategy
+from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.elements import readings
 from flowalg_laws.strategies.sources import policies, watermark_policies
 from flowalg_laws.strategies.times import durations
@@ -190,8 +190,8 @@ def _strategies(able: Capabilities) -> SearchStrategy[WindowingStrategy]:
         _triggers(able),
         _among(modes, lambda one: WindowingStrategy(accumulation=one), able),
         st.just(FOREVER) | durations(0),
-        _among(PaneTime, lambda one: WindowingStrategy(pane_time=one), able),
-        _among(OnTime, lambda one: WindowingStrategy(on_time=one), able),
+        _among(TimestampCombiner, lambda one: WindowingStrategy(timestamp_combiner=one), able),
+        _among(OnTimeBehavior, lambda one: WindowingStrategy(on_time_behavior=one), able),
     )
 
 

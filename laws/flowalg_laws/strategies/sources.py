@@ -8,30 +8,30 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     ClockView,
     CustomPolicy,
     IngressTime,
     LagQuantile,
-    MonotonePerPartition,
+    MonotonicTimestamps,
+    Observation,
     Perfect,
     ProcessingTime,
-    Sighting,
     Timeout,
     WatermarkPolicy,
 )
-from flowalg.time import event_time, processing_time
+from flowalg.data.time import event_time, processing_time
 from flowalg.watermarks import Moment
-from flowalg_laws.readings import START
-from flowalg_laws.strategies.kept import kept
+from flowalg_laws.kit.readings import START
+from flowalg_laws.laws.watermarks import History
+from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.times import MAX_MINUTE, durations, minutes, quantiles
-from flowalg_laws.watermarks import History
 
 
 @kept
-def policies() -> SearchStrategy[BoundedDisorder]:
+def policies() -> SearchStrategy[BoundedOutOfOrderness]:
     """Bounded disorder, from none to more than everything."""
-    return durations(0, MAX_MINUTE).map(BoundedDisorder)
+    return durations(0, MAX_MINUTE).map(BoundedOutOfOrderness)
 
 
 def halfway(view: ClockView) -> datetime | None:
@@ -53,8 +53,8 @@ def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
         ),
     }
     return st.one_of(
-        st.builds(MonotonePerPartition, **options),
-        st.builds(BoundedDisorder, durations(0, MAX_MINUTE), **options),
+        st.builds(MonotonicTimestamps, **options),
+        st.builds(BoundedOutOfOrderness, durations(0, MAX_MINUTE), **options),
         st.builds(Perfect, **options),
         st.builds(Timeout, durations(0, MAX_MINUTE), **options),
         st.builds(LagQuantile, quantiles(), **options),
@@ -64,21 +64,21 @@ def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
 
 
 @kept
-def sightings() -> SearchStrategy[Sighting]:
+def observations() -> SearchStrategy[Observation]:
     """Records of three partitions, whose two times are independent: late, early and ahead of the clock."""
     return st.builds(
-        Sighting, st.sampled_from("pqr"), minutes().map(event_time), minutes().map(processing_time)
+        Observation, st.sampled_from("pqr"), minutes().map(event_time), minutes().map(processing_time)
     )
 
 
 @kept
 def histories(*, most: int = 8) -> SearchStrategy[History]:
     """What a source shows in some instants; an instant is not before its records, nor before the last one."""
-    moment = st.tuples(st.integers(0, 9), st.lists(sightings(), max_size=5))
+    moment = st.tuples(st.integers(0, 9), st.lists(observations(), max_size=5))
     return st.lists(moment, max_size=most).map(_history)
 
 
-def _history(steps: list[tuple[int, list[Sighting]]]) -> History:
+def _history(steps: list[tuple[int, list[Observation]]]) -> History:
     clock = processing_time(START)
     moments: list[Moment] = []
     for gap, batch in steps:
@@ -88,4 +88,4 @@ def _history(steps: list[tuple[int, list[Sighting]]]) -> History:
     return tuple(moments)
 
 
-__all__ = ["halfway", "histories", "policies", "sightings", "watermark_policies"]
+__all__ = ["halfway", "histories", "observations", "policies", "watermark_policies"]

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import Instant, Source, Timeline, WatermarkPolicy
-from flowalg.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
-from flowalg_laws.readings import START, Crowd, Reading
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
+from flowalg_laws.kit.readings import START, Crowd, Reading
+from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.elements import batches, bundles
-from flowalg_laws.strategies.kept import kept
 from flowalg_laws.strategies.sources import policies, watermark_policies
 from flowalg_laws.strategies.times import durations, event_times, minutes
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg.time import EventTime, event_time
-from flowalg_laws.readings import START
-from flowalg_laws.strategies.kept import kept
+from flowalg.data.time import EventTime, event_time
+from flowalg_laws.kit.readings import START
+from flowalg_laws.strategies.cached import kept
 
 MAX_MINUTE = 40
 

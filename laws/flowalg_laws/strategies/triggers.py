@@ -25,7 +25,7 @@ from flowalg import (
     SequenceOf,
     Trigger,
 )
-from flowalg_laws.strategies.kept import kept
+from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.times import durations
 
 

@@ -10,14 +10,14 @@ from flowalg import (
     FOREVER,
     Accumulation,
     AllowedLateness,
-    OnTime,
-    PaneTime,
+    OnTimeBehavior,
+    TimestampCombiner,
     Trigger,
     WindowFn,
     WindowingStrategy,
 )
-from flowalg_laws.situations import Situation
-from flowalg_laws.strategies.kept import kept
+from flowalg_laws.kit.situations import Situation
+from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.timelines import free_timelines
 from flowalg_laws.strategies.times import durations
 from flowalg_laws.strategies.triggers import triggers
@@ -48,8 +48,8 @@ def windowing_strategies(
         triggers() if trigger is None else trigger,
         st.sampled_from(Accumulation) if modes is None else modes,
         latenesses(),
-        st.just(PaneTime.END_OF_WINDOW) if plain else st.sampled_from(PaneTime),
-        st.just(OnTime.IF_CHANGED) if plain else st.sampled_from(OnTime),
+        st.just(TimestampCombiner.END_OF_WINDOW) if plain else st.sampled_from(TimestampCombiner),
+        st.just(OnTimeBehavior.IF_CHANGED) if plain else st.sampled_from(OnTimeBehavior),
     )
 
 

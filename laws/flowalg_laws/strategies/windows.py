@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import CalendarDays, FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
-from flowalg_laws.strategies.kept import kept
+from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.times import durations
 
 
@@ -29,7 +29,7 @@ def _phase(key: object) -> timedelta:
 @kept
 def phased_windows() -> SearchStrategy[FixedWindows]:
     """Fixed windows that differ between keys."""
-    return durations().map(lambda size: FixedWindows(size, phase=_phase))
+    return durations().map(lambda size: FixedWindows(size, offset_by_key=_phase))
 
 
 @kept

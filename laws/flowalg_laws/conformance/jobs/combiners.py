@@ -17,11 +17,11 @@ from flowalg import (
     ToSet,
     Variance,
     combiner,
-    reducing,
+    reduce_combiner,
 )
 from flowalg_laws.conformance.job import Answer, Job, job
 from flowalg_laws.conformance.jobs.feeds import SOME
-from flowalg_laws.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 
 def combined(name: str, what: Aggregate[int, object], plain: Callable[[list[int]], object]) -> Job:
@@ -92,7 +92,7 @@ JOBS = (
     combined("the greatest two", TopN(2), lambda values: sorted(values)[:-3:-1]),
     combined("a variance", Variance(), variance),
     combined("about how many different ones", ApproximateDistinct(), lambda values: len(set(values))),
-    combined("a product", reducing(product, zero=1, name="product"), multiplied),
+    combined("a product", reduce_combiner(product, zero=1, name="product"), multiplied),
     combined(
         "a spread",
         combiner(

@@ -9,7 +9,7 @@ from typing import Final
 from flowalg import (
     FOREVER,
     KV,
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     FixedWindows,
     PCollection,
     Sum,
@@ -18,16 +18,16 @@ from flowalg import (
     WindowFn,
     WindowingStrategy,
 )
-from flowalg.triggers import DEFAULT_TRIGGER
+from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_laws.conformance.job import Answer, Span, fixed, grouped
 from flowalg_laws.conformance.replay import Feed
-from flowalg_laws.interpreters import put_into
-from flowalg_laws.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
 
 _READING: Final = re.compile(r"(\w+)=(-?\d+)@(\d+)(?: seen (\d+))?")
 
-TWO_MINUTES = BoundedDisorder(timedelta(minutes=2))
+TWO_MINUTES = BoundedOutOfOrderness(timedelta(minutes=2))
 FIVE = FixedWindows(timedelta(minutes=5))
 
 

@@ -13,15 +13,15 @@ from flowalg import (
     Count,
     FixedWindows,
     Max,
-    OnTime,
-    PaneTime,
+    OnTimeBehavior,
     Sessions,
     Sum,
+    TimestampCombiner,
 )
 from flowalg_laws.conformance.job import Answer, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.feeds import SOME, feed, summed, sums_in_fives
 from flowalg_laws.conformance.jobs.windows import chained, number
-from flowalg_laws.readings import Reading
+from flowalg_laws.kit.readings import Reading
 
 MINUTE = timedelta(minutes=1)
 OFTEN = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
@@ -110,7 +110,7 @@ def what_is_late_corrects(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(on_time=OnTime.ALWAYS),
+    summed(on_time_behavior=OnTimeBehavior.ALWAYS),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0
@@ -213,7 +213,7 @@ QUIET = feed("10: a=1@0, b=2@1", "11: a=3@2", "12: b=4@9", "13: b=5@13")
 
 
 @job(
-    summed(AtCount(1).repeat().until(AtWatermark()), on_time=OnTime.ALWAYS),
+    summed(AtCount(1).repeat().until(AtWatermark()), on_time_behavior=OnTimeBehavior.ALWAYS),
     QUIET,
     panes="""
         10: +a=1 [0, 5) early 0
@@ -233,7 +233,7 @@ def always_on_time(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(pane_time=PaneTime.EARLIEST),
+    summed(timestamp_combiner=TimestampCombiner.EARLIEST),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0 at 0
@@ -251,7 +251,7 @@ def panes_at_their_earliest(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(pane_time=PaneTime.LATEST),
+    summed(timestamp_combiner=TimestampCombiner.LATEST),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0 at 4

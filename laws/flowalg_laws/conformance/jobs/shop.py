@@ -8,9 +8,9 @@ from enum import Enum
 
 from attrs import frozen
 
-from flowalg import BoundedDisorder, Source
+from flowalg import BoundedOutOfOrderness, Source
 from flowalg_laws.conformance.replay import Feed
-from flowalg_laws.readings import START
+from flowalg_laws.kit.readings import START
 
 
 class Kind(Enum):
@@ -101,7 +101,7 @@ def sale(shop: str, amount: int, at: float, seen: float, note: str | None = None
 
 SALES = Source("sales", Sale, event_time=lambda s: s.at)
 ODD_TIMES = Source("sales", Sale, event_time=time_of)
-POLICY = BoundedDisorder(timedelta(minutes=2))
+POLICY = BoundedOutOfOrderness(timedelta(minutes=2))
 BATCHES: tuple[tuple[Sale, ...], ...] = (
     (sale("a", 4, 0, 10), sale("b", 3, 1, 10), sale("a", 1, 4.5, 11, "n")),
     (sale("b", -2, 6, 12), sale("c", 7, 3, 12), sale("a", 5, 5, 12)),

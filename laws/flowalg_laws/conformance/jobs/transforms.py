@@ -10,7 +10,7 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     Count,
     FixedWindows,
     Max,
@@ -23,7 +23,7 @@ from flowalg import (
 from flowalg_laws.conformance.job import Answer, Span, fixed, grouped, job
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, TWO_MINUTES, five, key, readings, summed
 from flowalg_laws.conformance.replay import Feed
-from flowalg_laws.readings import READINGS, VALUES, Reading
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 MINUTE = timedelta(minutes=1)
 OTHERS = Source("others", Reading, event_time=lambda reading: reading.at)
@@ -205,7 +205,7 @@ def _start(span: Span) -> datetime:
     return span[0]
 
 
-PATIENT = BoundedDisorder(timedelta(minutes=12))
+PATIENT = BoundedOutOfOrderness(timedelta(minutes=12))
 ON_TIME = Feed(OTHERS, Reading, MORE.batches, PATIENT)
 ALL_ON_TIME = Feed(READINGS, Reading, SOME.batches, PATIENT)
 total = (

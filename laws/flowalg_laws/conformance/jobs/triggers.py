@@ -17,7 +17,7 @@ from flowalg import (
     AtPeriod,
     AtSignal,
     AtWatermark,
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     Never,
     RepeatUntil,
     SequenceOf,
@@ -26,11 +26,11 @@ from flowalg import (
 from flowalg_laws.conformance.job import Job, job
 from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, summed, sums_in_fives
 from flowalg_laws.conformance.replay import Feed
-from flowalg_laws.readings import Reading
+from flowalg_laws.kit.readings import Reading
 
 MINUTE = timedelta(minutes=1)
 SIGNALLED = feed(*LINES, signals={1: frozenset({"go"}), 3: frozenset({"other"}), 4: frozenset({"go"})})
-OUTRUN = feed(*LINES, policy=BoundedDisorder(5 * MINUTE, percentiles=(0.5,)))
+OUTRUN = feed(*LINES, policy=BoundedOutOfOrderness(5 * MINUTE, percentiles=(0.5,)))
 
 
 def fired(

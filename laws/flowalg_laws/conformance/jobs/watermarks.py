@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from flowalg import (
-    BoundedDisorder,
+    BoundedOutOfOrderness,
     ClockView,
     CustomPolicy,
     IngressTime,
     LagQuantile,
-    MonotonePerPartition,
+    MonotonicTimestamps,
     Perfect,
     Timeout,
     WatermarkPolicy,
@@ -72,7 +72,7 @@ JOBS = (
     under(
         "the greatest event time seen",
         "Without partitions the most advanced element counts.",
-        MonotonePerPartition(),
+        MonotonicTimestamps(),
         """
         8: +a=4 [0, 5) on_time 0
         8: +b=2 [0, 5) on_time 0
@@ -85,7 +85,7 @@ JOBS = (
     under(
         "what every partition has reached",
         "The partition that is furthest behind holds the watermark back.",
-        BoundedDisorder(MINUTE),
+        BoundedOutOfOrderness(MINUTE),
         """
         14: +a=4 [0, 5) on_time 0
         14: +b=7 [0, 5) on_time 0
@@ -98,7 +98,7 @@ JOBS = (
     under(
         "partitions that fall idle",
         "A partition that says nothing for five minutes no longer holds the watermark back.",
-        BoundedDisorder(MINUTE, idle_after=5 * MINUTE),
+        BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE),
         """
         8: +a=4 [0, 5) on_time 0
         8: +b=2 [0, 5) on_time 0
@@ -112,7 +112,7 @@ JOBS = (
     under(
         "an idle source",
         "When all partitions are idle, what they have reached counts.",
-        BoundedDisorder(MINUTE, idle_after=2 * MINUTE),
+        BoundedOutOfOrderness(MINUTE, idle_after=2 * MINUTE),
         """
         8: +a=4 [0, 5) on_time 0
         8: +b=2 [0, 5) on_time 0
@@ -125,7 +125,7 @@ JOBS = (
     under(
         "a clock that is ahead",
         "An event time far ahead of its processing time does not move the watermark.",
-        BoundedDisorder(MINUTE, max_ahead=10 * MINUTE),
+        BoundedOutOfOrderness(MINUTE, max_ahead=10 * MINUTE),
         """
         9: +a=1 [0, 5) on_time 0
         12: +a=7 [5, 10) on_time 0
@@ -137,7 +137,7 @@ JOBS = (
     under(
         "percentiles that nobody reads",
         "A policy that keeps percentile watermarks keeps its own as well.",
-        BoundedDisorder(MINUTE, percentiles=(0.5, 0.9)),
+        BoundedOutOfOrderness(MINUTE, percentiles=(0.5, 0.9)),
         """
         8: +a=4 [0, 5) on_time 0
         8: +b=2 [0, 5) on_time 0

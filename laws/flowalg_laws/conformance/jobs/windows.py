@@ -22,7 +22,7 @@ from flowalg import (
 )
 from flowalg_laws.conformance.job import Answer, Span, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, summed
-from flowalg_laws.readings import START, Reading
+from flowalg_laws.kit.readings import START, Reading
 
 MINUTE = timedelta(minutes=1)
 
@@ -114,7 +114,7 @@ def shift(key: object) -> timedelta:
 
 
 @job(
-    summed(windows=FixedWindows(5 * MINUTE, phase=shift)),
+    summed(windows=FixedWindows(5 * MINUTE, offset_by_key=shift)),
     SOME,
     panes="""
         11: +b=2 [-3, 2) on_time 0

@@ -1,0 +1,59 @@
+"""What an interpreter can run, as data: the features that it lacks, each with the reason.
+
+Every interpreter publishes one. ``flowalg_laws.check_interpreter`` holds it to it, both ways: what is declared missing
+must be refused, and everything else must run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import field, frozen
+
+from flowalg.analysis.features import Feature
+from flowalg.data.errors import ArgumentError
+
+
+@frozen
+class Capabilities:
+    """The name of an interpreter, and what it lacks, with the reason for each.
+
+    One that lacks ``Feature.STREAMING`` runs batches only, and nobody asks it for what a batch has no use for.
+    """
+
+    interpreter: str = field()
+    missing: Mapping[Feature, str] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.interpreter, str) or not self.interpreter:
+            raise ArgumentError("Capabilities.interpreter", self.interpreter, "a non-empty str")
+        if not isinstance(self.missing, Mapping):
+            raise ArgumentError("Capabilities.missing", self.missing, "a mapping from features to reasons")
+        for feature, reason in self.missing.items():
+            if not isinstance(feature, Feature):
+                raise ArgumentError("a key of Capabilities.missing", feature, "a Feature")
+            if not isinstance(reason, str) or not reason:
+                raise ArgumentError(f"Capabilities.missing[{feature}]", reason, "the reason, a non-empty str")
+            if not self.streams and not feature.in_batch and feature is not Feature.STREAMING:
+                raise ArgumentError(
+                    "a key of Capabilities.missing",
+                    feature,
+                    "one that a batch has a use for, without STREAMING",
+                )
+
+    @property
+    def streams(self) -> bool:
+        """Whether it gives panes as the data come; otherwise it runs batches only."""
+        return Feature.STREAMING not in self.missing
+
+    def asked(self, features: Iterable[Feature]) -> frozenset[Feature]:
+        """Those of some features that matter to it: all for a stream, and for a batch those it has a use for."""
+        return frozenset(one for one in features if self.streams or one.in_batch)
+
+    def lacking(self, features: Iterable[Feature]) -> Mapping[Feature, str]:
+        """Those of some features that it lacks, with the reasons, in the order of ``Feature``."""
+        asked = self.asked(features)
+        return {one: self.missing[one] for one in Feature if one in asked and one in self.missing}
+
+
+__all__ = ["Capabilities"]

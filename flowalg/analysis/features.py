@@ -1,0 +1,419 @@
+"""What a pipeline asks of an interpreter, as a closed list, read off its tree and never written by hand.
+
+An interpreter says which of these it lacks (``flowalg.capabilities``), and a conformance suite has a job for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum, unique
+from typing import assert_never
+
+from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
+from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
+from flowalg.combiners.distinct import ApproximateDistinct
+from flowalg.combiners.quantiles import Quantile, Quantiles
+from flowalg.combiners.statistics import Variance
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
+from flowalg.pipeline.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+    elements_from,
+    nodes_of,
+    sources_of,
+    strategy_at,
+)
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.side_inputs import AsMap, Singleton, View
+from flowalg.pipeline.tagging import Separate
+from flowalg.triggers.syntax import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    Never,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+)
+from flowalg.watermarks import (
+    BoundedOutOfOrderness,
+    IngressTime,
+    LagQuantile,
+    MonotonicTimestamps,
+    Perfect,
+    Timeout,
+    WatermarkPolicy,
+)
+from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.windows.strategy import (
+    FOREVER,
+    Accumulation,
+    OnTimeBehavior,
+    TimestampCombiner,
+    WindowingStrategy,
+)
+from flowalg.windows.window_functions import (
+    CustomWindows,
+    FixedWindows,
+    GlobalWindows,
+    Sessions,
+    SlidingWindows,
+    WindowFn,
+)
+
+
+@unique
+class Area(Enum):
+    """What a feature is about. Of those with ``in_batch`` a batch has a use too, in which every window has one pane."""
+
+    RUNS = ("Ways to run", False)
+    WINDOWS = ("Windows", True)
+    TRIGGERS = ("Triggers", False)
+    REFINEMENTS = ("Accumulation, lateness and on-time panes", False)
+    PANE_TIMES = ("The event time of panes", True)
+    TRANSFORMS = ("Transforms", True)
+    COMBINERS = ("Combiners", True)
+    WATERMARKS = ("Watermarks", False)
+
+    def __init__(self, title: str, in_batch: bool) -> None:
+        self.title = title
+        self.in_batch = in_batch
+
+
+@unique
+class Feature(Enum):
+    """One thing that an interpreter can lack. ``words`` is what tables and messages call it."""
+
+    STREAMING = (Area.RUNS, "streams: panes as the data come")
+
+    GLOBAL_WINDOWS = (Area.WINDOWS, "the global window")
+    FIXED_WINDOWS = (Area.WINDOWS, "fixed windows")
+    WINDOWS_BY_KEY = (Area.WINDOWS, "fixed windows shifted by key")
+    SLIDING_WINDOWS = (Area.WINDOWS, "sliding windows")
+    SESSIONS = (Area.WINDOWS, "sessions")
+    CALENDAR_WINDOWS = (Area.WINDOWS, "calendar days, weeks and months")
+    OWN_WINDOWS = (Area.WINDOWS, "windows of your own")
+    OWN_MERGING_WINDOWS = (Area.WINDOWS, "windows of your own that merge")
+
+    AT_WATERMARK = (Area.TRIGGERS, "`AtWatermark()`")
+    AT_PERCENTILE = (Area.TRIGGERS, "`AtWatermark(percentile=q)`")
+    AT_COUNT = (Area.TRIGGERS, "`AtCount`")
+    AT_MEASURE = (Area.TRIGGERS, "`AtMeasure`")
+    AT_ELEMENT = (Area.TRIGGERS, "`AtElement`")
+    AT_PERIOD = (Area.TRIGGERS, "`AtPeriod`")
+    AFTER_DELAY = (Area.TRIGGERS, "`AfterDelay`")
+    AT_SIGNAL = (Area.TRIGGERS, "`AtSignal`")
+    NEVER = (Area.TRIGGERS, "`Never`")
+    ALWAYS = (Area.TRIGGERS, "`Always`")
+    AND = (Area.TRIGGERS, "`And`")
+    OR = (Area.TRIGGERS, "`Or`")
+    SEQUENCE_OF = (Area.TRIGGERS, "`SequenceOf`, early and late firings")
+    REPEAT = (Area.TRIGGERS, "`Repeat`")
+    OR_FINALLY = (Area.TRIGGERS, "`OrFinally`")
+
+    ACCUMULATING = (Area.REFINEMENTS, "accumulating panes")
+    DISCARDING = (Area.REFINEMENTS, "discarding panes")
+    RETRACTING = (Area.REFINEMENTS, "retracting panes")
+    LIMITED_LATENESS = (Area.REFINEMENTS, "an allowed lateness, and drops")
+    LATENESS_FOREVER = (Area.REFINEMENTS, "an allowed lateness of `FOREVER`")
+    UNSET_LATENESS = (Area.REFINEMENTS, "finite windows whose allowed lateness is not said")
+    ALWAYS_ON_TIME = (Area.REFINEMENTS, "an on-time pane for every window")
+
+    EARLIEST_TIME = (Area.PANE_TIMES, "panes at their earliest event time")
+    LATEST_TIME = (Area.PANE_TIMES, "panes at their latest event time")
+
+    ELEMENT_WISE = (Area.TRANSFORMS, "`map`, `filter`, `key_by`, `map_values`")
+    FLAT_MAP = (Area.TRANSFORMS, "`flat_map`")
+    SPLIT = (Area.TRANSFORMS, "`split`")
+    WITH_TIMESTAMPS = (Area.TRANSFORMS, "`with_timestamps`")
+    GLOBALLY = (Area.TRANSFORMS, "`combine_globally`, `top`")
+    DISTINCT = (Area.TRANSFORMS, "`distinct`")
+    REGROUPING = (Area.TRANSFORMS, "several groupings in a row")
+    FLATTEN = (Area.TRANSFORMS, "`flatten`")
+    CO_GROUP = (Area.TRANSFORMS, "`co_group_by_key` and joins")
+    SIDE_SINGLETON = (Area.TRANSFORMS, "side inputs, `as_singleton`")
+    SIDE_MAP = (Area.TRANSFORMS, "side inputs, `as_map`")
+    SEVERAL_SOURCES = (Area.TRANSFORMS, "several sources")
+
+    SUM = (Area.COMBINERS, "`Sum`")
+    COUNT = (Area.COMBINERS, "`Count`")
+    MEAN = (Area.COMBINERS, "`Mean`")
+    MIN = (Area.COMBINERS, "`Min`")
+    MAX = (Area.COMBINERS, "`Max`")
+    TOGETHER = (Area.COMBINERS, "several at once")
+    TO_LIST = (Area.COMBINERS, "`ToList`, `group_by_key`")
+    TO_SET = (Area.COMBINERS, "`ToSet`")
+    TOP_N = (Area.COMBINERS, "`TopN`")
+    ANY_AND_ALL = (Area.COMBINERS, "`AnyOf`, `AllOf`")
+    VARIANCE = (Area.COMBINERS, "`Variance`")
+    QUANTILES = (Area.COMBINERS, "`Quantile`, `Quantiles`")
+    APPROXIMATE_DISTINCT = (Area.COMBINERS, "`ApproximateDistinct`")
+    OWN_COMBINERS = (Area.COMBINERS, "combiners of your own")
+
+    BOUNDED_DISORDER = (Area.WATERMARKS, "`BoundedOutOfOrderness`")
+    PERFECT = (Area.WATERMARKS, "`Perfect`")
+    MONOTONE_PER_PARTITION = (Area.WATERMARKS, "`MonotonicTimestamps`")
+    TIMEOUT = (Area.WATERMARKS, "`Timeout`")
+    LAG_QUANTILE = (Area.WATERMARKS, "`LagQuantile`")
+    INGRESS_TIME = (Area.WATERMARKS, "`IngressTime`")
+    OWN_POLICY = (Area.WATERMARKS, "policies of your own")
+    IDLE_AFTER = (Area.WATERMARKS, "`idle_after`")
+    MAX_AHEAD = (Area.WATERMARKS, "`max_ahead`")
+    PERCENTILES = (Area.WATERMARKS, "`percentiles`")
+    PARTITIONS = (Area.WATERMARKS, "partitions of a source")
+
+    def __init__(self, area: Area, words: str) -> None:
+        self.area = area
+        self.words = words
+
+    @property
+    def in_batch(self) -> bool:
+        """Whether a batch has a use for it."""
+        return self.area.in_batch
+
+
+def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
+    """All that a pipeline asks for, but for what its sources do: their watermark policies are no part of it."""
+    nodes = tuple(nodes_of(pipeline.node))
+    # The union beneath a co-group is the co-group's own; any other one is the user's.
+    unions = {id(node.input) for node in nodes if isinstance(node, CombinePerKey) and _is_co_group(node)}
+    found = {
+        feature
+        for node in nodes
+        if not (isinstance(node, Flatten) and id(node) in unions)
+        for feature in _of_node(node)
+    }
+    return frozenset(found | ({Feature.SEVERAL_SOURCES} if len(sources_of(pipeline.node)) > 1 else set()))
+
+
+def _is_co_group(node: CombinePerKey) -> bool:
+    return isinstance(_unwrapped(node.combiner), Separate)
+
+
+def _of_node(node: Node) -> Iterator[Feature]:
+    match node:
+        case SourceNode():
+            pass
+        case ElementWise(steps=steps):
+            yield from map(_of_step, steps)
+        case WindowInto():
+            # What is put into windows and never grouped asks for nothing.
+            pass
+        case CombinePerKey():
+            yield from _of_grouping(node)
+        case Flatten():
+            yield Feature.FLATTEN
+        case WithSide(view=view):
+            yield _of_view(view)
+        case _:
+            assert_never(node)
+
+
+def _of_step(step: Step) -> Feature:
+    match step:
+        case Map() | Filter():
+            return Feature.ELEMENT_WISE
+        case FlatMap(name=name):
+            return Feature.SPLIT if name == "split" else Feature.FLAT_MAP
+        case WithTimestamps():
+            return Feature.WITH_TIMESTAMPS
+    assert_never(step)
+
+
+def _of_view(view: View) -> Feature:
+    match view:
+        case Singleton():
+            return Feature.SIDE_SINGLETON
+        case AsMap():
+            return Feature.SIDE_MAP
+    assert_never(view)
+
+
+def _of_grouping(node: CombinePerKey) -> Iterator[Feature]:
+    yield from features_of_strategy(strategy_at(node.input).strategy)
+    if _is_co_group(node):
+        yield Feature.CO_GROUP
+    else:
+        yield from features_of_combiner(node.combiner)
+    if node.label.startswith("combine_globally"):
+        yield Feature.GLOBALLY
+    if node.label == "distinct":
+        yield Feature.DISTINCT
+    if _has_grouped(node.input):
+        yield Feature.REGROUPING
+
+
+def _has_grouped(node: Node) -> bool:
+    return isinstance(node, CombinePerKey) or any(map(_has_grouped, elements_from(node)))
+
+
+def features_of_strategy(strategy: WindowingStrategy) -> frozenset[Feature]:
+    """What a windowing strategy asks for."""
+    return frozenset(
+        (
+            _of_windows(strategy.windows),
+            *_of_trigger(strategy.trigger),
+            _MODES[strategy.accumulation],
+            *_of_lateness(strategy),
+            *((Feature.ALWAYS_ON_TIME,) if strategy.on_time_behavior is OnTimeBehavior.ALWAYS else ()),
+            *_PANE_TIMES[strategy.timestamp_combiner],
+        )
+    )
+
+
+_MODES = {
+    Accumulation.ACCUMULATING: Feature.ACCUMULATING,
+    Accumulation.DISCARDING: Feature.DISCARDING,
+    Accumulation.RETRACTING: Feature.RETRACTING,
+}
+_PANE_TIMES: dict[TimestampCombiner, tuple[Feature, ...]] = {
+    TimestampCombiner.END_OF_WINDOW: (),
+    TimestampCombiner.EARLIEST: (Feature.EARLIEST_TIME,),
+    TimestampCombiner.LATEST: (Feature.LATEST_TIME,),
+}
+
+
+def _of_lateness(strategy: WindowingStrategy) -> tuple[Feature, ...]:
+    if strategy.allowed_lateness is None:
+        return () if isinstance(strategy.windows, GlobalWindows) else (Feature.UNSET_LATENESS,)
+    if strategy.allowed_lateness is FOREVER:
+        return (Feature.LATENESS_FOREVER,)
+    return (Feature.LIMITED_LATENESS,)
+
+
+def _of_windows(windows: WindowFn) -> Feature:
+    match windows:
+        case GlobalWindows():
+            return Feature.GLOBAL_WINDOWS
+        case FixedWindows(offset_by_key=offset_by_key):
+            return Feature.FIXED_WINDOWS if offset_by_key is None else Feature.WINDOWS_BY_KEY
+        case SlidingWindows():
+            return Feature.SLIDING_WINDOWS
+        case Sessions():
+            return Feature.SESSIONS
+        case CalendarDays() | CalendarWeeks() | CalendarMonths():
+            return Feature.CALENDAR_WINDOWS
+        case CustomWindows(merge_with=merge):
+            return Feature.OWN_WINDOWS if merge is None else Feature.OWN_MERGING_WINDOWS
+    assert_never(windows)
+
+
+def _of_trigger(trigger: Trigger) -> Iterator[Feature]:
+    match trigger:
+        case AtWatermark(percentile=percentile):
+            yield Feature.AT_WATERMARK if percentile is None else Feature.AT_PERCENTILE
+        case AtCount():
+            yield Feature.AT_COUNT
+        case AtMeasure():
+            yield Feature.AT_MEASURE
+        case AtElement():
+            yield Feature.AT_ELEMENT
+        case AtPeriod():
+            yield Feature.AT_PERIOD
+        case AfterDelay():
+            yield Feature.AFTER_DELAY
+        case AtSignal():
+            yield Feature.AT_SIGNAL
+        case Never():
+            yield Feature.NEVER
+        case Always():
+            yield Feature.ALWAYS
+        case And(triggers=parts):
+            yield Feature.AND
+            yield from _of_triggers(parts)
+        case Or(triggers=parts):
+            yield Feature.OR
+            yield from _of_triggers(parts)
+        case SequenceOf(triggers=members):
+            yield Feature.SEQUENCE_OF
+            yield from _of_triggers(members)
+        case Repeat(trigger=inner):
+            yield Feature.REPEAT
+            yield from _of_trigger(inner)
+        case OrFinally(main=main, until_=until):
+            yield Feature.OR_FINALLY
+            yield from _of_triggers((main, until))
+        case _:
+            assert_never(trigger)
+
+
+def _of_triggers(triggers: Iterable[Trigger]) -> Iterator[Feature]:
+    for one in triggers:
+        yield from _of_trigger(one)
+
+
+def _unwrapped(combiner: Combiner[object, object, object]) -> Combiner[object, object, object]:
+    match combiner:
+        case Over(combiner=inner) | Into(combiner=inner):
+            return _unwrapped(inner)
+        case _:
+            return combiner
+
+
+def features_of_combiner(combiner: Combiner[object, object, object]) -> frozenset[Feature]:
+    """What a combiner asks for; a class of its own that none of the built-in ones is counts as the user's own."""
+    inner = _unwrapped(combiner)
+    if isinstance(inner, Together):
+        parts = (features_of_combiner(part) for part in inner.parts)
+        return frozenset((Feature.TOGETHER,)).union(*parts)
+    return frozenset((_COMBINERS.get(type(inner), Feature.OWN_COMBINERS),))
+
+
+_COMBINERS: dict[type, Feature] = {
+    Sum: Feature.SUM,
+    Count: Feature.COUNT,
+    Mean: Feature.MEAN,
+    Min: Feature.MIN,
+    Max: Feature.MAX,
+    ToList: Feature.TO_LIST,
+    ToSet: Feature.TO_SET,
+    TopN: Feature.TOP_N,
+    AnyOf: Feature.ANY_AND_ALL,
+    AllOf: Feature.ANY_AND_ALL,
+    Variance: Feature.VARIANCE,
+    Quantile: Feature.QUANTILES,
+    Quantiles: Feature.QUANTILES,
+    ApproximateDistinct: Feature.APPROXIMATE_DISTINCT,
+}
+_POLICIES: dict[type, Feature] = {
+    BoundedOutOfOrderness: Feature.BOUNDED_DISORDER,
+    Perfect: Feature.PERFECT,
+    MonotonicTimestamps: Feature.MONOTONE_PER_PARTITION,
+    Timeout: Feature.TIMEOUT,
+    LagQuantile: Feature.LAG_QUANTILE,
+    IngressTime: Feature.INGRESS_TIME,
+}
+
+
+def features_of_policy(policy: WatermarkPolicy) -> frozenset[Feature]:
+    """What a watermark policy asks for, with its options."""
+    options = {
+        Feature.IDLE_AFTER: policy.idle_after is not None,
+        Feature.MAX_AHEAD: policy.max_ahead is not None,
+        Feature.PERCENTILES: bool(policy.percentiles),
+    }
+    kind = _POLICIES.get(type(policy), Feature.OWN_POLICY)
+    return frozenset((kind, *(option for option, used in options.items() if used)))
+
+
+__all__ = [
+    "Area",
+    "Feature",
+    "features_of",
+    "features_of_combiner",
+    "features_of_policy",
+    "features_of_strategy",
+]

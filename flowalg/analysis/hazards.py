@@ -1,0 +1,160 @@
+"""What can go wrong with a pipeline, though nothing is wrong in it: told before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from enum import Enum, unique
+
+from attrs import frozen
+
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.nodes import (
+    CombinePerKey,
+    Node,
+    WithSide,
+    last_groupings,
+    nodes_of,
+    retracts,
+    strategy_at,
+)
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.triggers.describe import describe, length_in_words
+from flowalg.triggers.normal_form import never_finishes
+from flowalg.triggers.syntax import (
+    And,
+    AtWatermark,
+    Never,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+)
+from flowalg.windows.strategy import WindowingStrategy
+from flowalg.windows.window_functions import GlobalWindows
+
+
+@unique
+class Danger(Enum):
+    """What kinds of things can go wrong."""
+
+    STATE_FOR_EVER = "state is kept for ever"
+    DROPS = "elements can be dropped"
+    SILENCE = "nothing comes out while the input goes on"
+    RETRACTIONS = "panes can take back what earlier ones said"
+
+
+@frozen
+class Hazard:
+    """A danger, where in the pipeline it is, and why; ``remedy`` says what helps if it is not meant."""
+
+    danger: Danger
+    where: str
+    why: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.danger.value}, because {self.why}; {self.remedy}"
+
+
+def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
+    """The hazards of a pipeline, from its sources on.
+
+    A pipeline without one of a kind is safe from it: its windows are freed once the watermark has passed them, no
+    element is dropped before the input ends, every trigger can fire while it goes on, no pane is a retraction.
+    """
+    if not isinstance(pipeline, PCollection):
+        raise ArgumentError("pipeline", pipeline, "a PCollection")
+    return tuple(dict.fromkeys(_hazards(pipeline.node)))
+
+
+def _hazards(root: Node) -> Iterator[Hazard]:
+    for node in nodes_of(root):
+        match node:
+            case CombinePerKey(label=label):
+                yield from _of_grouping(label, strategy_at(node.input).strategy)
+            case WithSide():
+                yield Hazard(
+                    Danger.DROPS,
+                    "a side input",
+                    "what comes for a window of it that is complete already is not read any more",
+                    "let its watermark wait longer",
+                )
+            case _:
+                pass
+    for last in last_groupings(root):
+        if retracts(last):
+            yield Hazard(
+                Danger.RETRACTIONS,
+                last.label,
+                "it, or a grouping before it, is RETRACTING",
+                "write to a sink that can delete, or take final_values()",
+            )
+
+
+def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
+    lateness = strategy.allowed_lateness
+    unbounded = isinstance(strategy.windows, GlobalWindows)
+    if unbounded:
+        yield Hazard(
+            Danger.STATE_FOR_EVER,
+            label,
+            "the global window ends with the input, and each key has one",
+            "put window(...) before it, unless the keys are few",
+        )
+    elif isinstance(lateness, timedelta):
+        late = f"late elements are welcome for {length_in_words(lateness)} only"
+        yield Hazard(
+            Danger.DROPS,
+            label,
+            late if lateness else "no late element is welcome",
+            "allow more lateness, or let the watermark wait longer",
+        )
+    else:
+        yield Hazard(
+            Danger.STATE_FOR_EVER,
+            label,
+            f"the allowed lateness of its windows is {'not said' if lateness is None else lateness}",
+            "say allowed_lateness=timedelta(...)",
+        )
+    if not never_finishes(strategy.trigger):
+        yield Hazard(
+            Danger.DROPS,
+            label,
+            f"a window is closed once its trigger has finished, which fires {describe(strategy.trigger)}",
+            "repeat the trigger, or let it end with late firings",
+        )
+    if not can_fire(strategy.trigger, unbounded=unbounded):
+        yield Hazard(
+            Danger.SILENCE,
+            label,
+            "its trigger cannot fire before the end of the input"
+            if unbounded
+            else "its trigger can never fire",
+            "give it a trigger that fires, such as AtPeriod(timedelta(minutes=1)).repeat()",
+        )
+
+
+def can_fire(trigger: Trigger, *, unbounded: bool) -> bool:
+    """Whether a trigger can become ready at all; in an ``unbounded`` window the watermark never passes the end."""
+    match trigger:
+        case Never():
+            return False
+        case AtWatermark(percentile=percentile):
+            return not unbounded or percentile is not None
+        case And(triggers=parts):
+            return all(can_fire(part, unbounded=unbounded) for part in parts)
+        case Or(triggers=parts):
+            return any(can_fire(part, unbounded=unbounded) for part in parts)
+        case SequenceOf(triggers=parts):
+            return can_fire(parts[0], unbounded=unbounded)
+        case Repeat(trigger=inner):
+            return can_fire(inner, unbounded=unbounded)
+        case OrFinally(main=main, until_=until):
+            return can_fire(main, unbounded=unbounded) or can_fire(until, unbounded=unbounded)
+        case _:
+            return True
+
+
+__all__ = ["Danger", "Hazard", "can_fire", "hazards"]

@@ -1,0 +1,1 @@
+"""Combiners: commutative monoids with a result, the built-in ones and user-defined ones."""

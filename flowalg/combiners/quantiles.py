@@ -1,0 +1,190 @@
+"""Approximate quantiles that are a monoid, and a group: the same in whatever order the values come.
+
+Most sketches of quantiles throw dice, or remember the order of arrival. Neither will do here, where batch, streaming
+and the reference must give the same panes. ``docs/design.md`` says what was chosen and why.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import cache
+from typing import Final, TypeAlias, TypeVar
+
+from attrs import field, frozen
+
+from flowalg.combiners.core import Aggregate, Group, Over
+from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
+from flowalg.data.values import check_integer
+from flowalg.elementwise.functions import Call
+
+A = TypeVar("A")
+
+Buckets: TypeAlias = tuple[tuple[int, int], ...]
+"""The accumulator of quantiles: buckets by number, in order, each with how many values it holds; never zero."""
+
+_LEAST_ERROR: Final = 1e-6
+_LOWEST_EXPONENT: Final = sys.float_info.min_exp
+
+
+class _Bucketed(Group[float, Buckets, A]):
+    """Counts of values in buckets whose bounds are so close that one number stands for all between them."""
+
+    __slots__ = ()
+
+    relative_error: float
+
+    def zero(self) -> Buckets:
+        return ()
+
+    def add(self, accumulator: Buckets, value: float) -> Buckets:
+        return _counted(accumulator, self._bucket(value), 1)
+
+    def subtract(self, accumulator: Buckets, value: float) -> Buckets:
+        return _counted(accumulator, self._bucket(value), -1)
+
+    def merge(self, one: Buckets, other: Buckets) -> Buckets:
+        counts = Counter(dict(one))
+        counts.update(dict(other))
+        return tuple(sorted((bucket, count) for bucket, count in counts.items() if count))
+
+    def at(self, accumulator: Buckets, quantiles: tuple[float, ...]) -> list[float]:
+        """The values at some quantiles; what was taken back without having been given waits for it."""
+        held = [(bucket, count) for bucket, count in accumulator if count > 0]
+        total = sum(count for _, count in held)
+        if not total:
+            raise ValueRangeError(f"{type(self).__name__} of no values does not exist")
+        return [self._value(_bucket_at(held, _rank(one, total))) for one in quantiles]
+
+    def _bucket(self, value: object) -> int:
+        """Buckets are numbered from those just above zero, which is in bucket 0; negative ones mirror them."""
+        name = type(self).__name__
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ElementError(f"{name} was given {format_value(value)}; it takes int and float values")
+        if isinstance(value, int):
+            check_integer(value, f"a value of {name}")
+        if not math.isfinite(value):
+            raise ElementError(f"{name} was given {format_value(value)}, which is no finite number")
+        if abs(value) < sys.float_info.min:
+            return 0
+        mantissa, exponent = math.frexp(abs(value))
+        parts = _parts(self.relative_error)
+        bucket = (exponent - _LOWEST_EXPONENT) * parts + int((2 * mantissa - 1) * parts) + 1
+        return bucket if value > 0 else -bucket
+
+    def _value(self, bucket: int) -> float:
+        """The number whose relative distance from both bounds is the same: twice their product over their sum."""
+        if bucket == 0:
+            return 0.0
+        parts = _parts(self.relative_error)
+        exponent, part = divmod(abs(bucket) - 1, parts)
+        low, high = (0.5 + one / (2 * parts) for one in (part, part + 1))
+        middle = math.ldexp(2 * low * high / (low + high), exponent + _LOWEST_EXPONENT)
+        return middle if bucket > 0 else -middle
+
+
+@cache
+def _parts(relative_error: float) -> int:
+    """Into how many buckets each power of two is divided: a power of two too, so that all bounds are exact."""
+    needed = (1 / Fraction(relative_error) - 1) / 2
+    return 1 << max(0, math.ceil(needed) - 1).bit_length()
+
+
+def _counted(counts: Buckets, bucket: int, weight: int) -> Buckets:
+    place = bisect_left(counts, (bucket, -sys.maxsize))
+    if place == len(counts) or counts[place][0] != bucket:
+        return (*counts[:place], (bucket, weight), *counts[place:])
+    count = counts[place][1] + weight
+    changed = ((bucket, count),) if count else ()
+    return (*counts[:place], *changed, *counts[place + 1 :])
+
+
+def _rank(quantile: float, total: int) -> int:
+    """The rank from 0; ``0.29`` of 101 values is rank 29, although as a binary float it is a little less."""
+    return math.floor(Fraction(repr(quantile)) * (total - 1))
+
+
+def _bucket_at(held: list[tuple[int, int]], rank: int) -> int:
+    for bucket, count in held:
+        rank -= count
+        if rank < 0:
+            return bucket
+    raise AssertionError("the rank is below the number of values")
+
+
+_QUANTILE: Final = "a number from 0 to 1, such as 0.95"
+
+
+def _quantile(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ArgumentError("the quantile", value, _QUANTILE)
+    return float(value)
+
+
+def _quantiles(values: Iterable[float]) -> tuple[float, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ArgumentError("Quantiles.qs", values, f"several of {_QUANTILE}")
+    asked = tuple(map(_quantile, values))
+    if not asked:
+        raise ArgumentError("Quantiles.qs", asked, f"one or more of {_QUANTILE}")
+    return asked
+
+
+def _relative_error(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _LEAST_ERROR <= value < 1:
+        raise ArgumentError("relative_error", value, f"a number from {_LEAST_ERROR} to below 1, such as 0.01")
+    return float(value)
+
+
+@frozen
+class Quantile(_Bucketed[float]):
+    """The value at one quantile, to within ``relative_error`` of it; ``Quantile(0.5)`` is the median.
+
+    The ``q``-quantile of ``n`` values is the one of rank ``floor(q * (n - 1))``, counted from 0 at the least, so that
+    0 is the minimum and 1 the maximum. If it is ``x``, the result lies within ``relative_error * abs(x)`` of ``x``,
+    whatever the values and however many, up to the rounding of floats; values closer to zero than 2.3e-308 count as
+    zero. NaN, infinities and ``bool`` are refused.
+
+    This is the sketch of *DDSketch* (Masson, Rim, Lee, VLDB 2019), unbounded, with buckets of equal width within each
+    power of two. Buckets are counted exactly, so that the result does not depend on order, and a value can be taken
+    back without a trace. Size grows with the range of the values: up to 64 buckets for each power of two at 0.01.
+    """
+
+    q: float = field(converter=_quantile)
+    relative_error: float = field(default=0.01, kw_only=True, converter=_relative_error)
+
+    def extract(self, accumulator: Buckets) -> float:  # noqa: D102
+        return self.at(accumulator, (self.q,))[0]
+
+    @staticmethod
+    def of(f: Callable[[A], float], q: float, *, relative_error: float = 0.01) -> Aggregate[A, float]:
+        """The quantile of what ``f`` gives for each value."""
+        return Over(Call(f), Quantile(q, relative_error=relative_error))  # type: ignore[arg-type]  # as in Mean.of
+
+
+@frozen
+class Quantiles(_Bucketed[list[float]]):
+    """The values at several quantiles, in the order asked for: ``Quantiles((0.5, 0.95))``.
+
+    Each is as ``Quantile`` says; the values are counted once.
+    """
+
+    qs: tuple[float, ...] = field(converter=_quantiles)
+    relative_error: float = field(default=0.01, kw_only=True, converter=_relative_error)
+
+    def extract(self, accumulator: Buckets) -> list[float]:  # noqa: D102
+        return self.at(accumulator, self.qs)
+
+    @staticmethod
+    def of(
+        f: Callable[[A], float], qs: Iterable[float], *, relative_error: float = 0.01
+    ) -> Aggregate[A, list[float]]:
+        """The quantiles of what ``f`` gives for each value."""
+        return Over(Call(f), Quantiles(qs, relative_error=relative_error))  # type: ignore[arg-type]  # as in Mean.of
+
+
+__all__ = ["Buckets", "Quantile", "Quantiles"]

@@ -1,0 +1,137 @@
+"""What names stand for: values that are captured when the pipeline is compiled, and can never change afterwards.
+
+A variable that is assigned anew later keeps, in a lifted function, the value that it had. So only immutable values
+are captured: scalars, members of enums, tuples of such. Anything that could change under the same name, such as a list,
+is left to Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from abc import ABCMeta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum, EnumType
+from types import FunctionType, ModuleType
+from typing import Final
+
+import attrs
+
+from flowalg.data.errors import FlowalgError
+from flowalg.data.shapes import (
+    BOOLEAN,
+    DAY,
+    DECIMAL,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    TupleOf,
+)
+from flowalg.data.values import conform
+from flowalg.lifting.python.attributes import plain_attribute
+from flowalg.lifting.python.enums import is_plain
+from flowalg.lifting.tree.expressions import Build, Constant, Expr
+from flowalg.lifting.tree.intervals import EXACT
+
+MISSING: Final = object()
+"""What a name that stands for nothing known gives."""
+
+
+def constant_of(value: object) -> Expr | None:
+    """An immutable value as an expression; ``None`` for any other."""
+    if value is None:
+        return Constant(None, None)
+    if isinstance(value, Enum):
+        return Constant(value, EnumOf(type(value))) if is_plain(type(value)) else None
+    kind = type(value)
+    if isinstance(value, tuple) and kind is tuple:
+        return _tuple(value)
+    if isinstance(value, str) and kind is str:
+        return Constant(value, TEXT) if _encodable(value) else None
+    if isinstance(value, datetime) and kind is datetime:
+        return _point(value)
+    return _number(value)
+
+
+def _tuple(items: tuple[object, ...]) -> Expr | None:
+    parts = tuple(one for one in map(constant_of, items) if one is not None)
+    shapes = tuple(one.shape for one in parts if one.shape is not None)
+    return Build(TupleOf(shapes), parts) if items and len(shapes) == len(items) else None
+
+
+def _number(value: object) -> Constant | None:
+    match value:
+        case bool():
+            return Constant(value, BOOLEAN)
+        case int() if type(value) is int and value in EXACT:
+            return Constant(value, INTEGER)
+        case float() if type(value) is float:
+            return Constant(value, FLOAT)
+        case date() if type(value) is date:
+            return Constant(value, DAY)
+        case timedelta() if type(value) is timedelta:
+            return Constant(value, DURATION)
+        case Decimal() if type(value) is Decimal and _conforms(value):
+            return Constant(value, DECIMAL)
+        case _:
+            return None
+
+
+def _point(value: datetime) -> Constant | None:
+    """A point in time; those that a change of the clock makes ambiguous compare in ways of their own (PEP 495)."""
+    if value.utcoffset() is None or value.utcoffset() != value.replace(fold=1 - value.fold).utcoffset():
+        return None
+    return Constant(value.replace(tzinfo=UTC) if _is_utc(value) else value, TIMESTAMP)
+
+
+def _is_utc(value: datetime) -> bool:
+    return getattr(value.tzinfo, "key", None) == "UTC" or value.tzinfo == UTC
+
+
+def _encodable(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _conforms(value: Decimal) -> bool:
+    try:
+        conform(value, DECIMAL, "a captured Decimal")
+    except FlowalgError:
+        return False
+    return True
+
+
+def global_of(f: FunctionType, name: str) -> object:
+    """What a name that is no parameter or local variable stands for in a function, now."""
+    code = f.__code__
+    if name in code.co_varnames or name in code.co_cellvars:
+        return MISSING
+    if name in code.co_freevars:
+        cell = (f.__closure__ or ())[code.co_freevars.index(name)]
+        try:
+            return cell.cell_contents
+        except ValueError:
+            return MISSING
+    return f.__globals__[name] if name in f.__globals__ else vars(builtins).get(name, MISSING)
+
+
+def attribute_of(owner: object, name: str) -> object:
+    """An attribute that reading runs no code for: of a module, a class, an enum, or a frozen record."""
+    if isinstance(owner, EnumType):
+        return owner.__members__.get(name, MISSING)
+    if type(owner) in (ModuleType, type, ABCMeta):
+        return inspect.getattr_static(owner, name, MISSING)
+    kind = type(owner)
+    if attrs.has(kind) and attrs.inspect(kind).is_frozen and plain_attribute(kind, name):
+        return getattr(owner, name, MISSING)
+    return MISSING
+
+
+__all__ = ["MISSING", "attribute_of", "constant_of", "global_of"]

@@ -1,0 +1,224 @@
+"""HTML for notebooks: pipelines, timelines and panes as trees and tables, with nothing but the standard library.
+
+What users bring is escaped. Styles are inline and take on the colours around them, so light and dark notebooks will do.
+Long tables say how many rows they leave out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from itertools import chain
+from typing import Final, Generic, TypeVar
+
+from attrs import frozen
+
+from flowalg.analysis.explain import explain
+from flowalg.data.errors import ArgumentError
+from flowalg.data.kv import KV
+from flowalg.data.time import show
+from flowalg.data.views import HasView, html_view
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Change, Drop, Pane, Timing
+from flowalg.runs.timeline import Instant, Timeline
+from flowalg.triggers.describe import counted
+
+A_co = TypeVar("A_co", covariant=True)
+Row = TypeVar("Row")
+
+_FIRST_ROWS: Final = 30
+_LAST_ROWS: Final = 10
+_LONGEST: Final = 160
+_MOST_ELEMENTS: Final = 4
+
+# XML knows no others; html.escape leaves them as they are.
+_UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_FONT: Final = "font-family: monospace; font-size: 90%;"
+_LINE: Final = "border: 0; border-bottom: 1px solid rgba(128, 128, 128, 0.35);"
+_CELL: Final = f"text-align: left; vertical-align: top; padding: 0.2em 0.8em; {_LINE}"
+_HEAD: Final = f"{_CELL} font-weight: bold;"
+_MORE: Final = f"{_CELL} text-align: center; opacity: 0.75;"
+_TIMINGS: Final = {Timing.EARLY: "#56b4e9", Timing.ON_TIME: "#009e73", Timing.LATE: "#e69f00"}
+_WARNING: Final = "border-left: 0.3em solid #d55e00; padding-left: 0.5em;"
+
+_COLUMNS: Final = (
+    "value",
+    "window",
+    "timing",
+    "index",
+    "first",
+    "last",
+    "processing time",
+    "watermark",
+    "change",
+)
+
+
+@frozen
+class PaneTable(HasView, Generic[A_co]):
+    """Panes that a notebook shows as a table: ``PaneTable(run.panes)``."""
+
+    panes: tuple[Pane[A_co], ...]
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.panes, tuple) or not all(isinstance(one, Pane) for one in self.panes):
+            raise ArgumentError("PaneTable.panes", self.panes, "a tuple of panes, such as run.panes")
+
+
+@html_view.register(PCollection)
+def pipeline_html(pipeline: PCollection[object]) -> str:
+    """What ``flowalg.explain`` tells of a pipeline, as a tree; its hazards are marked at the side."""
+    lines = explain(pipeline).split("\n")
+    steps = [line for line in lines if not line.startswith("! ")]
+    hazards = [line[2:] for line in lines if line.startswith("! ")]
+    warned = "".join(
+        f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {_text(one)}</div>' for one in hazards
+    )
+    return f'<div style="{_FONT}">{_tree(steps)}{warned}</div>'
+
+
+@html_view.register(Timeline)
+def timeline_html(timeline: Timeline[object]) -> str:
+    """The instants of a timeline, a row for each: processing time, elements and watermark."""
+    if not isinstance(timeline, Timeline):
+        raise ArgumentError("timeline", timeline, "a Timeline")
+    count = sum(len(instant.elements) for instant in timeline)
+    caption = f"{counted(len(timeline), 'instant')}, {counted(count, 'element')}"
+    head = ("processing time", "elements", "watermark")
+    return _table(caption, head, timeline.instants, _instant)
+
+
+def panes_html(panes: Iterable[Pane[object]]) -> str:
+    """Panes as a table, a row for each; keyed ones have a column for the key."""
+    known = tuple(panes)
+    for one in known:
+        if not isinstance(one, Pane):
+            raise ArgumentError("panes", one, "panes only, as run.panes holds them")
+    if known and all(isinstance(one.element, KV) for one in known):
+        return _table(counted(len(known), "pane"), ("key", *_COLUMNS), known, _keyed)
+    return _table(counted(len(known), "pane"), _COLUMNS, known, _unkeyed)
+
+
+def run_html(panes: Sequence[Pane[object]], dropped: Sequence[Drop], picture: str = "") -> str:
+    """What a run gave: how many panes of each timing and drops of each reason, ``picture``, and the panes.
+
+    ``picture`` is HTML, and stands between the counts and the panes.
+    """
+    timings = Counter(one.timing for one in panes if one.change is Change.VALUE)
+    reasons = Counter(one.reason for one in dropped)
+    taken_back = sum(one.change is Change.RETRACTION for one in panes)
+    counts = [
+        *(_badge(f"{timings[one]:,} {_words(one.value)}", _TIMINGS[one]) for one in Timing),
+        *([_badge(counted(taken_back, "retraction"), "#d55e00")] if taken_back else []),
+        *(_badge(f"{count:,} dropped, {one.value}", "#a0487f") for one, count in reasons.items()),
+    ]
+    summary = f'<div style="margin: 0.4em 0;">{"".join(counts)}</div>'
+    return f"<div>{summary}{picture}{panes_html(panes)}</div>"
+
+
+@html_view.register(PaneTable)
+def _pane_table(table: PaneTable[object]) -> str:
+    return panes_html(table.panes)
+
+
+def _table(
+    caption: str, head: Sequence[str], rows: Sequence[Row], cells: Callable[[Row], Iterable[str]]
+) -> str:
+    """A table of the first rows and the last ones, with a line that says how many are between them."""
+    between = len(rows) - _FIRST_ROWS - _LAST_ROWS
+    shown: Iterable[str] = (_row(cells(one)) for one in rows)
+    if between > 0:
+        more = f'<tr><td colspan="{len(head)}" style="{_MORE}">… {between:,} more …</td></tr>'
+        first = (_row(cells(one)) for one in rows[:_FIRST_ROWS])
+        shown = chain(first, [more], (_row(cells(one)) for one in rows[-_LAST_ROWS:]))
+    names = "".join(f'<th style="{_HEAD}">{_text(one)}</th>' for one in head)
+    style = f"{_FONT} color: inherit; background: transparent; border-collapse: collapse;"
+    return (
+        f'<table style="{style}"><caption style="text-align: left; opacity: 0.75;">{_text(caption)}</caption>'
+        f"<thead><tr>{names}</tr></thead><tbody>{''.join(shown)}</tbody></table>"
+    )
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _cell(text: str, style: str = "") -> str:
+    return f'<td style="{_CELL}{style}">{_text(text)}</td>'
+
+
+def _instant(instant: Instant[object]) -> Iterator[str]:
+    yield _cell(show(instant.processing_time))
+    shown = [repr(one) for one in instant.elements[:_MOST_ELEMENTS]]
+    hidden = len(instant.elements) - len(shown)
+    yield _cell(
+        "\n".join([*map(_cut, shown), *([f"… {hidden:,} more"] if hidden else [])]), " white-space: pre-wrap;"
+    )
+    yield _cell(show(instant.watermark))
+
+
+def _keyed(pane: Pane[object]) -> Iterator[str]:
+    assert isinstance(pane.element, KV)
+    yield _cell(_cut(repr(pane.element.key)))
+    yield from _described(pane, pane.element.value)
+
+
+def _unkeyed(pane: Pane[object]) -> Iterator[str]:
+    yield from _described(pane, pane.element)
+
+
+def _described(pane: Pane[object], value: object) -> Iterator[str]:
+    taken_back = pane.change is Change.RETRACTION
+    yield _cell(_cut(repr(value)), " text-decoration: line-through;" if taken_back else "")
+    yield _cell(str(pane.window))
+    yield _cell(_words(pane.timing.value), f" border-left: 0.3em solid {_TIMINGS[pane.timing]};")
+    yield _cell(str(pane.index))
+    yield _cell("first" if pane.is_first else "")
+    yield _cell("last" if pane.is_last else "")
+    yield _cell(show(pane.processing_time))
+    yield _cell(show(pane.watermark))
+    yield _cell(pane.change.value)
+
+
+def _tree(lines: Sequence[str]) -> str:
+    """Lines as nested lists: what is indented belongs to the line above it."""
+    style = "margin: 0; padding-left: 1.2em; list-style: none;"
+    items: list[str] = []
+    at = 0
+    while at < len(lines):
+        indent = _indent(lines[at])
+        end = at + 1
+        while end < len(lines) and _indent(lines[end]) > indent:
+            end += 1
+        inner = _tree(lines[at + 1 : end]) if end > at + 1 else ""
+        items.append(f'<li style="white-space: pre-wrap;">{_text(lines[at].strip())}{inner}</li>')
+        at = end
+    return f'<ul style="{style}">{"".join(items)}</ul>'
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _badge(text: str, colour: str) -> str:
+    style = f"{_FONT} border-left: 0.3em solid {colour}; padding-left: 0.4em; margin-right: 1.2em;"
+    return f'<span style="{style}">{_text(text)}</span>'
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _text(text: str) -> str:
+    """A text in HTML: escaped, and without the characters that no document can hold."""
+    return escape(_UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+__all__ = ["PaneTable", "panes_html", "pipeline_html", "run_html", "timeline_html"]

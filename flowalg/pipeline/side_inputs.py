@@ -1,0 +1,108 @@
+"""Side inputs: what a window of one collection comes to, read by the elements of another (Dataflow Model, 2.1 and 2.2).
+
+An element reads the window of the side that contains its event time, and only when that window is complete: until the
+side's watermark has passed the window's end the element waits, and holds the watermark downstream back. What it reads
+never changes afterwards, so a retraction reads what the value that it takes back has read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Final, TypeAlias, assert_never
+
+from attrs import frozen
+
+from flowalg.data.errors import ArgumentError, ElementError, format_value
+from flowalg.data.time import EventTime
+from flowalg.elementwise.functions import keyed
+from flowalg.windows.window import Window
+from flowalg.windows.window_functions import FixedWindows, SlidingWindows, WindowFn, merging
+
+
+class Missing(Enum):
+    """No default."""
+
+    NO_DEFAULT = auto()
+
+
+NO_DEFAULT: Final = Missing.NO_DEFAULT
+
+
+@frozen
+class Singleton:
+    """The one value of a window, or ``default`` where it has none."""
+
+    default: object = NO_DEFAULT
+
+    def read(self, values: Sequence[object], window: Window) -> object:
+        """What the values of a complete window come to."""
+        match values:
+            case [value]:
+                return value
+            case []:
+                if self.default is NO_DEFAULT:
+                    raise ElementError(
+                        f"as_singleton() has no value in {window}, which an element reads; "
+                        "give as_singleton(default=...) what it is then"
+                    )
+                return self.default
+            case _:
+                raise ElementError(
+                    f"as_singleton() has {len(values)} values in {window}, {format_value(list(values))}; it must have one. "
+                    "Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
+                )
+
+
+@frozen
+class AsMap:
+    """The keys of a window with their values."""
+
+    def read(self, values: Sequence[object], window: Window) -> dict[object, object]:
+        """What the pairs of a complete window come to."""
+        found: dict[object, object] = {}
+        for pair in (keyed(value, "as_map") for value in values):
+            if pair.key in found:
+                both = f"{format_value(found[pair.key])} and {format_value(pair.value)}"
+                raise ElementError(
+                    f"as_map() has {both} under {format_value(pair.key)} in {window}; each key must have one value. "
+                    "Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
+                )
+            found[pair.key] = pair.value
+        return found
+
+
+View: TypeAlias = Singleton | AsMap
+"""How a window's values are read."""
+
+
+def require_readable(windows: WindowFn, view: View) -> None:
+    """Raises ``ArgumentError`` unless each event time is in one window, whatever the key."""
+    match view:
+        case Singleton():
+            method = "as_singleton"
+        case AsMap():
+            method = "as_map"
+        case _:
+            assert_never(view)
+    several = isinstance(windows, SlidingWindows) and windows.period != windows.size
+    by_key = isinstance(windows, FixedWindows) and windows.offset_by_key is not None
+    if several or by_key or merging(windows) is not None:
+        raise ArgumentError(
+            f"the windows of {method}()",
+            windows,
+            "such that each event time lies in one window, the same for all keys: global, fixed or calendar windows",
+        )
+
+
+def window_read(windows: WindowFn, point: EventTime) -> Window:
+    """The window of the side that an element with this event time reads."""
+    found = windows.assign(point, None)
+    if len(found) != 1:
+        raise ElementError(
+            f"{windows} puts the event time {point} into {format_value(list(found))}; a side input needs one window"
+        )
+    return found[0]
+
+
+__all__ = ["NO_DEFAULT", "AsMap", "Missing", "Singleton", "View", "require_readable", "window_read"]

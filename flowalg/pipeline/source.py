@@ -1,0 +1,77 @@
+"""Sources: where the elements of a pipeline come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.shapes import TIMESTAMP, shape_of
+from flowalg.elementwise.functions import Call, apply, place_of
+from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.tree.expressions import Param
+from flowalg.pipeline.nodes import SourceNode, sources_of
+from flowalg.pipeline.pcollection import PCollection
+
+A_co = TypeVar("A_co", covariant=True)
+
+
+class Source(PCollection[A_co]):
+    """Where elements of one record class enter a pipeline, in the global window.
+
+    ``name`` appears in messages; ``record`` is a frozen attrs class, or a scalar type; ``event_time`` says when
+    an element happened, as a timezone-aware datetime. What the data are is said when the pipeline is run.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime]) -> None:
+        if not isinstance(name, str) or not name:
+            raise ArgumentError("Source.name", name, "a non-empty str")
+        call = Call(event_time)
+        shape = shape_of(record)
+        lifted = analyse_function(call, Param(shape)).shape
+        if lifted is not None and lifted != TIMESTAMP:
+            raise ArgumentError(
+                "Source.event_time",
+                place_of(event_time),
+                f"a function to a datetime; this one gives {lifted}",
+            )
+        super().__init__(SourceNode(name, shape, call))
+
+    @property
+    def _source(self) -> SourceNode:
+        assert isinstance(self.node, SourceNode)
+        return self.node
+
+    @property
+    def name(self) -> str:
+        """The name that messages and inputs know the source by."""
+        return self._source.name
+
+    def event_time_of(self, element: object) -> datetime:
+        """When an element happened, by the source's own function."""
+        point = apply(self._source.event_time, element, f"Source({self.name!r}).event_time")
+        if not isinstance(point, datetime):
+            raise ArgumentError(f"the event time of source {self.name!r}", point, "a timezone-aware datetime")
+        return point
+
+
+def sources(pipeline: PCollection[object]) -> tuple[Source[object], ...]:
+    """The sources that a pipeline reads, each once: what has to be bound to run it.
+
+    They are equal to those that it was built from.
+    """
+    if not isinstance(pipeline, PCollection):
+        raise ArgumentError("pipeline", pipeline, "a PCollection")
+    return tuple(map(_of_node, sources_of(pipeline.node)))
+
+
+def _of_node(node: SourceNode) -> Source[object]:
+    source: Source[object] = object.__new__(Source)
+    PCollection.__init__(source, node)
+    return source
+
+
+__all__ = ["Source", "sources"]

@@ -1,0 +1,1 @@
+"""What a pipeline runs on and what a run gives: timelines, micro-batches, panes."""

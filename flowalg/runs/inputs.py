@@ -1,0 +1,39 @@
+"""Which data a pipeline is run on: one input for each of its sources, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from flowalg.data.errors import UnboundSourceError, format_value
+from flowalg.pipeline.nodes import Node, sources_of
+from flowalg.pipeline.source import Source
+
+Input = TypeVar("Input")
+# As a type variable, because a mapping is invariant in its keys: {flights: ...} may also be a variable of that type.
+AnySource = TypeVar("AnySource", bound=Source[object])
+
+
+def inputs_by_name(
+    root: Node, inputs: Mapping[AnySource, Input], kind: str, *others: Node
+) -> dict[str, Input]:
+    """The input of each source of one pipeline or more by its name; ``kind`` is what messages call an input.
+
+    Raises ``UnboundSourceError`` for a source without an input, and for an input without a source.
+    """
+    wanted = {source.name: source for node in (root, *others) for source in sources_of(node)}
+    given: dict[str, Input] = {}
+    for source, value in inputs.items():
+        if not isinstance(source, Source) or source.node not in wanted.values():
+            known = ", ".join(sorted(wanted))
+            raise UnboundSourceError(
+                f"inputs has {format_value(source)}, which the pipeline does not read; it reads {known}"
+            )
+        given[source.name] = value
+    for name in wanted:
+        if name not in given:
+            raise UnboundSourceError(f"source {name!r} is not bound: pass inputs={{{name}: {kind}}}")
+    return given
+
+
+__all__ = ["AnySource", "inputs_by_name"]

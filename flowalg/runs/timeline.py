@@ -1,0 +1,225 @@
+"""Timelines: what a source did, as a value (SEMANTICS section 4).
+
+A timeline is a finite sequence of instants. In one instant elements are observed together, then both clocks
+read its values, then every affected window is evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from attrs import evolve, field, frozen
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import (
+    MAX_TIME,
+    MIN_TIME,
+    EventTime,
+    ProcessingTime,
+    duration_of,
+    event_time,
+    processing_time,
+    require_point,
+    show,
+)
+from flowalg.data.views import HasView
+from flowalg.runs.micro_batches import Batch, Clockwork, by_period, in_batches, with_ticks
+from flowalg.watermarks import WatermarkPolicy, clocks_of
+
+if TYPE_CHECKING:
+    from flowalg.pipeline.source import Source
+
+A_co = TypeVar("A_co", covariant=True)
+A = TypeVar("A")
+
+
+@frozen
+class Instant(Generic[A_co]):
+    """Elements that are observed together, and what the clocks read then.
+
+    ``reached`` is the greatest event time of each partition that is not idle, where the timeline was made by a policy:
+    what its watermark waits for.
+    """
+
+    processing_time: ProcessingTime
+    elements: tuple[A_co, ...]
+    watermark: EventTime
+    percentile_watermarks: Mapping[float, EventTime] = field(factory=dict)
+    signals: frozenset[str] = frozenset()
+    reached: Mapping[str, EventTime] = field(factory=dict, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        require_point("Instant.processing_time", self.processing_time)
+        require_point("Instant.watermark", self.watermark)
+        if not isinstance(self.elements, tuple):
+            raise ArgumentError("Instant.elements", self.elements, "a tuple")
+        _require_percentiles("Instant.percentile_watermarks", self.percentile_watermarks)
+        for q, point in self.percentile_watermarks.items():
+            require_point(f"Instant.percentile_watermarks[{q}]", point)
+        if not isinstance(self.signals, frozenset) or not all(isinstance(one, str) for one in self.signals):
+            raise ArgumentError("Instant.signals", self.signals, "a frozenset of names")
+
+
+@frozen
+class Timeline(HasView, Generic[A_co]):
+    """A finite sequence of instants, with processing times and watermarks that never go back.
+
+    Build one by hand with ``Timeline[Score]().at(...).at(...).end(...)``, or from records that carry both times
+    with ``from_records``.
+    """
+
+    instants: tuple[Instant[A_co], ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.instants, tuple):
+            raise ArgumentError("Timeline.instants", self.instants, "a tuple of instants")
+        for instant in self.instants:
+            if not isinstance(instant, Instant):
+                raise ArgumentError("Timeline.instants", instant, "instants only; at(...) adds one")
+        for before, after in zip(self.instants, self.instants[1:], strict=False):
+            if after.processing_time < before.processing_time:
+                raise ArgumentError(
+                    "processing_time",
+                    show(after.processing_time),
+                    f"not before {show(before.processing_time)}",
+                )
+            if after.watermark < before.watermark:
+                valid = f"not before {show(before.watermark)}"
+                raise ArgumentError("watermark", show(after.watermark), valid)
+            for q, point in before.percentile_watermarks.items():
+                if after.percentile_watermarks.get(q, point) < point:
+                    found = show(after.percentile_watermarks[q])
+                    raise ArgumentError(f"percentile_watermarks[{q}]", found, f"not before {show(point)}")
+
+    @property
+    def watermark(self) -> EventTime:
+        """The watermark after the last instant; ``MIN_TIME`` before the first."""
+        return self.instants[-1].watermark if self.instants else MIN_TIME
+
+    def at(
+        self,
+        time: datetime,
+        *elements: A_co,  # type: ignore[misc]  # nothing is changed, so a covariant parameter is sound
+        watermark: datetime | None = None,
+        percentiles: Mapping[float, datetime] | None = None,
+        signals: Iterable[str] = (),
+    ) -> Timeline[A_co]:
+        """The timeline with one more instant, at a processing time; a watermark stays unless it is given."""
+        reads = self.watermark if watermark is None else event_time(watermark, argument="watermark")
+        given = {} if percentiles is None else percentiles
+        _require_percentiles("percentiles", given)
+        if isinstance(signals, str) or not isinstance(signals, Iterable):
+            raise ArgumentError("signals", signals, "the names of signals, such as ['go']")
+        names = tuple(signals)
+        for name in names:
+            if not isinstance(name, str):
+                raise ArgumentError("signals", name, "the name of a signal, a str")
+        outrun = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
+        for q, point in given.items():
+            outrun[q] = event_time(point, argument=f"percentiles[{q}]")
+        clock = processing_time(time, argument="time")
+        instant = Instant(clock, elements, reads, outrun, frozenset(names))
+        return Timeline((*self.instants, instant))
+
+    def end(self, time: datetime) -> Timeline[A_co]:
+        """The timeline with a last instant, at which the input has ended: its watermark is ``MAX_TIME``."""
+        return Timeline((*self.instants, Instant(processing_time(time, argument="time"), (), MAX_TIME)))
+
+    @classmethod
+    def batch(cls, elements: Iterable[A], *, time: datetime) -> Timeline[A]:
+        """Everything in one instant whose watermark is ``MAX_TIME``: what a batch is (SEMANTICS section 11)."""
+        if not isinstance(elements, Iterable):
+            raise ArgumentError("elements", elements, "an iterable of elements")
+        return Timeline((Instant(processing_time(time, argument="time"), tuple(elements), MAX_TIME),))
+
+    @classmethod
+    def micro_batches(
+        cls,
+        source: Source[A],
+        batches: Iterable[Sequence[A]],
+        *,
+        processing_time: Callable[[A], datetime],
+        watermark: WatermarkPolicy,
+        partition: Callable[[A], str] | None = None,
+        ends: bool = True,
+    ) -> Timeline[A]:
+        """One instant for each batch of records that carry both times.
+
+        An instant's processing time is the greatest in its batch (never less than the one before), and its
+        watermarks are what the policy says after it. ``partition`` names the partition of the source that a record
+        comes from; without it there is one. With ``ends`` the input ends after the last batch.
+        """
+        clockwork = Clockwork(source, processing_time, partition)
+        return _recorded(list(in_batches(clockwork, batches)), watermark, ends=ends)
+
+    @classmethod
+    def from_records(
+        cls,
+        source: Source[A],
+        records: Iterable[A],
+        *,
+        processing_time: Callable[[A], datetime],
+        watermark: WatermarkPolicy,
+        partition: Callable[[A], str] | None = None,
+        every: timedelta | None = None,
+        tick: timedelta | None = None,
+        ends: bool = True,
+    ) -> Timeline[A]:
+        """The timeline of records that carry both times, in order of processing time.
+
+        Records of one processing time share an instant; with ``every``, those of one period of processing time
+        (aligned to the epoch) do. With ``tick`` there is also an empty instant at every multiple of it, from the first
+        record to the last, at which there would be none: policies that go by the clock, and partitions that are idle,
+        are then noticed while nothing comes.
+        """
+        period = 1 if every is None else duration_of("every", every, allow_zero=False)
+        batches = by_period(Clockwork(source, processing_time, partition), records, period)
+        if tick is not None:
+            batches = with_ticks(batches, duration_of("tick", tick, allow_zero=False))
+        return _recorded(list(batches), watermark, ends=ends)
+
+    def __iter__(self) -> Iterator[Instant[A_co]]:
+        return iter(self.instants)
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    def without_end(self) -> Timeline[A_co]:
+        """The timeline cut before its input ends: what has been seen of it while it goes on."""
+        return evolve(self, instants=tuple(one for one in self.instants if one.watermark < MAX_TIME))
+
+
+def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -> Timeline[A]:
+    """One instant for each batch, with what a policy says after it; with ``ends`` another one ends the input."""
+    if not isinstance(policy, WatermarkPolicy):
+        valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
+        raise ArgumentError("watermark", policy, valid)
+    clocks = list(clocks_of(policy, [batch.moment for batch in batches]))
+    instants = [
+        Instant(
+            batch.moment.processing_time,
+            batch.records,
+            clock.watermark,
+            clock.percentiles,
+            reached=clock.reached_by_partition(policy.idle_micros),
+        )
+        for batch, clock in zip(batches, clocks, strict=True)
+    ]
+    if ends and clocks:
+        time = clocks[-1].processing_time
+        last = policy.advance(clocks[-1], policy.report((), ended=True), time)
+        instants.append(Instant(time, (), last.watermark, last.percentiles))
+    return Timeline(tuple(instants))
+
+
+def _require_percentiles(argument: str, percentiles: object) -> None:
+    if not isinstance(percentiles, Mapping):
+        raise ArgumentError(argument, percentiles, "a mapping from percentiles to watermarks")
+    for q in percentiles:
+        if not isinstance(q, float) or not 0 < q < 1:
+            raise ArgumentError(f"a key of {argument}", q, "a float between 0 and 1")
+
+
+__all__ = ["Instant", "Timeline"]

@@ -1,0 +1,153 @@
+"""Triggers as a person would say them: ``every minute until the watermark passes, then at every late element``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import assert_never
+
+from flowalg.elementwise.functions import place_of
+from flowalg.triggers.syntax import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    Never,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+    require_trigger,
+)
+
+_UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000), ("second", 1_000_000))
+
+
+def describe(trigger: Trigger) -> str:
+    """One line that says when a trigger fires."""
+    require_trigger("trigger", trigger)
+    match trigger:
+        case SequenceOf(triggers=triggers):
+            late = [any(map(_ends_on_time, triggers[:number])) for number in range(len(triggers))]
+            return ", then ".join(_told(one, after) for one, after in zip(triggers, late, strict=True))
+        case Repeat(trigger=inner):
+            return _repeated(inner, "")
+        case OrFinally(main=main, until_=until):
+            return f"{describe(main)} until {_condition(until)}"
+        case Never():
+            return "never"
+        case Always():
+            return "at once"
+        case _:
+            return f"when {_condition(trigger)}"
+
+
+def _told(trigger: Trigger, late: bool) -> str:
+    return _repeated(trigger.trigger, "late ") if late and isinstance(trigger, Repeat) else describe(trigger)
+
+
+def _ends_on_time(trigger: Trigger) -> bool:
+    """Whether what comes after the trigger is late: it lasts until the watermark passes."""
+    return isinstance(trigger, AtWatermark) or (
+        isinstance(trigger, OrFinally) and isinstance(trigger.until_, AtWatermark)
+    )
+
+
+def _repeated(trigger: Trigger, late: str) -> str:
+    match trigger:
+        case AtPeriod(period=period, offset=offset):
+            return f"every {duration_in_words(period)}" + (
+                f" from {duration_in_words(offset)} on" if offset else ""
+            )
+        case AtCount(count=1):
+            return f"at every {late}element"
+        case AtCount(count=count):
+            return f"at every {count} {late}elements"
+        case Never():
+            return "never"
+        case Always():
+            return f"at every chance{' to say something late' if late else ''}"
+        case AtWatermark() if late:
+            return "with every batch of late elements"
+        case AtWatermark():
+            return f"whenever {_condition(trigger)}"
+        case Repeat(trigger=inner):
+            return _repeated(inner, late)
+        case SequenceOf() | OrFinally():
+            return f"again and again ({describe(trigger)})"
+        case _:
+            return f"whenever {_condition(trigger)}"
+
+
+def _condition(trigger: OnceTrigger) -> str:
+    match trigger:
+        case AtWatermark(percentile=None):
+            return "the watermark passes"
+        case AtWatermark(percentile=percentile):
+            return f"the {percentile:.4g} watermark passes"
+        case AtCount(count=1):
+            return "an element has come"
+        case AtCount(count=count):
+            return f"{count} elements have come"
+        case AtMeasure(measure=measure, amount=amount):
+            return f"{place_of(measure)} adds up to {amount}"
+        case AtElement(predicate=predicate):
+            return f"an element satisfies {place_of(predicate)}"
+        case AtPeriod(period=period):
+            return f"the next {duration_in_words(period)} begins"
+        case AfterDelay(delay=delay):
+            return f"{_elapsed(delay)} since the first element"
+        case AtSignal(name=name):
+            return f"the signal {name!r} is given"
+        case Never():
+            return "never"
+        case Always():
+            return "at once"
+        case And(triggers=triggers):
+            return " and ".join(_joined(one) for one in triggers)
+        case Or(triggers=triggers):
+            return " or ".join(_joined(one) for one in triggers)
+    assert_never(trigger)
+
+
+def _elapsed(delay: timedelta) -> str:
+    if not delay:
+        return "no time has passed"
+    amount = length_in_words(delay)
+    return f"{amount} {'have' if amount[0].isdigit() else 'has'} passed"
+
+
+def _joined(trigger: OnceTrigger) -> str:
+    compound = isinstance(trigger, And | Or) and len(trigger.triggers) > 1
+    return f"({_condition(trigger)})" if compound else _condition(trigger)
+
+
+def duration_in_words(duration: timedelta) -> str:
+    """``minute``, ``2 minutes``, ``90 seconds``: a duration in the largest unit that divides it."""
+    micros = duration // timedelta(microseconds=1)
+    for name, size in _UNITS:
+        if micros and micros % size == 0:
+            return name if micros == size else f"{micros // size} {name}s"
+    return f"{micros / 1_000_000:g} seconds"
+
+
+def length_in_words(duration: timedelta) -> str:
+    """``a minute``, ``an hour``, ``2 minutes``: a duration as something that lasts so long."""
+    amount = duration_in_words(duration)
+    if amount[0].isdigit():
+        return amount
+    return f"{'an' if amount == 'hour' else 'a'} {amount}"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 choice``, ``44 choices``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+__all__ = ["counted", "describe", "duration_in_words", "length_in_words"]

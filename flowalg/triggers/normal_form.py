@@ -1,0 +1,158 @@
+"""The normal form of a trigger: an equal one, as the laws of ``flowalg_laws.laws.triggers`` rewrite it.
+
+Each rule cites its law. Two triggers of one normal form are equal; equal triggers need not have one, since the rules
+know nothing of what users' functions compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from flowalg.triggers.syntax import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtPeriod,
+    Never,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+    require_trigger,
+)
+
+Junction = And | Or
+Kind = TypeVar("Kind")
+
+
+def normalise(trigger: Trigger) -> Trigger:
+    """The normal form of a trigger. Laws: equal to the trigger on every timeline; idempotent."""
+    require_trigger("trigger", trigger)
+    match trigger:
+        case SequenceOf(triggers=parts):
+            return _sequence(tuple(normalise(part) for part in parts))
+        case Repeat(trigger=inner):
+            return _repeat(normalise(inner))
+        case OrFinally(main=main, until_=until):
+            return _limited(normalise(main), normalise_once(until))
+        case _:
+            return normalise_once(trigger)
+
+
+def never_finishes(trigger: Trigger) -> bool:
+    """Whether the trigger fires again and again for ever."""
+    match trigger:
+        case Repeat():
+            return True
+        case SequenceOf(triggers=parts):
+            return any(never_finishes(part) for part in parts)
+        case _:
+            return False
+
+
+def _sequence(parts: tuple[Trigger, ...]) -> Trigger:
+    """``sequence_associates``, ``nothing_follows_repeat``, ``repeat_unfolds``, ``sequence_of_one``."""
+    flat: list[Trigger] = []
+    for part in parts:
+        flat.extend(part.triggers if isinstance(part, SequenceOf) else (part,))
+    endless = next((number for number, part in enumerate(flat) if never_finishes(part)), len(flat))
+    flat = flat[: endless + 1]
+    last = flat[-1]
+    if isinstance(last, Repeat):
+        cycle = list(last.trigger.triggers) if isinstance(last.trigger, SequenceOf) else [last.trigger]
+        while len(flat) > len(cycle) and flat[-1 - len(cycle) : -1] == cycle:
+            del flat[-1 - len(cycle) : -1]
+    return flat[0] if len(flat) == 1 else SequenceOf(*flat)
+
+
+def _repeat(trigger: Trigger) -> Trigger:
+    """``repeat_is_idempotent``, and for all that never finish; ``repeat_of_twice``, and of thrice and so on."""
+    if never_finishes(trigger):
+        return trigger
+    if isinstance(trigger, SequenceOf):
+        parts = trigger.triggers
+        for period in range(1, len(parts)):
+            if len(parts) % period == 0 and parts == parts[:period] * (len(parts) // period):
+                return Repeat(_sequence(parts[:period]))
+    return Repeat(trigger)
+
+
+def _limited(main: Trigger, until: OnceTrigger) -> Trigger:
+    """``never_limits_nothing``, ``limits_join``, ``or_finally_of_once``; a limit that is ready at once is all."""
+    if isinstance(until, Never):
+        return main
+    if isinstance(until, Always):
+        return until
+    if isinstance(main, OrFinally):
+        return _limited(main.main, normalise_once(Or(main.until_, until)))
+    if isinstance(main, OnceTrigger):
+        return normalise_once(Or(main, until))
+    return OrFinally(main, until)
+
+
+def normalise_once(trigger: OnceTrigger) -> OnceTrigger:
+    """The normal form of a once-trigger, by the laws of the lattice."""
+    match trigger:
+        case And():
+            return _junction(And, trigger, Always(), Never())
+        case Or():
+            return _junction(Or, trigger, Never(), Always())
+        case _:
+            return trigger
+
+
+def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: OnceTrigger) -> OnceTrigger:
+    """Associate, drop units and repetitions, stop at the zero, absorb, join what is comparable, and sort."""
+    parts: list[OnceTrigger] = []
+    for one in map(normalise_once, trigger.triggers):
+        parts.extend(one.triggers if isinstance(one, kind) else (one,))
+    if zero in parts:
+        return zero
+    known = [one for one in dict.fromkeys(_joined(kind, parts)) if one != unit]
+    dual = Or if kind is And else And
+    absorbed = [
+        one for one in known if not (isinstance(one, dual) and any(other in one.triggers for other in known))
+    ]
+    if not absorbed:
+        return unit
+    return absorbed[0] if len(absorbed) == 1 else kind(*sorted(absorbed, key=repr))
+
+
+def _joined(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrigger]:
+    """``both_counts``, ``either_count`` and the like: one count and one delay are enough, and periods that divide."""
+    choose = max if kind is And else min
+    rest: list[OnceTrigger] = []
+    counts: list[int] = []
+    delays: list[AfterDelay] = []
+    periods: list[AtPeriod] = []
+    for one in parts:
+        match one:
+            case AtCount(count=count):
+                counts.append(count)
+            case AfterDelay():
+                delays.append(one)
+            case AtPeriod():
+                periods.append(one)
+            case _:
+                rest.append(one)
+    if counts:
+        rest.append(AtCount(choose(counts)))
+    if delays:
+        rest.append(choose(delays, key=lambda delay: delay.delay_micros))
+    return [*rest, *(one for one in periods if not any(_implied(kind, one, other) for other in periods))]
+
+
+def _implied(kind: type[Junction], one: AtPeriod, other: AtPeriod) -> bool:
+    """Whether ``other`` alone says what both say: under ``And`` the longer, under ``Or`` the shorter, if it divides."""
+    if one == other or (one.offset or other.offset):
+        return False
+    if kind is And:
+        return not other.period % one.period
+    return not one.period % other.period
+
+
+__all__ = ["never_finishes", "normalise", "normalise_once"]

@@ -1,0 +1,1 @@
+"""Clocks of a shard: how they are reported in band, and how reports are merged."""

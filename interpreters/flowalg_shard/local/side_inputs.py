@@ -1,0 +1,99 @@
+"""A side input in the local engine: elements and the side as rows, for the operator that every engine runs."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import polars as pl
+from attrs import define, evolve, field
+
+from flowalg.data.time import EventTime
+from flowalg.pipeline.nodes import WithSide, strategy_at
+from flowalg_shard.clocks.clocks import Clocks
+from flowalg_shard.clocks.exchange import FromStage
+from flowalg_shard.local.elements import Arrivals, Element
+from flowalg_shard.local.grouping import Cluster, Dropped, Shards, together
+from flowalg_shard.operators import Emitted, Sent, Side, late_for_side, readings_of
+from flowalg_shard.side_inputs import READ_START, SideStage
+from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
+from flowalg_shard.tables.packing import pack, unpack
+
+_ELEMENT = "element"
+_PLACE = "place"
+
+
+@define
+class ShardedSide:
+    """A side input in a local run. ``arrived`` counts the elements, so that they come out in the order of arrival."""
+
+    cluster: Cluster
+    shards: Shards
+    arrived: int = 0
+    drops: list[Dropped] = field(factory=list)
+
+    @classmethod
+    def of(cls, node: WithSide, cluster: Cluster, main: int, side: int) -> ShardedSide:
+        """The operator of a node, whose elements and whose side have so many origins, before its first instant."""
+        effective = strategy_at(node.side)
+        stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
+        operator = Side(stage, (FromStage(),) * main, (FromStage(),) * side)
+        return cls(cluster, Shards.of(operator, cluster))
+
+    def instant(self, main: Arrivals, side: Arrivals) -> Arrivals:
+        """The elements that are done waiting, in order of arrival, each beside what it reads."""
+        everything = [Sent(_side_rows(side.elements), side.reports)]
+        divided = [[Sent(one, main.reports)] for one in self._divided(main.elements)]
+        emissions = self.shards.instant([[mine, everything] for mine in divided])
+        report = together(emissions)
+        passed = [pair for one in emissions for pair in _passed(one)]
+        self.drops += [drop for one in emissions for drop in _drops(one, report.clocks)]
+        ordered = sorted(passed, key=lambda pair: pair[0])
+        return Arrivals(tuple(element for _, element in ordered), {0: report})
+
+    def _divided(self, elements: Sequence[Element]) -> Iterator[bytes]:
+        """The share of each shard."""
+        rows = [
+            (pickle.dumps(one), place, one.event_time)
+            for place, one in enumerate(elements, start=self.arrived)
+        ]
+        self.arrived += len(rows)
+        for shard in range(self.cluster.shards):
+            yield pack(
+                pl.DataFrame(
+                    rows[shard :: self.cluster.shards],
+                    schema={_ELEMENT: pl.Binary(), _PLACE: pl.Int64(), EVENT_TIME: pl.Int64()},
+                    orient="row",
+                )
+            )
+
+
+def _side_rows(elements: Sequence[Element]) -> bytes:
+    rows = [
+        (pickle.dumps(one.value), one.event_time, one.weight, one.window.start, one.window.end)
+        for one in elements
+    ]
+    schema = {
+        VALUE: pl.Binary(),
+        EVENT_TIME: pl.Int64(),
+        WEIGHT: pl.Int8(),
+        START: pl.Int64(),
+        END: pl.Int64(),
+    }
+    return pack(pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def _passed(emitted: Emitted) -> Iterator[tuple[int, Element]]:
+    readings = readings_of(emitted.beside)
+    for row in unpack(emitted.panes).iter_rows(named=True):
+        element = cast("Element", pickle.loads(row[_ELEMENT]))  # of our own making
+        yield row[_PLACE], evolve(element, value=(element.value, readings[EventTime(row[READ_START])]))
+
+
+def _drops(emitted: Emitted, clocks: Clocks) -> Iterator[Dropped]:
+    for one in late_for_side(emitted.drops):
+        yield Dropped(one.key, one.window, one.reason.value, 1, clocks.processing_time)
+
+
+__all__ = ["ShardedSide"]

@@ -1,0 +1,151 @@
+"""What a grouping is to the step: its key columns, what it makes of values, and its strategy."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+from attrs import frozen
+
+from flowalg.combiners.core import Combiner, Count, Group, Max, Mean, Min, Over, Sum, Together
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import FLOAT, Shape
+from flowalg.data.time import EventTime
+from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
+from flowalg.windows.window_functions import Merging, merging
+from flowalg_shard.step.automaton import Automaton
+from flowalg_shard.tables.columns import END, START
+
+Scalar = Sum[int] | Count | Mean | Min[object] | Max[object]
+AnyCombiner = Combiner[object, object, object]
+
+RESULT: Final = "__result"
+"""The column of results that are pickled objects."""
+
+
+@frozen
+class AggregateColumn:
+    """One built-in combiner over one column.
+
+    ``argument`` is the column that it reads (``None`` for ``Count``), ``result`` the one that its panes carry.
+    """
+
+    combiner: Scalar
+    argument: str | None
+    floating: bool
+    result: str
+
+    @property
+    def accumulators(self) -> tuple[str, ...]:
+        """The columns of its accumulator, in bundles and in state."""
+        return (
+            (f"{self.result}#sum", f"{self.result}#n") if isinstance(self.combiner, Mean) else (self.result,)
+        )
+
+
+@frozen
+class Stage:
+    """A grouping, compiled: pure data, the same for every shard and batch.
+
+    What it makes of values are either ``aggregates`` over columns, or one ``combiner`` over pickled values.
+    ``fresh`` says that elements are still to be assigned windows; otherwise they bring those of the grouping before.
+    ``retractions`` says that elements may be retractions. ``by_row`` says that elements are assigned windows before
+    they come here, by a function of the user's that looks at the key.
+    """
+
+    label: str
+    keys: tuple[str, ...]
+    aggregates: tuple[AggregateColumn, ...]
+    strategy: WindowingStrategy
+    fresh: bool = True
+    retractions: bool = False
+    by_row: bool = False
+    combiner: AnyCombiner | None = None
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The compiled trigger."""
+        return Automaton.of(self.strategy.trigger)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The columns that say which window of which key."""
+        return (*self.keys, START, END)
+
+    @property
+    def merging(self) -> Merging | None:
+        """The windows that this grouping merges, if any."""
+        return merging(self.strategy.windows) if self.fresh else None
+
+    @property
+    def timed(self) -> bool:
+        """Whether panes carry event times of their elements, which contents must remember then."""
+        return self.strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The columns of what panes say."""
+        return tuple(one.result for one in self.aggregates) if self.combiner is None else (RESULT,)
+
+    def expiring(self, watermark: EventTime) -> int | None:
+        """The window end up to which windows have expired at a watermark; ``None`` if none ever does."""
+        lateness = self.strategy.lateness_micros
+        return None if lateness is None else max(watermark - lateness, -(2**63))
+
+
+def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
+    """Whether a window must keep its values one by one: their order matters, or they cannot be taken back else."""
+    return combiner.ordered or (retractions and not isinstance(combiner, Group))
+
+
+def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retractions: bool) -> bool:
+    """Whether a combiner can run as aggregates over columns, given columns to read.
+
+    Where retractions come, event times that panes carry are taken back too, which takes objects.
+    """
+    if not native_combiners(combiner) or keeps_values(combiner, retractions=retractions):
+        return False
+    return not retractions or strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW
+
+
+def native_combiners(combiner: AnyCombiner) -> bool:
+    """Whether all combiners of a grouping are ones that engines compute in columns."""
+    inner = (part.combiner if isinstance(part, Over) else part for part in scalar_combiners(combiner))
+    return all(isinstance(one, Sum | Count | Mean | Min | Max) for one in inner)
+
+
+def scalar_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
+    """The combiners that a grouping computes side by side."""
+    return combiner.parts if isinstance(combiner, Together) else (combiner,)
+
+
+def aggregate_columns(
+    combiner: AnyCombiner, arguments: tuple[Shape | None, ...]
+) -> tuple[AggregateColumn, ...]:
+    """The columns of a combiner whose i-th argument has the i-th shape (``None`` where it reads none).
+
+    Raises ``UnsupportedError`` for a combiner that is not built in.
+    """
+    columns = []
+    for index, (part, shape) in enumerate(zip(scalar_combiners(combiner), arguments, strict=True)):
+        inner: object = part.combiner if isinstance(part, Over) else part
+        if not isinstance(inner, Sum | Count | Mean | Min | Max):
+            raise UnsupportedError(
+                f"the combiner {type(inner).__name__} is not built in, and so runs in the reference interpreter only"
+            )
+        argument = None if isinstance(inner, Count) else f"a{index}"
+        columns.append(AggregateColumn(inner, argument, floating=shape == FLOAT, result=f"r{index}"))
+    return tuple(columns)
+
+
+__all__ = [
+    "RESULT",
+    "AggregateColumn",
+    "AnyCombiner",
+    "Stage",
+    "aggregate_columns",
+    "keeps_values",
+    "native_combiners",
+    "runs_in_columns",
+    "scalar_combiners",
+]

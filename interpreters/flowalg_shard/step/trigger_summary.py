@@ -1,0 +1,209 @@
+"""What has been seen, as columns: the summary of some elements that is all a trigger needs of them (SEMANTICS 6).
+
+The columns of a summary are named by a prefix, so that one row can hold several: what a bundle brings, what is pending,
+and what each once-trigger has seen since it was set. Law: summaries are a commutative monoid, with null as nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias, assert_never
+
+import polars as pl
+from attrs import frozen
+
+from flowalg.data.errors import ElementError, UnsupportedError, format_value
+from flowalg.data.values import MAX_INTEGER
+from flowalg.elementwise.functions import failure
+from flowalg.triggers.syntax import (
+    AfterDelay,
+    And,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+)
+
+Leaf: TypeAlias = AtMeasure | AtElement
+"""Triggers that look at values."""
+
+COUNT: Final = "count"
+SINCE: Final = "since"
+
+
+def leaves(trigger: Trigger) -> Iterator[OnceTrigger]:
+    """The once-triggers at the leaves of a trigger."""
+    match trigger:
+        case And(triggers=parts) | Or(triggers=parts):
+            for part in parts:
+                yield from leaves(part)
+        case SequenceOf(triggers=members):
+            for member in members:
+                yield from leaves(member)
+        case Repeat(trigger=inner):
+            yield from leaves(inner)
+        case OrFinally(main=main, until_=until):
+            yield from leaves(main)
+            yield from leaves(until)
+        case _:
+            yield trigger
+
+
+@frozen
+class Fields:
+    """Which columns a summary has: those that some leaves look at, and no others.
+
+    ``data`` are the leaves that look at values, each with its name.
+    """
+
+    counts: bool
+    times: bool
+    data: tuple[tuple[str, Leaf], ...]
+    signals: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, trigger: Trigger) -> Fields:
+        """What a whole trigger looks at. Raises ``UnsupportedError`` for an amount that needs more than 64 bits."""
+        known = tuple(dict.fromkeys(leaves(trigger)))
+        data = [leaf for leaf in known if isinstance(leaf, AtMeasure | AtElement)]
+        for leaf in data:
+            if isinstance(leaf, AtMeasure) and leaf.amount > MAX_INTEGER:
+                raise UnsupportedError(
+                    f"AtMeasure.amount is {leaf.amount}, which needs more than 64 bits; only the reference "
+                    "interpreter runs it"
+                )
+        names = dict.fromkeys(leaf.name for leaf in known if isinstance(leaf, AtSignal))
+        return cls(
+            any(isinstance(leaf, AtCount) for leaf in known),
+            any(isinstance(leaf, AtPeriod | AfterDelay) for leaf in known),
+            tuple((f"data{number}", leaf) for number, leaf in enumerate(data)),
+            tuple((f"signal{number}", name) for number, name in enumerate(names)),
+        )
+
+    def only(self, trigger: Trigger) -> Fields:
+        """Those of the columns that a part of the trigger looks at, by the same names."""
+        part = Fields.of(trigger)
+        data, signals = {leaf for _, leaf in part.data}, {name for _, name in part.signals}
+        return Fields(
+            part.counts,
+            part.times,
+            tuple(pair for pair in self.data if pair[1] in data),
+            tuple(pair for pair in self.signals if pair[1] in signals),
+        )
+
+    @property
+    def of_elements(self) -> Fields:
+        """Those that elements say something about; signals are given to triggers, and are not pending."""
+        return Fields(self.counts, self.times, self.data, ())
+
+    def columns(self, prefix: str) -> dict[str, pl.DataType]:
+        """The columns, with their types."""
+        found: dict[str, pl.DataType] = {}
+        if self.counts:
+            found[prefix + COUNT] = pl.Int64()
+        if self.times:
+            found[prefix + SINCE] = pl.Int64()
+        for name, leaf in self.data:
+            found[prefix + name] = pl.Int64() if isinstance(leaf, AtMeasure) else pl.Boolean()
+        for name, _ in self.signals:
+            found[prefix + name] = pl.Boolean()
+        return found
+
+    def nothing(self, prefix: str) -> dict[str, pl.Expr]:
+        """The summary of nothing: the unit of the monoid."""
+        return {
+            name: pl.lit(None, kind)
+            if name == prefix + SINCE
+            else pl.lit(False if kind == pl.Boolean() else 0, kind)
+            for name, kind in self.columns(prefix).items()
+        }
+
+    def merged(self, one: str, other: str) -> dict[str, pl.Expr]:
+        """The summary of two in a row, under the name of the first; null is nothing."""
+        found: dict[str, pl.Expr] = {}
+        if self.counts:
+            found[one + COUNT] = _number(one + COUNT) + _number(other + COUNT)
+        if self.times:
+            found[one + SINCE] = pl.min_horizontal(one + SINCE, other + SINCE)
+        for name, leaf in self.data:
+            if isinstance(leaf, AtMeasure):
+                found[one + name] = _capped(_wide(one + name) + _wide(other + name), leaf)
+            else:
+                found[one + name] = _flag(one + name) | _flag(other + name)
+        return found
+
+    def summed(self, prefix: str) -> list[pl.Expr]:
+        """The summary of all rows of a group."""
+        found: list[pl.Expr] = []
+        if self.counts:
+            found.append(pl.col(prefix + COUNT).sum())
+        if self.times:
+            found.append(pl.col(prefix + SINCE).min())
+        for name, leaf in self.data:
+            if isinstance(leaf, AtMeasure):
+                found.append(_capped(_wide(prefix + name).sum(), leaf))
+            else:
+                found.append(_flag(prefix + name).any())
+        return found
+
+    def signalled(self, prefix: str, given: Iterable[str]) -> dict[str, pl.Expr]:
+        """The flags of the signals that have been given."""
+        heard = set(given)
+        return {prefix + column: pl.lit(True) for column, name in self.signals if name in heard}
+
+
+def seen_in(leaf: Leaf, value: object) -> int | bool:
+    """What a value is to a leaf: the measure of it, no more than the amount that is waited for, or the answer.
+
+    Raises ``UserFunctionError`` when the user's function does, and ``ElementError`` for what it may not give.
+    """
+    match leaf:
+        case AtMeasure(measure=measure, amount=most):
+            try:
+                amount = measure(value)
+            except Exception as cause:
+                raise failure("AtMeasure", measure, value, cause) from cause
+            if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MAX_INTEGER:
+                raise ElementError(
+                    f"AtMeasure gave {format_value(amount)} for {format_value(value)}; it must be a non-negative int"
+                )
+            return min(amount, most)
+        case AtElement(predicate=predicate):
+            try:
+                answer = predicate(value)
+            except Exception as cause:
+                raise failure("AtElement", predicate, value, cause) from cause
+            if not isinstance(answer, bool):
+                raise ElementError(
+                    f"AtElement gave {format_value(answer)} for {format_value(value)}; it must be a bool"
+                )
+            return answer
+    assert_never(leaf)
+
+
+def _number(name: str) -> pl.Expr:
+    return pl.col(name).fill_null(0)
+
+
+def _flag(name: str) -> pl.Expr:
+    return pl.col(name).fill_null(False)
+
+
+def _wide(name: str) -> pl.Expr:
+    """Amounts before they are added: each fits 64 bits, their sum may not."""
+    return _number(name).cast(pl.Int128())
+
+
+def _capped(total: pl.Expr, leaf: AtMeasure) -> pl.Expr:
+    """No more than what is waited for, which changes no answer and fits 64 bits."""
+    return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())
+
+
+__all__ = ["COUNT", "SINCE", "Fields", "Leaf", "leaves", "seen_in"]

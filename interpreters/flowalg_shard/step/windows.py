@@ -1,0 +1,95 @@
+"""Windows of event times as columns: by arithmetic where there is some, else by Python for each point."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+import polars as pl
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
+from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
+from flowalg_shard.tables.columns import END, EVENT_TIME, START
+
+_LONGEST: Final = 2**62
+"""Durations below it can be added to points in time in 64 bits."""
+
+
+def in_columns(windows: WindowFn) -> bool:
+    """Whether event times alone say the windows, by functions of ours: ``placed`` then assigns them.
+
+    Where it is false, the user's own function of a point and a key must be asked for each element.
+    """
+    match windows:
+        case GlobalWindows() | CalendarDays() | CalendarWeeks() | CalendarMonths():
+            return True
+        case FixedWindows(size=size, offset_by_key=offset_by_key):
+            return offset_by_key is None and _micros(size) < _LONGEST
+        case SlidingWindows(size=size, period=period):
+            return _micros(size) < _LONGEST and _micros(period) < _LONGEST
+        case Sessions(gap=gap):
+            return _micros(gap) < _LONGEST
+        case _:
+            return False
+
+
+def placed(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows in the windows of their event times: as many rows for each as it is in windows."""
+    match windows:
+        case SlidingWindows():
+            return _sliding(windows, rows)
+        case CalendarDays() | CalendarWeeks() | CalendarMonths():
+            points = rows[EVENT_TIME].unique().sort()
+            found = [windows.assign(EventTime(point), None)[0] for point in points.to_list()]
+            known = pl.DataFrame(
+                {EVENT_TIME: points, START: [one.start for one in found], END: [one.end for one in found]},
+                schema={EVENT_TIME: pl.Int64(), START: pl.Int64(), END: pl.Int64()},
+            )
+            return rows.join(known, on=EVENT_TIME, how="left", maintain_order="left")
+        case _:
+            return rows.with_columns(window_bounds(windows))
+
+
+def window_bounds(windows: WindowFn) -> list[pl.Expr]:
+    """The one window of each event time, as two columns; raises ``UnsupportedError`` where it is no arithmetic."""
+    point = pl.col(EVENT_TIME)
+    match windows:
+        case GlobalWindows():
+            return [pl.lit(MIN_TIME, pl.Int64()).alias(START), pl.lit(MAX_TIME, pl.Int64()).alias(END)]
+        case FixedWindows():
+            size, offset = windows.size_micros, windows.offset_micros
+            return _bounds(point - (point - offset).mod(size), size)
+        case Sessions(gap=gap):
+            return _bounds(point, _micros(gap))
+        case _:
+            raise UnsupportedError(f"{windows} have no columns")
+
+
+def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:
+    """Every window that contains the event time, the earliest first; none for one in a gap."""
+    size, period = _micros(windows.size), _micros(windows.period)
+    offset = duration_of("SlidingWindows.offset", windows.offset, allow_zero=True)
+    point = pl.col(EVENT_TIME)
+    last = point - (point - offset).mod(period)
+    # The first start is the least one after ``point - size`` that is a whole number of periods before the last.
+    first = last - (last - (point - size) - 1).floordiv(period) * period
+    starts = pl.int_ranges(first, last + 1, period).alias(START)
+    exploded = rows.with_columns(starts).filter(pl.col(START).list.len() > 0).explode(START)
+    return exploded.with_columns(_bounds(pl.col(START), size))
+
+
+def _bounds(start: pl.Expr, size: Micros) -> list[pl.Expr]:
+    """A window from its start and its size, cut off at the bounds of time."""
+    return [
+        start.clip(MIN_TIME, MAX_TIME).alias(START),
+        (start + size).clip(MIN_TIME, MAX_TIME).alias(END),
+    ]
+
+
+def _micros(duration: timedelta) -> Micros:
+    return duration_of("a duration", duration, allow_zero=False)
+
+
+__all__ = ["in_columns", "placed", "window_bounds"]

@@ -1,0 +1,1 @@
+"""Polars tables: their columns, and their packed form between instants."""

@@ -1,0 +1,66 @@
+"""What panes say of themselves, as the cells of a row: the columns of their frame, flattened as elements are."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from flowalg.data.errors import RecordTypeError
+from flowalg.data.shapes import Shape
+from flowalg.data.time import EventTime, ProcessingTime, to_datetime
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Pane
+from flowalg.windows.window import Window
+from flowalg_sinks.tables import Column, Kind, Row
+
+WINDOW_COLUMNS: Final = (Column("window_start", Kind.TIMESTAMP), Column("window_end", Kind.TIMESTAMP))
+PANE_COLUMNS: Final = (
+    Column("event_time", Kind.TIMESTAMP),
+    Column("pane_timing", Kind.TEXT),
+    Column("pane_index", Kind.INTEGER),
+    Column("pane_is_first", Kind.BOOLEAN),
+    Column("pane_is_last", Kind.BOOLEAN),
+    Column("pane_processing_time", Kind.TIMESTAMP),
+    Column("pane_watermark", Kind.TIMESTAMP),
+)
+BATCH_COLUMNS: Final = (Column("batch", Kind.INTEGER), Column("position", Kind.INTEGER))
+
+
+# Many panes of a batch have the same window, and all of them the same clocks.
+@lru_cache(maxsize=10_000)
+def window_cells(window: Window) -> Row:
+    """The cells of ``WINDOW_COLUMNS``."""
+    return to_datetime(window.start), to_datetime(window.end)
+
+
+def pane_cells(pane: Pane[object]) -> Row:
+    """The cells of ``PANE_COLUMNS``."""
+    clocks = clock_cells(pane.processing_time, pane.watermark)
+    said = (pane.timing.value, pane.index, pane.is_first, pane.is_last)
+    return (to_datetime(pane.event_time), *said, *clocks)
+
+
+@lru_cache(maxsize=100)
+def clock_cells(processing_time: ProcessingTime, watermark: EventTime) -> Row:
+    """What the clocks read."""
+    return to_datetime(processing_time), to_datetime(watermark)
+
+
+def shape_of_elements(pipeline: PCollection[object]) -> Shape:
+    """The shape of a pipeline's elements; raises ``RecordTypeError`` where only running it would tell."""
+    if pipeline.shape is None:
+        raise RecordTypeError(
+            "the element type of the pipeline is not known, so a table has no columns for it"
+        )
+    return pipeline.shape
+
+
+__all__ = [
+    "BATCH_COLUMNS",
+    "PANE_COLUMNS",
+    "WINDOW_COLUMNS",
+    "clock_cells",
+    "pane_cells",
+    "shape_of_elements",
+    "window_cells",
+]

@@ -1,0 +1,161 @@
+"""Side inputs that only Python can read: mappings, and windows that have no columns.
+
+The side travels like a broadcast variable, but as data, so that it works over Spark Connect: all of it lies in one
+row, which a broadcast join puts beside every row, and which is kept beside the first of each partition. The function
+of Arrow batches that follows sees its partition from that row on, and keeps what it has read. So the side of a
+pipeline must fit into the memory of a worker, and into one row of Spark, which is 2 GB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, cast
+
+import pyarrow as pa
+from attrs import evolve, frozen
+from pyspark.sql import functions as F
+
+from flowalg.data.shapes import ListOf, MapOf, OptionalOf, RecordOf, SetOf, Shape, TupleOf
+from flowalg.data.time import EventTime
+from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.pipeline.nodes import WithSide, strategy_at
+from flowalg.pipeline.side_inputs import View, window_read
+from flowalg.windows.window import Window
+from flowalg.windows.window_functions import WindowFn
+from flowalg_spark.lowering.element_wise import note_of, through_steps
+from flowalg_spark.lowering.flow import Flow, LiftingNote, arrow_schema, row_schema
+from flowalg_spark.lowering.layout import Layout, layout_of, named, nested
+from flowalg_spark.lowering.meta import END, EVENT_TIME, START
+from flowalg_spark.lowering.python_rows import Rows
+from flowalg_spark.lowering.values import decode, integers, read, write
+
+_SIDE: Final = "__side"
+_ROWS_OF_A_PARTITION: Final = 2**33
+"""``monotonically_increasing_id`` counts the rows of a partition, above its number times this."""
+
+
+def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: tuple[Step, ...]) -> Flow:
+    """Each element beside what it reads, and through the steps that follow.
+
+    The steps that read a mapping run in the same pass, which ends where no element has it any more.
+    """
+    effective = strategy_at(node.side)
+    windows = effective.strategy.windows
+    together = steps_that_read(analyse(steps, shape))
+    after = together[-1].after if together else shape
+    assert after is not None, "steps run together up to one whose result is known"
+    point = named(EVENT_TIME)
+    bounds = [point, point] if effective.fresh else [named(START), named(END)]
+    row = F.struct(
+        point.alias("time"),
+        *(bound.alias(name) for bound, name in zip(bounds, ("start", "end"), strict=True)),
+        nested(side.element).alias("value"),
+    )
+    everything = side.frame.agg(F.collect_list(row).alias(_SIDE))
+    # Rows are numbered above the join, because below it Spark may number them before it divides them into partitions.
+    number = F.monotonically_increasing_id() % F.lit(_ROWS_OF_A_PARTITION)
+    found = main.frame.crossJoin(F.broadcast(everything)).withColumn(
+        _SIDE, F.when(number == F.lit(0), named(_SIDE))
+    )
+    function = Beside(
+        layout_of(main.shape),
+        side.shape,
+        windows,
+        effective.fresh,
+        node.view,
+        tuple(one.step for one in together),
+        layout_of(after),
+        arrow_schema(row_schema(after, main.meta)),
+    )
+    notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(note_of, together)]
+    flow = evolve(main, frame=found).mapped_in_arrow(function, after)
+    return through_steps(flow.noted(*side.notes, *notes), steps[len(together) :])
+
+
+def steps_that_read(analyses: tuple[StepAnalysis, ...]) -> tuple[StepAnalysis, ...]:
+    """The steps up to the first after which elements hold no mapping; none where there is no such step."""
+    for count, one in enumerate(analyses, start=1):
+        if one.after is not None and not _holds_mapping(one.after):
+            return analyses[:count]
+    return ()
+
+
+def _holds_mapping(shape: Shape) -> bool:
+    match shape:
+        case MapOf():
+            return True
+        case OptionalOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
+            return _holds_mapping(inner)
+        case TupleOf(items=items):
+            return any(map(_holds_mapping, items))
+        case RecordOf(fields=fields):
+            return any(_holds_mapping(one.shape) for one in fields)
+        case _:
+            return False
+
+
+@frozen
+class Beside:
+    """Elements of a partition beside what they read of a side, which comes with the first row."""
+
+    main: Layout
+    side: Shape
+    windows: WindowFn
+    fresh: bool
+    view: View
+    steps: tuple[Step, ...]
+    after: Layout
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches after the steps."""
+        values: dict[Window, list[object]] | None = None
+        known: dict[Window, object] = {}
+        for batch in batches:
+            if batch.num_rows:
+                values = self.arrived(batch) if values is None else values
+                yield self.transformed(batch, values, known)
+
+    def arrived(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:
+        """The values of each window of the side, in order of event time."""
+        rows = cast("list[dict[str, object]] | None", batch.column(_SIDE)[0].as_py())
+        assert rows is not None, "the first row of a partition has the side beside it"
+        found: dict[Window, list[object]] = {}
+        for row in sorted(rows, key=lambda one: cast("int", one["time"])):
+            found.setdefault(self.window_of(row), []).append(decode(row["value"], self.side))
+        return found
+
+    def window_of(self, row: dict[str, object]) -> Window:
+        """The window of the side that a value of the side is in."""
+        time, start, end = (EventTime(cast("int", row[name])) for name in ("time", "start", "end"))
+        return window_read(self.windows, time) if self.fresh else Window(end=end, start=start)
+
+    def read(self, time: int, values: dict[Window, list[object]], known: dict[Window, object]) -> object:
+        """What an element of an event time reads."""
+        window = window_read(self.windows, EventTime(time))
+        if window not in known:
+            known[window] = self.view.read(values.get(window, []), window)
+        return known[window]
+
+    def transformed(
+        self, batch: pa.RecordBatch, values: dict[Window, list[object]], known: dict[Window, object]
+    ) -> pa.RecordBatch:
+        """One batch after the steps."""
+        times = integers(batch, EVENT_TIME)
+        pairs: list[object] = [
+            (element, self.read(time, values, known))
+            for element, time in zip(read(self.main, batch), times, strict=True)
+        ]
+        rows = Rows(pairs, [*times], list(range(batch.num_rows)))
+        for step in self.steps:
+            rows.through(step)
+        where = f"the result of {self.steps[-1].label if self.steps else 'with_side'}"
+        arrays = write(self.after, rows.elements, where)
+        others = batch.take(pa.array(rows.origins, pa.int64()))
+        for name in self.schema.names[len(arrays) :]:
+            arrays.append(pa.array(rows.times, pa.int64()) if name == EVENT_TIME else others.column(name))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+__all__ = ["Beside", "beside_in_python", "steps_that_read"]

@@ -1,0 +1,1 @@
+"""Frames at the border: sources in, panes and their final values out."""

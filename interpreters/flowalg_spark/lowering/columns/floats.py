@@ -1,0 +1,165 @@
+"""Floats: Spark's NaN is equal to itself and above everything, and its integers divide through rounded floats."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr
+from flowalg.lifting.tree.failures import fails
+from flowalg.lifting.tree.intervals import Interval, interval
+from flowalg.lifting.tree.primitives import Op
+from flowalg_spark.lowering.columns.errors import unless
+from flowalg_spark.lowering.columns.integers import EXACT
+
+_AS_FLOATS: Final = 2**53
+"""Integers up to here are floats exactly."""
+_BITS: Final = 60
+"""Of the quotient that is rounded to a float's 53."""
+
+
+def _may_be_nan(expr: Expr) -> bool:
+    return not (isinstance(expr, Constant) and isinstance(expr.value, float) and not math.isnan(expr.value))
+
+
+def equal(node: Apply, a: Column, b: Column) -> Column:
+    """Python's ``==`` of floats."""
+    same = a == b
+    return same & ~F.isnan(a) if all(map(_may_be_nan, node.args)) else same
+
+
+def less(node: Apply, a: Column, b: Column) -> Column:
+    """Python's ``<`` of floats."""
+    below = a < b
+    return below & ~F.isnan(b) if _may_be_nan(node.args[1]) else below
+
+
+def less_equal(node: Apply, a: Column, b: Column) -> Column:
+    """Python's ``<=`` of floats."""
+    below = a <= b
+    return below & ~F.isnan(b) if _may_be_nan(node.args[1]) else below
+
+
+def divided(node: Apply, a: Column, b: Column) -> Column:
+    """``/`` of floats."""
+    return _checked(node, b, a / b, "float division by zero")
+
+
+def modulo(node: Apply, a: Column, b: Column) -> Column:
+    """``%`` of floats: the remainder with the sign of the divisor, even where it is zero."""
+    return _checked(node, b, _modulo(a, b), "float modulo by zero")
+
+
+def floor_divided(node: Apply, a: Column, b: Column) -> Column:
+    """``//`` of floats, by the steps that Python takes."""
+    remainder = a % b
+    other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
+    whole = (a - remainder) / b
+    whole = F.when(other_side, whole - F.lit(1.0)).otherwise(whole)
+    low = _floor(whole)
+    nearest = F.when(whole - low > 0.5, low + F.lit(1.0)).otherwise(low)
+    minus = F.startswith((a / b).cast("string"), F.lit("-"))  # tells -0.0 from 0.0, which are equal
+    zero = F.when(minus, F.lit(-0.0)).otherwise(F.lit(0.0))
+    return _checked(node, b, F.when(whole == 0, zero).otherwise(nearest), "float floor division by zero")
+
+
+def _modulo(a: Column, b: Column) -> Column:
+    remainder = a % b
+    other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
+    zero = F.when(b < 0, F.lit(-0.0)).otherwise(F.lit(0.0))
+    return F.when(other_side, remainder + b).when(remainder == 0, zero).otherwise(remainder)
+
+
+def _floor(a: Column) -> Column:
+    """The greatest whole number up to a float, as a float."""
+    near = F.rint(a)
+    return F.when(near > a, near - F.lit(1.0)).otherwise(near)
+
+
+def _checked(node: Apply, divisor: Column, value: Column, message: str) -> Column:
+    return unless(divisor == 0, node, f"ZeroDivisionError: {message}", value) if fails(node) else value
+
+
+def square_root(node: Apply, a: Column) -> Column:
+    """``math.sqrt``."""
+    return unless(a < 0, node, "ValueError: math domain error", F.sqrt(a))
+
+
+def whole(node: Apply, a: Column) -> Column:
+    """A float as a 64-bit integer, rounded as the operation says; a failure if there is none."""
+    match node.op:
+        case Op.FLOOR:
+            rounded = _floor(a)
+        case Op.CEILING:
+            rounded = -_floor(-a)
+        case Op.ROUND_HALF_EVEN:
+            rounded = F.rint(a)
+        case _:
+            rounded = a
+    limit = F.lit(2.0**63)
+    outside = F.isnan(a) | (rounded >= limit) | (rounded < -limit)
+    message = "the float is NaN, or has no integer in [-2**63, 2**63)"
+    return unless(outside, node, message, rounded.cast("bigint"))
+
+
+def is_infinite(_: Apply, a: Column) -> Column:
+    """``math.isinf``."""
+    return (a == F.lit(math.inf)) | (a == F.lit(-math.inf))
+
+
+def true_quotient(node: Apply, a: Column, b: Column) -> Column:
+    """The float nearest to the quotient of two integers, as Python's ``/`` has it.
+
+    Up to 2**53 integers are floats, and one division rounds once. Beyond that floats would round three times.
+    """
+    small = _is_small(node.args[0], a) & _is_small(node.args[1], b)
+    value = a.cast("double") / b.cast("double")
+    if not all(interval(one).within(Interval(-_AS_FLOATS, _AS_FLOATS)) for one in node.args):
+        value = F.when(small, value).otherwise(_long_division(a.cast(EXACT), b.cast(EXACT)))
+    by_zero = "ZeroDivisionError: division by zero"
+    return unless(b == 0, node, by_zero, value) if fails(node) else value
+
+
+def _is_small(expr: Expr, column: Column) -> Column:
+    if interval(expr).within(Interval(-_AS_FLOATS, _AS_FLOATS)):
+        return F.lit(True)
+    return (column >= -_AS_FLOATS) & (column <= _AS_FLOATS)
+
+
+def _long_division(a: Column, b: Column) -> Column:
+    """The quotient times a power of two, so that it has 60 bits or more, and one more that says that there are others.
+
+    These are rounded once, when they become a float; taking the power of two back is exact.
+    """
+    top, bottom = F.abs(a), F.abs(b)
+    nearly = top.cast("double") / bottom.cast("double")
+    shift = F.greatest(F.lit(_BITS) - F.floor(F.log2(nearly)).cast("int"), F.lit(0))
+    half = F.shiftright(shift, 1)
+    numerator = ((top * _power_of_two(half)).cast(EXACT) * _power_of_two(shift - half)).cast(EXACT)
+    remainder = numerator % bottom
+    bits = ((numerator - remainder).cast(EXACT) / bottom).cast(EXACT) * F.lit(2).cast(EXACT)
+    rounded = (bits.cast(EXACT) + F.when(remainder == 0, F.lit(0)).otherwise(F.lit(1))).cast("double")
+    magnitude = rounded / F.pow(F.lit(2.0), (shift + 1).cast("double"))
+    return F.when((a < 0) != (b < 0), -magnitude).otherwise(magnitude)
+
+
+def _power_of_two(exponent: Column) -> Column:
+    """Two to the power of a number up to 62, as a decimal."""
+    return F.call_function("shiftleft", F.lit(1).cast("bigint"), exponent).cast(EXACT)
+
+
+__all__ = [
+    "divided",
+    "equal",
+    "floor_divided",
+    "is_infinite",
+    "less",
+    "less_equal",
+    "modulo",
+    "square_root",
+    "true_quotient",
+    "whole",
+]

@@ -1,0 +1,95 @@
+"""Integer operations in 64 bits, where an overflow gives null, and in 38 decimal digits, where there is none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from flowalg.lifting.tree.expressions import Apply
+from flowalg.lifting.tree.failures import fails
+from flowalg.lifting.tree.intervals import STORED, interval
+from flowalg.lifting.tree.primitives import Op
+from flowalg_spark.lowering.columns.errors import unless
+
+EXACT: Final = "decimal(38,0)"
+ARITHMETIC: Final = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.NEGATE, Op.FLOOR_DIVIDE, Op.MODULO)
+"""The operations that are done both ways."""
+
+_BY_ZERO: Final = "ZeroDivisionError: integer division or modulo by zero"
+
+
+def long(value: int) -> Column:
+    """A 64-bit constant; null if it does not fit."""
+    return F.expr(f"CAST({value if value in STORED else 'NULL'} AS BIGINT)")
+
+
+def quotient(a: Column, b: Column) -> Column:
+    """The quotient, rounded towards zero, of columns of one kind, as a 64-bit integer."""
+    return F.call_function("div", a, b)
+
+
+def in_64_bits(node: Apply, *args: Column) -> Column:
+    """An operation in 64 bits; null where it overflows."""
+    wide = not interval(node).within(STORED)
+    match node.op, args:
+        case Op.ADD, (a, b):
+            return F.try_add(a, b) if wide else a + b
+        case Op.SUBTRACT, (a, b):
+            return F.try_subtract(a, b) if wide else a - b
+        case Op.MULTIPLY, (a, b):
+            return F.try_multiply(a, b) if wide else a * b
+        case Op.NEGATE, (a,):
+            return F.try_subtract(long(0), a)
+        case Op.FLOOR_DIVIDE, (a, b):
+            return _checked(node, b, _floor_divided(node, a, b))
+        case Op.MODULO, (a, b):
+            return _checked(node, b, _modulo(node, a, b))
+        case _:
+            raise AssertionError(f"{node.op} is no integer arithmetic")
+
+
+def in_38_digits(node: Apply, *args: Column) -> Column:
+    """An operation in 38 decimal digits, which lifting has shown to be enough."""
+    match node.op, args:
+        case Op.ADD, (a, b):
+            result = a + b
+        case Op.SUBTRACT, (a, b):
+            result = a - b
+        case Op.MULTIPLY, (a, b):
+            result = a * b
+        case Op.NEGATE, (a,):
+            result = -a
+        case Op.FLOOR_DIVIDE, (a, b):
+            result = _checked(node, b, (a - _modulo(node, a, b)).cast(EXACT) / b)
+        case Op.MODULO, (a, b):
+            result = _checked(node, b, _modulo(node, a, b))
+        case _:
+            raise AssertionError(f"{node.op} is no integer arithmetic")
+    return result.cast(EXACT)
+
+
+def _checked(node: Apply, divisor: Column, value: Column) -> Column:
+    return unless(divisor == F.lit(0), node, _BY_ZERO, value) if fails(node) else value
+
+
+def _floor_divided(node: Apply, a: Column, b: Column) -> Column:
+    """Spark rounds towards zero, Python down; and the smallest integer divided by -1 does not fit."""
+    divisor = interval(node.args[1])
+    remainder = a % b
+    down = remainder < 0 if divisor.low > 0 else (remainder != 0) & ((remainder < 0) != (b < 0))
+    rounded = quotient(a, b) - F.when(down, long(1)).otherwise(long(0))
+    return F.when(b == -1, F.try_subtract(long(0), a)).otherwise(rounded) if -1 in divisor else rounded
+
+
+def _modulo(node: Apply, a: Column, b: Column) -> Column:
+    """Spark's remainder has the sign of the dividend, Python's that of the divisor."""
+    if interval(node.args[1]).low > 0:
+        return F.pmod(a, b)
+    remainder = a % b
+    other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
+    return F.when(other_side, remainder + b).otherwise(remainder)
+
+
+__all__ = ["ARITHMETIC", "EXACT", "in_38_digits", "in_64_bits", "long", "quotient"]

@@ -1,0 +1,97 @@
+"""Text, counted in code points, and lists."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from flowalg.data.shapes import TEXT
+from flowalg.lifting.tree.expressions import Apply, Constant
+from flowalg.lifting.tree.primitives import Op
+from flowalg_spark.lowering.columns.errors import unless
+
+
+def _constant(node: Apply, index: int) -> str:
+    argument = node.args[index]
+    assert isinstance(argument, Constant)
+    assert isinstance(argument.value, str)
+    return argument.value
+
+
+def _index(node: Apply, argument: int) -> int:
+    constant = node.args[argument]
+    assert isinstance(constant, Constant)
+    assert isinstance(constant.value, int)
+    return constant.value
+
+
+def find(_: Apply, text: Column, inner: Column) -> Column:
+    """The index of the first place, or -1."""
+    return (F.position(inner, text) - 1).cast("bigint")
+
+
+def stripped(node: Apply, text: Column, characters: Column) -> Column:
+    """Without some characters at the ends."""
+    match node.op:
+        case Op.STRIP_LEFT:
+            return F.ltrim(text, characters)
+        case Op.STRIP_RIGHT:
+            return F.rtrim(text, characters)
+        case _:
+            return F.btrim(text, characters)
+
+
+def sliced(node: Apply, text: Column, *_: Column) -> Column:
+    """Between two constant indices."""
+    start = _position(_index(node, 1), text)
+    if len(node.args) == 2:
+        return F.substr(text, start + 1)
+    length = F.greatest(_position(_index(node, 2), text) - start, F.lit(0))
+    return F.substr(text, start + 1, length)
+
+
+def _position(index: int, text: Column) -> Column:
+    """How many characters stand before an index; a negative one counts from the end."""
+    return F.lit(index) if index >= 0 else F.greatest(F.length(text) + index, F.lit(0))
+
+
+def character(node: Apply, text: Column, _: Column) -> Column:
+    """The character at a constant index."""
+    index = _index(node, 1)
+    too_short = F.length(text) < (index + 1 if index >= 0 else -index)
+    place = _position(index, text) + 1
+    return unless(too_short, node, "IndexError: string index out of range", F.substr(text, place, F.lit(1)))
+
+
+def split(node: Apply, text: Column, _: Column) -> Column:
+    """At each separator."""
+    return F.split(text, "".join(map(_escaped, _constant(node, 1))), -1)
+
+
+def words(node: Apply, text: Column, white_space: Column) -> Column:
+    """Between white space, of which there is none around."""
+    inner = F.btrim(text, white_space)
+    spaces = "".join(map(_escaped, _constant(node, 1)))
+    none = F.array().cast("array<string>")
+    return F.when(inner == "", none).otherwise(F.split(inner, f"[{spaces}]+", -1))
+
+
+def _escaped(character: str) -> str:
+    """A character in a pattern of Java's."""
+    return f"\\x{{{ord(character):x}}}"
+
+
+def item(node: Apply, items: Column, _: Column) -> Column:
+    """The item at a constant index."""
+    index = _index(node, 1)
+    too_short = F.size(items) < (index + 1 if index >= 0 else -index)
+    place = F.lit(index) if index >= 0 else F.size(items) + index
+    return unless(too_short, node, "IndexError: list index out of range", F.get(items, place))
+
+
+def size(node: Apply, of: Column) -> Column:
+    """How many characters, or items."""
+    return (F.length(of) if node.args[0].shape == TEXT else F.size(of)).cast("bigint")
+
+
+__all__ = ["character", "find", "item", "size", "sliced", "split", "stripped", "words"]

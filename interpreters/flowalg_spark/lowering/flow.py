@@ -1,0 +1,228 @@
+"""A collection on its way through Spark: a frame, where its element lies, and the columns that travel along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import starmap
+
+import pyarrow as pa
+from attrs import evolve, field, frozen
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import Shape
+from flowalg.lifting.tree.expressions import Expr
+from flowalg.lifting.tree.failures import can_raise
+from flowalg_spark.lowering.columns import evaluate, single
+from flowalg_spark.lowering.layout import (
+    Branch,
+    Columns,
+    Leaf,
+    columns_at,
+    layout_of,
+    leaves,
+    named,
+    places,
+    spread,
+    titled,
+)
+from flowalg_spark.lowering.meta import EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME, SIGHTED, SPAN
+from flowalg_spark.lowering.python_rows import ArrowFunction
+from flowalg_spark.lowering.schema import as_type, spark_type
+
+
+@frozen
+class LiftingNote:
+    """How one of the user's functions runs: inside Spark, or in Python and why."""
+
+    transform: str
+    reason: str | None
+    place: str | None
+
+    def __str__(self) -> str:
+        if self.reason is None:
+            return f"{self.transform}: lifted to Spark columns"
+        where = f", at {self.place}" if self.place else ""
+        return f"{self.transform}: runs in Python, because of {self.reason}{where}"
+
+
+@frozen
+class Selection:
+    """Columns of a frame that are not selected yet: Spark looks through a plan anew for each select.
+
+    If they are ``cheap`` an expression may use them in place of their names, as often as it likes.
+    """
+
+    rows: DataFrame
+    columns: Mapping[str, Column]
+    cheap: bool = False
+
+    def element(self, shape: Shape) -> Columns:
+        """The columns of an element of the shape."""
+        return columns_at(layout_of(shape), self.columns.__getitem__)
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The frame of these columns."""
+        return self.rows.select(*starmap(titled, self.columns.items()))
+
+
+@frozen
+class Flow:
+    """A frame whose columns are the leaves of an element's layout, and then ``meta``.
+
+    A *guarded* flow, on a stream, keeps a row for every element of its source: those that a filter has dropped
+    have ``KEEP`` false and no value, but their event times move the clocks. If it ``catches``, so do elements that a
+    function of the user's cannot take: their rows tell it, as those of drops do.
+    """
+
+    _selected: DataFrame | Selection = field(alias="frame")
+    shape: Shape
+    meta: Mapping[str, T.DataType]
+    notes: tuple[LiftingNote, ...] = ()
+    catches: bool = False
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows, with these columns."""
+        return self._selected.frame if isinstance(self._selected, Selection) else self._selected
+
+    @property
+    def unselected(self) -> Selection:
+        """The columns, of a frame that they may still have to be selected of."""
+        return self._selected if isinstance(self._selected, Selection) else self._by_name
+
+    @property
+    def _by_name(self) -> Selection:
+        """The columns by their names."""
+        names = (*places(layout_of(self.shape)), *self.meta)
+        return Selection(self.frame, {name: named(name) for name in names})
+
+    @property
+    def guarded(self) -> bool:
+        """Whether rows that are not kept are carried along."""
+        return KEEP in self.meta
+
+    @property
+    def element(self) -> Columns:
+        """The columns of the element."""
+        return columns_at(layout_of(self.shape))
+
+    def with_meta(self, **columns: Column) -> Flow:
+        """The flow with some of its other columns added or replaced."""
+        meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
+        kept = places(self.element)
+        others = [
+            as_type(columns[name], kind).alias(name) if name in columns else named(name)
+            for name, kind in meta.items()
+        ]
+        return evolve(self, frame=self.frame.select(*kept, *others), meta=meta)
+
+    def without(self, name: str) -> Flow:
+        """The flow without one of its other columns, if it has it."""
+        if name not in self.meta:
+            return self
+        meta = {one: kind for one, kind in self.meta.items() if one != name}
+        return evolve(self, frame=self.frame.drop(name), meta=meta)
+
+    @property
+    def source(self) -> Selection:
+        """The columns as expressions that other expressions can be made of, and the frame that these are of."""
+        return self.unselected if self.unselected.cheap else self._by_name
+
+    def mapped(self, expression: Expr, shape: Shape) -> Flow:
+        """The flow with what an expression gives for each element in its place."""
+        source = self.source
+        columns = self.evaluated(expression, source.element(self.shape))
+        meta = (titled(name, source.columns[name]) for name in self.meta)
+        frame = source.rows.select(*spread(columns, shape), *meta)
+        return evolve(self, frame=frame, shape=shape)
+
+    def filtered(self, predicate: Expr) -> Flow:
+        """The flow without the elements for which an expression is false."""
+        source = self.source
+        rows = source.rows.filter(single(predicate, source.element(self.shape)))
+        return evolve(self, frame=evolve(source, rows=rows) if source.cheap else rows)
+
+    def selected(self, columns: Columns, shape: Shape) -> Flow:
+        """The flow with another element in place of its own."""
+        frame = self.frame.select(*spread(columns, shape), *map(named, self.meta))
+        return evolve(self, frame=frame, shape=shape)
+
+    def evaluated(self, expression: Expr, element: Columns) -> Columns:
+        """What an expression gives for elements; on rows that are not kept it is not evaluated if it can fail."""
+        columns = evaluate(expression, element)
+        return guarded(columns) if self.guarded and can_raise(expression) else columns
+
+    def mapped_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
+        """The flow with its rows replaced by what a function of Arrow batches makes of them."""
+        schema = row_schema(shape, self.meta)
+        return evolve(self, frame=self.frame.mapInArrow(function, schema), shape=shape)
+
+    def noted(self, *notes: LiftingNote) -> Flow:
+        """The flow with more said about how its functions run."""
+        return evolve(self, notes=(*self.notes, *notes))
+
+
+def sighted(flow: Flow) -> Flow:
+    """The flow with the event times by which the clocks see its records kept apart from those of its elements."""
+    if SIGHTED in flow.meta or PROCESSING_TIME not in flow.meta:
+        return flow
+    return flow.with_meta(**{SIGHTED: F.when(named(PROCESSING_TIME).isNotNull(), named(EVENT_TIME))})
+
+
+def guarded(columns: Columns) -> Columns:
+    """The columns of an element on the rows that are kept, and null elsewhere."""
+    match columns:
+        case Leaf(shape=shape, at=column):
+            return Leaf(shape, F.when(named(KEEP), column))
+        case Branch(shape=shape, parts=parts):
+            return Branch(shape, tuple(guarded(part) for part in parts))
+
+
+def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
+    """The Spark schema of a flow's rows."""
+    fields = [T.StructField(leaf.at, spark_type(leaf.shape)) for leaf in leaves(layout_of(shape))]
+    return T.StructType([*fields, *(T.StructField(name, kind) for name, kind in meta.items())])
+
+
+def arrow_schema(schema: T.StructType) -> pa.Schema:
+    """The Arrow schema of a Spark schema, timestamps in UTC."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def union(flows: tuple[Flow, ...]) -> Flow:
+    """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
+    require_one_shape(flows)
+    whole, *others = (flow.without(SPAN) for flow in flows)
+    for other in others:
+        columns = [named(name) for name in whole.frame.columns]
+        frame = whole.frame.union(other.frame.select(*columns))
+        whole = evolve(whole, frame=frame).noted(*other.notes)
+    return whole
+
+
+def require_one_shape(flows: Sequence[Flow]) -> None:
+    """Raises ``UnsupportedError`` when flows to be united have different shapes."""
+    for other in flows:
+        if other.shape != flows[0].shape:
+            raise UnsupportedError(
+                f"flatten: collections of {flows[0].shape} and of {other.shape} have no common columns"
+            )
+
+
+__all__ = [
+    "Flow",
+    "LiftingNote",
+    "Selection",
+    "arrow_schema",
+    "guarded",
+    "require_one_shape",
+    "row_schema",
+    "sighted",
+    "union",
+]

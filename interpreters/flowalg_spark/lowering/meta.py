@@ -1,0 +1,143 @@
+"""The columns that travel beside an element's own: its times, its window, and what a pane says of itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowalg_shard.tables.columns import (
+    END,
+    ENDED,
+    EVENT_TIME,
+    KEEP,
+    ORIGIN,
+    PARTITION,
+    PROCESSING_TIME,
+    REPORT,
+    SIGHTED,
+    SIGNAL,
+    START,
+)
+from pyspark.sql import types as T
+
+TIMING: Final = "__timing"
+INDEX: Final = "__index"
+IS_FIRST: Final = "__is_first"
+IS_LAST: Final = "__is_last"
+CHANGE: Final = "__change"
+PANE_TIME: Final = "__pane_time"
+WATERMARK: Final = "__watermark"
+SPAN: Final = "__span"
+"""The window of a pane once more, as the struct by which it was grouped: see ``relational.native_groups``."""
+
+DROP: Final = "__drop"
+REASON: Final = "__reason"
+DROPPED: Final = "__dropped"
+STAGE: Final = "__stage"
+REFUSED_KEY: Final = "__refused_key"
+REFUSED_VALUE: Final = "__refused_value"
+"""Of a drop in a pipeline where several stages can drop: which one, and the key and the value as JSON."""
+
+ERROR: Final = "__error"
+"""What is wrong with a bad record, where these are told as drops: see ``checking``."""
+
+BAD_RECORD: Final = "bad_record"
+"""The reason of such a drop."""
+
+ACCOUNT: Final = "__account"
+"""What a stage tells of an instant, as JSON, on a row of its own: see ``metrics``."""
+
+META_TYPES: Final[dict[str, T.DataType]] = {
+    EVENT_TIME: T.LongType(),
+    PROCESSING_TIME: T.LongType(),
+    KEEP: T.BooleanType(),
+    ENDED: T.BooleanType(),
+    START: T.LongType(),
+    END: T.LongType(),
+    CHANGE: T.StringType(),
+    TIMING: T.StringType(),
+    INDEX: T.LongType(),
+    IS_FIRST: T.BooleanType(),
+    IS_LAST: T.BooleanType(),
+    PANE_TIME: T.LongType(),
+    WATERMARK: T.LongType(),
+    SPAN: T.StructType([T.StructField(START, T.LongType())]),
+    REASON: T.StringType(),
+    DROPPED: T.LongType(),
+    STAGE: T.StringType(),
+    REFUSED_KEY: T.StringType(),
+    REFUSED_VALUE: T.StringType(),
+    SIGHTED: T.LongType(),
+    PARTITION: T.StringType(),
+    SIGNAL: T.StringType(),
+    ORIGIN: T.IntegerType(),
+    REPORT: T.BinaryType(),
+    ERROR: T.StringType(),
+    ACCOUNT: T.StringType(),
+}
+"""The type of each; times are microseconds since the epoch. ``DROP`` has the type that its grouping gives it."""
+
+PANE_META: Final = (
+    EVENT_TIME,
+    START,
+    END,
+    CHANGE,
+    TIMING,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PANE_TIME,
+    WATERMARK,
+)
+"""What travels with a pane."""
+
+CLOCK_META: Final = (PROCESSING_TIME, ENDED, SIGHTED, PARTITION, SIGNAL, ORIGIN, REPORT)
+"""What rows say of the clocks, where they do."""
+
+REFUSED_META: Final = (STAGE, REASON, DROPPED, REFUSED_KEY, REFUSED_VALUE, START, END, PANE_TIME, WATERMARK)
+"""What is said of a drop that has to pass other stages."""
+
+PASSING_META: Final = (*REFUSED_META, ERROR, ACCOUNT)
+"""What is said on rows that have to pass other stages, where it is."""
+
+
+def pane_meta() -> dict[str, T.DataType]:
+    """What travels with a pane, with the types."""
+    return {name: META_TYPES[name] for name in PANE_META}
+
+
+__all__ = [
+    "ACCOUNT",
+    "BAD_RECORD",
+    "CHANGE",
+    "CLOCK_META",
+    "DROP",
+    "DROPPED",
+    "END",
+    "ENDED",
+    "ERROR",
+    "EVENT_TIME",
+    "INDEX",
+    "IS_FIRST",
+    "IS_LAST",
+    "KEEP",
+    "META_TYPES",
+    "ORIGIN",
+    "PANE_META",
+    "PANE_TIME",
+    "PARTITION",
+    "PASSING_META",
+    "PROCESSING_TIME",
+    "REASON",
+    "REFUSED_KEY",
+    "REFUSED_META",
+    "REFUSED_VALUE",
+    "REPORT",
+    "SIGHTED",
+    "SIGNAL",
+    "SPAN",
+    "STAGE",
+    "START",
+    "TIMING",
+    "WATERMARK",
+    "pane_meta",
+]

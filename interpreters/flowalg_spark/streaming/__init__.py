@@ -1,0 +1,5 @@
+"""Spark streaming: unbounded pipelines as one stateful operator for each grouping, keyed by shard."""
+
+from flowalg_spark.streaming.compilation import CAPABILITIES, StreamInput, compile, drain
+
+__all__ = ["CAPABILITIES", "StreamInput", "compile", "drain"]

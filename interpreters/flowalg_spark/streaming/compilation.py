@@ -1,0 +1,280 @@
+"""Spark streaming: a stage is one exchange and one stateful operator, keyed by shard, with clocks in band.
+
+Each micro-batch is one instant of the whole pipeline. ``compile`` gives a streaming DataFrame of panes; starting it,
+with ``writeStream``, is the user's. Restart, replay and exactly-once are Spark's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from os import PathLike, fspath
+from typing import Final, TypeVar
+
+from attrs import evolve, field, frozen
+from flowalg_shard import FromSource
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.pipeline.nodes import last_grouping
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.watermarks import Perfect, WatermarkPolicy
+from flowalg_spark.capabilities import STREAMING
+from flowalg_spark.frames.final_values import METRICS_COLUMN
+from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, visible
+from flowalg_spark.lowering.binding import Clocks, require_frame
+from flowalg_spark.lowering.flow import Flow, guarded
+from flowalg_spark.lowering.layout import named
+from flowalg_spark.lowering.meta import (
+    ACCOUNT,
+    DROP,
+    DROPPED,
+    ERROR,
+    KEEP,
+    PANE_TIME,
+    REASON,
+    REFUSED_KEY,
+    REFUSED_VALUE,
+    STAGE,
+    WATERMARK,
+)
+from flowalg_spark.lowering.py4j_cache import few_calls
+from flowalg_spark.session import require_state_store
+from flowalg_spark.streaming.lowering import Lowering
+from flowalg_spark.streaming.metrics import observed
+from flowalg_spark.streaming.metrics_columns import account
+from flowalg_spark.streaming.shards import shard_ids
+
+A = TypeVar("A")
+
+CAPABILITIES: Final = STREAMING
+"""What this interpreter lacks, as data."""
+
+_TICK: Final = "__tick"
+_DRAINED: Final = "__drained"
+_DRAIN_SCHEMA: Final = T.StructType([T.StructField(_DRAINED, T.BooleanType())])
+
+
+@frozen
+class StreamInput:
+    """A streaming frame, with what it says about time.
+
+    ``watermark`` is the policy that generates the source's watermark from its event times. A micro-batch's
+    processing time is Spark's timestamp of the batch, the same on replay; a source that carries processing times of
+    its own says them with ``processing_time``, a timestamp column, and an instant's is then the greatest in its
+    batch. ``partition`` is the column that names the partition of the source that a row comes from.
+
+    Some rows can be no elements, and say something else; their other fields may be null. ``end_of_input``, a boolean
+    column, is true on a row that says that nothing more will come: the watermark then goes to the end of time. (A file
+    source reads files by their modification times, so that the file with that row must be the newest.) ``signal``, a
+    text column, is the name of a signal for ``AtSignal``, which every stage behind this source hears. ``tick``, a
+    boolean column, is true on a row that only lets time go on: its processing time counts.
+
+    ``corrupt_record``, a text column, is not null on a row that could not be read, as the column ``_corrupt_record`` of
+    Spark's readers is not: it is a bad record, whose text this is.
+    """
+
+    frame: DataFrame
+    watermark: WatermarkPolicy
+    processing_time: Column | None = field(default=None, kw_only=True)
+    end_of_input: Column | None = field(default=None, kw_only=True)
+    partition: Column | None = field(default=None, kw_only=True)
+    signal: Column | None = field(default=None, kw_only=True)
+    tick: Column | None = field(default=None, kw_only=True)
+    corrupt_record: Column | None = field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        require_frame("StreamInput", self.frame)
+        if not isinstance(self.watermark, WatermarkPolicy):
+            valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
+            raise ArgumentError("StreamInput.watermark", self.watermark, valid)
+        for name in ("processing_time", "end_of_input", "partition", "signal", "tick", "corrupt_record"):
+            column = getattr(self, name)
+            if column is not None and not isinstance(column, Column):
+                raise ArgumentError(f"StreamInput.{name}", column, "a Column of the frame, or None")
+
+    @property
+    def clocks(self) -> Clocks:
+        """What each row says about time, as columns."""
+        now = F.current_timestamp() if self.processing_time is None else self.processing_time
+        return Clocks(
+            F.unix_micros(now), self.end_of_input, self.tick, self.signal, self.partition, self.corrupt_record
+        )
+
+
+def compile(
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    shards: int | None = None,
+    tick_when_idle: bool = False,
+    drain_signal_path: str | PathLike[str] | None = None,
+    state_cache_bytes: int = 1 << 30,
+    metrics: bool = False,
+    dead_letters: bool = False,
+) -> PaneFrame[A]:
+    """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
+
+    ``shards`` is how many parts the state of each stage is split into, and is fixed for the life of a checkpoint; it
+    defaults to the session's number of shuffle partitions. A collection that is used twice is computed twice.
+
+    Spark runs a micro-batch when there is data. With ``tick_when_idle`` there is one each second, or as often as the
+    query's own trigger says, so that triggers of processing time, and policies that move on with the time, need not
+    wait for the next record. It is for queries that go on, and for sources without processing times of their own.
+
+    A query that ends, as one with ``availableNow`` does, keeps the windows that are open for its next run. With a
+    ``drain_signal_path``, a folder of this query's own, which is made if it is not there, it can be told that there will be
+    no next one: see ``drain``. It is part of what a checkpoint knows, so give it from the first run on.
+
+    A batch reads and writes the state of the windows that it has something to do with. For that each Python worker
+    keeps the state of the shards that it has served, up to ``state_cache_bytes`` bytes; what does not fit, all of it with 0,
+    is read from the state store in every batch.
+
+    With ``metrics`` each stage tells of each micro-batch what its clocks read, what came, and what it gave, refused
+    and keeps. It is in Spark's own progress of the query (see ``stage_metrics``), and ``with_metrics`` stores it
+    beside the panes: for ``metrics``, and for ``recorded``, with which the run can be gone through again.
+
+    A record that is bad fails the query: one that does not parse, has a null or an event time that cannot be, or on
+    which a function of the user's raises. With ``dead_letters`` it is no element, and becomes a row of ``with_drops``
+    whose ``drop`` has the reason ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON.
+    What can fail is then computed in Python, record by record where it does. What a combiner itself, a trigger, a
+    window or a step beside a side input raises still fails the query.
+
+    Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for what
+    streaming cannot do.
+    """
+    last_grouping(pipeline.node)
+    if not isinstance(state_cache_bytes, int) or isinstance(state_cache_bytes, bool) or state_cache_bytes < 0:
+        raise ArgumentError(
+            "state_cache_bytes", state_cache_bytes, "how many bytes a Python worker may keep, 0 or more"
+        )
+    if not isinstance(metrics, bool):
+        raise ArgumentError("metrics", metrics, "True, for stages that tell of themselves, or False")
+    if not isinstance(dead_letters, bool):
+        raise ArgumentError("dead_letters", dead_letters, "True, for bad records that are told, or False")
+    streams = inputs_by_name(pipeline.node, inputs, "StreamInput(frame, watermark)")
+    for name, stream in streams.items():
+        if not isinstance(stream, StreamInput):
+            raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
+        if not stream.frame.isStreaming:
+            raise ArgumentError(
+                f"the frame of source {name!r}",
+                stream.frame,
+                "a streaming frame, as spark.readStream gives; use batch.compile for a bounded one",
+            )
+        _require_policy(stream.watermark, name)
+        if tick_when_idle and stream.processing_time is not None:
+            raise ArgumentError(
+                "tick_when_idle",
+                True,
+                f"False where a source carries processing times of its own, as {name!r} does",
+            )
+    session = next(iter(streams.values())).frame.sparkSession
+    require_state_store(session)
+    if drain_signal_path is not None:
+        streams = _with_end(session, streams, fspath(drain_signal_path))
+    if tick_when_idle:
+        streams = {name: _with_ticks(one) for name, one in streams.items()}
+    sources = {
+        name: (one.frame, evolve(one.clocks, catches=dead_letters), FromSource(one.watermark, name))
+        for name, one in streams.items()
+    }
+    parts = shard_ids(session, shards)
+    lowering = Lowering.of(pipeline.node, sources, parts, state_cache_bytes, metrics=metrics)
+    with few_calls():
+        flow = lowering.stream(pipeline.node).flow
+        if metrics or dead_letters:
+            flow = evolve(
+                flow,
+                frame=observed(flow.frame, lowering.stages if metrics else (), dead_letters=dead_letters),
+            )
+        return pane_frame(pipeline, flow, partial(_with_drops, flow))
+
+
+def drain(session: SparkSession, drain_signal_path: str | PathLike[str]) -> None:
+    """Have the next run of a query that was compiled with this ``drain_signal_path`` bring all of its input to an end.
+
+    The watermark goes to the end of time in the first micro-batch of that run, after what this batch brings: all
+    windows close, and what they have not said yet comes out. What comes in later batches is late. So for a backfill,
+    run the query with ``availableNow`` until it ends, call this, and run it again.
+    """
+    end = session.createDataFrame([(True,)], _DRAIN_SCHEMA)
+    end.coalesce(1).write.mode("append").parquet(fspath(drain_signal_path))
+
+
+def _with_end(
+    session: SparkSession, streams: Mapping[str, StreamInput], folder: str
+) -> dict[str, StreamInput]:
+    """The inputs, each with a row that is no element when there is one in the folder of ``drain``."""
+    # A stream can only be read from a folder that is there. One that is, with what is in it, is left alone.
+    session.createDataFrame([], _DRAIN_SCHEMA).write.mode("ignore").parquet(folder)
+    found = {}
+    for name, stream in streams.items():
+        ends = session.readStream.schema(_DRAIN_SCHEMA).parquet(folder)
+        frame, ended = _marked(stream.frame, ends, _DRAINED, stream.end_of_input)
+        found[name] = evolve(stream, frame=frame, end_of_input=ended)
+    return found
+
+
+def _with_ticks(stream: StreamInput) -> StreamInput:
+    """The input with a row each second that is no element."""
+    seconds = stream.frame.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).load()
+    ticks = seconds.select(F.lit(True).alias(_TICK))
+    frame, tick = _marked(stream.frame, ticks, _TICK, stream.tick)
+    return evolve(stream, frame=frame, tick=tick)
+
+
+def _marked(frame: DataFrame, marks: DataFrame, name: str, known: Column | None) -> tuple[DataFrame, Column]:
+    """A frame with rows that have only a mark, the column ``name``; and which rows have that mark, or had it before."""
+    marked = F.coalesce(F.col(name), F.lit(False))
+    if known is not None:
+        marked |= F.coalesce(known, F.lit(False))
+    return frame.unionByName(marks, allowMissingColumns=True), marked
+
+
+def _require_policy(policy: WatermarkPolicy, source: str) -> None:
+    """Raises ``UnsupportedError`` for the policy that needs a source that knows what is still to come."""
+    if isinstance(policy, Perfect):
+        raise UnsupportedError(
+            f"source {source!r}: the watermark policy Perfect needs a source that knows what is still to come, and a "
+            "stream does not say; use BoundedOutOfOrderness(delay), or another policy"
+        )
+
+
+def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
+    """The panes, and what was dropped, which tells where it was dropped if several stages can drop.
+
+    With ``metrics`` what the stages tell of themselves too.
+    """
+    shown = flow.selected(guarded(flow.element), flow.shape)
+    if DROP in flow.meta:
+        told, drop = named(DROP).isNotNull(), named(DROP)
+    else:
+        told = named(REASON).isNotNull()
+        said = F.struct(
+            named(STAGE).alias("stage"),
+            named(REASON).alias("reason"),
+            named(DROPPED).alias("count"),
+            named(REFUSED_KEY).alias("key"),
+            named(REFUSED_VALUE).alias("value"),
+            F.timestamp_micros(named(PANE_TIME)).alias("processing_time"),
+            F.timestamp_micros(named(WATERMARK)).alias("watermark"),
+            *([named(ERROR).alias("error")] if ERROR in flow.meta else []),
+        )
+        drop = F.when(told, said)
+    told = named(KEEP) | told
+    others = [drop.alias("drop")]
+    if metrics:
+        if ACCOUNT not in flow.meta:
+            raise UnsupportedError(
+                "with_metrics: the pipeline was compiled without; pass metrics=True to compile"
+            )
+        told |= named(ACCOUNT).isNotNull()
+        others.append(account().alias(METRICS_COLUMN))
+    return visible(evolve(shown, frame=shown.frame.filter(told)), *others)
+
+
+__all__ = ["CAPABILITIES", "StreamInput", "compile", "drain"]

@@ -1,0 +1,188 @@
+"""A grouping made ready for the shard step: its stage, and the columns that the step reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+from flowalg_shard.step.stage import Stage, aggregate_columns, runs_in_columns
+from flowalg_shard.step.windows import in_columns
+from flowalg_shard.tables.columns import NEW, SHARD, VALUE, WEIGHT
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import RecordOf
+from flowalg.pipeline.nodes import CombinePerKey, retracts, shape_after, strategy_at
+from flowalg.runs.panes import Change
+from flowalg.triggers.syntax import AtMeasure
+from flowalg_spark.batch.panes import require_exact_keys, require_pairs
+from flowalg_spark.lowering.arguments import arguments, reads_nothing
+from flowalg_spark.lowering.flow import Flow, LiftingNote, arrow_schema, row_schema, sighted
+from flowalg_spark.lowering.layout import Leaf, layout_of, named, pair_of, places
+from flowalg_spark.lowering.meta import (
+    CHANGE,
+    CLOCK_META,
+    END,
+    EVENT_TIME,
+    KEEP,
+    META_TYPES,
+    PASSING_META,
+    REASON,
+    START,
+)
+from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.streaming.python_values import InWindows, Pickled, Seen
+from flowalg_spark.streaming.stream import Stream, united
+
+
+@frozen
+class Prepared:
+    """The rows of a grouping: the columns that ``stage`` reads, the shard of each, and its meta."""
+
+    rows: Stream
+    stage: Stage
+    pair: RecordOf
+
+
+def prepared(node: CombinePerKey, streams: Sequence[Stream], shards: tuple[int, ...]) -> Prepared:
+    """A grouping of one stream of pairs, or of several that are co-grouped.
+
+    Raises ``UnsupportedError`` for keys, and for results of combiners, that Spark cannot take.
+    """
+    pairs = [require_pairs(one.flow, node.label) for one in streams]
+    key = pairs[0].fields[0].shape
+    for pair in pairs:
+        if pair.fields[0].shape != key:
+            raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
+    require_exact_keys(pairs[0], node.label)
+    result = shape_after(node)
+    if not isinstance(result, RecordOf):
+        raise UnsupportedError(
+            f"{node.label}: Spark cannot know the type of the combiner's result; annotate what it returns"
+        )
+    base = _stage(node, result)
+    if len(streams) == 1 and runs_in_columns(node.combiner, base.strategy, retractions=base.retractions):
+        rows, stage = _in_columns(streams[0], node, base, shards)
+        return Prepared(rows, stage, result)
+    stage = evolve(base, combiner=node.combiner)
+    tags = (None,) if len(streams) == 1 else range(len(streams))
+    ready = [_in_objects(one, node, stage, tag, shards) for one, tag in zip(streams, tags, strict=True)]
+    return Prepared(united(ready), stage, result)
+
+
+def _stage(node: CombinePerKey, result: RecordOf) -> Stage:
+    """The stage of a node, but for how it holds its values."""
+    effective = strategy_at(node.input)
+    return Stage(
+        node.label,
+        places(pair_of(layout_of(result))[0]),
+        (),
+        effective.strategy,
+        fresh=effective.fresh,
+        retractions=retracts(node.input),
+        by_row=effective.fresh and not in_columns(effective.strategy.windows),
+    )
+
+
+def _in_columns(
+    stream: Stream, node: CombinePerKey, base: Stage, shards: tuple[int, ...]
+) -> tuple[Stream, Stage]:
+    """The rows of a grouping whose combiners are aggregates over columns, and its stage."""
+    read = arguments(_looked_at(_in_windows(stream.flow, base), base), node)
+    items = [
+        None if reads_nothing(part) else item for part, item in zip(read.combiners, read.read, strict=True)
+    ]
+    shapes = tuple(None if item is None else item.shape for item in items)
+    stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
+    columns: dict[str, Column] = {}
+    for column, item in zip(stage.aggregates, items, strict=True):
+        if column.argument is not None:
+            assert isinstance(item, Leaf), "what has an order or a sum is one column"
+            columns[column.argument] = item.at
+    return _selected(read.flow, stream, stage, columns, shards), stage
+
+
+def _in_objects(
+    stream: Stream, node: CombinePerKey, stage: Stage, tag: int | None, shards: tuple[int, ...]
+) -> Stream:
+    """The rows of a grouping whose values are pickled; tagged, if they are one collection's of a co-group."""
+    flow = _looked_at(_in_windows(stream.flow, stage), stage)
+    value = pair_of(flow.element)[1]
+    packed = Pickled(pair_of(layout_of(flow.shape))[1], tag)
+    column = arrow_column(packed, T.BinaryType(), [named(KEEP), *places(value)])
+    noted = flow.noted(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
+    return _selected(noted, stream, stage, {VALUE: column}, shards)
+
+
+def _in_windows(flow: Flow, stage: Stage) -> Flow:
+    """The flow in windows that a function of the user's tells, where it does."""
+    if not stage.by_row:
+        return flow
+    before = sighted(flow)
+    meta = {**before.meta, START: META_TYPES[START], END: META_TYPES[END]}
+    schema = row_schema(before.shape, meta)
+    assigning = InWindows(pair_of(layout_of(before.shape))[0], stage.strategy.windows, arrow_schema(schema))
+    return evolve(before, frame=before.frame.mapInArrow(assigning, schema), meta=meta)
+
+
+def _looked_at(flow: Flow, stage: Stage) -> Flow:
+    """The flow with what its values are to the parts of the trigger that look at them."""
+    value = pair_of(flow.element)[1]
+    given = named(KEEP) if CHANGE not in flow.meta else named(KEEP) & (weight_of(flow) > 0)
+    columns: list[Column] = []
+    kinds: dict[str, T.DataType] = {}
+    for name, leaf in stage.automaton.fields.data:
+        kinds[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
+        body = Seen(leaf, pair_of(layout_of(flow.shape))[1])
+        column = arrow_column(body, kinds[NEW + name], [given, *places(value)])
+        columns.append(column.alias(NEW + name))
+    return (
+        evolve(flow, frame=flow.frame.select("*", *columns), meta={**flow.meta, **kinds}) if kinds else flow
+    )
+
+
+def _selected(
+    flow: Flow, stream: Stream, stage: Stage, columns: dict[str, Column], shards: tuple[int, ...]
+) -> Stream:
+    """The columns that the stage reads, and the shard of each row; the rest is left behind.
+
+    A row that is not kept has no shard, and that is all that is said of it: a column takes time on its way to Python.
+    """
+    key = pair_of(flow.element)[0]
+    own = [column.alias(name) for column, name in zip(places(key), stage.keys, strict=True)]
+    own += [column.alias(name) for name, column in columns.items()]
+    if stage.retractions:
+        own.append(weight_of(flow).alias(WEIGHT))
+    own.append(F.when(named(KEEP), shard_of(places(key), shards)).alias(SHARD))
+    meta = {name: kind for name, kind in flow.meta.items() if name in _meta_read(flow, stage)}
+    frame = flow.frame.select(*own, *map(named, meta))
+    return evolve(stream, flow=evolve(flow, frame=frame, meta=meta))
+
+
+def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
+    names = {EVENT_TIME, *CLOCK_META, *(NEW + name for name, _ in stage.automaton.fields.data)}
+    if stage.by_row or not stage.fresh:
+        names |= {START, END}
+    if REASON in flow.meta:
+        names |= set(PASSING_META)
+    return frozenset(names)
+
+
+def shard_of(columns: Sequence[Column], shards: tuple[int, ...]) -> Column:
+    """The shard of a row, by the hash of some columns."""
+    numbers = F.array(*(F.lit(number) for number in shards))
+    # A constant column keeps the hash defined where there is no other.
+    place = F.pmod(F.xxhash64(F.lit(0), *columns), F.lit(len(shards)))
+    return F.get(numbers, place.cast("int"))
+
+
+def weight_of(flow: Flow) -> Column:
+    """-1 for a retraction, else 1."""
+    if CHANGE not in flow.meta:
+        return F.lit(1).cast("tinyint")
+    return F.when(named(CHANGE) == F.lit(Change.RETRACTION.value), -1).otherwise(1).cast("tinyint")
+
+
+__all__ = ["Prepared", "prepared", "shard_of", "weight_of"]

@@ -1,0 +1,305 @@
+"""From the nodes of a pipeline to streams: element-wise work as flows, groupings and side inputs as stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import assert_never
+
+from attrs import define, evolve, field
+from flowalg_shard import Description, FromSource, FromStage, Grouping, Operator, Side, description_of
+from flowalg_shard.side_inputs import SideStage
+from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import analyse
+from flowalg.pipeline.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+    inputs_of,
+    nodes_of,
+    strategy_at,
+)
+from flowalg.pipeline.tagging import Separate
+from flowalg.windows.window_functions import GlobalWindows
+from flowalg_spark.batch.joins import shape_beside
+from flowalg_spark.batch.python_sides import steps_that_read
+from flowalg_spark.lowering.binding import Clocks, bound_source
+from flowalg_spark.lowering.element_wise import note_of, through_steps
+from flowalg_spark.lowering.flow import Flow, LiftingNote, arrow_schema, require_one_shape, row_schema
+from flowalg_spark.lowering.layout import layout_of, named, nested, pair_of, places
+from flowalg_spark.lowering.meta import (
+    ACCOUNT,
+    CLOCK_META,
+    DROP,
+    DROPPED,
+    ERROR,
+    KEEP,
+    META_TYPES,
+    PANE_META,
+    PANE_TIME,
+    PASSING_META,
+    REASON,
+    REFUSED_META,
+    REPORT,
+    WATERMARK,
+    pane_meta,
+)
+from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.streaming.dry_run import trials
+from flowalg_spark.streaming.emissions import FromEmissions, OutOfGrouping, OutOfSide
+from flowalg_spark.streaming.exchange import (
+    BUNDLE_SCHEMA,
+    Broadcast,
+    Divided,
+    Precombined,
+    Sending,
+    ToBundles,
+)
+from flowalg_spark.streaming.grouping import Prepared, prepared, shard_of, weight_of
+from flowalg_spark.streaming.processor import EMISSION_SCHEMA, ShardProcessor
+from flowalg_spark.streaming.python_values import Pickled
+from flowalg_spark.streaming.stream import Stream, united
+
+
+@define
+class Lowering:
+    """The streams of a pipeline's nodes. ``sources`` has the frame and the clocks of each, with where they come from.
+
+    ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts. Of
+    its state a Python worker keeps up to ``state_cache_bytes`` at hand. With ``metrics`` each stage tells of each instant;
+    ``stages`` are the names of those that there are so far.
+    """
+
+    sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]
+    shards: tuple[int, ...]
+    heard: frozenset[int]
+    several: bool
+    state_cache_bytes: int
+    metrics: bool
+    stages: list[str] = field(factory=list)
+    known: dict[int, Stream] = field(factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        root: Node,
+        sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]],
+        shards: tuple[int, ...],
+        state_cache_bytes: int,
+        *,
+        metrics: bool,
+    ) -> Lowering:
+        """The lowering of a whole pipeline."""
+        stages = {id(node): node for node in nodes_of(root) if isinstance(node, CombinePerKey | WithSide)}
+        heard = frozenset(
+            id(behind)
+            for node in stages.values()
+            for inner in inputs_of(node)
+            for behind in nodes_of(inner)
+            if id(behind) in stages
+        )
+        several = len(stages) > 1 or any(clocks.catches for _, clocks, _ in sources.values())
+        return cls(sources, shards, heard, several, state_cache_bytes, metrics)
+
+    def stream(self, node: Node) -> Stream:
+        """The stream of a node. Where it is used again it has the same rows, but tells no drops once more."""
+        if id(node) in self.known:
+            return _without_drops(self.known[id(node)])
+        self.known[id(node)] = self.lowered(node)
+        return self.known[id(node)]
+
+    def lowered(self, node: Node) -> Stream:
+        """The stream of a node that is not known yet."""
+        match node:
+            case SourceNode(name=name):
+                frame, clocks, origin = self.sources[name]
+                return Stream(bound_source(node, frame, clocks), (origin,))
+            case WindowInto(input=inner):
+                return self.stream(inner)
+            case ElementWise(input=WithSide() as reading, steps=steps):
+                return self.beside(reading, steps)
+            case ElementWise(input=inner, steps=steps):
+                return self.through(self.stream(inner), steps)
+            case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
+                return self.grouped(node, prepared(node, [self.untagged(one) for one in inputs], self.shards))
+            case CombinePerKey(input=inner):
+                return self.grouped(node, prepared(node, [self.tried(node, self.stream(inner))], self.shards))
+            case Flatten(inputs=inputs):
+                return self.flattened([self.stream(one) for one in inputs])
+            case WithSide():
+                return self.beside(node, ())
+        assert_never(node)
+
+    def through(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
+        """A stream after a chain of element-wise steps."""
+        return evolve(stream, flow=through_steps(stream.flow, steps)) if steps else stream
+
+    def tried(self, node: CombinePerKey, stream: Stream) -> Stream:
+        """The input of a grouping, less the elements that its combiners' functions cannot take, where they are told."""
+        return self.through(stream, trials(node.combiner)) if stream.flow.catches else stream
+
+    def untagged(self, node: Node) -> Stream:
+        """An input of a co-group, before its values were tagged."""
+        assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
+        return self.through(self.stream(node.input), node.steps[:-1])
+
+    def flattened(self, streams: list[Stream]) -> Stream:
+        """The union of streams of one shape."""
+        require_one_shape([one.flow for one in streams])
+        return united(streams)
+
+    def grouped(self, node: CombinePerKey, ready: Prepared) -> Stream:
+        """The panes and drops of a grouping: pre-combined, exchanged by shard, stepped, and unpacked."""
+        stage = ready.stage
+        if stage.strategy.allowed_lateness is None and not isinstance(stage.strategy.windows, GlobalWindows):
+            raise UnsupportedError(
+                f"{stage.label} over {stage.strategy.windows} has no allowed_lateness, so it would keep the state of "
+                "every window for ever; pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is meant"
+            )
+        bundles = self.sent(0, ready.rows, Precombined(stage))
+        out = OutOfGrouping(stage, ready.pair, self.several)
+        operator = Grouping(stage, ready.rows.origins)
+        described = description_of(stage, str(ready.pair))
+        flow = self.emitted(node, bundles, operator, described, out, ready.rows.flow, ready.pair)
+        return Stream(flow if self.several else _with_drop_column(flow), (FromStage(),))
+
+    def beside(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
+        """Elements beside what they read of a side input, and through the steps that follow."""
+        main, side = self.stream(node.input), self.stream(node.side)
+        shape = shape_beside(main.flow, side.flow, node.view)
+        together = steps_that_read(analyse(steps, shape))
+        after = together[-1].after if together else shape
+        assert after is not None, "steps run together up to one whose result is known"
+        effective = strategy_at(node.side)
+        stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
+        elements, columns = _divided(main, self.shards)
+        others, theirs = _broadcast(side, fresh=effective.fresh)
+        bundles = self.sent(0, elements, Divided(columns)).union(self.sent(1, others, Broadcast(theirs)))
+        taken = tuple(one.step for one in together)
+        out = OutOfSide(stage.label, layout_of(main.flow.shape), side.flow.shape, taken, layout_of(after))
+        operator = Side(stage, elements.origins, others.origins)
+        notes = [
+            LiftingNote("with_side", "a side input, which is kept in Python", None),
+            *map(note_of, together),
+        ]
+        before = main.flow.noted(*side.flow.notes, *notes)
+        described = description_of(stage, f"{main.flow.shape} beside {side.flow.shape}")
+        flow = self.emitted(node, bundles, operator, described, out, before, after)
+        return self.through(Stream(flow, (FromStage(),)), steps[len(together) :])
+
+    def sent(self, number: int, rows: Stream, sending: Sending) -> DataFrame:
+        """What the partitions of an input send to every shard."""
+        frame = rows.flow.frame
+        bundling = ToBundles(number, rows.origins, sending, self.shards, arrow_schema(frame.schema))
+        return frame.mapInArrow(bundling, BUNDLE_SCHEMA)
+
+    def emitted(
+        self,
+        node: Node,
+        bundles: DataFrame,
+        operator: Operator,
+        stage: Description,
+        out: OutOfGrouping | OutOfSide,
+        before: Flow,
+        shape: Shape,
+    ) -> Flow:
+        """What a stage gives: elements of ``shape``, drops, and its reports if there is a stage behind it."""
+        reports = id(node) in self.heard
+        meta = {
+            **pane_meta(),
+            KEEP: META_TYPES[KEEP],
+            REASON: META_TYPES[REASON],
+            DROPPED: META_TYPES[DROPPED],
+        }
+        if self.several:
+            meta |= {name: META_TYPES[name] for name in REFUSED_META}
+        if before.catches:
+            meta[ERROR] = META_TYPES[ERROR]
+        if reports:
+            meta[REPORT] = META_TYPES[REPORT]
+        if self.metrics:
+            meta[ACCOUNT] = META_TYPES[ACCOUNT]
+        schema = row_schema(shape, meta)
+        processor = ShardProcessor(
+            operator,
+            stage,
+            len(self.shards),
+            reports=reports,
+            metrics=len(self.stages) if self.metrics else None,
+            state_cache_bytes=self.state_cache_bytes,
+        )
+        self.stages.append(stage.label)
+        frame = (
+            bundles.groupBy(SHARD)
+            .transformWithState(processor, EMISSION_SCHEMA, "append", "None")
+            .mapInArrow(FromEmissions(out, reports, arrow_schema(schema)), schema)
+        )
+        return evolve(before, frame=frame, shape=shape, meta=meta)
+
+
+def _divided(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
+    """The elements of a stream, each with its shard; and the columns that travel."""
+    flow = main.flow
+    own = places(layout_of(flow.shape))
+    kept = [name for name in flow.meta if name in (*PANE_META, EVENT_TIME)]
+    meta = _meta_of_stage(flow, kept)
+    place = shard_of([named(EVENT_TIME), *map(named, own)], shards)
+    frame = flow.frame.select(*map(named, own), place.alias(SHARD), *map(named, meta))
+    return evolve(main, flow=evolve(flow, frame=frame, meta=meta)), (*own, *kept)
+
+
+def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
+    """The elements of a side, pickled; and the columns that travel."""
+    flow = side.flow
+    columns = places(flow.element)
+    value = arrow_column(Pickled(layout_of(flow.shape), None), T.BinaryType(), [named(KEEP), *columns])
+    bounds = () if fresh else (START, END)
+    meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
+    frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(named, meta))
+    return evolve(side, flow=evolve(flow, frame=frame, meta=meta)), (VALUE, WEIGHT, EVENT_TIME, *bounds)
+
+
+def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
+    """What a stage reads of a flow beside its elements."""
+    wanted = {*kept, KEEP, *CLOCK_META, *(PASSING_META if REASON in flow.meta else ())}
+    return {name: kind for name, kind in flow.meta.items() if name in wanted}
+
+
+def _with_drop_column(flow: Flow) -> Flow:
+    """Panes and drops with their element and their ``DROP`` in place, where one stage alone can drop."""
+    assert isinstance(flow.shape, RecordOf), "what a grouping gives is pairs"
+    key, value = pair_of(flow.element)
+    drop = F.struct(
+        named(REASON).alias("reason"),
+        named(DROPPED).alias("count"),
+        nested(key).alias("key"),
+        nested(value).alias("value"),
+        F.timestamp_micros(named(PANE_TIME)).alias("processing_time"),
+        F.timestamp_micros(named(WATERMARK)).alias("watermark"),
+    )
+    own = [named(name) for name in places(layout_of(flow.shape))]
+    others = [name for name in flow.meta if name not in (REASON, DROPPED)]
+    frame = flow.frame.select(*own, *map(named, others), F.when(named(REASON).isNotNull(), drop).alias(DROP))
+    meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}
+    return evolve(flow, frame=frame, meta=meta)
+
+
+def _without_drops(stream: Stream) -> Stream:
+    flow = stream.flow
+    told = [named(name).isNull() for name in (REASON, DROP, ACCOUNT) if name in flow.meta]
+    frame = reduce(DataFrame.filter, told, flow.frame)
+    return evolve(stream, flow=evolve(flow, frame=frame))
+
+
+__all__ = ["Lowering"]

@@ -1,0 +1,33 @@
+"""The shards of a query: as many as are asked for, spread evenly over the partitions that they are hashed to."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from flowalg.data.errors import ArgumentError
+
+
+def shard_ids(session: SparkSession, shards: int | None) -> tuple[int, ...]:
+    """The numbers of the shards; ``None`` is as many as there are shuffle partitions.
+
+    The first is always 0, so that a query restarted with another number of shards meets a state that says so.
+    """
+    partitions = int(session.conf.get("spark.sql.shuffle.partitions", "200") or "200")
+    wanted = partitions if shards is None else shards
+    if not isinstance(wanted, int) or wanted < 1:
+        raise ArgumentError("shards", shards, "a positive int, or None for the number of shuffle partitions")
+    if wanted == 1:
+        return (0,)
+    candidates = session.range(wanted * 16 + 64).select(
+        F.col("id").cast("int").alias("id"),
+        F.pmod(F.hash(F.col("id").cast("int")), F.lit(partitions)).alias("at"),
+    )
+    taken: dict[int, list[int]] = {}
+    for row in sorted(candidates.collect(), key=lambda one: int(one["id"])):
+        taken.setdefault(int(row["at"]), []).append(int(row["id"]))
+    rounds = sorted((rank, number) for numbers in taken.values() for rank, number in enumerate(numbers))
+    return tuple(sorted(number for _, number in rounds[:wanted]))
+
+
+__all__ = ["shard_ids"]

@@ -1,0 +1,64 @@
+"""A collection of a streaming pipeline: a flow, and where what the flow carries comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from attrs import evolve, frozen
+from flowalg_shard.clocks.exchange import Origin
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg_spark.lowering.flow import Flow, sighted
+from flowalg_spark.lowering.layout import named
+from flowalg_spark.lowering.meta import META_TYPES, ORIGIN, SIGHTED
+
+
+@frozen
+class Stream:
+    """A guarded flow with its origins; its rows name theirs by number, in ``ORIGIN``, if there are several."""
+
+    flow: Flow
+    origins: tuple[Origin, ...]
+
+
+def united(streams: Sequence[Stream]) -> Stream:
+    """Several streams as one, whose elements lie in the same columns: the rows and the origins of all."""
+    if len(streams) == 1:
+        return streams[0]
+    flows = [one.flow for one in streams]
+    if any(SIGHTED in one.meta for one in flows):
+        flows = [sighted(one) for one in flows]
+    kinds: dict[str, T.DataType] = {}
+    for flow in flows:
+        kinds.update(flow.meta)
+    kinds[ORIGIN] = META_TYPES[ORIGIN]
+    first = flows[0]
+    own = [name for name in first.frame.columns if name not in first.meta]
+    counts = [len(one.origins) for one in streams]
+    frames = [
+        flow.frame.select(
+            *map(named, own), *(_column(flow, name, kind, before) for name, kind in kinds.items())
+        )
+        for flow, before in zip(flows, (0, *accumulate(counts)), strict=False)
+    ]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.union(frame)
+    together = evolve(first, frame=whole, meta=kinds)
+    for flow in flows[1:]:
+        together = together.noted(*flow.notes)
+    return Stream(together, tuple(origin for one in streams for origin in one.origins))
+
+
+def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
+    """A flow's own column, or one that is empty; ``before`` is how many origins those before it have."""
+    if name == ORIGIN:
+        number = named(ORIGIN) if ORIGIN in flow.meta else F.lit(0)
+        return (number + F.lit(before)).cast(kind).alias(ORIGIN)
+    return named(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
+
+
+__all__ = ["Stream", "united"]

@@ -1,0 +1,1 @@
+"""How laws are stated, generated for and checked."""

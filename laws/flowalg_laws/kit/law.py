@@ -1,0 +1,70 @@
+"""A law: a named equation of the algebra, with what it says, where it holds, and who relies on it.
+
+A law is a function from its variables to the two sides of the equation. Its docstring states it; paragraphs that begin
+with ``Where:``, ``Source:`` and ``Relied on by:`` give its side condition, its origin, and the parts of the project
+that would be wrong without it. A law knows no test framework; ``flowalg_laws.kit.check`` tries laws
+on generated values.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Final, Generic, ParamSpec, TypeVar
+
+from attrs import field, frozen
+
+from flowalg.data.errors import ArgumentError
+from flowalg_laws.kit.equation import Equation
+
+P = ParamSpec("P")
+A_co = TypeVar("A_co", covariant=True)
+
+_PARTS: Final = ("Where", "Source", "Relied on by")
+
+
+@frozen
+class Law(Generic[P, A_co]):
+    """An equation. Calling it with values for its variables gives its two sides."""
+
+    sides: Callable[P, Equation[A_co] | None] = field(repr=False)
+    name: str
+    statement: str
+    condition: str
+    source: str
+    relied_on_by: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Equation[A_co] | None:
+        """The two sides, for some values; ``None`` where the side condition does not hold for them."""
+        return self.sides(*args, **kwargs)
+
+    def holds(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Whether the sides are equal by ``==`` for some values, or the side condition does not hold for them."""
+        sides = self.sides(*args, **kwargs)
+        return sides is None or sides.left == sides.right
+
+    def __str__(self) -> str:
+        condition = f", where {self.condition}" if self.condition else ""
+        return f"{self.name.replace('_', ' ')}: {self.statement}{condition}"
+
+
+def law(sides: Callable[P, Equation[A_co] | None]) -> Law[P, A_co]:
+    """Make a law of a function; raises ``ArgumentError`` when its docstring has no statement or no source."""
+    paragraphs = [" ".join(one.split()) for one in (inspect.getdoc(sides) or "").split("\n\n")]
+    found = dict.fromkeys(_PARTS, "")
+    statement: list[str] = []
+    for paragraph in paragraphs:
+        part, colon, text = paragraph.partition(": ")
+        if colon and part in found:
+            found[part] = text.rstrip(".")
+        else:
+            statement.append(paragraph.rstrip("."))
+    name = getattr(sides, "__name__", repr(sides))
+    if not any(statement) or not found["Source"]:
+        raise ArgumentError(
+            f"the docstring of {name}", sides.__doc__, "a statement, and a paragraph 'Source: ...'"
+        )
+    return Law(sides, name, ". ".join(statement), found["Where"], found["Source"], found["Relied on by"])
+
+
+__all__ = ["Law", "law"]

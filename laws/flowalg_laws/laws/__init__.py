@@ -1,0 +1,1 @@
+"""The laws of the algebra, one part of it a module."""

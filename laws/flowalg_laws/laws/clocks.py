@@ -1,0 +1,124 @@
+"""The laws of watermarks in a running pipeline: monotone, least at joins, and held back by what is pending."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from attrs import evolve
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    Count,
+    FixedWindows,
+    PCollection,
+    Source,
+    Sum,
+    Timeline,
+    TimestampCombiner,
+    WindowingStrategy,
+    flatten,
+)
+from flowalg.data.time import MIN_TIME, EventTime, event_time
+from flowalg.windows.window_functions import merging
+from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.interpreters import Interpreter, put_into
+from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+
+OTHERS = Source("others", Reading, event_time=lambda reading: reading.at)
+
+
+def _summed(strategy: WindowingStrategy) -> PCollection[KV[str, int]]:
+    return put_into(VALUES, strategy).combine_per_key(Sum())
+
+
+@law
+def the_watermark_downstream_never_moves_back(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[list[EventTime]]:
+    """The output watermarks of a grouping are in order.
+
+    Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
+
+    Relied on by: every grouping downstream.
+    """
+    outputs = [one.output for one in run(_summed(strategy), {READINGS: timeline}).watermarks]
+    return Equation(outputs, sorted(outputs))
+
+
+@law
+def the_watermark_downstream_never_leads(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[list[EventTime]]:
+    """``output <= input``, at every instant.
+
+    Source: SEMANTICS 9.
+    """
+    readings = run(_summed(strategy), {READINGS: timeline}).watermarks
+    return Equation([min(one.input, one.output) for one in readings], [one.output for one in readings])
+
+
+@law
+def a_join_has_the_least_watermark(
+    run: Interpreter, timeline: Timeline[Reading], other: Timeline[Reading]
+) -> Equation[list[EventTime]]:
+    """The watermark of ``flatten(a, b)`` is the lesser of theirs, at every instant.
+
+    Where: nothing is pending, so that nothing is held back.
+
+    Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
+
+    Relied on by: co-groups and joins.
+    """
+    one, two = (Timeline(tuple(evolve(i, elements=()) for i in it)) for it in (timeline, other))
+    others = OTHERS.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
+    both = flatten(VALUES, others).combine_per_key(Sum())
+    readings = run(both, {READINGS: one, OTHERS: two}).watermarks
+    return Equation([reading.output for reading in readings], [reading.input for reading in readings])
+
+
+@law
+def a_hold_keeps_what_is_pending_in_time(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], size: timedelta
+) -> Equation[int] | None:
+    """A grouping of panes, with no allowed lateness at all, drops none of them, however long their trigger waits.
+
+    Where: no element was behind the watermark when it came; panes carry the end of their window, or the mode is
+    discarding; and windows do not merge, or the mode is not retracting. Otherwise a pane repeats an event time, of old
+    contents or of a pane that it takes back, that the watermark may have passed since.
+
+    Source: Dataflow Model, section 3.1; SEMANTICS 9 and 13.
+
+    Relied on by: every grouping downstream.
+    """
+    mode = strategy.accumulation
+    repeats_times = (
+        strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
+        and mode is not Accumulation.DISCARDING
+    )
+    if repeats_times or (merging(strategy.windows) and mode is Accumulation.RETRACTING):
+        return None
+    before = MIN_TIME
+    for instant in timeline:
+        for one in instant.elements:
+            if event_time(one.at) < before:
+                return None
+        before = instant.watermark
+    first = _summed(evolve(strategy, allowed_lateness=FOREVER, trigger=strategy.trigger.repeat()))
+    second = first.map(lambda pair: KV("all", pair.value)).window(
+        FixedWindows(size), allowed_lateness=timedelta(0)
+    )
+    return Equation(len(run(second.combine_per_key(Count()), {READINGS: timeline}).dropped), 0)
+
+
+CLOCK_LAWS: tuple[Law[..., object], ...] = (
+    the_watermark_downstream_never_moves_back,
+    the_watermark_downstream_never_leads,
+    a_join_has_the_least_watermark,
+    a_hold_keeps_what_is_pending_in_time,
+)
+"""Every law of watermarks in a pipeline."""
+
+__all__ = ["CLOCK_LAWS", "OTHERS"]

@@ -1,0 +1,187 @@
+"""The laws of collections: fusion, and what commutes with what, as two pipelines that give the same panes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeAlias
+
+from flowalg import KV, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
+from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.interpreters import Interpreter, put_into, refined
+from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+
+Pair: TypeAlias = KV[str, int]
+Endo: TypeAlias = Callable[[Pair], Pair]
+Test: TypeAlias = Callable[[Pair], bool]
+Spread: TypeAlias = Callable[[Pair], Iterable[Pair]]
+Panes: TypeAlias = tuple[Pane[KV[str, int]], ...]
+
+
+def _summed(
+    run: Interpreter, collection: PCollection[Pair], strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Panes:
+    grouped = put_into(collection, strategy).combine_per_key(Sum())
+    return run(grouped, {READINGS: timeline}).panes
+
+
+@law
+def maps_fuse(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
+) -> Equation[Panes]:
+    """``map(f).map(g) = map(g after f)``.
+
+    Where: ``f`` gives values in their one form: 64-bit integers, datetimes in UTC.
+
+    Source: FlumeJava (PLDI 2010), section 4; SEMANTICS 13.
+
+    Relied on by: every interpreter, which runs a chain of steps as one.
+    """
+    one = _summed(run, VALUES.map(f).map(g), strategy, timeline)
+    return Equation(one, _summed(run, VALUES.map(lambda pair: g(f(pair))), strategy, timeline))
+
+
+@law
+def filters_fuse(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], p: Test, q: Test
+) -> Equation[Panes]:
+    """``filter(p).filter(q) = filter(p and q)``.
+
+    Source: FlumeJava (PLDI 2010), section 4; SEMANTICS 13.
+
+    Relied on by: Spark, which pushes filters into the scan.
+    """
+    one = _summed(run, VALUES.filter(p).filter(q), strategy, timeline)
+    return Equation(one, _summed(run, VALUES.filter(lambda pair: p(pair) and q(pair)), strategy, timeline))
+
+
+@law
+def a_filter_moves_before_a_map(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, p: Test
+) -> Equation[Panes]:
+    """``map(f).filter(p) = filter(p after f).map(f)``.
+
+    Source: found here; the free theorem of ``filter``.
+
+    Relied on by: Spark, which pushes filters into the scan.
+    """
+    one = _summed(run, VALUES.map(f).filter(p), strategy, timeline)
+    return Equation(one, _summed(run, VALUES.filter(lambda pair: p(f(pair))).map(f), strategy, timeline))
+
+
+@law
+def flat_map_of_one_is_map(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
+) -> Equation[Panes]:
+    """``flat_map(lambda x: [f(x)]) = map(f)``.
+
+    Source: found here; the list monad's unit.
+    """
+    one = _summed(run, VALUES.flat_map(lambda pair: [f(pair)]), strategy, timeline)
+    return Equation(one, _summed(run, VALUES.map(f), strategy, timeline))
+
+
+@law
+def flat_maps_fuse(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Spread, g: Spread
+) -> Equation[Panes]:
+    """``flat_map(f).flat_map(g) = flat_map(all of g of all of f)``.
+
+    Source: found here; the list monad's associativity.
+    """
+    one = _summed(run, VALUES.flat_map(f).flat_map(g), strategy, timeline)
+    fused = VALUES.flat_map(lambda pair: [end for middle in f(pair) for end in g(middle)])
+    return Equation(one, _summed(run, fused, strategy, timeline))
+
+
+@law
+def flatten_commutes(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
+) -> Equation[Panes]:
+    """``flatten(a, b) = flatten(b, a)``.
+
+    Where: the combiner does not look at the order of arrival.
+
+    Source: Dataflow Model, section 2.1; SEMANTICS 13.
+    """
+    a, b = VALUES, VALUES.map(f)
+    one = _summed(run, flatten(a, b), strategy, timeline)
+    return Equation(one, _summed(run, flatten(b, a), strategy, timeline))
+
+
+@law
+def flatten_associates(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
+) -> Equation[Panes]:
+    """``flatten(flatten(a, b), c) = flatten(a, flatten(b, c)) = flatten(a, b, c)``.
+
+    Source: Dataflow Model, section 2.1; SEMANTICS 13.
+    """
+    a, b, c = VALUES, VALUES.map(f), VALUES.map(g)
+    one = _summed(run, flatten(flatten(a, b), c), strategy, timeline)
+    other = _summed(run, flatten(a, flatten(b, c)), strategy, timeline)
+    return Equation(one + other, _summed(run, flatten(a, b, c), strategy, timeline) * 2)
+
+
+@law
+def flatten_of_one_is_it(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Panes]:
+    """``flatten(a) = a``.
+
+    Source: found here.
+    """
+    return Equation(
+        _summed(run, flatten(VALUES), strategy, timeline), _summed(run, VALUES, strategy, timeline)
+    )
+
+
+@law
+def map_distributes_over_flatten(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
+) -> Equation[Panes]:
+    """``flatten(a, b).map(f) = flatten(a.map(f), b.map(f))``.
+
+    Source: FlumeJava (PLDI 2010), section 4 (sinking flattens).
+
+    Relied on by: co-groups, which tag their inputs before they flatten them.
+    """
+    a, b = VALUES, VALUES.map(g)
+    one = _summed(run, flatten(a, b).map(f), strategy, timeline)
+    return Equation(one, _summed(run, flatten(a.map(f), b.map(f)), strategy, timeline))
+
+
+@law
+def key_wise_work_commutes_with_partitioning(
+    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], key: str
+) -> Equation[list[Hashable]]:
+    """The panes of one key of the whole are the panes of that key's elements alone, at the same instants.
+
+    Where: an engine that wakes for the whole wakes for the key's elements too, as a wake-up is an instant for every
+    window.
+
+    Source: Dataflow Model, section 2.1; SEMANTICS 13.
+
+    Relied on by: shards and Spark's partitions, which hold different keys.
+    """
+    whole = run(put_into(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
+    instants = refined(timeline, whole)
+    alone = _summed(run, VALUES.filter(lambda pair: pair.key == key), strategy, instants)
+    return Equation([pane for pane in whole.panes if pane.key == key], [*alone])
+
+
+COLLECTION_LAWS: tuple[Law[..., object], ...] = (
+    maps_fuse,
+    filters_fuse,
+    a_filter_moves_before_a_map,
+    flat_map_of_one_is_map,
+    flat_maps_fuse,
+    flatten_commutes,
+    flatten_associates,
+    flatten_of_one_is_it,
+    map_distributes_over_flatten,
+    key_wise_work_commutes_with_partitioning,
+)
+"""Every law of collections."""
+
+__all__ = ["COLLECTION_LAWS", "Endo", "Pair", "Spread", "Test"]

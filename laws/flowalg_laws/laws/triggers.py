@@ -1,0 +1,615 @@
+"""The laws of triggers, each as two triggers that give the same panes on every timeline.
+
+Their equality is observational: ``Or(a, b)`` and ``Or(b, a)`` are different values with one meaning. They hold for
+windows that merge too, since a trigger never learns what another window's trigger has seen: a merged window starts its
+trigger afresh on what no pane has shown.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NewType
+
+from flowalg.triggers.syntax import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtPeriod,
+    AtWatermark,
+    Never,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+)
+from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.law import Law, law
+
+Small = NewType("Small", int)
+"""A small positive number: of elements, or of minutes."""
+
+
+@law
+def and_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a & b = b & a``.
+
+    Source: conjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which sorts.
+    """
+    return Equation(And(a, b), And(b, a))
+
+
+@law
+def or_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a | b = b | a``.
+
+    Source: disjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which sorts.
+    """
+    return Equation(Or(a, b), Or(b, a))
+
+
+@law
+def and_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``(a & b) & c = a & (b & c)``.
+
+    Source: conjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `&` without parentheses.
+    """
+    return Equation(And(And(a, b), c), And(a, And(b, c)))
+
+
+@law
+def or_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``(a | b) | c = a | (b | c)``.
+
+    Source: disjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `|` without parentheses.
+    """
+    return Equation(Or(Or(a, b), c), Or(a, Or(b, c)))
+
+
+@law
+def and_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``(a & b) & c = And(a, b, c)``.
+
+    Source: conjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which flattens.
+    """
+    return Equation(And(And(a, b), c), And(a, b, c))
+
+
+@law
+def or_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``(a | b) | c = Or(a, b, c)``.
+
+    Source: disjunction of monotone predicates (SEMANTICS 6).
+
+    Relied on by: `normalise`, which flattens.
+    """
+    return Equation(Or(Or(a, b), c), Or(a, b, c))
+
+
+@law
+def and_is_idempotent(a: OnceTrigger) -> Equation[Trigger]:
+    """``a & a = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which drops repetitions.
+    """
+    return Equation(And(a, a), a)
+
+
+@law
+def or_is_idempotent(a: OnceTrigger) -> Equation[Trigger]:
+    """``a | a = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which drops repetitions.
+    """
+    return Equation(Or(a, a), a)
+
+
+@law
+def and_absorbs(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a & (a | b) = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which absorbs.
+    """
+    return Equation(And(a, Or(a, b)), a)
+
+
+@law
+def or_absorbs(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``a | (a & b) = a``.
+
+    Source: the lattice of once-triggers (SEMANTICS 13).
+
+    Relied on by: `normalise`, which absorbs.
+    """
+    return Equation(Or(a, And(a, b)), a)
+
+
+@law
+def and_distributes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``a & (b | c) = (a & b) | (a & c)``.
+
+    Source: the lattice of once-triggers is distributive (SEMANTICS 13).
+    """
+    return Equation(And(a, Or(b, c)), Or(And(a, b), And(a, c)))
+
+
+@law
+def or_distributes(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
+    """``a | (b & c) = (a | b) & (a | c)``.
+
+    Source: the lattice of once-triggers is distributive (SEMANTICS 13).
+    """
+    return Equation(Or(a, And(b, c)), And(Or(a, b), Or(a, c)))
+
+
+@law
+def never_is_the_unit_of_or(a: OnceTrigger) -> Equation[Trigger]:
+    """``a | Never() = a``.
+
+    Source: `Never` is the bottom of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which drops units.
+    """
+    return Equation(Or(a, Never()), a)
+
+
+@law
+def never_annihilates_and(a: OnceTrigger) -> Equation[Trigger]:
+    """``a & Never() = Never()``.
+
+    Source: `Never` is the bottom of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which stops at the zero.
+    """
+    return Equation(And(a, Never()), Never())
+
+
+@law
+def always_is_the_unit_of_and(a: OnceTrigger) -> Equation[Trigger]:
+    """``a & Always() = a``.
+
+    Source: `Always` is the top of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which drops units.
+    """
+    return Equation(And(a, Always()), a)
+
+
+@law
+def always_annihilates_or(a: OnceTrigger) -> Equation[Trigger]:
+    """``a | Always() = Always()``.
+
+    Source: `Always` is the top of the lattice (SEMANTICS 6).
+
+    Relied on by: `normalise`, which stops at the zero.
+    """
+    return Equation(Or(a, Always()), Always())
+
+
+@law
+def a_limited_once_is_either(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``OrFinally(a, b) = a | b``.
+
+    Where: both are once-triggers.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(OrFinally(a, b), Or(a, b))
+
+
+@law
+def the_quicker_watermark_is_enough() -> Equation[Trigger]:
+    """``AtWatermark(percentile=q) | AtWatermark() = AtWatermark(percentile=q)``.
+
+    A percentile watermark is never behind the watermark.
+
+    Source: MillWheel, section 7.2; found here.
+    """
+    return Equation(Or(AtWatermark(0.5), AtWatermark()), AtWatermark(0.5))
+
+
+@law
+def both_watermarks_are_the_slower() -> Equation[Trigger]:
+    """``AtWatermark(percentile=q) & AtWatermark() = AtWatermark()``.
+
+    Source: MillWheel, section 7.2; found here.
+    """
+    return Equation(And(AtWatermark(0.5), AtWatermark()), AtWatermark())
+
+
+@law
+def a_sequence_of_one(t: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(t) = t``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, and the early and late firings that leave one part out.
+    """
+    return Equation(SequenceOf(t), t)
+
+
+@law
+def sequences_associate(t: Trigger, u: Trigger, v: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(SequenceOf(t, u), v) = SequenceOf(t, SequenceOf(u, v))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `>>` without parentheses.
+    """
+    return Equation(SequenceOf(SequenceOf(t, u), v), SequenceOf(t, SequenceOf(u, v)))
+
+
+@law
+def sequences_are_flat(t: Trigger, u: Trigger, v: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(SequenceOf(t, u), v) = SequenceOf(t, u, v)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `>>`, and `normalise`, which flattens.
+    """
+    return Equation(SequenceOf(SequenceOf(t, u), v), SequenceOf(t, u, v))
+
+
+@law
+def nothing_follows_repeat(t: Trigger, u: Trigger) -> Equation[Trigger]:
+    """``SequenceOf(Repeat(t), u) = Repeat(t)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which cuts what is never reached.
+    """
+    return Equation(SequenceOf(Repeat(t), u), Repeat(t))
+
+
+@law
+def repeat_is_idempotent(t: Trigger) -> Equation[Trigger]:
+    """``Repeat(Repeat(t)) = Repeat(t)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(Repeat(Repeat(t)), Repeat(t))
+
+
+@law
+def repeat_unfolds(t: Trigger) -> Equation[Trigger]:
+    """``Repeat(t) = SequenceOf(t, Repeat(t))``.
+
+    Source: SEMANTICS 13. It fails where trigger states merge component by component.
+
+    Relied on by: `normalise`, which folds.
+    """
+    return Equation(Repeat(t), SequenceOf(t, Repeat(t)))
+
+
+@law
+def repeat_of_twice(t: Trigger) -> Equation[Trigger]:
+    """``Repeat(SequenceOf(t, t)) = Repeat(t)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which folds.
+    """
+    return Equation(Repeat(SequenceOf(t, t)), Repeat(t))
+
+
+@law
+def repeat_of_a_repeating_end(t: Trigger, u: Trigger) -> Equation[Trigger]:
+    """``Repeat(SequenceOf(t, Repeat(u))) = SequenceOf(t, Repeat(u))``.
+
+    What never finishes is not reset.
+
+    Source: found here.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(Repeat(SequenceOf(t, Repeat(u))), SequenceOf(t, Repeat(u)))
+
+
+@law
+def never_limits_nothing(t: Trigger) -> Equation[Trigger]:
+    """``OrFinally(t, Never()) = t``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(OrFinally(t, Never()), t)
+
+
+@law
+def always_limits_at_once(t: Trigger) -> Equation[Trigger]:
+    """``OrFinally(t, Always()) = Always()``.
+
+    Source: found here.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(OrFinally(t, Always()), Always())
+
+
+@law
+def limits_join(t: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+    """``OrFinally(OrFinally(t, a), b) = OrFinally(t, a | b)``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(OrFinally(OrFinally(t, a), b), OrFinally(t, Or(a, b)))
+
+
+@law
+def repeating_until_itself_is_once(a: OnceTrigger) -> Equation[Trigger]:
+    """``OrFinally(Repeat(a), a) = a``: the limit is ready as soon as what it limits is.
+
+    Source: found here.
+    """
+    return Equation(OrFinally(Repeat(a), a), a)
+
+
+@law
+def never_repeats_as_itself() -> Equation[Trigger]:
+    """``Repeat(Never()) = Never()``.
+
+    Source: found here.
+    """
+    return Equation(Repeat(Never()), Never())
+
+
+@law
+def a_limit_that_cannot_come_limits_nothing(t: Trigger) -> Equation[Trigger]:
+    """``OrFinally(t, AtWatermark(percentile=q) & Never()) = t``.
+
+    An engine may look at the left side whenever a percentile watermark moves, and at the right side only when there is
+    something to see.
+
+    Source: found here.
+
+    Relied on by: engines, which let windows sleep.
+    """
+    return Equation(OrFinally(t, And(AtWatermark(0.5), Never())), t)
+
+
+@law
+def what_is_ready_again_does_not_sleep(a: OnceTrigger) -> Equation[Trigger]:
+    """``t = OrFinally(t, AtWatermark(percentile=q) & Never())``, where ``t = AtWatermark() >> AtWatermark() >> a``.
+
+    After its first member the second one is ready at once, and fires in the next instant, whether anything comes or
+    not.
+
+    Source: SEMANTICS 6; found here in this form.
+
+    Relied on by: engines, which let windows sleep.
+    """
+    t = SequenceOf(AtWatermark(), AtWatermark(), a)
+    return Equation(t, OrFinally(t, And(AtWatermark(0.5), Never())))
+
+
+@law
+def early_firings_repeat_until_the_watermark(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_early_firings(t) = OrFinally(Repeat(t), AtWatermark())``.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(AtWatermark().with_early_firings(t), OrFinally(Repeat(t), AtWatermark()))
+
+
+@law
+def late_firings_repeat_after_the_watermark(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_late_firings(t) = SequenceOf(AtWatermark(), Repeat(t))``.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(AtWatermark().with_late_firings(t), SequenceOf(AtWatermark(), Repeat(t)))
+
+
+@law
+def the_default_is_a_pane_for_every_late_element() -> Equation[Trigger]:
+    """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())``.
+
+    Under sessions too: one that opens again beyond the watermark is early again, and waits for it.
+
+    Source: Streaming 102; found here in this form.
+
+    Relied on by: readers of the default trigger.
+    """
+    return Equation(AtWatermark().with_late_firings(AtCount(1)), Repeat(AtWatermark()))
+
+
+@law
+def late_firings_follow_early_ones(t: Trigger, u: Trigger) -> Equation[Trigger]:
+    """``w.with_early_firings(t).with_late_firings(u) = SequenceOf(OrFinally(Repeat(t), w), Repeat(u))``.
+
+    Where: ``w`` is `AtWatermark()`.
+
+    Source: Streaming 102; SEMANTICS 6.
+    """
+    return Equation(
+        AtWatermark().with_early_firings(t).with_late_firings(u),
+        SequenceOf(OrFinally(Repeat(t), AtWatermark()), Repeat(u)),
+    )
+
+
+def _delay(minutes: int) -> AfterDelay:
+    return AfterDelay(timedelta(minutes=minutes))
+
+
+def _period(minutes: int) -> AtPeriod:
+    return AtPeriod(timedelta(minutes=minutes))
+
+
+@law
+def both_counts(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtCount(m) & AtCount(n) = AtCount(max(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one count.
+    """
+    return Equation(And(AtCount(m), AtCount(n)).repeat(), AtCount(max(m, n)).repeat())
+
+
+@law
+def either_count(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtCount(m) | AtCount(n) = AtCount(min(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one count.
+    """
+    return Equation(Or(AtCount(m), AtCount(n)).repeat(), AtCount(min(m, n)).repeat())
+
+
+@law
+def both_delays(m: Small, n: Small) -> Equation[Trigger]:
+    """``AfterDelay(m) & AfterDelay(n) = AfterDelay(max(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one delay.
+    """
+    return Equation(And(_delay(m), _delay(n)).repeat(), _delay(max(m, n)).repeat())
+
+
+@law
+def either_delay(m: Small, n: Small) -> Equation[Trigger]:
+    """``AfterDelay(m) | AfterDelay(n) = AfterDelay(min(m, n))``.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`, which keeps one delay.
+    """
+    return Equation(Or(_delay(m), _delay(n)).repeat(), _delay(min(m, n)).repeat())
+
+
+@law
+def both_periods(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtPeriod(m) & AtPeriod(m * n) = AtPeriod(m * n)``.
+
+    Where: one period divides the other, and neither has an offset.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(And(_period(m), _period(m * n)).repeat(), _period(m * n).repeat())
+
+
+@law
+def either_period(m: Small, n: Small) -> Equation[Trigger]:
+    """``AtPeriod(m) | AtPeriod(m * n) = AtPeriod(m)``.
+
+    Where: one period divides the other, and neither has an offset.
+
+    Source: SEMANTICS 13.
+
+    Relied on by: `normalise`.
+    """
+    return Equation(Or(_period(m), _period(m * n)).repeat(), _period(m).repeat())
+
+
+@law
+def always_counts_to_one() -> Equation[Trigger]:
+    """``Always() = AtCount(1)``.
+
+    Where: it is the whole trigger, and nothing upstream retracts. A window exists because an element came. Inside other
+    triggers the two differ: what becomes active later meets a window with nothing new in it.
+
+    Source: SEMANTICS 13.
+    """
+    return Equation(Always(), AtCount(1))
+
+
+@law
+def an_early_trigger_that_never_fires_is_none(t: Trigger) -> Equation[Trigger]:
+    """``AtWatermark().with_early_firings(Never()).with_late_firings(t) = AtWatermark().with_late_firings(t)``.
+
+    Source: found here; ``Never`` repeats as itself, and limits as nothing.
+    """
+    early = AtWatermark().with_early_firings(Never())
+    return Equation(early.with_late_firings(t), AtWatermark().with_late_firings(t))
+
+
+LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
+    and_commutes,
+    or_commutes,
+    and_associates,
+    or_associates,
+    and_is_flat,
+    or_is_flat,
+    and_is_idempotent,
+    or_is_idempotent,
+    and_absorbs,
+    or_absorbs,
+    and_distributes,
+    or_distributes,
+    never_is_the_unit_of_or,
+    never_annihilates_and,
+    always_is_the_unit_of_and,
+    always_annihilates_or,
+    a_limited_once_is_either,
+    the_quicker_watermark_is_enough,
+    both_watermarks_are_the_slower,
+    both_counts,
+    either_count,
+    both_delays,
+    either_delay,
+    both_periods,
+    either_period,
+)
+"""The laws of once-triggers, which are a distributive lattice; both sides may be put wherever a once-trigger may."""
+
+COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
+    a_limit_that_cannot_come_limits_nothing,
+    what_is_ready_again_does_not_sleep,
+    early_firings_repeat_until_the_watermark,
+    late_firings_repeat_after_the_watermark,
+    the_default_is_a_pane_for_every_late_element,
+    late_firings_follow_early_ones,
+    a_sequence_of_one,
+    sequences_associate,
+    sequences_are_flat,
+    nothing_follows_repeat,
+    repeat_is_idempotent,
+    repeat_unfolds,
+    repeat_of_twice,
+    repeat_of_a_repeating_end,
+    never_limits_nothing,
+    always_limits_at_once,
+    limits_join,
+    repeating_until_itself_is_once,
+    never_repeats_as_itself,
+    an_early_trigger_that_never_fires_is_none,
+)
+"""The laws of sequences, repetition and limits."""
+
+
+ALONE_LAWS: tuple[Law[..., Trigger], ...] = (always_counts_to_one,)
+"""Laws of whole triggers, which do not hold inside other ones."""
+
+TRIGGER_LAWS: tuple[Law[..., Trigger], ...] = (*LATTICE_LAWS, *COMPOSITION_LAWS)
+"""Every law of triggers that holds wherever they stand."""
+
+__all__ = ["ALONE_LAWS", "COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]

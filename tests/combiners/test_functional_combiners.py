@@ -1,0 +1,402 @@
+"""Combiners that users make: of plain functions, and of several others.
+
+Here faults of construction and desugaring show; that combiners combine rightly at all is ``test_combiners``'s.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+import flowalg_reference as reference
+import pytest
+from attrs import frozen
+from flowalg_laws import READINGS, VALUES, check_combiner, put_into, windowing_strategies
+from flowalg_laws.strategies import free_timelines
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+import flowalg
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    Aggregate,
+    AllOf,
+    AnyOf,
+    ApproximateDistinct,
+    ArgumentError,
+    AtCount,
+    Combiner,
+    Count,
+    ElementError,
+    FixedWindows,
+    Group,
+    Max,
+    Mean,
+    Min,
+    PCollection,
+    Quantile,
+    Quantiles,
+    Repeat,
+    Sum,
+    ToList,
+    TopN,
+    ToSet,
+    UserFunctionError,
+    Variance,
+    combiner,
+    reduce_combiner,
+    together,
+)
+from flowalg.combiners.core import Into, as_combiner
+from flowalg.combiners.result_shapes import combined_shape
+from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
+from flowalg.pipeline.nodes import CombinePerKey, ElementWise, shape_after
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+A = TypeVar("A")
+SMALL = st.integers(-(2**40), 2**40)
+SCORE = st.builds(Score, st.sampled_from("ab"), st.integers(-5, 5), st.integers(0, 9).map(minute))
+
+
+@frozen
+class Tally:
+    """An accumulator of the user's."""
+
+    count: int = 0
+    total: int = 0
+
+
+def with_one(tally: Tally, value: int) -> Tally:
+    """One more value."""
+    return Tally(tally.count + 1, tally.total + value)
+
+
+def without_one(tally: Tally, value: int) -> Tally:
+    """One value less."""
+    return Tally(tally.count - 1, tally.total - value)
+
+
+def both(one: Tally, other: Tally) -> Tally:
+    """The values of both."""
+    return Tally(one.count + other.count, one.total + other.total)
+
+
+def mean(tally: Tally) -> float:
+    """The result; there is none of no values."""
+    return tally.total / tally.count
+
+
+@frozen
+class Stats:
+    """Named results."""
+
+    count: int
+    mean: float
+
+
+AVERAGE = combiner(zero=Tally(), add=with_one, merge=both, extract=mean, name="average")
+AVERAGE_GROUP = combiner(zero=Tally(), add=with_one, merge=both, extract=mean, subtract=without_one)
+NAMED: Aggregate[int, Stats] = together(Count(), Mean(), into=Stats)
+
+
+def elements(collection: PCollection[object], scores: list[Score]) -> list[object]:
+    """The elements of a collection's batch."""
+    return [pane.element for pane in reference.run_batch(collection, {SCORES: scores}).panes]
+
+
+OF_TRUTHS: list[tuple[Aggregate[bool, object], SearchStrategy[bool]]] = [
+    (AnyOf(), st.booleans()),
+    (AllOf(), st.booleans()),
+    (reduce_combiner(operator.xor, zero=False), st.booleans()),
+]
+OF_NUMBERS: list[tuple[Aggregate[int, object], SearchStrategy[int]]] = [
+    (Sum[int](), SMALL),
+    (Count(), SMALL),
+    (Mean(), SMALL),
+    (Min[int](), SMALL),
+    (Max[int](), SMALL),
+    (Variance(), SMALL),
+    (TopN[int](2), SMALL),
+    (ToSet[int](), SMALL),
+    (Quantile(0.5), SMALL),
+    (Quantiles((0, 0.9)), SMALL),
+    (ApproximateDistinct(), SMALL),
+    (Sum.of(abs), SMALL),
+    (AVERAGE, SMALL),
+    (AVERAGE_GROUP, SMALL),
+    (reduce_combiner(math.gcd, zero=0), SMALL),
+    (reduce_combiner(operator.xor, zero=0), SMALL),
+    (together(Count(), Max[int](), reduce_combiner(operator.or_, zero=0)), SMALL),
+    (NAMED, SMALL),
+    (together(NAMED, Sum[int]()), SMALL),
+]
+
+
+@pytest.mark.parametrize(("made", "values"), [*OF_NUMBERS, *OF_TRUTHS])
+def test_every_combiner_keeps_the_laws(made: Aggregate[A, object], values: SearchStrategy[A]) -> None:
+    """Built in, of functions, of one another."""
+    check_combiner(made, values)
+
+
+def test_no_combiner_is_left_out() -> None:
+    """All public ones are above, but for ``ToList``, whose order is its own matter (``test_transforms``)."""
+    public = {
+        one
+        for one in map(flowalg.__dict__.get, flowalg.__all__)
+        if isinstance(one, type) and issubclass(one, Combiner)
+    }
+    assert public - {Combiner, Group, ToList} <= {type(made) for made, _ in [*OF_NUMBERS, *OF_TRUTHS]}
+
+
+def twice_more(total: int, value: int) -> int:
+    """An ``add`` that does not go with ``max``."""
+    return total + 2 * value
+
+
+@pytest.mark.parametrize(
+    ("law", "broken"),
+    [
+        ("merge_is_associative", reduce_combiner(lambda a, b: abs(a - b), zero=0)),
+        ("merge_is_commutative", reduce_combiner(lambda a, b: a or b, zero=0)),
+        ("zero_is_the_unit", reduce_combiner(operator.add, zero=1)),
+        ("adding_is_merging_one", combiner(zero=0, add=twice_more, merge=max)),
+    ],
+)
+def test_a_broken_law_is_found(law: str, broken: Aggregate[int, int]) -> None:
+    """Each by its name, with the combiner's."""
+    with pytest.raises(AssertionError, match=f"^{law} is broken by"):
+        check_combiner(broken, st.integers(0, 9))
+
+
+@given(st.lists(SCORE))
+def test_functions_combine_as_the_built_in_do(scores: list[Score]) -> None:
+    """A mean, a maximum and a greatest common divisor."""
+    made = POINTS.combine_per_key(
+        AVERAGE, combiner(zero=-99, add=max, merge=max), reduce_combiner(math.gcd, zero=0)
+    )
+    points = {team: [s.points for s in scores if s.team == team] for team in {s.team for s in scores}}
+    expected = [
+        KV(team, (sum(points[team]) / len(points[team]), max(points[team]), math.gcd(*points[team])))
+        for team in sorted(points)
+    ]
+    assert elements(made, scores) == expected
+
+
+@given(st.data())
+def test_with_subtract_retractions_are_absorbed(data: st.DataObject) -> None:
+    """The panes are those of the combiner without it, which keeps all values; and it is a group, which that is not."""
+    strategy = data.draw(windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True))
+    upstream = put_into(VALUES, strategy).combine_per_key(Sum())
+    whole = upstream.map(lambda pair: KV("all", pair.value)).window(
+        FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtCount(1)), allowed_lateness=FOREVER
+    )
+    timeline = data.draw(free_timelines(ends=True))
+    direct, kept = (
+        reference.run(whole.combine_per_key(one), {READINGS: timeline}) for one in (AVERAGE_GROUP, AVERAGE)
+    )
+    assert direct.panes == kept.panes
+    assert isinstance(AVERAGE_GROUP, Group)
+    assert not isinstance(AVERAGE, Group)
+
+
+@given(st.lists(SMALL), SMALL)
+def test_what_was_taken_back_leaves_no_trace(values: list[int], extra: int) -> None:
+    """Law of a group, which these functions keep."""
+    assert isinstance(AVERAGE_GROUP, Group)
+    accumulator = AVERAGE_GROUP.zero()
+    for value in values:
+        accumulator = AVERAGE_GROUP.add(accumulator, value)
+    assert AVERAGE_GROUP.subtract(AVERAGE_GROUP.add(accumulator, extra), extra) == accumulator
+
+
+def test_they_are_values() -> None:
+    """Equal by their functions; picklable if these are, and then equal to themselves."""
+    again = combiner(zero=Tally(), add=with_one, merge=both, extract=mean, name="average")
+    assert again == AVERAGE
+    assert hash(again) == hash(AVERAGE)
+    assert AVERAGE != AVERAGE_GROUP
+    assert (
+        reduce_combiner(math.gcd, zero=0)
+        == reduce_combiner(math.gcd, zero=0)
+        != reduce_combiner(math.lcm, zero=0)
+    )
+    for one in (AVERAGE, AVERAGE_GROUP, reduce_combiner(math.gcd, zero=0), NAMED):
+        assert pickle.loads(pickle.dumps(one)) == one
+    collection = POINTS.combine_per_key(AVERAGE, reduce_combiner(math.gcd, zero=0))
+    assert repr(collection).endswith("combine_per_key(average, reduce_combiner(math.gcd)))")
+
+
+def exploding(*given: object) -> int:
+    """A function that fails."""
+    raise ZeroDivisionError("no")
+
+
+def refusing(*given: object) -> int:
+    """A function that fails as flowalg does."""
+    raise ElementError("on purpose")
+
+
+def parts(
+    f: Callable[..., int],
+) -> list[tuple[str, Callable[[Combiner[int, int, int]], object], Aggregate[int, int]]]:
+    """A combiner that fails in each of its functions, and what makes it fail."""
+
+    def fine(*given: int) -> int:
+        return 0
+
+    def made(**functions: Callable[..., int]) -> Aggregate[int, int]:
+        given = {"add": fine, "merge": fine, "extract": fine, "subtract": fine, **functions}
+        return combiner(zero=0, name="mine", **given)
+
+    def taken_back(one: Combiner[int, int, int]) -> object:
+        assert isinstance(one, Group)
+        return one.subtract(1, 2)
+
+    return [
+        ("add", lambda one: one.add(1, 2), made(add=f)),
+        ("merge", lambda one: one.merge(1, 2), made(merge=f)),
+        ("extract", lambda one: one.extract(1), made(extract=f)),
+        ("subtract", taken_back, made(subtract=f)),
+    ]
+
+
+@pytest.mark.parametrize(("part", "call", "made"), parts(exploding))
+def test_errors_of_functions_name_combiner_and_function(
+    part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
+) -> None:
+    """With the function's place and what it was given."""
+    message = rf"^mine.{part}: exploding at .*test_functional_combiners.py:\d+ raised ZeroDivisionError: no, on the record"
+    assert isinstance(made, Combiner)
+    with pytest.raises(UserFunctionError, match=message):
+        call(made)
+
+
+@pytest.mark.parametrize(("part", "call", "made"), parts(refusing))
+def test_errors_of_flowalg_pass_through(
+    part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
+) -> None:
+    """They say what they mean already."""
+    assert isinstance(made, Combiner)
+    with pytest.raises(ElementError, match="^on purpose$"):
+        call(made)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (
+            lambda: combiner(zero=[], add=operator.add, merge=operator.add),
+            r"combiner.zero must be .*immut; got \[\] \(list\);",
+        ),
+        (lambda: combiner(zero=0, add=3, merge=max), r"combiner.add must be a function; got 3 \(int\)"),  # type: ignore[call-overload]
+        (lambda: combiner(zero=0, add=max, merge=None), "combiner.merge must be .*; got None"),  # type: ignore[call-overload]
+        (lambda: combiner(zero=0, add=max, merge=max, extract=1), "combiner.extract must be .*; got 1"),  # type: ignore[call-overload]
+        (lambda: combiner(zero=0, add=max, merge=max, subtract=1), "combiner.subtract must be .*; got 1"),  # type: ignore[call-overload]
+        (
+            lambda: combiner(zero=0, add=max, merge=max, name=""),
+            "combiner.name must be .*a non-empty str; got ''",
+        ),
+        (lambda: reduce_combiner(3, zero=0), "reduce_combiner.f must be .*a function of two values; got 3"),  # type: ignore[arg-type]
+        (lambda: together(), r"combiners must be .*; got \(\)"),  # type: ignore[call-overload]
+        (lambda: together(Count(), 3), r"combiner 2 must be a combiner; got 3 \(int\)"),  # type: ignore[call-overload]
+        (lambda: together(Count(), Count(), into=3), "the function must be .*; got 3"),  # type: ignore[call-overload]
+    ],
+)
+def test_arguments_are_checked_at_once(made: Callable[[], object], message: str) -> None:
+    """With the argument, the value and what would be valid."""
+    with pytest.raises(ArgumentError, match=message):
+        made()
+
+
+def test_together_is_what_combine_per_key_does_with_several() -> None:
+    """Law: ``combine_per_key(together(a, b, into=f)) = combine_per_key(a, b, into=f)``, the trees too."""
+    assert POINTS.combine_per_key(together(Count(), Mean())) == POINTS.combine_per_key(Count(), Mean())
+    named = POINTS.combine_per_key(together(Count(), Mean(), into=Stats))
+    assert named == POINTS.combine_per_key(Count(), Mean(), into=Stats)
+    assert POINTS.combine_per_key(together(Count(), into=str)) == POINTS.combine_per_key(Count(), into=str)
+
+
+def test_what_is_made_of_results_is_a_step_that_can_be_lifted() -> None:
+    """It comes after the grouping, in ``combine_globally`` too, and its shape is known."""
+    per_key = POINTS.combine_per_key(NAMED).node
+    globally = POINTS.map(lambda pair: pair.value).combine_globally(NAMED).node
+    for node, label in ((per_key, "combine_per_key"), (globally, "combine_globally")):
+        assert isinstance(node, ElementWise)
+        assert node.steps[0].label.startswith(f"{label}(into=…)")
+        assert isinstance(node.input, CombinePerKey)
+        assert node.input.label == f"{label}(Count, Mean)"
+        assert not isinstance(node.input.combiner, Into)
+    assert shape_after(globally) == shape_of(Stats)
+    assert shape_after(per_key) == shape_of(KV[str, Stats])
+
+
+@given(st.lists(SCORE, min_size=1))
+def test_several_combine_globally(scores: list[Score]) -> None:
+    """As a tuple, as a record, and one inside of another."""
+    numbers = [s.points for s in scores]
+    stats = Stats(len(numbers), sum(numbers) / len(numbers))
+    points = SCORES.map(lambda s: s.points)
+    assert elements(points.combine_globally(together(Count(), Max[int]())), scores) == [
+        (len(numbers), max(numbers))
+    ]
+    assert elements(points.combine_globally(NAMED), scores) == [stats]
+    nested = points.combine_globally(together(NAMED, Sum[int](), into=lambda a, b: (b, a)))
+    assert elements(nested, scores) == [(sum(numbers), stats)]
+    per_key = SCORES.key_by(lambda s: s.team).combine_per_key(
+        Count(), together(Min.of(lambda s: s.points), Sum.of(lambda s: 1), into=lambda least, n: least * n)
+    )
+    counts = Counter(s.team for s in scores)
+    assert elements(per_key, scores) == [
+        KV(team, (counts[team], counts[team] * min(s.points for s in scores if s.team == team)))
+        for team in sorted(counts)
+    ]
+
+
+def failing(count: int, mean: float) -> Stats:
+    """A record that cannot be made."""
+    raise ValueError("no")
+
+
+def test_errors_of_into_name_the_function() -> None:
+    """As a step, and inside of other combiners."""
+    scores = [Score("a", 1, minute(0))]
+    broken: Aggregate[int, Stats] = together(Count(), Mean(), into=failing)
+    with pytest.raises(
+        UserFunctionError, match=r"^combine_per_key\(into=…\).*: failing at .*raised ValueError: no"
+    ):
+        elements(POINTS.combine_per_key(broken), scores)
+    with pytest.raises(UserFunctionError, match="^Count, Mean into: failing at .*raised ValueError: no"):
+        elements(POINTS.combine_per_key(Count(), broken), scores)
+
+
+def text_of(value: int) -> str:
+    """A function with an annotation."""
+    return str(value)
+
+
+@pytest.mark.parametrize(
+    ("made", "shape"),
+    [
+        (AVERAGE, FLOAT),
+        (AVERAGE_GROUP, FLOAT),
+        (combiner(zero=Tally(), add=with_one, merge=both), shape_of(Tally)),
+        (combiner(zero=0, add=max, merge=max, extract=lambda n: n), None),
+        (together(Count(), NAMED), RecordOf),
+        (together(Sum[int](), into=text_of), TEXT),
+    ],
+)
+def test_shapes_come_from_annotations(made: Aggregate[int, object], shape: object) -> None:
+    """Of ``extract``, or of ``merge`` where the accumulator is the result; a lambda has none."""
+    found = combined_shape(as_combiner("it", made), INTEGER)
+    if shape is RecordOf:
+        assert str(found) == "tuple[int, Stats]"
+    else:
+        assert found == shape

@@ -1,0 +1,458 @@
+"""Sketches: exactly the same in whatever order, and close enough, by what their docstrings promise.
+
+The laws of other combiners are tried on a few values; a sketch shows its faults on many, so here values come in ranges.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import reduce
+from pathlib import Path
+
+import flowalg_reference as reference
+import pytest
+from attrs import frozen
+from flowalg_laws import READINGS, VALUES, check_combiner, put_into, windowing_strategies
+from flowalg_laws.laws.combiners import COMBINER_LAWS
+from flowalg_laws.strategies import free_timelines
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    Aggregate,
+    ApproximateDistinct,
+    ArgumentError,
+    AtCount,
+    ElementError,
+    FixedWindows,
+    Pane,
+    PCollection,
+    Quantile,
+    Quantiles,
+    RecordTypeError,
+    Repeat,
+    ValueRangeError,
+    Window,
+)
+from flowalg.combiners.core import as_combiner
+from flowalg.combiners.distinct import FEW, Distinct
+from flowalg.combiners.hyperloglog import relative_standard_error
+from flowalg.combiners.quantiles import Buckets
+from flowalg.combiners.result_shapes import combined_shape
+from flowalg.data.hashing import canonical_bytes, hash64
+from flowalg.data.shapes import FLOAT, INTEGER, TEXT, ListOf
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+ROOT = Path(__file__).parents[2]
+NORMAL = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
+NUMBERS = st.one_of(NORMAL, st.integers(-(2**63), 2**63 - 1), st.sampled_from([0.0, -0.0]))
+RANGES = st.lists(st.builds(range, st.integers(0, 400), st.integers(0, 900)), min_size=1, max_size=5)
+DISTINCT = st.sampled_from([0.09, 0.05, 0.02]).map(ApproximateDistinct)
+QS = st.one_of(st.sampled_from([0, 0.29, 0.5, 0.95, 1]), st.floats(0, 1))
+ERRORS = st.sampled_from([1e-6, 0.001, 1 / 129, 0.01, 0.05, 0.3, 0.5, 0.99])
+
+
+class Colour(Enum):
+    """An enum."""
+
+    RED = 1
+    BLUE = 2
+
+
+@frozen
+class Place:
+    """A record."""
+
+    city: str
+    number: float
+
+
+ZONES = st.sampled_from([UTC, timezone(timedelta(hours=2)), timezone(-timedelta(hours=5, minutes=30))])
+SCALARS: SearchStrategy[object] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.sampled_from(
+        [0.0, -0.0, 0.5, Decimal("0.5"), Decimal("1.0"), Decimal("Infinity"), math.inf, "1", b"1"]
+    ),
+    st.decimals(allow_nan=False, places=3),
+    st.text(st.characters(), max_size=3),
+    st.binary(max_size=3),
+    st.datetimes(datetime(2024, 1, 1), datetime(2024, 1, 2), timezones=ZONES),
+    st.dates(date(2024, 1, 1), date(2024, 1, 3)),
+    st.timedeltas(timedelta(0), timedelta(1)),
+    st.sampled_from(Colour),
+)
+KEYS: SearchStrategy[object] = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(tuple),
+        st.frozensets(inner, max_size=3),
+        st.builds(KV, inner, inner),
+        st.builds(Place, st.text(max_size=2), st.floats(allow_nan=False)),
+    ),
+    max_leaves=4,
+)
+
+
+def distinct_of(combiner: ApproximateDistinct, values: Iterable[object]) -> Distinct:
+    """The accumulator of some values."""
+    return reduce(combiner.add, values, combiner.zero())
+
+
+@given(KEYS, KEYS)
+@example(1, True)
+@example(-0.0, 0)
+@example(("a", "sb"), ("as", "b"))
+@example(("a", ("b",)), ("a", "b"))
+def test_bytes_are_equal_exactly_if_values_are(one: object, other: object) -> None:
+    """A hash of them is a hash of the value: 1, 1.0 and True are one, text and bytes are not."""
+    same = canonical_bytes(one, "it") == canonical_bytes(other, "it")
+    assert same == (one == other)
+
+
+def test_lists_have_bytes_though_they_have_no_hash() -> None:
+    """A list is no tuple."""
+    assert canonical_bytes([1, 2], "it") != canonical_bytes((1, 2), "it")
+    assert canonical_bytes([1, "2"], "it") == canonical_bytes([1.0, "2"], "it")
+
+
+def test_hashes_are_the_same_everywhere() -> None:
+    """In this process, in one that hashes text otherwise, and for ever: state that was kept must stay valid."""
+    values = (
+        "1, 'a', b'a', None, 0.5, ('a', 1), KV('a', 1), datetime(2020, 1, 1, tzinfo=UTC), frozenset('abc')"
+    )
+    code = (
+        "from datetime import *; from flowalg import KV; from flowalg.hashing import hash64\n"
+        f"print(*(hash64(one, 'it') for one in ({values})))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
+    )
+    here = (1, "a", b"a", None, 0.5, ("a", 1), KV("a", 1), datetime(2020, 1, 1, tzinfo=UTC), frozenset("abc"))
+    assert done.stdout.split() == [str(hash64(one, "it")) for one in here]
+    assert [hash64(one, "it") for one in here[:3]] == [
+        3477488904765038735,
+        -6564837394086784237,
+        -1279185843959206790,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (math.nan, "was given nan .*which equals nothing"),
+        (Decimal("NaN"), "which equals nothing"),
+        (datetime(2024, 1, 1), "which is naive"),
+        ({"a": 1}, r"was given \{'a': 1\} \(dict\); it takes None, bool, int, .* records of them"),
+        (("a", object()), "was given <object object"),
+    ],
+)
+def test_what_cannot_be_told_apart_is_refused(value: object, message: str) -> None:
+    """By name, also inside of others."""
+    with pytest.raises(ElementError, match=f"ApproximateDistinct .*{message}"):
+        ApproximateDistinct().add(frozenset(), value)
+
+
+@given(st.lists(KEYS, max_size=FEW))
+def test_few_distinct_values_are_counted_exactly(values: list[object]) -> None:
+    """As many as a set has."""
+    combiner = ApproximateDistinct()
+    assert combiner.extract(distinct_of(combiner, values)) == len(set(values))
+
+
+def test_distinct_counts_keep_the_laws() -> None:
+    """Over values of several kinds, few of them."""
+    check_combiner(ApproximateDistinct(), KEYS)
+    check_combiner(ApproximateDistinct.of(str, standard_error=0.1), st.integers(-5, 5))
+
+
+@given(DISTINCT, RANGES, RANGES, RANGES, st.integers(0, 1000))
+def test_distinct_counts_of_many_keep_the_laws(
+    combiner: ApproximateDistinct, first: list[range], second: list[range], third: list[range], value: int
+) -> None:
+    """Exact accumulators, sketches and any mixture of them; not the results alone, the accumulators are equal."""
+
+    class Bare(ApproximateDistinct):
+        """One whose accumulators can be seen."""
+
+        def extract(self, accumulator: Distinct) -> Distinct:  # type: ignore[override]  # on purpose
+            return accumulator
+
+    bags = [[one for part in bag for one in part] for bag in (first, second, third)]
+    a, b, c = (distinct_of(combiner, bag) for bag in bags)
+    for law in COMBINER_LAWS:
+        assert law.holds(as_combiner("it", combiner), a, b, c, value), law
+        assert law.holds(as_combiner("it", Bare(combiner.standard_error)), a, b, c, value), law
+
+
+@given(DISTINCT, RANGES, st.randoms(use_true_random=False), st.integers(1, 7))
+def test_a_distinct_count_depends_on_the_set_alone(
+    combiner: ApproximateDistinct, ranges: list[range], chance: random.Random, bundles: int
+) -> None:
+    """Whatever the order, the repetitions, the bundles, and the order in which these are merged."""
+    values = [str(one) for part in ranges for one in part]
+    once = distinct_of(combiner, sorted(set(values)))
+    chance.shuffle(values)
+    parts = [distinct_of(combiner, values[number::bundles]) for number in range(bundles)]
+    while len(parts) > 1:
+        chance.shuffle(parts)
+        parts = [combiner.merge(parts[0], parts[1]), *parts[2:]]
+    assert parts[0] == once
+    assert hash(parts[0]) == hash(once)
+    assert pickle.loads(pickle.dumps(once)) == once
+
+
+@pytest.mark.parametrize("standard_error", [0.09, 0.05, 0.02])
+@pytest.mark.parametrize("many", [100, 1_000, 10_000])
+def test_a_distinct_count_errs_as_promised(standard_error: float, many: int) -> None:
+    """The root of the mean squared error over thirty sets of values is near the standard error, and none is far off."""
+    combiner = ApproximateDistinct(standard_error)
+    errors = []
+    for trial in range(30):
+        halves = [[f"{trial}-{one}" for one in range(start, many, 2)] for start in (0, 1)]
+        one, other = (distinct_of(combiner, half) for half in halves)
+        errors.append(combiner.extract(combiner.merge(one, other)) / many - 1)
+    assert math.sqrt(sum(error * error for error in errors) / len(errors)) <= 1.2 * standard_error
+    assert max(map(abs, errors)) <= 4 * standard_error
+
+
+@pytest.mark.parametrize("standard_error", [0.001, 0.0163, 0.02, 0.0919, 0.5])
+def test_the_sketch_is_the_smallest_that_is_good_enough(standard_error: float) -> None:
+    """The next smaller one would not do, or does not exist."""
+    lg_k = ApproximateDistinct(standard_error).lg_k
+    assert relative_standard_error(lg_k) <= standard_error
+    assert lg_k == 7 or relative_standard_error(lg_k - 1) > standard_error
+    assert len(distinct_of(ApproximateDistinct(0.02), range(FEW + 1))) < 4200
+
+
+def test_without_its_library_a_distinct_count_says_what_to_install() -> None:
+    """When it is made, not when the sixty-fifth value comes; all else works without."""
+    code = (
+        "import sys; sys.modules['datasketches'] = None\n"
+        "import flowalg\n"
+        "flowalg.Quantile(0.5)\n"
+        "try: flowalg.ApproximateDistinct()\n"
+        "except flowalg.MissingExtraError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    message = "ApproximateDistinct needs the package datasketches: install flowalg[sketches]"
+    assert done.stdout.strip() == message
+
+
+def counted(combiner: Quantile | Quantiles, values: Iterable[float]) -> Buckets:
+    """The accumulator of some values."""
+    return reduce(combiner.add, values, combiner.zero())
+
+
+def exact_quantile(values: Iterable[float], q: float) -> float:
+    """The value of rank ``floor(q * (n - 1))``, for a ``q`` as it is written."""
+    ordered = sorted(values)
+    return ordered[math.floor(Fraction(repr(q)) * (len(ordered) - 1))]
+
+
+def assert_close(found: float, exact: float, relative_error: float) -> None:
+    """Within the relative error, judged without rounding but for one in the last place."""
+    allowed = Fraction(relative_error) * abs(Fraction(exact)) * (1 + Fraction(1, 2**50))
+    assert abs(Fraction(found) - Fraction(exact)) <= allowed + abs(Fraction(exact)) / 2**51
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=40), QS, ERRORS)
+@example([5e-324], 0.5, 0.01)
+@example([sys.float_info.max, -sys.float_info.max, sys.float_info.min], 1, 0.5)
+@example(list(range(101)), 0.29, 0.001)
+def test_a_quantile_is_within_its_relative_error(
+    values: list[float], q: float, relative_error: float
+) -> None:
+    """Whatever the values, over all that a float can hold; subnormal numbers count as zero."""
+    combiner = Quantile(q, relative_error=relative_error)
+    found = combiner.extract(counted(combiner, values))
+    normal = [0.0 if abs(one) < sys.float_info.min else one for one in values]
+    assert_close(found, exact_quantile(normal, q), relative_error)
+
+
+DISTRIBUTIONS: dict[str, Callable[[random.Random], float]] = {
+    "uniform": lambda chance: chance.uniform(0, 1000),
+    "normal": lambda chance: chance.gauss(0, 5),
+    "log-normal": lambda chance: chance.lognormvariate(3, 2),
+    "pareto": lambda chance: chance.paretovariate(0.8),
+    "few integers": lambda chance: chance.choice([0, 1, 1, 2, -7, 2**62]),
+    "over all magnitudes": lambda chance: chance.choice([1, -1]) * 10 ** chance.uniform(-300, 300),
+}
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("relative_error", [0.001, 0.01, 0.1])
+def test_quantiles_of_many_values_are_within_their_relative_error(
+    distribution: str, relative_error: float
+) -> None:
+    """Of three thousand values, in two bundles, at a hundred and one quantiles."""
+    chance = random.Random(f"{distribution} {relative_error}")
+    values = [DISTRIBUTIONS[distribution](chance) for _ in range(3000)]
+    qs = [number / 100 for number in range(101)]
+    combiner = Quantiles(qs, relative_error=relative_error)
+    bundles = counted(combiner, values[:1000]), counted(combiner, values[1000:])
+    for q, found in zip(qs, combiner.extract(combiner.merge(*bundles)), strict=True):
+        assert_close(found, exact_quantile(values, q), relative_error)
+
+
+def test_quantiles_keep_the_laws() -> None:
+    """Over integers and floats of all magnitudes, exactly."""
+    check_combiner(Quantile(0.5), NUMBERS)
+    check_combiner(Quantiles((0.1, 0.9), relative_error=0.3), NUMBERS)
+    check_combiner(Quantile.of(len, 0.5), st.text())
+
+
+@given(st.lists(NUMBERS), st.lists(NUMBERS), st.randoms(use_true_random=False))
+def test_quantiles_depend_on_the_bag_alone_and_take_back_without_a_trace(
+    values: list[float], others: list[float], chance: random.Random
+) -> None:
+    """Accumulators are equal, whether what is taken back was given before or after."""
+    combiner = Quantiles((0.5,))
+    changes = [(combiner.add, one) for one in [*values, *others]] + [
+        (combiner.subtract, one) for one in others
+    ]
+    chance.shuffle(changes)
+    accumulator = combiner.zero()
+    for change, one in changes:
+        accumulator = change(accumulator, one)
+    assert accumulator == counted(combiner, values)
+    assert hash(accumulator) == hash(counted(combiner, values))
+    assert pickle.loads(pickle.dumps(accumulator)) == accumulator
+
+
+def test_what_was_taken_back_too_early_is_not_counted() -> None:
+    """It waits for its value, and the others are combined without it."""
+    combiner = Quantile(0.5, relative_error=0.001)
+    early = combiner.subtract(counted(combiner, [3.0, 4.0]), 100.0)
+    assert_close(combiner.extract(early), 3.0, 0.001)
+    with pytest.raises(ValueRangeError, match="Quantile of no values does not exist"):
+        combiner.extract(combiner.subtract((), 1.0))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "3", None, Decimal(1)])
+def test_quantiles_take_finite_numbers_only(value: object) -> None:
+    """With the value and its type."""
+    with pytest.raises(ElementError, match=r"Quantile was given .*(it takes int and float|no finite number)"):
+        Quantile(0.5).add((), value)  # type: ignore[arg-type]
+
+
+def test_quantiles_take_integers_of_64_bits() -> None:
+    """As everything does."""
+    with pytest.raises(ValueRangeError, match="a value of Quantile is 1000.*, which overflows 64 bits"):
+        Quantile(0.5).add((), 10**400)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: Quantile(1.5), r"the quantile must be a number from 0 to 1; got 1.5 \(float\)"),
+        (lambda: Quantile(True), "the quantile must be .*; got True"),
+        (lambda: Quantile(math.nan), "the quantile must be .*; got nan"),
+        (lambda: Quantile(0.5, relative_error=0), "relative_error must be .*from 1e-06 to below 1; got 0"),
+        (lambda: Quantile(0.5, relative_error=1), "relative_error must be .*; got 1 "),
+        (lambda: Quantiles(()), r"Quantiles.qs must be .*; got \(\)"),
+        (lambda: Quantiles("0.5"), "Quantiles.qs must be .*; got '0.5'"),  # type: ignore[arg-type]
+        (lambda: Quantiles((0.5, -1)), "the quantile must be .*; got -1"),
+        (
+            lambda: ApproximateDistinct(0),
+            "standard_error must be .*from 0.00072 to below 1, such as 0.02; got 0",
+        ),
+        (lambda: ApproximateDistinct(1), "standard_error must be .*; got 1 "),
+        (lambda: ApproximateDistinct("2%"), "standard_error must be .*; got '2%'"),  # type: ignore[arg-type]
+    ],
+)
+def test_parameters_are_checked_at_once(made: Callable[[], object], message: str) -> None:
+    """With what would be valid."""
+    with pytest.raises(ArgumentError, match=message):
+        made()
+
+
+@pytest.mark.parametrize("combiner", [Quantile(0.5), Quantiles([0, 1]), ApproximateDistinct(0.05)])
+def test_they_are_values(combiner: Quantile | Quantiles | ApproximateDistinct) -> None:
+    """Equal after a round trip, and so usable in another process."""
+    again = pickle.loads(pickle.dumps(combiner))
+    assert again == combiner
+    assert hash(again) == hash(combiner)
+
+
+def test_their_results_have_shapes() -> None:
+    """So that what follows can be checked when it is built; what has no quantiles is refused then."""
+    assert combined_shape(as_combiner("it", Quantile(0.5)), INTEGER) == FLOAT
+    assert combined_shape(as_combiner("it", Quantiles((0.5,))), FLOAT) == ListOf(FLOAT)
+    assert combined_shape(as_combiner("it", ApproximateDistinct()), TEXT) == INTEGER
+    with pytest.raises(
+        RecordTypeError, match="Quantile cannot take quantiles of Score; it takes int or float"
+    ):
+        SCORES.key_by(lambda s: s.team).combine_per_key(Quantile(0.5)).map(lambda pair: pair)  # type: ignore[arg-type]
+
+
+def test_a_pipeline_of_sketches() -> None:
+    """Beside the plain Python that says the same."""
+    scores = [Score("a", number % 70, minute(number % 3)) for number in range(500)]
+    both = SCORES.key_by(lambda s: s.team).combine_per_key(
+        Quantile.of(lambda s: s.points, 0.5, relative_error=0.001), ApproximateDistinct.of(lambda s: s.points)
+    )
+    (pane,) = reference.run_batch(both, {SCORES: scores}).panes
+    median, distinct = pane.value
+    assert_close(median, exact_quantile([s.points for s in scores], 0.5), 0.001)
+    assert distinct == pytest.approx(70, rel=0.06)
+    assert repr(POINTS.combine_per_key(ApproximateDistinct())).endswith(
+        "combine_per_key(ApproximateDistinct))"
+    )
+
+
+COMBINERS: list[Aggregate[int, object]] = [Quantile(0.5), Quantiles((0, 0.9)), ApproximateDistinct()]
+
+
+def last_panes(run: reference.Run[KV[str, object]]) -> dict[tuple[str, Window], object]:
+    """The last value of each key and window."""
+    return {(pane.key, pane.window): pane.value for pane in run.panes}
+
+
+@given(st.data(), st.sampled_from(COMBINERS))
+def test_streams_end_where_batches_begin(data: st.DataObject, combiner: Aggregate[int, object]) -> None:
+    """The last accumulating pane of each window, after any instants, is the batch's."""
+    collection: PCollection[KV[str, object]] = VALUES.window(
+        FixedWindows(timedelta(minutes=7)), trigger=Repeat(AtCount(1)), allowed_lateness=FOREVER
+    ).combine_per_key(combiner)
+    timeline = data.draw(free_timelines(ends=True))
+    elements = [one for instant in timeline.instants for one in instant.elements]
+    batch = reference.run_batch(collection, {READINGS: elements})
+    assert last_panes(reference.run(collection, {READINGS: timeline})) == last_panes(batch)
+
+
+@given(st.data())
+def test_retractions_reach_quantiles(data: st.DataObject) -> None:
+    """A group takes them in directly, and says what one that keeps all values says."""
+    strategy = data.draw(windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True))
+    upstream = put_into(VALUES, strategy).combine_per_key(Quantile(1, relative_error=0.3))
+    whole = upstream.map(lambda pair: KV("all", pair.value)).window(
+        FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtCount(1)), allowed_lateness=FOREVER
+    )
+    timeline = data.draw(free_timelines(ends=True))
+    direct = reference.run(whole.combine_per_key(Quantile(0.5)), {READINGS: timeline})
+    kept = reference.run(whole.group_by_key(), {READINGS: timeline})
+    again = Quantile(0.5)
+
+    def expected(pane: Pane[KV[str, list[float]]]) -> float:
+        return again.extract(counted(again, pane.value))
+
+    assert [pane.value for pane in direct.panes] == [expected(pane) for pane in kept.panes]

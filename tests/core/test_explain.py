@@ -1,0 +1,296 @@
+"""Why a pane came, and why a window has not: the answers are held to what runs do."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import flowalg_reference as reference
+import games
+import pytest
+from attrs import evolve
+from flowalg_reference import Cause, Clause, Mode, Reason, Watched, explain_when, why_not
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    GLOBAL_WINDOW,
+    KV,
+    AfterDelay,
+    ArgumentError,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtSignal,
+    AtWatermark,
+    Count,
+    FixedWindows,
+    GlobalWindows,
+    MonotonicTimestamps,
+    Or,
+    PCollection,
+    Repeat,
+    Sessions,
+    Sum,
+    Timeline,
+    WatermarkPolicy,
+    Window,
+    event_time,
+    processing_time,
+    to_datetime,
+)
+from flowalg.elementwise.functions import place_of
+from tests.support.generated_runs import runs
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+
+def window(start: float, end: float) -> Window:
+    """The window between two minutes after noon."""
+    return Window.of(event_time(minute(start)), event_time(minute(end)))
+
+
+@given(runs())
+def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(run: reference.Run[object]) -> None:
+    """Of each pane of any run; and the clocks that are told are those of the pane."""
+    for pane in run.panes:
+        found = explain_when(run, pane)
+        assert (found.cause is Cause.FIRED) == any(one.clause.holds for one in found.watched)
+        if found.looked_at is not None:
+            assert found.looked_at <= pane.processing_time
+        assert pane.window == found.pane.window
+        assert str(found).count("\n") >= 2
+
+
+@given(runs(), st.data())
+def test_what_waits_is_waiting_for_something(run: reference.Run[object], data: st.DataObject) -> None:
+    """At any point of a run, of any window that it had: no clause holds, as otherwise it would have come out."""
+    times = sorted({one.processing_time for one in run.watermarks})
+    at = data.draw(st.sampled_from(times))
+    for pane in run.panes[:5]:
+        found = why_not(run, explain_when(run, pane).key, pane.window, at=to_datetime(at))
+        later = pane.processing_time > at
+        assert later or found.reason is not Reason.NOTHING_CAME
+        if found.reason is Reason.WAITING:
+            assert found.watched
+        assert all(one.processing_time <= at for one in found.panes)
+        assert str(found)
+
+
+@given(runs(), st.data())
+def test_what_is_due_comes_out_when_it_is_due(run: reference.Run[object], data: st.DataObject) -> None:
+    """If nothing comes until then, a window that waits and is due has a pane at that very time."""
+    assert run.origin is not None
+    if run.origin.mode is Mode.MICRO_BATCH or not run.panes:
+        return
+    pane = data.draw(st.sampled_from(run.panes))
+    key = explain_when(run, pane).key
+    at = to_datetime(data.draw(st.sampled_from(sorted({one.processing_time for one in run.watermarks}))))
+    found = why_not(run, key, pane.window, at=at)
+    if found.due is None or found.reason is not Reason.WAITING:
+        return
+    cut = {
+        name: Timeline(tuple(one for one in timeline if one.processing_time <= processing_time(at)))
+        for name, timeline in run.origin.timelines.items()
+    }
+    alone = evolve(run, origin=evolve(run.origin, timelines=cut))
+    after = why_not(alone, key, pane.window, at=to_datetime(found.due))
+    assert len(after.panes) > len(found.panes)
+
+
+def totals(lateness: timedelta | None = None) -> PCollection[KV[str, int]]:
+    """Sums per team and two minutes."""
+    return POINTS.window(FixedWindows(timedelta(minutes=2)), allowed_lateness=lateness).combine_per_key(Sum())
+
+
+def test_an_answer_reads_as_a_person_would_say_it() -> None:
+    """What fires an early pane, and what else was watched."""
+    timeline = (
+        Timeline[games.Score]()
+        .at(minute(1.5), games.Score("a", 5, minute(0.5)), watermark=minute(0))
+        .at(minute(3.5), games.Score("a", 3, minute(1)), watermark=minute(1))
+    )
+    run = reference.run(games.STANDINGS, {games.SCORES: timeline})
+    (pane,) = run.panes
+    assert str(explain_when(run, pane)).splitlines() == [
+        "combine_per_key(Sum, Count): the early pane 0 of 'a' in [2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z)",
+        "came at 2024-01-01T12:02:00Z, with the watermark at 2024-01-01T12:00:00Z,",
+        "because the trigger fired:",
+        "  member 1 of 2, repeated:",
+        "      [x] due at 2024-01-01T12:02:00Z (the first element came at 2024-01-01T12:01:30Z): "
+        "it is 2024-01-01T12:02:00Z",
+        "  member 1 of 2, until:",
+        "      [ ] the watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
+        "Before that it was looked at at 2024-01-01T12:01:30Z, and waited for:",
+        "  member 1 of 2, repeated:",
+        "      [ ] due at 2024-01-01T12:02:00Z (the first element came at 2024-01-01T12:01:30Z): "
+        "it is 2024-01-01T12:01:30Z",
+        "  member 1 of 2, until:",
+        "      [ ] the watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
+    ]
+    assert str(why_not(run, "a", window(0, 2))).splitlines() == [
+        "combine_per_key(Sum, Count): 'a' in [2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z), at 2024-01-01T12:03:30Z, "
+        "with the watermark at 2024-01-01T12:01:00Z:",
+        "its trigger waits:",
+        "  member 1 of 2, repeated:",
+        "      [ ] due at 2024-01-01T12:04:00Z (the first element came at 2024-01-01T12:03:30Z): "
+        "it is 2024-01-01T12:03:30Z",
+        "  member 1 of 2, until:",
+        "      [ ] the watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:01:00Z",
+        "Panes so far: 1, the last at 2024-01-01T12:02:00Z.",
+        "By the processing time alone it fires at 2024-01-01T12:04:00Z.",
+        "The watermark is 0:01:00 behind the end of the window. It is held by source 'scores', whose watermark is at "
+        "2024-01-01T12:01:00Z.",
+    ]
+
+
+def test_what_a_window_shows_as_it_ends_has_no_clause() -> None:
+    """What is left is shown when the window expires, and when the input ends."""
+    never = POINTS.window(
+        FixedWindows(timedelta(minutes=2)), trigger=AtCount(9), allowed_lateness=timedelta(minutes=1)
+    ).combine_per_key(Sum())
+    first = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(0))
+    expired = reference.run(never, {SCORES: first.at(minute(2), watermark=minute(3))})
+    ended = reference.run(never, {SCORES: first.end(minute(2))})
+    assert explain_when(expired, expired.panes[0]).cause is Cause.EXPIRED
+    assert explain_when(ended, ended.panes[0]).cause is Cause.EXPIRED
+    for_ever = POINTS.window(GlobalWindows(), trigger=AtCount(9)).combine_per_key(Sum())
+    last = reference.run(for_ever, {SCORES: first.end(minute(2))})
+    assert explain_when(last, last.panes[0]).cause is Cause.ENDED
+
+
+def test_each_reason_is_told() -> None:
+    """A window that nothing came into, that refused all, that waits, that has shown all, that is freed."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), watermark=minute(1))
+        .at(minute(2), watermark=minute(2))
+        .at(minute(3), Score("b", 2, minute(3)), watermark=minute(6))
+        .at(minute(4), Score("c", 3, minute(3)), Score("b", 3, minute(8)))
+    )
+    run = reference.run(totals(timedelta(minutes=1)), {SCORES: timeline})
+
+    def reason(key: str, asked: Window, at: float) -> Reason:
+        return why_not(run, key, asked, at=minute(at)).reason
+
+    assert reason("a", window(0, 2), 1) is Reason.WAITING
+    assert reason("a", window(0, 2), 2.5) is Reason.SHOWN
+    assert reason("a", window(0, 2), 3) is Reason.FREED
+    assert reason("a", window(2, 4), 9) is Reason.NOTHING_CAME
+    assert reason("c", window(2, 4), 3) is Reason.NOTHING_CAME
+    assert reason("c", window(2, 4), 4) is Reason.REFUSED
+    assert len(why_not(run, "c", window(2, 4)).drops) == 1
+    assert why_not(run, "b", window(2, 4)).open == (window(8, 10),)
+
+
+def test_a_window_that_takes_nothing_more_says_so() -> None:
+    """Its trigger has finished; what came after is counted."""
+    once = POINTS.window(GlobalWindows(), trigger=AtCount(1)).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).at(minute(2), Score("a", 1, minute(1)))
+    )
+    found = why_not(reference.run(once, {SCORES: timeline}), "a", GLOBAL_WINDOW)
+    assert (found.reason, len(found.panes), len(found.drops)) == (Reason.CLOSED, 1, 1)
+
+
+def test_a_session_that_has_become_part_of_another_says_so() -> None:
+    """And which that is."""
+    sessions = POINTS.window(Sessions(timedelta(minutes=2))).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), watermark=minute(0))
+        .at(minute(2), Score("a", 1, minute(2)), watermark=minute(0))
+    )
+    found = why_not(reference.run(sessions, {SCORES: timeline}), "a", window(1, 3))
+    assert (found.reason, found.open) == (Reason.MERGED, (window(1, 4),))
+    assert "Open windows of the key: [2024-01-01T12:01:00Z, 2024-01-01T12:04:00Z)." in str(found)
+
+
+def test_the_partition_that_holds_the_watermark_is_named() -> None:
+    """The one that is furthest behind of those that are not idle."""
+    records = [Score("a", 1, minute(1)), Score("b", 1, minute(5)), Score("c", 1, minute(4))]
+    timeline = a_partition_each(records, MonotonicTimestamps())
+    found = why_not(reference.run(totals(), {SCORES: timeline}), "b", window(4, 6))
+    assert found.holder is not None
+    assert (found.holder.source, found.holder.partition, found.holder.at) == (
+        "scores",
+        "a",
+        event_time(minute(1)),
+    )
+    idle = a_partition_each(records, MonotonicTimestamps(idle_after=timedelta(minutes=2)))
+    found = why_not(reference.run(totals(), {SCORES: idle}), "b", window(4, 6))
+    assert found.holder is not None
+    assert found.holder.partition == "c"
+
+
+def a_partition_each(records: list[Score], policy: WatermarkPolicy) -> Timeline[Score]:
+    """Records that are seen ten minutes later, each team in a partition of its own."""
+    return Timeline.from_records(
+        SCORES,
+        sorted(records, key=lambda s: s.at),
+        processing_time=lambda s: s.at + timedelta(minutes=10),
+        watermark=policy,
+        partition=lambda s: s.team,
+        ends=False,
+    )
+
+
+def test_a_window_upstream_that_holds_the_watermark_is_named() -> None:
+    """A grouping holds it as long as it has something to show."""
+    first = POINTS.window(
+        FixedWindows(timedelta(minutes=2)), trigger=Repeat(AfterDelay(timedelta(hours=1)))
+    ).combine_per_key(Sum())
+    second = first.window(FixedWindows(timedelta(minutes=4)), trigger=AtWatermark()).combine_per_key(Count())
+    timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), Score("a", 1, minute(3)))
+    early = reference.run(
+        second, {SCORES: timeline.at(minute(70), Score("a", 2, minute(3)), watermark=minute(9))}
+    )
+    found = why_not(early, "a", window(0, 4))
+    assert found.holder is not None
+    assert found.holder.window == window(2, 4)
+    assert "where 'a' in [2024-01-01T12:02:00Z, 2024-01-01T12:04:00Z) has not shown all" in str(found)
+
+
+def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
+    """Each kind of clause has its words."""
+    watching = POINTS.window(
+        FixedWindows(timedelta(minutes=2)),
+        trigger=Or(AtCount(3), AtMeasure(points, 10), AtElement(large), AtSignal("go"))
+        & AtWatermark(percentile=0.9),
+    ).combine_per_key(Sum())
+    timeline = Timeline[Score]().at(minute(1), Score("a", 4, minute(1)), watermark=minute(0))
+    (only,) = why_not(reference.run(watching, {SCORES: timeline}), "a", window(0, 2)).watched
+    assert isinstance(only, Watched)
+    assert [line.strip() for line in only.lines()] == [
+        "[ ] all of",
+        "[ ] any of",
+        "[ ] elements: 1 of 3",
+        f"[ ] {place_of(points)} adds up: 4 of 10",
+        f"[ ] an element satisfies {place_of(large)}: none has",
+        "[ ] the signal 'go': not given",
+        "[ ] the 0.9 watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
+    ]
+    assert all(isinstance(one, Clause) for one in only.clause.parts)
+
+
+def points(value: int) -> int:
+    """What a measure adds up."""
+    return value
+
+
+def large(value: int) -> bool:
+    """What is waited for."""
+    return value > 99
+
+
+def test_bad_questions_are_refused() -> None:
+    """A pane of another run, a window that is none, a key that cannot be one, a time before the beginning."""
+    timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).end(minute(2))
+    run = reference.run(totals(), {SCORES: timeline})
+    (pane,) = run.panes
+    with pytest.raises(ArgumentError, match="pane must be one of the panes of the run; got .*"):
+        explain_when(run, evolve(pane, event_time=event_time(minute(0))))
+    with pytest.raises(ArgumentError, match="run must be a run of the reference interpreter; got .*"):
+        explain_when(evolve(run, origin=None), pane)
+    with pytest.raises(ArgumentError, match="key is .*a key, which is hashable"):
+        why_not(run, ["a"], window(0, 2))
+    with pytest.raises(ArgumentError, match="at must be at or after an instant of the run; got .*"):
+        why_not(run, "a", window(0, 2), at=minute(0))

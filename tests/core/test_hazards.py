@@ -1,0 +1,179 @@
+"""What a pipeline says of itself before it runs: no run contradicts it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import flowalg_reference as reference
+import games
+import pytest
+from flowalg_reference import Cause, explain_when
+from flowalg_reference.operators import Operators
+from flowalg_reference.run import driven, origin_of
+from hypothesis import given, settings
+
+from flowalg import (
+    FOREVER,
+    MAX_TIME,
+    Accumulation,
+    AfterDelay,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    Change,
+    Count,
+    Danger,
+    FixedWindows,
+    GlobalWindows,
+    Max,
+    Never,
+    PCollection,
+    Repeat,
+    SequenceOf,
+    Sum,
+    Trigger,
+    WindowFn,
+    explain,
+    flatten,
+    hazards,
+)
+from flowalg.analysis.hazards import can_fire
+from flowalg.elementwise.functions import place_of
+from flowalg.pipeline.nodes import last_groupings, strategy_at
+from flowalg.windows.strategy import AllowedLateness
+from tests.support.generated_runs import runs, sums
+from tests.support.scores import POINTS
+
+MINUTE = timedelta(minutes=1)
+
+
+def dangers(pipeline: PCollection[object]) -> set[Danger]:
+    """The kinds of hazards of a pipeline."""
+    return {one.danger for one in hazards(pipeline)}
+
+
+@settings(max_examples=6 * settings().max_examples)
+@given(runs() | sums() | sums())
+def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.Run[object]) -> None:
+    """Before the input ends nothing is dropped, no pane is a retraction, and what is passed is freed."""
+    origin = origin_of(run)
+    found = dangers(origin.pipeline)
+    if Danger.DROPS not in found:
+        assert not [one for one in run.dropped if one.watermark < MAX_TIME]
+    if Danger.RETRACTIONS not in found:
+        assert all(pane.change is Change.VALUE for pane in run.panes)
+    if Danger.STATE_FOR_EVER not in found:
+        operators = Operators()
+        driven(origin, operators)
+        for grouping in operators.groupings.values():
+            lateness = grouping.rules.strategy.lateness_micros
+            assert lateness is not None
+            left = [window for cells in grouping.cells.values() for window in cells]
+            assert all(window.end + lateness > grouping.clocks.watermark for window in left)
+
+
+@settings(max_examples=6 * settings().max_examples)
+@given(sums())
+def test_a_trigger_that_cannot_fire_does_not(run: reference.Run[object]) -> None:
+    """What comes of its windows comes because they expire, or because the input ends."""
+    nodes = tuple(last_groupings(origin_of(run).pipeline.node))
+    strategies = [strategy_at(node.input).strategy for node in nodes]
+    if any(can_fire(one.trigger, unbounded=isinstance(one.windows, GlobalWindows)) for one in strategies):
+        return
+    assert Danger.SILENCE in dangers(origin_of(run).pipeline)
+    for pane in run.panes:
+        assert explain_when(run, pane).cause is not Cause.FIRED or pane.watermark == MAX_TIME
+
+
+def summed(
+    windows: WindowFn, trigger: Trigger, lateness: AllowedLateness | None = MINUTE
+) -> PCollection[object]:
+    """Sums in windows."""
+    return POINTS.window(windows, trigger=trigger, allowed_lateness=lateness).combine_per_key(Sum())
+
+
+ALWAYS = Repeat(AtCount(1))
+FIXED = FixedWindows(2 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "expected"),
+    [
+        (summed(FIXED, ALWAYS), {Danger.DROPS}),
+        (summed(FIXED, ALWAYS, None), {Danger.STATE_FOR_EVER}),
+        (
+            POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=FOREVER).combine_per_key(Sum()),
+            {Danger.STATE_FOR_EVER},
+        ),
+        (summed(FIXED, AtCount(3), None), {Danger.STATE_FOR_EVER, Danger.DROPS}),
+        (summed(GlobalWindows(), ALWAYS), {Danger.STATE_FOR_EVER}),
+        (summed(GlobalWindows(), Repeat(AtWatermark())), {Danger.STATE_FOR_EVER, Danger.SILENCE}),
+        (summed(GlobalWindows(), Repeat(AtWatermark(percentile=0.9))), {Danger.STATE_FOR_EVER}),
+        (summed(FIXED, Repeat(Never())), {Danger.DROPS, Danger.SILENCE}),
+        (summed(FIXED, Repeat(Never() & AtCount(1))), {Danger.DROPS, Danger.SILENCE}),
+        (summed(FIXED, Repeat(Never() | AtCount(1))), {Danger.DROPS}),
+        (summed(FIXED, SequenceOf(Never(), ALWAYS)), {Danger.DROPS, Danger.SILENCE}),
+        (summed(FIXED, Repeat(Never()).until(AfterDelay(MINUTE))), {Danger.DROPS}),
+    ],
+)
+def test_each_danger_is_told(pipeline: PCollection[object], expected: set[Danger]) -> None:
+    """Of windows, lateness and triggers."""
+    assert dangers(pipeline) == expected
+
+
+def test_retractions_are_told_of_all_that_follows_them() -> None:
+    """A grouping that takes back makes the groupings after it take back, if they can."""
+    first = POINTS.window(
+        FIXED, trigger=ALWAYS, accumulation=Accumulation.RETRACTING, allowed_lateness=MINUTE
+    ).combine_per_key(Sum())
+    second = first.window(FIXED, trigger=ALWAYS, allowed_lateness=MINUTE).combine_per_key(Max())
+    assert Danger.RETRACTIONS in dangers(first)
+    assert Danger.RETRACTIONS in dangers(second)
+    assert Danger.RETRACTIONS not in dangers(summed(FIXED, ALWAYS))
+
+
+def test_a_side_input_can_drop_what_comes_late_for_it() -> None:
+    """It is read once, when it is complete."""
+    side = POINTS.window(FIXED, allowed_lateness=FOREVER).combine_globally(Count()).as_singleton(default=0)
+    beside = POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=FOREVER).map_with(
+        side, lambda pair, n: pair
+    )
+    (drop,) = (one for one in hazards(beside.combine_per_key(Sum())) if one.danger is Danger.DROPS)
+    assert drop.where == "a side input"
+
+
+def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
+    """Each step with its type, each window with when it comes out, and the hazards."""
+    assert explain(games.STANDINGS).splitlines() == [
+        "scores: Score",
+        f"> key_by({place_of(games.team_of)}): KV[str, Score]",
+        "> window(fixed windows of 0:02:00)",
+        "    fires every minute until the watermark passes, then at every late element",
+        "    each pane is all that has come, in place of the last one (accumulating)",
+        "    takes late elements for 5 minutes of event time",
+        "> combine_per_key(Sum, Count): KV[str, tuple[int, int]]",
+        "> combine_per_key(into=…)(games.Standing): KV[str, Standing]",
+        "! combine_per_key(Sum, Count): elements can be dropped, because late elements are welcome for 5 minutes only; "
+        "allow more lateness, or let the watermark wait longer",
+    ]
+
+
+def test_branches_and_functions_in_python_are_told() -> None:
+    """Each collection of a flatten, a side input, and why a function runs in Python."""
+    sums = POINTS.window(FIXED, allowed_lateness=timedelta(0)).combine_per_key(Sum())
+    side = sums.map_values(str).as_map()
+    text = explain(flatten(sums, sums).map_with(side, lambda pair, known: len(known)))
+    lines = text.splitlines()
+    assert lines[0] == "flatten"
+    assert [line for line in lines if line.startswith("  + ")] == ["  + scores: Score", "  + scores: Score"]
+    assert "> beside the mapping of: tuple[KV[str, int], Mapping[str, str]]" in lines
+    assert "        takes no late elements" in lines
+    unknown = explain(POINTS.map(lambda pair: vars(pair)))
+    assert "only running it would tell (in Python: " in unknown
+
+
+def test_what_is_no_pipeline_is_refused() -> None:
+    """By both."""
+    for function in (explain, hazards):
+        with pytest.raises(ArgumentError, match=r"pipeline must be a PCollection; got 3 \(int\)"):
+            function(3)  # type: ignore[arg-type]

@@ -1,0 +1,259 @@
+"""What notebooks show: well-formed, escaped, and no longer than a person reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from types import ModuleType
+
+import flowalg_reference as reference
+import games
+import pytest
+from attrs import evolve, frozen
+from flowalg_reference import Run
+from flowalg_tools.html import to_html
+from flowalg_tools.notebook import NoNotebookError, display_in_notebooks
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    KV,
+    Accumulation,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    FixedWindows,
+    Source,
+    Sum,
+    Timeline,
+    explain,
+)
+from flowalg.notebook.html import PaneTable, panes_html, pipeline_html, run_html, timeline_html
+from tests.support.generated_runs import runs
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+TWO = timedelta(minutes=2)
+
+
+def parsed(html: str) -> ET.Element:
+    """The tree of a fragment, which must be well-formed, with inline styles and no scripts."""
+    tree = ET.fromstring(html)
+    for one in tree.iter():
+        assert one.tag not in {"script", "style", "link"}
+        assert not any(name.startswith("on") for name in one.attrib)
+    return tree
+
+
+def words(tree: ET.Element) -> str:
+    """All the text of a tree."""
+    return "".join(tree.itertext())
+
+
+def rows(tree: ET.Element) -> list[list[str]]:
+    """The cells of each row of a table."""
+    return [["".join(cell.itertext()) for cell in row] for row in tree.iter("tr")]
+
+
+def told() -> Run[object]:
+    """An on-time pane, a late one that takes it back, and a drop."""
+    trigger = AtWatermark().with_late_firings(AtCount(1))
+    pipeline = POINTS.window(
+        FixedWindows(TWO), trigger=trigger, accumulation=Accumulation.RETRACTING, allowed_lateness=TWO
+    ).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 5, minute(0.5)), watermark=minute(0))
+        .at(minute(2), watermark=minute(2))
+        .at(minute(3), Score("a", 3, minute(1)))
+        .at(minute(4), watermark=minute(5))
+        .at(minute(5), Score("a", 3, minute(1)))
+    )
+    return reference.run(pipeline, {SCORES: timeline})
+
+
+@given(runs())
+def test_any_pipeline_timeline_and_panes_are_well_formed(run: Run[object]) -> None:
+    """Of any run; nothing of what the pipeline is told to be is left out."""
+    assert run.origin is not None
+    shown = " ".join(words(parsed(pipeline_html(run.origin.pipeline))).split())
+    for line in explain(run.origin.pipeline).split("\n"):
+        assert " ".join(line.removeprefix("! ").split()) in shown
+    for timeline in run.origin.timelines.values():
+        assert len(rows(parsed(timeline_html(timeline)))) == min(len(timeline.instants), 41) + 1
+    table = rows(parsed(panes_html(run.panes)))
+    assert len(table) == min(len(run.panes), 41) + 1
+    parsed(run_html(run.panes, run.dropped))
+
+
+def test_a_pane_table_says_all_of_a_pane() -> None:
+    """Key, value, window, timing, index, first and last, both clocks, and whether it takes something back."""
+    table = rows(parsed(PaneTable(told().panes)._repr_html_()))
+    assert table[0] == [
+        "key",
+        "value",
+        "window",
+        "timing",
+        "index",
+        "first",
+        "last",
+        "processing time",
+        "watermark",
+        "change",
+    ]
+    window = "[2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z)"
+    assert table[1] == [
+        "'a'",
+        "5",
+        window,
+        "on time",
+        "0",
+        "first",
+        "",
+        "2024-01-01T12:02:00Z",
+        "2024-01-01T12:02:00Z",
+        "value",
+    ]
+    assert [(row[1], row[3], row[-1]) for row in table[2:]] == [
+        ("5", "late", "retraction"),
+        ("8", "late", "value"),
+    ]
+
+
+def test_a_run_is_counted() -> None:
+    """Panes by timing, retractions, and drops by reason."""
+    shown = words(parsed(to_html(told())))
+    for part in ("0 early", "1 on time", "1 late", "1 retraction", "1 dropped, expired", "3 panes"):
+        assert part in shown
+
+
+def test_a_run_has_its_picture() -> None:
+    """As an image, which keeps its styles to itself."""
+    (image,) = parsed(to_html(told())).iter("img")
+    assert image.attrib["src"].startswith("data:image/svg+xml;base64,")
+    assert not list(parsed(run_html(told().panes, told().dropped)).iter("img"))
+
+
+@frozen
+class Rude:
+    """A value that says whatever it likes."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+EVIL = "<script>alert('x')</script>&amp;\"><b onclick=x>"
+
+
+@pytest.mark.parametrize("text", [EVIL, "\x00\x0b\x1b", "\ud800", "]]>", "\ufffe", "a\u2028b"])
+def test_what_users_bring_is_escaped(text: str) -> None:
+    """Keys, values, elements, names of sources: they are text, and the text of the document."""
+    run = told()
+    panes = tuple(evolve(one, element=KV(Rude(text), Rude(text))) for one in run.panes)
+    timeline = Timeline[object]().at(minute(0), Rude(text))
+    for html in (panes_html(panes), timeline_html(timeline), run_html(panes, run.dropped)):
+        tree = parsed(html)
+        assert "<script" not in html
+        if text == EVIL:
+            assert text in words(tree)
+        html.encode()
+    if text == EVIL:
+        pipeline = Source(text, Score, event_time=lambda s: s.at)
+        assert text in words(parsed(pipeline_html(pipeline)))
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_well_formed(text: str) -> None:
+    """As an element of a timeline, whatever characters it has."""
+    parsed(timeline_html(Timeline[object]().at(minute(0), Rude(text), Rude(text * 99))))
+
+
+def test_a_long_timeline_says_how_much_is_between() -> None:
+    """The first rows and the last ones; and of many elements the first."""
+    timeline = Timeline(
+        tuple(
+            one for n in range(500) for one in Timeline[int]().at(minute(n), *range(10), watermark=minute(n))
+        )
+    )
+    table = rows(parsed(timeline_html(timeline)))
+    assert table[31] == ["… 460 more …"]
+    assert table[1][0] == "2024-01-01T12:00:00Z"
+    assert table[-1][0] == "2024-01-01T20:19:00Z"
+    assert table[1][1] == "0\n1\n2\n3\n… 6 more"
+    assert "500 instants, 5,000 elements" in words(parsed(timeline_html(timeline)))
+
+
+def depths(tree: ET.Element, at: int = 0) -> Iterator[tuple[int, str]]:
+    """The items of nested lists, with how deep they are."""
+    for one in tree:
+        if one.tag == "li":
+            yield at, (one.text or "").strip()
+        yield from depths(one, at + (one.tag == "ul"))
+
+
+def test_a_pipeline_is_a_tree() -> None:
+    """What a window does is beneath it, and a hazard is called one."""
+    tree = parsed(pipeline_html(games.STANDINGS))
+    found = {line: depth for depth, line in depths(tree)}
+    window = next(line for line in found if line.startswith("> window("))
+    assert found[window] == 1
+    assert found["takes late elements for 5 minutes of event time"] == 2
+    assert "hazard combine_per_key(Sum, Count): elements can be dropped" in words(tree)
+
+
+def test_what_has_no_html_is_refused() -> None:
+    """With what has."""
+    for bad in (7, "panes", [1, 2], object()):
+        with pytest.raises(ArgumentError, match="value must be a PCollection, a Timeline, a Run; got .*"):
+            to_html(bad)
+    with pytest.raises(ArgumentError, match="PaneTable.panes must be a tuple of panes; got .*"):
+        PaneTable([1])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    run = told()
+    assert to_html(run.panes) == to_html(list(run.panes)) == to_html(PaneTable(run.panes))
+
+
+def test_without_matplotlib_a_run_has_its_tables() -> None:
+    """And no picture."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from flowalg_tools.html import to_html\n"
+        "from flowalg_reference import Run\n"
+        "print(to_html(Run((), (), ())))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "0 panes" in done.stdout
+    assert "<img" not in done.stdout
+
+
+def test_a_notebook_is_told_how_runs_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the type; outside of a notebook there is an error that says so."""
+    known: dict[type, Callable[[object], str]] = {}
+
+    class Shell:
+        """As much of a notebook's shell as there needs to be."""
+
+        formatters: dict[str, Shell]
+
+        def for_type(self, typ: type, func: Callable[[object], str]) -> None:
+            """Remembers."""
+            known[typ] = func
+
+        @property
+        def display_formatter(self) -> Shell:
+            """Itself."""
+            return self
+
+    shell = Shell()
+    shell.formatters = {"text/html": shell}
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    with pytest.raises(NoNotebookError, match="call display_in_notebooks"):
+        display_in_notebooks()
+    notebook = ModuleType("IPython")
+    notebook.get_ipython = lambda: shell  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    display_in_notebooks()
+    assert "<img" in known[Run](told())

@@ -1,0 +1,160 @@
+"""Lifting: what is left to Python and why, and that only code that is surely the function's own is read.
+
+What is lifted is held to Python in ``test_lifted_columns.py``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from returns.result import Failure, Success
+
+from flowalg.data.shapes import shape_of
+from flowalg.elementwise.functions import Call, place_of
+from flowalg.lifting.lift import lift
+from flowalg.lifting.python.source import KNOWN, RUNNING, syntax_of
+from flowalg.lifting.tree.expressions import Expr, Param, opaque_part
+from tests.support.lifting.cases import FAMILIES
+from tests.support.lifting.family import EdgeFunction, Family, Left
+from tests.support.lifting.left import LEFT
+from tests.support.lifting.rows import Edge
+
+EDGE = shape_of(Edge)
+
+
+def lifted(f: EdgeFunction) -> Expr:
+    """What lifting makes of a function of an edge row."""
+    return lift(Call(f), (Param(EDGE),))
+
+
+@pytest.mark.parametrize("left", LEFT, ids=[place_of(left.function) for left in LEFT])
+def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
+    """The reason says what was met, and the type of the result is known where syntax tells it."""
+    expression = lifted(left.function)
+    opaque = opaque_part(expression)
+    assert opaque is not None
+    assert left.reason in opaque.reason
+    assert expression.shape == left.shape
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=[family.title for family in FAMILIES])
+def test_what_is_proved_is_lifted(family: Family) -> None:
+    """No opaque part is left, and the type of the result is known."""
+    for f in family.functions:
+        expression = lifted(f)
+        assert opaque_part(expression) is None, place_of(f)
+        assert expression.shape is not None, place_of(f)
+
+
+def test_the_right_lambda_of_a_line_is_found() -> None:
+    """Several lambdas may stand on one line; each is known by the code that it compiles to."""
+    one, other = (lambda e: e.x + 1), (lambda e: e.y + 2)
+    assert repr(lifted(one)) != repr(lifted(other))
+    assert "index=0" in repr(lifted(one))
+    assert "index=1" in repr(lifted(other))
+
+
+def test_a_captured_variable_has_its_value_at_lifting() -> None:
+    """Closures capture immutable scalars; anything else is left to Python."""
+
+    def plus(n: object) -> Callable[[Edge], object]:
+        return lambda e: e.x + n  # type: ignore[operator]
+
+    assert opaque_part(lifted(plus(3))) is None
+    assert opaque_part(lifted(plus([3]))) is not None
+
+
+def test_source_that_has_changed_since_is_not_believed(tmp_path: Path) -> None:
+    """A file edited after its import would tell another function than the one that runs."""
+    path = tmp_path / "edited.py"
+    path.write_text("f = lambda e: e.x + 1\n")
+    spec = importlib.util.spec_from_file_location("edited", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path.write_text("f = lambda e: e.x - 1\n")
+    opaque = opaque_part(lifted(module.f))
+    assert opaque is not None
+    assert opaque.reason == "its source on disk is not the code that is loaded"
+
+
+def test_code_without_source_runs_in_python() -> None:
+    """What was made by ``eval`` or typed at a prompt has no file to read."""
+    opaque = opaque_part(lifted(eval("lambda e: e.x")))
+    assert opaque is not None
+    assert opaque.reason == "its source is not available"
+
+
+@pytest.mark.parametrize("version", [("cpython", 3, 10), ("cpython", 4, 0), ("pypy", 3, 11)])
+def test_an_unknown_interpreter_falls_back_to_Python(version: tuple[str, int, int]) -> None:
+    """Syntax is only believed to mean what it means in the versions that lifting is tested on."""
+    f: EdgeFunction = lambda e: e.x  # noqa: E731
+    assert isinstance(syntax_of(f, RUNNING), Success)
+    match syntax_of(f, version):
+        case Failure(reason):
+            assert "is no version of Python that lifting knows" in str(reason)
+        case found:
+            pytest.fail(f"{found} of an unknown version")
+
+
+def test_the_running_interpreter_is_known() -> None:
+    """Otherwise the other tests here would show nothing."""
+    assert RUNNING in KNOWN
+
+
+def test_a_variable_that_changes_keeps_the_value_that_it_had() -> None:
+    """Captured means: the value when the pipeline is compiled."""
+    rate = 2
+
+    def scaled(e: Edge) -> int:
+        return e.x * rate
+
+    before = lifted(scaled)
+    rate = 3
+    assert "value=2" in repr(before)
+    assert "value=3" in repr(lifted(scaled))
+
+
+def helper(n: int) -> str:
+    """A function that cannot be lifted, for a reason of its own."""
+    return str(n).upper()
+
+
+def test_the_place_inside_a_helper_is_named() -> None:
+    """What keeps a function in Python may lie in one that it calls."""
+    opaque = opaque_part(lifted(lambda e: helper(e.x) + "!"))
+    assert opaque is not None
+    line = helper.__code__.co_firstlineno + 2
+    assert opaque.place == f"helper at tests/core/test_lifting.py:{line}"
+
+
+def test_an_expression_that_grows_too_large_is_left_to_python() -> None:
+    """Helpers that double their argument would make one of any size."""
+
+    def twice(n: int) -> int:
+        return n % 1000 + n % 999
+
+    def often(n: int) -> int:
+        return twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(n)))))))))))
+
+    opaque = opaque_part(lifted(lambda e: often(e.x)))
+    assert opaque is not None
+    assert opaque.reason == "an expression of more than 2000 parts"
+
+
+def test_a_local_variable_is_not_a_global_one() -> None:
+    """A name that is assigned later in a function is no other thing of that name before."""
+
+    def early(e: Edge) -> object:
+        if e.b:
+            return later  # type: ignore[has-type, used-before-def]  # noqa: F821
+        later = e.x
+        return later + 1
+
+    opaque = opaque_part(lifted(early))
+    assert opaque is not None
+    assert opaque.reason == "the name later, which is not bound"

@@ -1,0 +1,127 @@
+"""What triggers are rewritten to, and how they are told in words."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from flowalg_laws import Situation, observed, situations, triggers
+from flowalg_laws.kit.differences import Difference
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    Never,
+    Or,
+    OrFinally,
+    Repeat,
+    SequenceOf,
+    Trigger,
+    describe,
+    normalise,
+)
+
+MINUTE = timedelta(minutes=1)
+SECOND = timedelta(seconds=1)
+
+FEW = st.sampled_from(
+    [AtCount(1), AtCount(2), AtPeriod(2 * MINUTE), AtPeriod(4 * MINUTE), AtPeriod(4 * MINUTE, MINUTE)]
+)
+
+
+def _alike(inner: st.SearchStrategy[Trigger]) -> st.SearchStrategy[Trigger]:
+    several = st.lists(inner, min_size=2, max_size=4).map(lambda parts: SequenceOf(*parts))
+    return st.one_of(several, inner.map(Repeat), st.builds(OrFinally, inner, FEW))
+
+
+ALIKE: st.SearchStrategy[Trigger] = st.recursive(
+    st.one_of(FEW, st.builds(And, FEW, FEW)), _alike, max_leaves=6
+)
+"""Triggers made of few different parts, so that they say much twice, or almost."""
+
+
+@given(triggers() | ALIKE, situations())
+def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, situation: Situation) -> None:
+    """Law: ``normalise(t) = t``; it is idempotent, and never larger."""
+    form = normalise(trigger)
+    assert normalise(form) == form
+    assert len(repr(form)) <= len(repr(trigger))
+    assert observed(trigger, situation) == observed(form, situation), str(
+        Difference(trigger, form, situation)
+    )
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        SequenceOf(OrFinally(Repeat(AtCount(2)), AtWatermark()), AtCount(1)),
+        SequenceOf(AtCount(1), AtCount(2), Repeat(SequenceOf(AtCount(3), AtCount(2)))),
+        Repeat(SequenceOf(AtCount(1), AtCount(2), AtCount(1))),
+        And(AtPeriod(2 * MINUTE), AtPeriod(4 * MINUTE, MINUTE)),
+        Or(AtPeriod(3 * MINUTE), AtPeriod(4 * MINUTE)),
+        And(Or(AtCount(2), AtWatermark()), Or(AtSignal("x"), AtWatermark())),
+    ],
+)
+def test_what_says_nothing_twice_stays(trigger: Trigger) -> None:
+    """A limited repetition finishes, a cycle is folded as a whole, and no period implies one with an offset."""
+    assert normalise(trigger) == trigger
+
+
+@pytest.mark.parametrize(
+    ("trigger", "form"),
+    [
+        (
+            Repeat(AtCount(2)).until(AtSignal("x")).until(AtWatermark()),
+            OrFinally(Repeat(AtCount(2)), Or(AtSignal("x"), AtWatermark())),
+        ),
+        (Or(AtCount(3), AtCount(2), Never()), AtCount(2)),
+        (And(AtCount(3), Or(AtCount(3), AtWatermark())), AtCount(3)),
+        (And(AtWatermark(), Always(), AtWatermark()), AtWatermark()),
+        (AtPeriod(MINUTE) | AtPeriod(2 * MINUTE), AtPeriod(MINUTE)),
+        (Repeat(SequenceOf(AtCount(1), AtCount(1))).repeat(), Repeat(AtCount(1))),
+        (AtCount(1) >> AtCount(1).repeat() >> AtWatermark(), Repeat(AtCount(1))),
+        (
+            Repeat(AtCount(1)).until(Never()).until(AtWatermark()),
+            OrFinally(Repeat(AtCount(1)), AtWatermark()),
+        ),
+        (AtCount(2).until(AtWatermark()), And(AtCount(2), AtCount(1)) | AtWatermark()),
+    ],
+)
+def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
+    """What the rules make of triggers that say one thing twice."""
+    assert normalise(trigger) == normalise(form)
+    assert len(repr(normalise(trigger))) <= len(repr(form))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "words"),
+    [
+        (
+            AtWatermark().with_early_firings(AtPeriod(MINUTE)).with_late_firings(AtCount(1)),
+            "every minute until the watermark passes, then at every late element",
+        ),
+        (Repeat(AtWatermark()), "whenever the watermark passes"),
+        (Repeat(AtCount(2)), "at every 2 elements"),
+        (
+            AtCount(3) & (AtSignal("go") | AfterDelay(90 * SECOND)),
+            "when 3 elements have come and "
+            "(the signal 'go' is given or 90 seconds have passed since the first element)",
+        ),
+        (AtWatermark(0.9), "when the 0.9 watermark passes"),
+        (AfterDelay(MINUTE).repeat(), "whenever a minute has passed since the first element"),
+        (AfterDelay(60 * MINUTE), "when an hour has passed since the first element"),
+        (AfterDelay(0 * MINUTE), "when no time has passed since the first element"),
+        (Always().repeat(), "at every chance"),
+        (Always() >> Never(), "at once, then never"),
+    ],
+)
+def test_triggers_are_told_in_words(trigger: Trigger, words: str) -> None:
+    """One line, as a person would say it."""
+    assert describe(trigger) == words

@@ -1,0 +1,183 @@
+"""Pipelines as values: what is known and refused when they are built, before anything runs."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+
+import cloudpickle  # type: ignore[import-untyped]  # it has no types
+import flowalg_reference as reference
+import pytest
+from flowalg_laws.strategies import policies, triggers, window_fns
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    ArgumentError,
+    BoundedOutOfOrderness,
+    Count,
+    FixedWindows,
+    KeyedCollectionError,
+    Max,
+    Min,
+    PCollection,
+    RecordTypeError,
+    Repeat,
+    Source,
+    Sum,
+    Timeline,
+    Trigger,
+    WindowFn,
+    WindowingStrategy,
+)
+from flowalg.data.shapes import BOOLEAN, INTEGER, kv_of, shape_of
+from flowalg.pipeline.nodes import ElementWise
+from tests.support.scores import NOON, POINTS, SCORES, Score, minute
+
+
+def test_a_key_wise_method_on_an_unkeyed_collection_is_refused() -> None:
+    """When the pipeline is built, with the type that was found and what to call first."""
+    message = r"needs elements that are KV\(key, value\) pairs, and these are Score; call key_by\(...\) first"
+    with pytest.raises(KeyedCollectionError, match=message):
+        SCORES.combine_per_key(Count())  # type: ignore[misc]
+    with pytest.raises(KeyedCollectionError, match=message):
+        SCORES.map_values(lambda s: s)  # type: ignore[misc]
+
+
+def test_element_types_are_known_without_annotations() -> None:
+    """The shape of each collection follows from the record class and the functions' syntax."""
+    assert SCORES.shape == shape_of(Score)
+    assert POINTS.shape == shape_of(KV[str, int])
+    assert SCORES.map(lambda s: KV(s.points > 3, s)).shape == kv_of(BOOLEAN, shape_of(Score))
+    assert POINTS.combine_per_key(Sum(), Count()).shape == shape_of(KV[str, tuple[int, int]])
+    assert SCORES.map(lambda s: hash(s)).shape is None
+    assert SCORES.map(lambda s: hash(s), result=int).shape == INTEGER
+
+
+def test_steps_fuse() -> None:
+    """A chain of element-wise methods is one node: fusion is concatenation."""
+    node = SCORES.map(lambda s: s.points).filter(lambda n: n > 1).map(lambda n: KV(n, n)).node
+    assert isinstance(node, ElementWise)
+    assert len(node.steps) == 3
+    assert node.input == SCORES.node
+
+
+def test_map_fusion() -> None:
+    """Law: ``map(f).map(g) = map(g after f)``."""
+    one = SCORES.map(lambda s: s.points + 1).map(lambda n: KV("all", n * 2)).combine_per_key(Sum())
+    both = SCORES.map(lambda s: KV("all", (s.points + 1) * 2)).combine_per_key(Sum())
+    scores = [Score("a", number, NOON) for number in range(5)]
+    assert reference.run_batch(one, {SCORES: scores}) == reference.run_batch(both, {SCORES: scores})
+
+
+def test_a_composite_is_a_function() -> None:
+    """``apply`` calls it with the collection."""
+
+    def counted(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+        return collection.combine_per_key(Count())
+
+    assert POINTS.apply(counted) == POINTS.combine_per_key(Count())
+
+
+def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
+    """When the pipeline is built, where the type of the values is known."""
+    teams = SCORES.key_by(lambda s: s.points).map_values(lambda s: s.team)
+    with pytest.raises(RecordTypeError, match="Sum cannot add up str; it takes int or float"):
+        _ = teams.combine_per_key(Sum()).shape  # type: ignore[arg-type]
+    with pytest.raises(RecordTypeError, match="Max cannot order Score; it takes one of int, float, str"):
+        _ = SCORES.key_by(lambda s: s.team).combine_per_key(Max()).shape
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: Source("", Score, event_time=lambda s: s.at),
+            r"Source.name must be a non-empty; got '' \(str\)",
+        ),
+        (
+            lambda: Source("s", Score, event_time=lambda s: s.points),  # type: ignore[arg-type,return-value]
+            r"Source.event_time must be a function to a datetime; this one gives int; got .*",
+        ),
+        (lambda: SCORES.map(3), r"the function must be callable; got 3 \(int\)"),  # type: ignore[arg-type]
+        (lambda: POINTS.combine_per_key(), r"combiners must be .*one or more combiners; got \(\)"),  # type: ignore[call-overload]
+        (lambda: POINTS.combine_per_key(sum), "combiner 1 must be .*; got <built-in function sum>"),  # type: ignore[call-overload]
+        (lambda: POINTS.window(timedelta(1)), "windows must be .*a window strategy; got datetime.timedelta"),  # type: ignore[arg-type]
+        (lambda: Repeat(3), r"Repeat.trigger must be a trigger; got 3 \(int\)"),  # type: ignore[arg-type]
+        (lambda: WindowingStrategy(trigger=3), "trigger must be .*; got 3"),  # type: ignore[arg-type]
+        (lambda: WindowingStrategy(accumulation="all"), "accumulation must be .*; got 'all'"),  # type: ignore[arg-type]
+        (
+            lambda: WindowingStrategy(allowed_lateness=timedelta(-1)),
+            "allowed_lateness must be .*zero or more",
+        ),
+        (lambda: WindowingStrategy(allowed_lateness=3), r"allowed_lateness must be .*; got 3 \(int\)"),  # type: ignore[arg-type]
+        (lambda: BoundedOutOfOrderness(timedelta(-1)), "BoundedOutOfOrderness.delay must be .*zero or more"),
+    ],
+)
+def test_constructors_validate(build: object, message: str) -> None:
+    """Each names the argument, the value, its type and what is valid."""
+    assert callable(build)
+    with pytest.raises(ArgumentError, match=message):
+        build()
+
+
+def test_a_timeline_does_not_go_back() -> None:
+    """Neither in processing time nor in its watermark."""
+    start = Timeline[Score]().at(minute(5), watermark=minute(3))
+    with pytest.raises(
+        ArgumentError, match=r"processing_time is '2024-01-01T12:04:00Z'.*not before 2024-01-01T12:05"
+    ):
+        start.at(minute(4))
+    with pytest.raises(ArgumentError, match="watermark is"):
+        start.at(minute(6), watermark=minute(2))
+
+
+def test_a_timeline_from_records_groups_them_by_processing_time() -> None:
+    """One instant for each period, in order, with the greatest processing time in it."""
+    scores = [Score("a", number, minute(number)) for number in (7, 1, 4, 3)]
+    timeline = Timeline.from_records(
+        SCORES,
+        scores,
+        processing_time=lambda s: s.at,
+        watermark=BoundedOutOfOrderness(timedelta(minutes=1)),
+        every=timedelta(minutes=3),
+    )
+    shown = [(one.processing_time, [score.points for score in one.elements]) for one in timeline]
+    zero = Timeline[Score]().at(NOON).instants[0].processing_time
+    assert shown == [
+        (zero + 60_000_000, [1]),
+        (zero + 240_000_000, [3, 4]),
+        (zero + 420_000_000, [7]),
+        (zero + 420_000_000, []),
+    ]
+
+
+@given(window_fns(), triggers(), policies(), st.just(FOREVER) | st.timedeltas(min_value=timedelta(0)))
+def test_values_survive_a_pickle(
+    windows: WindowFn, trigger: Trigger, policy: BoundedOutOfOrderness, lateness: timedelta
+) -> None:
+    """Law: windows, triggers, policies and strategies are equal to what comes back, and FOREVER is the same."""
+    strategy = WindowingStrategy(windows, trigger, Accumulation.ACCUMULATING, lateness)
+    assert pickle.loads(pickle.dumps((strategy, policy))) == (strategy, policy)
+    back = pickle.loads(pickle.dumps(WindowingStrategy(allowed_lateness=FOREVER)))
+    assert back.allowed_lateness is FOREVER
+
+
+def test_pipelines_survive_a_cloudpickle() -> None:
+    """With their functions: what comes back gives the same panes."""
+    totals = POINTS.window(FixedWindows(timedelta(minutes=1))).combine_per_key(
+        Sum(), Min(), into=lambda a, b: a - b
+    )
+    scores = [Score("a", number, minute(number % 3)) for number in range(7)]
+    back, source = pickle.loads(cloudpickle.dumps((totals, SCORES)))
+    again = reference.run_batch(back, {source: scores})
+    assert again == reference.run_batch(totals, {SCORES: scores})
+    assert [one.value for one in again.panes] == [9, 4, 5]
+
+
+def test_triggers_are_told_in_words() -> None:
+    """A strategy's parts say what they are as a person would."""
+    assert str(FixedWindows(timedelta(minutes=2))) == "fixed windows of 0:02:00"

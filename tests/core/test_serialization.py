@@ -1,0 +1,920 @@
+"""Values as JSON and back: equal, complete, and refused with the place where they cannot be written or read.
+
+A class of the algebra that is forgotten here breaks ``test_every_class_of_the_algebra_has_a_document``; a field that
+is lost breaks the round trips; what a document means shows in the panes of the pipeline that was read.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from inspect import isabstract
+from pathlib import Path
+from typing import Generic, TypeVar, get_args
+
+import attrs
+import cloudpickle  # type: ignore[import-untyped]  # it has no types
+import flowalg_reference as reference
+import games
+import pytest
+from attrs import field, frozen
+from flowalg_laws import put_into
+from flowalg_laws.conformance.jobs.shop import Kind as Sold
+from flowalg_laws.conformance.jobs.shop import sale, time_of
+from flowalg_laws.strategies import (
+    Reading,
+    free_timelines,
+    latenesses,
+    magnitude,
+    once_triggers,
+    policies,
+    positive,
+    triggers,
+    window_fns,
+    windowing_strategies,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from returns.result import Failure, Result, Success
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    AfterDelay,
+    Aggregate,
+    AllOf,
+    AllowedLateness,
+    Always,
+    AnyOf,
+    ApproximateDistinct,
+    ArgumentError,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    CalendarDays,
+    CalendarMonths,
+    CalendarWeeks,
+    ClockView,
+    Combiner,
+    Count,
+    CustomPolicy,
+    CustomWindows,
+    DocumentError,
+    EventTime,
+    FixedWindows,
+    FlowalgError,
+    GlobalWindows,
+    IngressTime,
+    LagQuantile,
+    Max,
+    Mean,
+    Min,
+    MonotonicTimestamps,
+    Never,
+    NotWritableError,
+    OnceTrigger,
+    OnTimeBehavior,
+    PCollection,
+    Perfect,
+    Quantile,
+    Quantiles,
+    Repeat,
+    Sessions,
+    SlidingWindows,
+    Source,
+    Sum,
+    Timeline,
+    Timeout,
+    TimestampCombiner,
+    ToList,
+    TopN,
+    ToSet,
+    Trigger,
+    Variance,
+    WatermarkPolicy,
+    Window,
+    WindowFn,
+    WindowingStrategy,
+    combiner,
+    flatten,
+    from_json,
+    reduce_combiner,
+    to_json,
+    together,
+)
+from flowalg.elementwise.functions import Function
+from flowalg.elementwise.steps import Step
+from flowalg.pipeline.nodes import Node
+from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS, Kind, Writable
+from flowalg.serialization.registry import algebra
+from flowalg.serialization.texts import duration_from, duration_text
+from tests.support.scores import Score, minute
+
+A = TypeVar("A")
+MINUTE = timedelta(minutes=1)
+
+
+def happened(reading: Reading) -> datetime:
+    """An event time."""
+    return reading.at
+
+
+def key_of(reading: Reading) -> str:
+    """A key."""
+    return reading.key
+
+
+def value_of(reading: Reading) -> int:
+    """A value."""
+    return reading.value
+
+
+def doubled(number: int) -> int:
+    """Twice it."""
+    return number * 2
+
+
+def is_small(pair: KV[str, int]) -> bool:
+    """Whether the value is small."""
+    return abs(pair.value) < 100
+
+
+def twice(pair: KV[str, int]) -> Iterable[KV[str, int]]:
+    """Two for one."""
+    return [pair, pair]
+
+
+def sizes(pair: tuple[list[int], list[int]]) -> int:
+    """How many on either side."""
+    return len(pair[0]) + 10 * len(pair[1])
+
+
+def total(one: int, other: int) -> int:
+    """Of two results."""
+    return one + other
+
+
+def parsed(pair: KV[str, int]) -> Result[KV[str, int], str]:
+    """A function that fails as data."""
+    return Success(pair) if pair.value >= 0 else Failure(pair.key)
+
+
+def some_time(pair: KV[str, int]) -> datetime:
+    """An event time for a pair."""
+    return minute(pair.value % 7)
+
+
+def phase_of(key: object) -> timedelta:
+    """A phase."""
+    return MINUTE
+
+
+def hours(point: EventTime, key: object) -> Iterable[Window]:
+    """Windows of one's own."""
+    return FixedWindows(timedelta(hours=1)).assign(point, key)
+
+
+def some_watermark(view: ClockView) -> datetime | None:
+    """A watermark."""
+    return None
+
+
+def beside(pair: KV[str, int], number: int) -> int:
+    """Of an element and a side input."""
+    return pair.value + number
+
+
+def is_in(pair: KV[str, int], totals: Mapping[str, int]) -> bool:
+    """Whether a side input has the key."""
+    return pair.key in totals
+
+
+@frozen
+class AtMost:
+    """A predicate with a parameter."""
+
+    limit: int
+
+    def __call__(self, value: int) -> bool:
+        """The test."""
+        return value <= self.limit
+
+
+@frozen
+class Digits(Combiner[int, Decimal, int]):
+    """A combiner of one's own, with fields of many types."""
+
+    base: Decimal
+    of: Callable[[int], int] | None
+    limits: tuple[int, ...] = (1, 2)
+    origin: datetime = datetime(2024, 1, 1, tzinfo=UTC)
+    kind: Sold | None = None
+    anything: object = None
+
+    def zero(self) -> Decimal:
+        """Nothing."""
+        return Decimal(0)
+
+    def add(self, accumulator: Decimal, value: int) -> Decimal:
+        """One more."""
+        return accumulator + value
+
+    def merge(self, one: Decimal, other: Decimal) -> Decimal:
+        """Both."""
+        return one + other
+
+    def extract(self, accumulator: Decimal) -> int:
+        """The result."""
+        return int(accumulator)
+
+
+READINGS = Source("readings", Reading, event_time=happened)
+VALUES: PCollection[KV[str, int]] = READINGS.key_by(key_of).map_values(value_of)
+
+Change = Callable[[PCollection[KV[str, int]]], PCollection[KV[str, int]]]
+
+CHANGES: list[Change] = [
+    lambda c: c.map_values(doubled),
+    lambda c: c.filter(is_small),
+    lambda c: c.flat_map(twice, result=KV[str, int]),
+    lambda c: c.combine_per_key(Sum()),
+    lambda c: c.combine_per_key(Count(), Max.of(doubled), into=total),
+    lambda c: flatten(c, c.map_values(doubled)),
+    lambda c: c.co_group_by_key(c).map_values(sizes),
+    lambda c: c.split(parsed)[0],
+    lambda c: c.only(KV),
+    lambda c: c.distinct(),
+]
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> PCollection[KV[str, int]]:
+    """Pipelines of named functions, over keyed integers, whose last part is a grouping."""
+    collection = VALUES
+    for change in draw(st.lists(st.sampled_from(CHANGES), max_size=3)):
+        if draw(st.booleans()):
+            collection = put_into(collection, draw(windowing_strategies()))
+        collection = change(collection)
+    return collection.combine_per_key(Sum())
+
+
+def again(value: Writable) -> object:
+    """What comes back, of any class."""
+    return from_json(to_json(value), Kind("anything", (object,)))
+
+
+@given(triggers(), once_triggers(), window_fns(), policies())
+def test_parts_come_back_equal(
+    trigger: Trigger, once: OnceTrigger, windows: WindowFn, policy: WatermarkPolicy
+) -> None:
+    """Law: triggers, windows and policies are equal to what comes back, under JSON and under pickle."""
+    assert from_json(to_json(trigger), TRIGGER) == trigger
+    assert from_json(to_json(once, indent=2), ONCE_TRIGGER) == once
+    assert from_json(to_json(windows), WINDOWS) == windows
+    assert from_json(to_json(policy), WATERMARK_POLICY) == policy
+    parts = (trigger, once, windows, policy)
+    assert pickle.loads(pickle.dumps(parts)) == parts
+
+
+@given(windowing_strategies(), st.none() | latenesses())
+def test_strategies_come_back_equal(strategy: WindowingStrategy, lateness: AllowedLateness | None) -> None:
+    """Law: every strategy is equal to what comes back, and FOREVER is the same object."""
+    strategy = attrs.evolve(strategy, allowed_lateness=lateness)
+    back = from_json(to_json(strategy), WindowingStrategy)
+    assert back == strategy
+    assert (back.allowed_lateness is FOREVER) == (lateness is FOREVER)
+
+
+@given(pipelines())
+def test_pipelines_come_back_equal(collection: PCollection[KV[str, int]]) -> None:
+    """Law: the tree, its shapes and its analyses are those that were written, and the text says no more after."""
+    text = to_json(collection)
+    back = from_json(text, PCollection[KV[str, int]])
+    assert back == collection
+    assert back.shape == collection.shape
+    assert to_json(back) == text
+    assert pickle.loads(pickle.dumps(collection)) == collection
+
+
+def outcome(collection: PCollection[object], source: Source[object], timeline: Timeline[object]) -> object:
+    """What a run gives, or what it says that it cannot: a trigger's predicate may not take what is grouped."""
+    try:
+        return reference.run(collection, {source: timeline})
+    except FlowalgError as error:
+        return str(error)
+
+
+@given(st.data())
+def test_a_pipeline_that_was_read_gives_the_same_panes(data: st.DataObject) -> None:
+    """On the reference, over any timeline: what was read means what was written."""
+    collection = data.draw(pipelines())
+    timeline = data.draw(free_timelines(ends=True))
+    back, source = (
+        from_json(to_json(collection), PCollection[object]),
+        from_json(to_json(READINGS), Source[object]),
+    )
+    assert outcome(back, source, timeline) == outcome(collection, READINGS, timeline)
+
+
+@given(free_timelines())
+def test_timelines_come_back_equal(timeline: Timeline[Reading]) -> None:
+    """Law: with their records, signals and percentile watermarks."""
+    assert from_json(to_json(timeline), Timeline[Reading]) == timeline
+
+
+@given(st.timedeltas())
+def test_durations_are_exact(duration: timedelta) -> None:
+    """Law: to the microsecond, negative ones too."""
+    assert duration_from(duration_text(duration)) == duration
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        (timedelta(0), "PT0S"),
+        (2 * MINUTE, "PT2M"),
+        (timedelta(days=1), "P1D"),
+        (timedelta(days=1, hours=2, minutes=3, seconds=4, microseconds=50), "P1DT2H3M4.00005S"),
+        (timedelta(microseconds=-1), "-PT0.000001S"),
+    ],
+)
+def test_durations_are_iso_8601(duration: timedelta, text: str) -> None:
+    """As a person would write them."""
+    assert duration_text(duration) == text
+
+
+@pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1", "P1DT", "PT1.S", "PT1.0000001S", "P1M", "PT1S "])
+def test_other_durations_are_refused(text: str) -> None:
+    """Months have no length, and nothing is rounded."""
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        duration_from(text)
+
+
+ODD = Digits(
+    Decimal("1.50"),
+    AtMost(3),
+    (),
+    datetime(2024, 1, 1, 9, 30, 0, 7, tzinfo=timezone(2 * timedelta(hours=1))),
+    Sold.TEA,
+    (
+        {"a": [1.5, None, True]},
+        frozenset({2, 3}),
+        b"\x00\xff",
+        date(2024, 2, 29),
+        -MINUTE,
+        int,
+        len,
+        Decimal(7),
+    ),
+)
+
+REDUCED: Aggregate[int, int] = reduce_combiner(total, zero=0)
+
+EXAMPLES: list[Writable] = [
+    AfterDelay(MINUTE),
+    Always(),
+    AtCount(3) & AtWatermark(0.9),
+    AtElement(positive),
+    AtElement(AtMost(3)),
+    AtElement(str.isupper),
+    AtMeasure(magnitude, 7),
+    AtPeriod(MINUTE, timedelta(seconds=5)),
+    AtSignal('grüße "x" \\ \n \U0001f600'),
+    Never() | AtCount(1),
+    Repeat(AtCount(2)).until(AtWatermark()) >> Repeat(AtCount(1)),
+    CalendarDays("Asia/Tokyo"),
+    CalendarMonths("UTC"),
+    CalendarWeeks("Europe/Berlin", 6),
+    CustomWindows("hours", hours),
+    FixedWindows(MINUTE, timedelta(microseconds=1), phase_of),
+    GlobalWindows(),
+    Sessions(timedelta(days=400)),
+    SlidingWindows(MINUTE, 2 * MINUTE, MINUTE),
+    WindowingStrategy(
+        accumulation=Accumulation.RETRACTING,
+        timestamp_combiner=TimestampCombiner.LATEST,
+        on_time_behavior=OnTimeBehavior.ALWAYS,
+    ),
+    BoundedOutOfOrderness(timedelta(0)),
+    AllOf(),
+    AnyOf(),
+    Count(),
+    Max.of(len),
+    Mean(),
+    Min(),
+    Sum(),
+    ToList(),
+    ToSet(),
+    TopN(3, doubled),
+    Variance(),
+    ODD,
+    READINGS,
+    Source("numbers", Decimal, event_time=datetime.fromtimestamp),  # type: ignore[arg-type]  # only written
+    VALUES.combine_per_key(Sum(), Count(), into=total).combine_globally(ToList()),
+    VALUES.co_group_by_key(VALUES).with_timestamps(len),  # type: ignore[arg-type]  # only written
+    flatten(VALUES.split(parsed)[0], VALUES).window(Sessions(MINUTE)).filter(is_small),
+    VALUES.split(parsed)[1],
+    VALUES.only(KV).flat_map(twice),
+    VALUES.left_join(VALUES),
+    VALUES.inner_join(VALUES),
+    VALUES.top(2, by=hash),
+    ApproximateDistinct(),
+    Quantile.of(doubled, 0.5, relative_error=0.02),
+    Quantiles((0.5, 0.95)),
+    combiner(zero=0, add=operator.add, merge=operator.add),
+    combiner(zero=0, add=operator.add, merge=operator.add, subtract=operator.sub, extract=str, name="net"),
+    REDUCED,
+    together(Count(), Sum(), into=total),
+    Perfect(),
+    MonotonicTimestamps(idle_after=MINUTE, max_ahead=2 * MINUTE),
+    Timeout(MINUTE),
+    LagQuantile(0.99, percentiles=(0.5, 0.9)),
+    IngressTime(),
+    CustomPolicy("mine", some_watermark),
+    VALUES.map_with(VALUES.distinct().combine_globally(Count()).as_singleton(), beside),
+    VALUES.filter_with(VALUES.combine_per_key(Sum()).as_map(), is_in),
+    VALUES.with_side(VALUES.combine_globally(Count()).as_singleton(default=None)),
+    Timeline[Score]().at(minute(0), Score("a", 1, minute(0)), percentiles={0.5: minute(1)}).end(minute(1)),
+    Timeline[object]().at(minute(0), KV(Sold.CAKE, float("-inf")), sale("a", 1, 2, 3), signals=["x"]),
+]
+"""A value of every class of the algebra; a new class needs one here."""
+
+
+def within(value: object) -> Iterator[object]:
+    """A value, and everything in the fields of records and the items of collections inside it."""
+    yield value
+    kind: type = type(value)
+    inner: Iterable[object] = ()
+    if isinstance(value, list | tuple | frozenset):
+        inner = value
+    elif attrs.has(kind):
+        inner = [getattr(value, name) for name in attrs.fields_dict(kind)]
+    for one in inner:
+        yield from within(one)
+
+
+def subclasses(cls: type) -> Iterator[type]:
+    """All classes below a class."""
+    known: list[type] = cls.__subclasses__()
+    for one in known:
+        yield one
+        yield from subclasses(one)
+
+
+def members(union: object) -> Iterator[type]:
+    """The classes of a union, or a class with those below it; without the abstract ones."""
+    for one in get_args(union) or (union,):
+        assert isinstance(one, type)
+        yield from (
+            cls for cls in (one, *subclasses(one)) if not isabstract(cls) and cls in algebra().values()
+        )
+
+
+CLASSES = sorted(
+    {
+        *(
+            one
+            for union in (Trigger, WindowFn, WatermarkPolicy, Node, Step, Function)
+            for one in members(union)
+        ),
+        *(one for one in subclasses(Combiner) if one in algebra().values()),
+        *(PCollection, Source, Timeline, WindowingStrategy),
+    },
+    key=lambda one: one.__name__,
+)
+
+
+@pytest.mark.parametrize("value", EXAMPLES, ids=lambda one: type(one).__name__)
+def test_examples_come_back_equal(value: Writable) -> None:
+    """Whatever is in them, under JSON, over several lines, and under pickle."""
+    assert again(value) == value
+    assert from_json(to_json(value, indent=2), Kind("anything", (object,))) == value
+    assert pickle.loads(pickle.dumps(value)) == value
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda one: one.__name__)
+def test_every_class_of_the_algebra_has_a_document(cls: type) -> None:
+    """Each has a short name of its own, and a value of it is among ``EXAMPLES`` (add one for a new class)."""
+    assert algebra()[cls.__name__] is cls
+    assert any(type(one) is cls for value in EXAMPLES for one in within(value))
+
+
+def test_every_public_combiner_is_the_registrys() -> None:
+    """No combiner that users see is missing because two classes share its name."""
+    public = [one for one in subclasses(Combiner) if one.__module__.startswith("flowalg.")]
+    named = {one.__name__ for one in public if not one.__name__.startswith("_")} - {"Group"}
+    assert named <= set(algebra())
+
+
+def test_shared_collections_are_written_once() -> None:
+    """And come back shared: forty doublings are forty nodes, not a million million."""
+    node = VALUES
+    for _ in range(40):
+        node = flatten(node, node)
+    text = to_json(node)
+    assert len(json.loads(text)["nodes"]) == 42
+    assert to_json(from_json(text, PCollection[object])) == text
+
+
+def test_functions_come_back_as_themselves() -> None:
+    """Defs, classes, methods, and what is built in: the very objects."""
+    for f in (doubled, Score, AtMost.__call__, str.upper, len, time_of, Window.of, dict.fromkeys):
+        back = from_json(to_json(AtElement(f)), AtElement)  # type: ignore[arg-type]  # never called
+        assert back.predicate is f or back.predicate == f
+
+
+def test_datetimes_come_back_in_utc() -> None:
+    """The same points, in the zone of elements."""
+    back = from_json(to_json(ODD), Digits)
+    assert back.origin.tzinfo is UTC
+    assert back.origin == ODD.origin
+
+
+def test_the_page_shows_what_is_written() -> None:
+    """The document of ``docs/serialization.md`` is that of ``games.STANDINGS``, and reads back."""
+    page = (Path(__file__).parents[2] / "docs" / "serialization.md").read_text()
+    (document,) = re.findall(r"```json\n(.*?)\n```", page, flags=re.DOTALL)
+    assert to_json(games.STANDINGS, indent=2) == document
+    assert from_json(document, PCollection[object]) == games.STANDINGS
+    assert from_json(document, PCollection[KV[str, games.Standing]]).shape == games.STANDINGS.shape
+
+
+def test_lambdas_travel_by_cloudpickle() -> None:
+    """Opaque functions have no JSON; a pickle by value gives a pipeline with the same panes."""
+    collection = READINGS.key_by(lambda r: r.key).map_values(lambda r: r.value).combine_per_key(Sum())
+    readings = [Reading("a", number, minute(number), minute(9)) for number in range(5)]
+    back = pickle.loads(cloudpickle.dumps(collection))
+    assert reference.run_batch(back, {READINGS: readings}) == reference.run_batch(
+        collection, {READINGS: readings}
+    )
+
+
+def with_line(f: Callable[..., object]) -> str:
+    """Where a function of this file stands."""
+    return f"tests/core/test_serialization.py:{f.__code__.co_firstlineno}"
+
+
+LAMBDA: Callable[..., int] = lambda r: 3  # noqa: E731  # opaque on purpose
+
+
+def made() -> Callable[..., bool]:
+    """A function that makes one."""
+
+    def inner(value: object) -> bool:
+        return True
+
+    return inner
+
+
+CLOSURE = made()
+
+
+def renamed(value: object) -> bool:
+    """A function whose name is taken by another."""
+    return True
+
+
+TAKEN = renamed
+globals()["renamed"] = LAMBDA
+
+
+class Plain:
+    """No attrs class."""
+
+    def __call__(self, value: object) -> bool:
+        """A test that cannot be written."""
+        return True
+
+    def __repr__(self) -> str:
+        return "Plain()"
+
+
+@frozen
+class Derived:
+    """A predicate with a field that its constructor does not take."""
+
+    hidden: int = field(init=False, default=3)
+
+    def __call__(self, value: object) -> bool:
+        """The test."""
+        return True
+
+
+T = TypeVar("T")
+
+
+@frozen
+class Box(Generic[T]):
+    """A generic record."""
+
+    item: T
+    others: list[T]
+
+
+ADVICE = (
+    "define it at the top level of a module that can be imported, with def, or make it a frozen attrs class with "
+    "__call__"
+)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: READINGS.key_by(LAMBDA),
+            f"nodes[1].steps[0].function.call.f, in key_by(<lambda> at {with_line(LAMBDA)}): it is <lambda> at "
+            f"{with_line(LAMBDA)}, which cannot be written: it is a lambda, which has no name to import it by; "
+            f"{ADVICE}",
+        ),
+        (
+            lambda: VALUES.combine_per_key(Count(), Sum.of(LAMBDA)),
+            f"nodes[2].combiner.parts[1].function.f, in Sum.of(<lambda> at {with_line(LAMBDA)}): it is <lambda> "
+            f"at {with_line(LAMBDA)}, which cannot be written: it is a lambda, which has no name to import it by; "
+            f"{ADVICE}",
+        ),
+        (
+            lambda: VALUES.window(GlobalWindows(), trigger=Repeat(AtElement(CLOSURE))),
+            f"nodes[2].strategy.trigger.trigger.predicate: it is inner at {with_line(CLOSURE)}, which cannot be "
+            f"written: it is defined inside a function, and cannot be imported; {ADVICE}",
+        ),
+        (
+            lambda: AtElement(TAKEN),
+            f"value.predicate: it is renamed at {with_line(TAKEN)}, which cannot be written: it is not what "
+            f"importing tests.core.test_serialization:renamed gives; {ADVICE}",
+        ),
+        (
+            lambda: AtElement(Plain()),
+            f"value.predicate: it is tests.test_documents.Plain(), which cannot be written: it has no name of its "
+            f"own; {ADVICE}",
+        ),
+        (
+            lambda: AtElement(Derived()),
+            "value.predicate.hidden: it has init=False, so the record cannot be built from its fields",
+        ),
+        (
+            lambda: attrs.evolve(ODD, anything=[1, 1j]),
+            "value.anything[1]: it is 1j (a complex), which has no JSON form; it must be a scalar, a collection of "
+            "scalars, an enum member, a function or class that can be imported, or a frozen attrs class of such",
+        ),
+        (
+            lambda: attrs.evolve(ODD, origin=datetime(2024, 1, 1)),
+            "value.origin: it is datetime.datetime(2024, 1, 1, 0, 0) (datetime), which cannot be written: it is "
+            "naive, so it names no point in time",
+        ),
+        (
+            lambda: attrs.evolve(ODD, limits=(1, "2")),  # type: ignore[arg-type]
+            "value.limits[1]: it is '2' (str), which is not of its declared type",
+        ),
+    ],
+)
+def test_what_cannot_be_written_is_refused(build: Callable[[], Writable], message: str) -> None:
+    """With the place in the document, the transform, the function's file and line, and what to do."""
+    with pytest.raises(NotWritableError) as error:
+        to_json(build())
+    assert str(error.value) == message
+
+
+def test_a_generic_record_comes_back() -> None:
+    """What its variables stand for is found again from its fields."""
+    boxes: Source[Box[int]] = Source("boxes", Box[int], event_time=opened)
+    assert from_json(to_json(boxes), Source[Box[int]]) == boxes
+
+
+def opened(box: Box[int]) -> datetime:
+    """An event time for a box."""
+    return minute(box.item)
+
+
+def edited(document: str, **changes: str) -> str:
+    """A document with some of its text replaced; each must be there."""
+    for old, new in changes.items():
+        assert old in document
+        document = document.replace(old, new)
+    return document
+
+
+VALUE = '{"format": "flowalg", "version": 1, "value": %s}'
+PIPELINE = to_json(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "{",
+            "the text is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
+        ("[1]", "the document is [1] (list); it must be an object, as to_json gives it"),
+        ("{}", "the document has no 'format'; it must have 'format': \"flowalg\""),
+        ('{"format": "x"}', "format is 'x' (str); this version of flowalg reads 'flowalg' only"),
+        ('{"format": "flowalg"}', "the document has no 'version'; it must have 'version': 1"),
+        (
+            '{"format": "flowalg", "version": 2, "value": {}}',
+            "version is 2 (int); this version of flowalg reads 1 only",
+        ),
+        (
+            '{"format": "flowalg", "version": true, "value": {}}',
+            "version is True (bool); this version of flowalg reads 1 only",
+        ),
+        ('{"format": "flowalg", "version": 1}', "the document has no 'value'"),
+        (
+            '{"format": "flowalg", "version": 1, "value": 1, "more": 2}',
+            "the document has a field 'more', which no document has",
+        ),
+        ('{"format": "a", "format": "b"}', "the document gives 'format' twice in one object"),
+        (VALUE % "NaN", "the text is no JSON: NaN is no number of JSON"),
+        (VALUE % ("[" * 100_000 + "]" * 100_000), "the document is nested too deeply to be read"),
+        (
+            '{"format": "flowalg", "version": 1, "nodes": {}, "value": 1}',
+            "nodes is {} (dict); it must be a list of nodes",
+        ),
+        (VALUE % '{"AtCuont": {}}', "value: 'AtCuont' is no class of the algebra"),
+        (VALUE % '{"AtCount": {"n": 3}}', "value: AtCount has no field 'n'; its fields are: count"),
+        (VALUE % '{"Never": {"n": 3}}', "value: Never has no field 'n'; its fields are: none"),
+        (VALUE % '{"AtCount": {}}', "value: AtCount needs its field 'count'"),
+        (VALUE % '{"AtCount": 3}', "value is 3 (int); it must be the fields of a AtCount"),
+        (VALUE % '{"AtCount": {"count": "3"}}', "value.count is '3' (str); it must be of type int"),
+        (VALUE % '{"AtCount": {"count": true}}', "value.count is True (bool); it must be of type int"),
+        (
+            VALUE % '{"AtCount": {"count": 0}}',
+            "value: AtCount.count is 0 (int); it must be a positive int",
+        ),
+        (
+            VALUE % '{"AtCount": {"count": 1}, "Never": {}}',
+            "value is {'AtCount': {'count': 1}, 'Never': {}} (dict); it must be a value with one tag, such as "
+            "{'AtCount': {'count': 3}}",
+        ),
+        (
+            VALUE % '{"AfterDelay": {"delay": "2 minutes"}}',
+            "value.delay is '2 minutes' (str); it must be a duration, such as PT2M or P1DT0.5S",
+        ),
+        (
+            VALUE % '{"AfterDelay": {"delay": "P9999999999D"}}',
+            "value.delay is 'P9999999999D' (str); it must be a duration, such as PT2M or P1DT0.5S",
+        ),
+        (
+            VALUE % '{"WindowingStrategy": {"accumulation": "ALL"}}',
+            "value.accumulation is 'ALL' (str); it must be one of DISCARDING, ACCUMULATING, RETRACTING",
+        ),
+        (
+            VALUE % '{"Or": {"triggers": [{"Never": {}}, {"Repeat": {"trigger": {"Never": {}}}}]}}',
+            "value.triggers[1] is {'Repeat': {'trigger': {'Never': {}}}} (dict); it must be one of AtWatermark, "
+            "AtCount, AtMeasure, AtElement, AtPeriod, AfterDelay, AtSignal, Never, Always, And, Or",
+        ),
+        (
+            VALUE % '{"Or": {"triggers": []}}',
+            "value: Or.triggers is () (tuple); it must be one or more once-triggers",
+        ),
+        (VALUE % '{"Or": {"triggers": 3}}', "value.triggers is 3 (int); it must be a list"),
+        (
+            VALUE % '{"AtElement": {"predicate": "nowhere.at.all:f"}}',
+            "value.predicate: importing nowhere.at.all raised ModuleNotFoundError: No module named 'nowhere'",
+        ),
+        (
+            VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:gone"}}',
+            "value.predicate: flowalg_laws.conformance.jobs.shop has no gone",
+        ),
+        (
+            VALUE % '{"AtElement": {"predicate": "gone"}}',
+            "value.predicate: 'gone' is no name of the form module:name",
+        ),
+        (
+            VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:RATE"}}',
+            "value.predicate is 'flowalg_laws.conformance.jobs.shop:RATE' (str); it must be the name of a function",
+        ),
+        (
+            VALUE % '{"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}}',
+            "value.predicate: 'tests.core.test_serialization:Plain' is no frozen attrs class and no enum",
+        ),
+        (VALUE % '{"float": "big"}', "value is 'big' (str); it must be 'nan', 'inf' or '-inf'"),
+        (
+            VALUE % '{"frozenset": [1, 1]}',
+            "value is [1, 1] (list); it must be a list of different items that can be hashed",
+        ),
+        (
+            VALUE % '{"dict": [[1, 2], [1, 3]]}',
+            "value[1] is [1, 3] (list); it must be a pair with a key of its own",
+        ),
+        (VALUE % '{"dict": [[1]]}', "value[0] is [1] (list); it must be a list of a key and a value"),
+        (
+            VALUE % '{"PCollection": {"node": 0}}',
+            "value.node is 0 (int); it must be the number of an earlier node",
+        ),
+        (
+            edited(PIPELINE, **{"tests.core.test_serialization:key_of": "tests.test_documents:no_key"}),
+            "nodes[1].steps[0].function.call.f: tests.test_documents has no no_key",
+        ),
+        (
+            edited(PIPELINE, **{'"input": 0': '"input": 1'}),
+            "nodes[1].input is 1 (int); it must be the number of an earlier node",
+        ),
+        (
+            edited(PIPELINE, **{"flowalg_laws.kit.readings:Reading": "tests.core.test_serialization:Plain"}),
+            "nodes[0].shape: Plain has type Plain, which is not an element type; it must be bool, int, float, str, "
+            "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
+            "frozenset[T], set[T], tuple[T1, T2], or any of them | None",
+        ),
+        (
+            edited(PIPELINE, **{'"flowalg_laws.kit.readings:Reading"': '{"set": "int"}'}),
+            "nodes[0].shape: {'set': 'int'} is no type",
+        ),
+        (
+            edited(PIPELINE, **{'"PCollection": {"node": 1}': '"Source": {"node": 1}'}),
+            "value: the node of a Source must be a SourceNode",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
+    """With the place in the document."""
+    with pytest.raises(DocumentError) as error:
+        from_json(text, Kind("anything", (object,)))
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (
+            lambda: from_json(to_json(AtCount(1)), PCollection[object]),
+            "value is AtCount(count=1) (AtCount); it must be a PCollection",
+        ),
+        (lambda: from_json(to_json(Count()), TRIGGER), "value is Count() (Count); it must be a trigger"),
+        (
+            lambda: from_json(to_json(Repeat(AtCount(1))), ONCE_TRIGGER),
+            "value is Repeat(trigger=AtCount(count=1)) (Repeat); it must be a once-trigger",
+        ),
+        (
+            lambda: from_json(to_json(AtCount(1)), COMBINER),
+            "value is AtCount(count=1) (AtCount); it must be a combiner",
+        ),
+        (
+            lambda: from_json(PIPELINE, PCollection[KV[str, str]]),
+            "value is a collection of KV[str, int]; it must be one of KV[str, str]",
+        ),
+        (
+            lambda: from_json(to_json(Timeline[int]().at(minute(0), 3)), Timeline[str]),
+            "value.instants[0].elements[0] is 3 (int); it must be a str",
+        ),
+    ],
+)
+def test_another_value_than_expected_is_refused(read: Callable[[], object], message: str) -> None:
+    """The result has the type that was asked for, or there is none."""
+    with pytest.raises(DocumentError) as error:
+        read()
+    assert str(error.value) == message
+
+
+def test_a_combiner_is_read_as_one() -> None:
+    """Its document says nothing of the values that it combines."""
+    assert from_json(to_json(Sum.of(doubled)), COMBINER) == Sum.of(doubled)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: to_json(3),  # type: ignore[arg-type]
+            "value is 3 (int); it must be a value of the algebra, such as a PCollection, a Source, a trigger, "
+            "windows or a combiner",
+        ),
+        (
+            lambda: to_json(Count(), indent=-1),
+            "indent is -1 (int); it must be an int of zero or more, or None",
+        ),
+        (lambda: from_json(3, Count), "text is 3 (int); it must be a str of JSON, as to_json gives it"),  # type: ignore[call-overload]
+        (
+            lambda: from_json(to_json(Count()), "trigger"),  # type: ignore[call-overload]
+            "expect is 'trigger' (str); it must be a class, such as PCollection[object], or a Kind, such as "
+            "TRIGGER",
+        ),
+        (
+            lambda: from_json(PIPELINE, PCollection),
+            "expect is <class 'flowalg.pcollection.PCollection'> (a type); it must be given the types that it holds, "
+            "such as PCollection[object] for any",
+        ),
+    ],
+)
+def test_arguments_are_checked(call: Callable[[], object], message: str) -> None:
+    """Each message names the argument, the value, its type and what is valid."""
+    with pytest.raises(ArgumentError) as error:
+        call()
+    assert str(error.value) == message
+
+
+def test_a_value_that_is_too_deep_is_refused() -> None:
+    """Not with a crash of the interpreter's."""
+    trigger: Trigger = AtCount(1)
+    for _ in range(5000):
+        trigger = Repeat(trigger)
+    with pytest.raises(NotWritableError, match="^value: it is nested too deeply to be written$"):
+        to_json(trigger)

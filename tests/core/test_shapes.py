@@ -1,0 +1,197 @@
+"""Record types: what maps to a schema, and what is said of what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+
+import pytest
+from attrs import define, field, frozen
+
+from flowalg import KV, ElementError, RecordTypeError, Source, ValueRangeError
+from flowalg.data.shapes import shape_of
+from flowalg.data.values import canonical, conform, order_key
+from tests.support.scores import NOON, Score
+
+
+class Colour(Enum):
+    """Two colours."""
+
+    RED = 1
+    BLUE = 2
+
+
+@frozen
+class Everything:
+    """One field of every kind."""
+
+    a: int
+    b: float
+    c: str
+    d: bool
+    e: bytes
+    f: datetime
+    g: date
+    h: timedelta
+    i: Decimal
+    j: Colour
+    k: list[str]
+    pair: tuple[int, str]
+    m: str | None
+    n: Score
+    o: KV[str, int]
+    p: frozenset[str]
+    q: set[tuple[int, str]]
+
+
+EVERYTHING = Everything(
+    1,
+    2.0,
+    "c",
+    True,
+    b"e",
+    NOON,
+    NOON.date(),
+    timedelta(1),
+    Decimal("1.5"),
+    Colour.RED,
+    ["x"],
+    (1, "y"),
+    None,
+    Score("a", 1, NOON),
+    KV("k", 1),
+    frozenset("ab"),
+    {(1, "x"), (2, "y")},
+)
+
+
+@define
+class Mutable:
+    """Not frozen."""
+
+    a: int
+
+
+@frozen
+class WithMapping:
+    """A field that no schema has."""
+
+    tags: dict[str, int]
+
+
+@frozen
+class WithSetOfLists:
+    """A set of what no set can hold."""
+
+    tags: frozenset[list[int]]
+
+
+@frozen
+class WithAny:
+    """A field whose type says nothing."""
+
+    anything: object
+
+
+@frozen
+class Endless:
+    """Contains itself."""
+
+    next: Endless | None
+
+
+@frozen
+class Hidden:
+    """A field that the constructor does not take."""
+
+    a: int
+    b: int = field(init=False, default=3)
+
+
+@frozen
+class Empty:
+    """No fields."""
+
+
+def test_every_kind_of_field_has_a_shape() -> None:
+    """A record with one field of each kind has a shape, and its values conform to it, unchanged."""
+    assert conform(EVERYTHING, shape_of(Everything), "it") == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    ("python_type", "message"),
+    [
+        (Mutable, "Mutable is mutable; a record class must be frozen: decorate it with attrs.frozen"),
+        (
+            WithMapping,
+            r"WithMapping.tags has type dict\[str, int\], which is not an element type; it must be bool, int",
+        ),
+        (
+            WithSetOfLists,
+            r"WithSetOfLists.tags is a set of list\[int\], which cannot be hashed; a set can hold frozenset",
+        ),
+        (WithAny, "WithAny.anything has type object, which is not an element type"),
+        (Endless, "Endless contains itself, so it has no finite schema"),
+        (Hidden, "Hidden.b has init=False"),
+        (Empty, "Empty has no fields"),
+        (Callable, "is not an element type"),
+        (int | str, "is not an element type"),
+    ],
+)
+def test_a_type_without_a_shape_is_refused_when_the_pipeline_is_built(
+    python_type: object, message: str
+) -> None:
+    """The error names the class and the field, and says what is possible."""
+    with pytest.raises(RecordTypeError, match=message):
+        Source("s", python_type, event_time=lambda _: NOON)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (Score("a", "3", NOON), r"it.points must be a int; got '3' \(str\)"),  # type: ignore[arg-type]
+        (Score("a", True, NOON), r"it.points must be .*; got True \(bool\)"),
+        (Score("a", 1, datetime(2024, 1, 1)), "it.at is .*naive"),
+        (Score(None, 1, NOON), r"it.team must be .*; got None \(NoneType\)"),  # type: ignore[arg-type]
+        ("a", r"it must be a Score; got 'a' \(str\)"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(value: object, message: str) -> None:
+    """A record class does not check its fields; entering a pipeline does."""
+    with pytest.raises(ElementError, match=message):
+        conform(value, shape_of(Score), "it")
+
+
+def test_integers_are_of_64_bits() -> None:
+    """The bounds are inclusive below and exclusive above, wherever the integer lies."""
+    assert conform(-(2**63), shape_of(int), "it") == -(2**63)
+    with pytest.raises(ValueRangeError, match="it.points is 9223372036854775808, which overflows 64 bits"):
+        conform(Score("a", 2**63, NOON), shape_of(Score), "it")
+    with pytest.raises(ValueRangeError, match=r"it\[1\].value is"):
+        canonical((1, KV("a", -(2**63) - 1)), "it")
+
+
+def test_a_float_field_holds_a_float() -> None:
+    """An integer given for a float is that float, as in every engine's columns."""
+    assert type(conform(3, shape_of(float), "it")) is float
+
+
+def test_sets_conform_item_by_item() -> None:
+    """A set is of its own class, and all that it holds is of its shape, in its one form."""
+    assert conform(frozenset({1}), shape_of(frozenset[float]), "it") == {1.0}
+    for wrong, kind in (({1}, frozenset[int]), (frozenset({1}), set[int])):
+        with pytest.raises(ElementError, match=r"it must be a (frozen)?set\[int\]; got .*"):
+            conform(wrong, shape_of(kind), "it")
+    with pytest.raises(ElementError, match=r"it\{…\} is 'a' \(str\); it must be a int"):
+        conform(frozenset("a"), shape_of(frozenset[int]), "it")
+    with pytest.raises(ValueRangeError, match=r"it\{…\} is 9223372036854775808"):
+        canonical({2**63}, "it")
+
+
+def test_sets_have_one_order_among_values() -> None:
+    """Equal sets have equal keys, however they were made; None is first and NaN last, as engines sort them."""
+    assert order_key(frozenset("abc")) == order_key(set("cba"))
+    values: list[float | None] = [float("nan"), 2.0, None, float("-inf")]
+    assert [repr(one) for one in sorted(values, key=order_key)] == ["None", "-inf", "2.0", "nan"]

@@ -1,0 +1,356 @@
+"""Side inputs on the reference, against plain Python: what an element reads, and how long it waits for it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+import flowalg_reference as reference
+import pytest
+from flowalg_laws import READINGS
+from flowalg_laws.strategies import Reading, free_timelines, readings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    Always,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    CalendarDays,
+    Change,
+    Count,
+    CustomWindows,
+    DropReason,
+    ElementError,
+    FixedWindows,
+    GlobalWindows,
+    KeyedCollectionError,
+    PCollection,
+    Repeat,
+    Sessions,
+    SideInput,
+    SlidingWindows,
+    Source,
+    Sum,
+    Timeline,
+    Timing,
+    ToList,
+    Window,
+    WindowFn,
+)
+from flowalg.data.time import EventTime, event_time, processing_time
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+FIVE = FixedWindows(timedelta(minutes=5))
+RATES = Source("rates", Reading, event_time=lambda r: r.at)
+MANY = st.lists(readings(), max_size=12)
+WINDOWS: st.SearchStrategy[WindowFn] = st.sampled_from(
+    [FIVE, FixedWindows(timedelta(minutes=7)), CalendarDays("UTC"), GlobalWindows()]
+)
+
+OTHERS = Source("others", Score, event_time=lambda s: s.at)
+TOTALS = OTHERS.map(lambda s: s.points).window(FIVE).combine_globally(Sum())
+
+
+def place(windows: WindowFn, one: Reading) -> Window:
+    """The window that a reading lies in."""
+    (window,) = windows.assign(event_time(one.at), None)
+    return window
+
+
+def with_totals(windows: WindowFn) -> PCollection[list[tuple[Reading, int]]]:
+    """All readings, each with the sum of the rates of its window."""
+    totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
+    return READINGS.map_with(totals, lambda one, total: (one, total)).combine_globally(ToList())
+
+
+def last_list(run: reference.Run[list[tuple[Reading, int]]]) -> Counter[tuple[Reading, int]]:
+    """What the last pane holds, as a bag."""
+    return Counter(run.panes[-1].element if run.panes else [])
+
+
+@given(WINDOWS, MANY, MANY)
+def test_an_element_reads_the_window_that_it_lies_in(
+    windows: WindowFn, main: list[Reading], rates: list[Reading]
+) -> None:
+    """In a batch, where everything is complete."""
+    totals: dict[Window, int] = defaultdict(int)
+    for rate in rates:
+        totals[place(windows, rate)] += rate.value
+    expected = Counter((one, totals[place(windows, one)]) for one in main)
+    assert last_list(reference.run_batch(with_totals(windows), {READINGS: main, RATES: rates})) == expected
+
+
+@given(WINDOWS, MANY, MANY)
+def test_a_map_holds_the_keys_of_the_window(
+    windows: WindowFn, main: list[Reading], rates: list[Reading]
+) -> None:
+    """Nothing of other windows, and nothing where there is nothing."""
+    by_key = RATES.key_by(lambda r: r.key).window(windows).combine_per_key(Sum.of(lambda r: r.value)).as_map()
+    read = READINGS.map_with(by_key, lambda one, known: (one, known.get(one.key, -99)))
+    totals: dict[tuple[Window, str], int] = {}
+    for rate in rates:
+        at = place(windows, rate), rate.key
+        totals[at] = totals.get(at, 0) + rate.value
+    expected = Counter((one, totals.get((place(windows, one), one.key), -99)) for one in main)
+    run = reference.run_batch(read.combine_globally(ToList()), {READINGS: main, RATES: rates})
+    assert last_list(run) == expected
+
+
+@given(WINDOWS, free_timelines(ends=True), free_timelines(ends=True))
+def test_a_stream_reads_what_a_batch_reads_if_no_rate_came_late(
+    windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
+) -> None:
+    """Waiting until the window is complete is what makes it so; no element is lost on the way."""
+    pipeline = with_totals(windows)
+    streamed = reference.run(pipeline, {READINGS: main, RATES: rates})
+    elements = [one for instant in main for one in instant.elements]
+    assert Counter(one for one, _ in last_list(streamed).elements()) == Counter(elements)
+    if not streamed.dropped:
+        bounded = [one for instant in rates for one in instant.elements]
+        batch = reference.run_batch(pipeline, {READINGS: elements, RATES: bounded})
+        assert last_list(streamed) == last_list(batch)
+
+
+@given(WINDOWS, free_timelines(), free_timelines())
+def test_an_element_that_waits_holds_the_watermark(
+    windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
+) -> None:
+    """So what was in time upstream is in time downstream: the side never makes an element late."""
+    totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
+    plain = READINGS.map(lambda one: (one, 0))
+    beside = READINGS.map_with(totals, lambda one, total: (one, 0))
+
+    def refused(pipeline: PCollection[tuple[Reading, int]], *sources: Source[object]) -> Counter[object]:
+        strict = pipeline.window(FIVE, allowed_lateness=timedelta(0)).combine_globally(Count())
+        given_to: dict[Source[object], Timeline[object]] = {READINGS: main, RATES: rates}
+        run = reference.run(strict, {source: given_to[source] for source in sources})
+        return Counter(drop.element for drop in run.dropped if drop.reason is DropReason.EXPIRED)
+
+    assert refused(beside, READINGS, RATES) <= refused(plain, READINGS)
+
+
+@given(WINDOWS, free_timelines(), free_timelines())
+def test_the_watermark_behind_a_side_never_moves_back(
+    windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
+) -> None:
+    """Not even for an element that was late already when it began to wait."""
+    totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
+    beside = READINGS.map_with(totals, lambda one, total: (one, total))
+    grouped = beside.window(FIVE, trigger=Repeat(Always())).combine_globally(Count())
+    outputs = [one.output for one in reference.run(grouped, {READINGS: main, RATES: rates}).watermarks]
+    assert outputs == sorted(outputs)
+
+
+@given(WINDOWS, MANY, MANY)
+def test_a_side_holds_what_stands(windows: WindowFn, main: list[Reading], rates: list[Reading]) -> None:
+    """What is taken back from a side is gone: panes that follow each other leave the last one."""
+    keyed = RATES.key_by(lambda r: "").map_values(lambda r: r.value)
+    totals = keyed.window(
+        windows,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    side = totals.map(lambda pair: pair.value).as_singleton(default=0)
+    read = READINGS.map_with(side, lambda one, total: (one, total)).combine_globally(ToList())
+    one_by_one = Timeline[Reading]()
+    for number, rate in enumerate(rates):
+        one_by_one = one_by_one.at(minute(number), rate)
+    at_once = Timeline[Reading]().at(minute(99), *main).end(minute(99))
+    run = reference.run(read, {READINGS: at_once, RATES: one_by_one.end(minute(99))})
+    batch = reference.run_batch(with_totals(windows), {READINGS: main, RATES: rates})
+    assert last_list(run) == last_list(batch)
+
+
+def test_elements_that_have_waited_come_first() -> None:
+    """In order of arrival, before those that find their window complete."""
+    read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV("all", s.points))
+    listed = read.combine_per_key(ToList())
+    main = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)))
+        .at(minute(2), Score("a", 2, minute(1)))
+        .at(minute(6), Score("a", 3, minute(1)))
+        .end(minute(7))
+    )
+    others = Timeline[Score]().at(minute(6), watermark=minute(5)).end(minute(7))
+    (pane,) = reference.run(listed, {SCORES: main, OTHERS: others}).panes
+    assert pane.value == [1, 2, 3]
+
+
+def test_percentile_watermarks_wait_for_a_side_too() -> None:
+    """They lead the watermark behind a side as they do before it, but not what waits there; nor do they move back."""
+    read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV(s.team, s.points))
+    quick = read.window(
+        FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtWatermark(percentile=0.5))
+    ).combine_per_key(Sum())
+    main = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), Score("a", 2, minute(7)), percentiles={0.5: minute(20)})
+        .at(minute(3))
+        .at(minute(4), Score("a", 4, minute(12)), Score("a", 8, minute(3)))
+    )
+    others = Timeline[Score]().at(minute(1), watermark=minute(5)).at(minute(3), watermark=minute(10))
+    panes = reference.run(quick, {SCORES: main, OTHERS: others}).panes
+    assert [(pane.processing_time, pane.value, pane.timing) for pane in panes] == [
+        (processing_time(minute(3)), 3, Timing.EARLY),
+        (processing_time(minute(4)), 11, Timing.EARLY),
+    ]
+
+
+def test_an_element_waits_for_its_window_and_what_it_has_read_stays() -> None:
+    """The story of one window, instant by instant."""
+    read = SCORES.map_with(TOTALS.as_singleton(), lambda s, total: KV(s.team, s.points * total))
+    shown = read.window(
+        FIVE, trigger=Repeat(AtCount(1)), accumulation=Accumulation.DISCARDING
+    ).combine_per_key(Sum())
+    main = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), watermark=minute(4))
+        .at(minute(5), watermark=minute(9))
+        .at(minute(8), Score("a", 100, minute(2)))
+    )
+    others = (
+        Timeline[Score]()
+        .at(minute(1), Score("x", 2, minute(1)))
+        .at(minute(3), Score("x", 3, minute(4)))
+        .at(minute(6), watermark=minute(5))
+        .at(minute(7), Score("x", 70, minute(3)))
+    )
+    run = reference.run(shown, {SCORES: main, OTHERS: others})
+    assert [(pane.processing_time, pane.value) for pane in run.panes] == [
+        (processing_time(minute(6)), 5),
+        (processing_time(minute(8)), 500),
+    ]
+    assert [drop.reason for drop in run.dropped] == [DropReason.CLOSED]
+    waited = [(reading.processing_time, reading.output) for reading in run.watermarks]
+    assert waited[2] == (processing_time(minute(5)), event_time(minute(1)))
+    assert waited[3] == (processing_time(minute(6)), event_time(minute(9)))
+
+
+def test_a_retraction_reads_what_its_value_has_read() -> None:
+    """So a correction of the main input meets what it takes back."""
+    retracting = POINTS.window(
+        FIVE, trigger=Repeat(AtCount(1)), accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
+    ).combine_per_key(Sum())
+    scaled = retracting.map_with(TOTALS.as_singleton(), lambda pair, total: KV(pair.key, pair.value * total))
+    summed = scaled.combine_per_key(Sum())
+    main = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)))
+        .at(minute(2), Score("a", 2, minute(2)), watermark=minute(6))
+        .at(minute(8), Score("a", 3, minute(3)))
+    )
+    others = Timeline[Score]().at(minute(0), Score("x", 10, minute(1)), watermark=minute(5)).end(minute(9))
+    panes = reference.run(scaled, {SCORES: main, OTHERS: others}).panes
+    assert [(pane.change, pane.value) for pane in panes] == [
+        (Change.VALUE, 10),
+        (Change.RETRACTION, 10),
+        (Change.VALUE, 30),
+        (Change.RETRACTION, 30),
+        (Change.VALUE, 60),
+    ]
+    standing = reference.run(summed, {SCORES: main.end(minute(9)), OTHERS: others}).panes
+    assert [pane.value for pane in standing if pane.change is Change.VALUE][-1] == 60
+
+
+def test_a_share_of_the_whole_reads_its_own_source() -> None:
+    """The side may come from the same collection, which is computed once."""
+    windowed = POINTS.window(FIVE)
+    sums = windowed.combine_per_key(Sum())
+    whole = sums.map(lambda pair: pair.value).combine_globally(Sum()).as_singleton()
+    shares = sums.map_with(whole, lambda pair, total: (pair.key, pair.value, total))
+    scores = [Score("a", 1, minute(1)), Score("b", 3, minute(2)), Score("a", 5, minute(7))]
+    panes = reference.run_batch(shares, {SCORES: scores}).panes
+    assert [pane.element for pane in panes] == [("a", 1, 4), ("b", 3, 4), ("a", 5, 5)]
+
+
+def test_a_collection_that_is_used_twice_drops_once() -> None:
+    """Its grouping exists once, however many collections are made of it."""
+    sums = POINTS.window(FIVE, allowed_lateness=timedelta(0)).combine_per_key(Sum())
+    both = sums.inner_join(sums)
+    timeline = Timeline[Score]().at(minute(0), watermark=minute(9)).at(minute(9), Score("a", 1, minute(1)))
+    assert len(reference.run(both, {SCORES: timeline}).dropped) == 1
+
+
+def test_filter_and_flat_map_read_a_side_too() -> None:
+    """All of the element-wise family does."""
+    scores = [Score("a", 1, minute(1)), Score("b", 3, minute(2))]
+    others = [Score("x", 2, minute(1))]
+    above = SCORES.filter_with(TOTALS.as_singleton(), lambda s, total: s.points > total).combine_globally(
+        ToList()
+    )
+    repeated = SCORES.flat_map_with(TOTALS.as_singleton(), lambda s, total: [s.team] * total)
+    inputs: Mapping[Source[object], list[object]] = {SCORES: [*scores], OTHERS: [*others]}
+    assert [pane.element for pane in reference.run_batch(above, inputs).panes] == [[scores[1]]]
+    listed = reference.run_batch(repeated.combine_globally(ToList()), inputs).panes
+    assert [pane.element for pane in listed] == [["a", "a", "b", "b"]]
+
+
+def test_what_is_not_one_value_is_an_error() -> None:
+    """None without a default, several in a singleton, and one key twice in a map."""
+    scores = [Score("a", 1, minute(1))]
+    raw = OTHERS.window(FIVE)
+    listed = ToList[object]()
+
+    def read(side: SideInput[object], others: list[Score]) -> None:
+        pipeline = SCORES.map_with(side, lambda s, seen: seen).combine_globally(listed)
+        reference.run_batch(pipeline, {SCORES: scores, OTHERS: others})
+
+    with pytest.raises(
+        ElementError, match=r"no value in \[2024-01-01T12:00:00Z.*as_singleton\(default=...\)"
+    ):
+        read(raw.as_singleton(), [])
+    two = [Score("x", 1, minute(1)), Score("x", 2, minute(2))]
+    with pytest.raises(
+        ElementError, match=r"as_singleton\(\) has 2 values in .*must have one\. Combine them"
+    ):
+        read(raw.as_singleton(), two)
+    with pytest.raises(ElementError, match=r"as_map\(\) has .* under 'x' \(str\) in .*must have one value"):
+        read(raw.key_by(lambda s: s.team).as_map(), two)
+
+
+def two_windows(point: EventTime, key: object) -> list[Window]:
+    """Two windows around a point."""
+    return [Window.of(point, EventTime(point + size)) for size in (1, 2)]
+
+
+BAD_WINDOWS: list[WindowFn] = [
+    Sessions(timedelta(minutes=1)),
+    SlidingWindows(timedelta(minutes=2), timedelta(minutes=1)),
+    FixedWindows(timedelta(minutes=2), offset_by_key=lambda key: timedelta(0)),
+]
+
+
+@pytest.mark.parametrize("windows", BAD_WINDOWS, ids=str)
+def test_a_side_has_one_window_for_each_event_time(windows: WindowFn) -> None:
+    """Otherwise it would be a guess which one is read."""
+    makers: list[Callable[[], object]] = [
+        lambda: SCORES.window(windows).as_singleton(),
+        lambda: POINTS.window(windows).as_map(),
+    ]
+    for make, method in zip(makers, ("as_singleton", "as_map"), strict=True):
+        with pytest.raises(
+            ArgumentError, match=rf"the windows of {method}\(\) is .*each event time lies in one"
+        ):
+            make()
+
+
+def test_other_mistakes_are_named() -> None:
+    """A user's own windows, a collection that is no side input, a map of what has no keys."""
+    twice = OTHERS.window(CustomWindows("twice", two_windows)).as_singleton()
+    with pytest.raises(ElementError, match="twice puts the event time .* a side input needs one window"):
+        reference.run_batch(
+            SCORES.with_side(twice).combine_globally(Count()),
+            {SCORES: [Score("a", 1, minute(1))], OTHERS: []},
+        )
+    with pytest.raises(ArgumentError, match=r"side is .*must be a side input, as as_singleton\(\)"):
+        SCORES.with_side(OTHERS)  # type: ignore[arg-type]
+    with pytest.raises(KeyedCollectionError, match="as_map needs elements that are KV"):
+        OTHERS.as_map()  # type: ignore[misc]

@@ -1,0 +1,70 @@
+"""Points in time: two domains, whole microseconds, and no silent guess about time zones."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import MAX_TIME, MIN_TIME, ArgumentError, FixedWindows, Timeline, to_datetime
+from flowalg.data.time import event_time, show
+from tests.support.scores import Score, minute
+
+POINTS = st.datetimes(
+    datetime(1, 1, 4), datetime(9999, 12, 29), timezones=st.just(UTC) | st.just(timezone(timedelta(hours=9)))
+)
+
+
+@given(POINTS)
+def test_points_survive_the_round_trip(point: datetime) -> None:
+    """A datetime is its count of microseconds, in every time zone and far from the epoch."""
+    assert to_datetime(event_time(point)) == point
+
+
+@given(POINTS, POINTS)
+def test_points_keep_their_order(one: datetime, other: datetime) -> None:
+    """Earlier datetimes have smaller counts."""
+    assert (event_time(one) < event_time(other)) == (one < other)
+
+
+def test_a_naive_datetime_is_refused() -> None:
+    """A naive datetime names no point in time, and the error says so and what to write."""
+    with pytest.raises(
+        ArgumentError, match=r"time is datetime.*: it is naive.*must be a timezone-aware datetime"
+    ):
+        Timeline[Score]().at(datetime(2024, 1, 1))
+
+
+def test_a_point_out_of_range_is_refused() -> None:
+    """The last two days of the year 9999 lie after the end of time."""
+    with pytest.raises(ArgumentError, match="must be a point between"):
+        event_time(datetime(9999, 12, 31, tzinfo=UTC))
+
+
+def test_the_bounds_are_shown_in_words() -> None:
+    """Nobody should read 9999-12-30 in a message and wonder."""
+    assert (show(MIN_TIME), show(MAX_TIME)) == ("start of time", "end of time")
+    assert show(event_time(minute(0))) == "2024-01-01T12:00:00Z"
+
+
+@pytest.mark.parametrize("size", [timedelta(0), timedelta(seconds=-1)])
+def test_a_window_size_must_be_positive(size: timedelta) -> None:
+    """Zero and negative sizes are refused, with the argument, the value, its type and an example."""
+    with pytest.raises(
+        ArgumentError, match=r"FixedWindows.size is .*a timedelta.*must be a positive timedelta, such"
+    ):
+        FixedWindows(size)
+
+
+def test_an_offset_is_shorter_than_the_size() -> None:
+    """An offset of a whole size would be another window's."""
+    with pytest.raises(ArgumentError, match="FixedWindows.offset"):
+        FixedWindows(timedelta(minutes=1), timedelta(minutes=1))
+
+
+def test_a_size_is_a_timedelta() -> None:
+    """A bare number has no unit."""
+    with pytest.raises(ArgumentError, match=r"FixedWindows.size is 60 \(int\)"):
+        FixedWindows(60)  # type: ignore[arg-type]

@@ -1,0 +1,506 @@
+"""The transforms beyond the element-wise family, on the reference, against plain Python.
+
+Faults of the desugaring show here; faults of grouping itself show in ``test_reference``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import timedelta
+
+import flowalg_reference as reference
+import pytest
+from attrs import frozen
+from flowalg_laws import READINGS, VALUES, Reading, check_combiner, put_into, windowing_strategies
+from flowalg_laws.strategies import free_timelines
+from hypothesis import given
+from hypothesis import strategies as st
+from returns.result import Failure, Result, Success
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    AfterDelay,
+    Aggregate,
+    AllOf,
+    Always,
+    AnyOf,
+    ArgumentError,
+    AtCount,
+    AtSignal,
+    AtWatermark,
+    Change,
+    Count,
+    ElementError,
+    EventTime,
+    FixedWindows,
+    GlobalWindows,
+    Max,
+    Mean,
+    PCollection,
+    Repeat,
+    Sessions,
+    Source,
+    Sum,
+    Timeline,
+    ToList,
+    TopN,
+    ToSet,
+    Trigger,
+    Variance,
+    Window,
+    flatten,
+    together,
+)
+from flowalg.combiners.core import as_combiner
+from flowalg.data.time import ProcessingTime, event_time, processing_time
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+MINUTES = FixedWindows(timedelta(minutes=5))
+SCORE = st.builds(Score, st.sampled_from("abc"), st.integers(-5, 5), st.integers(0, 20).map(minute))
+SCORES_LIST = st.lists(SCORE, max_size=12)
+
+OTHERS = Source("others", Score, event_time=lambda s: s.at)
+OTHER_POINTS: PCollection[KV[str, int]] = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points)
+
+
+def values(
+    collection: PCollection[object], scores: list[Score], others: list[Score] | None = None
+) -> list[object]:
+    """The elements of a collection's batch, in order of their panes."""
+    inputs: dict[Source[object], list[Score]] = {SCORES: scores}
+    if others is not None:
+        inputs[OTHERS] = others
+    return [pane.element for pane in reference.run_batch(collection, inputs).panes]
+
+
+@given(SCORES_LIST)
+def test_group_by_key_keeps_the_order_of_event_time(scores: list[Score]) -> None:
+    """All values of a key, by event time and then by arrival."""
+    grouped: dict[str, list[int]] = defaultdict(list)
+    for score in sorted(scores, key=lambda s: s.at):
+        grouped[score.team].append(score.points)
+    expected = [KV(team, grouped[team]) for team in sorted(grouped)]
+    assert values(POINTS.group_by_key(), scores) == expected
+
+
+@given(SCORES_LIST)
+def test_combine_globally_forgets_the_keys(scores: list[Score]) -> None:
+    """One value per window of all elements."""
+    total = SCORES.map(lambda s: s.points).combine_globally(Sum())
+    assert values(total, scores) == ([sum(s.points for s in scores)] if scores else [])
+
+
+@given(SCORES_LIST)
+def test_distinct_gives_each_element_once(scores: list[Score]) -> None:
+    """A set, per window."""
+    assert values(SCORES.map(lambda s: s.team).distinct(), scores) == sorted({s.team for s in scores})
+
+
+@given(SCORES_LIST, st.integers(1, 4))
+def test_top_gives_the_greatest_first(scores: list[Score], n: int) -> None:
+    """By what ``by`` says."""
+    found = values(SCORES.map(lambda s: s.points).top(n, by=lambda p: -p), scores)
+    assert found == ([sorted(s.points for s in scores)[:n]] if scores else [])
+
+
+@given(SCORES_LIST, SCORES_LIST)
+def test_flatten_is_the_union_of_bags(scores: list[Score], others: list[Score]) -> None:
+    """Law: commutative; what is in either is in it, as often."""
+    both = flatten(POINTS, OTHER_POINTS).combine_per_key(Count())
+    turned = flatten(OTHER_POINTS, POINTS).combine_per_key(Count())
+    expected = Counter(s.team for s in [*scores, *others])
+    assert values(both, scores, others) == [KV(team, expected[team]) for team in sorted(expected)]
+    assert values(both, scores, others) == values(turned, scores, others)
+
+
+@given(SCORES_LIST, SCORES_LIST)
+def test_joins_pair_values_of_one_key(scores: list[Score], others: list[Score]) -> None:
+    """Inner and left joins against nested loops."""
+    pairs = Counter((a.team, a.points, b.points) for a in scores for b in others if a.team == b.team)
+    inner = values(POINTS.inner_join(OTHER_POINTS), scores, others)
+    assert Counter((one.key, *one.value) for one in inner if isinstance(one, KV)) == pairs
+    alone = Counter((a.team, a.points, None) for a in scores if all(a.team != b.team for b in others))
+    left = values(POINTS.left_join(OTHER_POINTS), scores, others)
+    assert Counter((one.key, *one.value) for one in left if isinstance(one, KV)) == pairs + alone
+
+
+def test_a_co_group_has_every_side_of_a_key() -> None:
+    """A key that only one side has gets an empty list from the other."""
+    grouped = POINTS.co_group_by_key(OTHER_POINTS)
+    found = values(grouped, [Score("a", 1, minute(0))], [Score("b", 2, minute(0))])
+    assert found == [KV("a", ([1], [])), KV("b", ([], [2]))]
+
+
+def test_a_flatten_waits_for_the_slowest() -> None:
+    """The watermark is the least of its inputs'."""
+    both = flatten(POINTS, OTHER_POINTS).window(MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
+    fast = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(9))
+    slow = Timeline[Score]().at(minute(1), watermark=minute(1)).at(minute(2), watermark=minute(6))
+    run = reference.run(both, {SCORES: fast, OTHERS: slow})
+    assert [(one.value, one.watermark) for one in run.panes] == [
+        (1, Timeline[Score]().at(minute(0), watermark=minute(6)).watermark)
+    ]
+
+
+def test_a_flatten_has_the_slowest_percentile_watermark() -> None:
+    """A window of the union is complete for most when it is in each part."""
+    both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=Repeat(AtWatermark(percentile=0.5)))
+    quick = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), percentiles={0.5: minute(9)})
+        .at(minute(2), percentiles={0.5: minute(9)})
+    )
+    slow = Timeline[Score]().at(minute(1)).at(minute(2), percentiles={0.5: minute(6)})
+    panes = reference.run(both.combine_per_key(Sum()), {SCORES: quick, OTHERS: slow}).panes
+    assert [one.processing_time for one in panes] == [processing_time(minute(2))]
+
+
+def test_signals_of_all_sources_are_heard() -> None:
+    """At one instant, each by its name."""
+    for name in ("x", "y"):
+        both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=AtSignal(name), allowed_lateness=FOREVER)
+        one = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
+        other = Timeline[Score]().at(minute(1), signals=["y"])
+        panes = reference.run(both.combine_per_key(Sum()), {SCORES: one, OTHERS: other}).panes
+        assert [pane.value for pane in panes] == [1]
+
+
+def test_flatten_takes_one_windowing() -> None:
+    """Collections in different windows have no common groups, and are refused with both."""
+    with pytest.raises(ArgumentError, match="in the same windows"):
+        flatten(POINTS.window(MINUTES), OTHER_POINTS)
+
+
+def test_new_timestamps_move_elements_to_other_windows() -> None:
+    """``with_timestamps`` comes before the windows are assigned."""
+    later = SCORES.with_timestamps(lambda s: s.at + timedelta(minutes=5)).key_by(lambda s: s.team)
+    counted = later.window(MINUTES).combine_per_key(Count())
+    (pane,) = reference.run_batch(counted, {SCORES: [Score("a", 1, minute(1))]}).panes
+    assert pane.window.start == Timeline[Score]().at(minute(5), watermark=minute(5)).watermark
+
+
+@frozen
+class Bad:
+    """What could not be parsed."""
+
+    text: str
+
+
+def parsed(score: Score) -> Result[int, Bad]:
+    """A function that fails as data."""
+    return Success(score.points) if score.points >= 0 else Failure(Bad(score.team))
+
+
+def test_split_loses_neither_side() -> None:
+    """Successes and failures are two typed collections."""
+    good, bad = SCORES.split(parsed)
+    scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0)), Score("c", 4, minute(0))]
+    assert values(good.combine_globally(Sum()), scores) == [7]
+    assert values(bad.map(lambda b: b.text).distinct(), scores) == ["b"]
+
+
+def test_only_takes_one_of_several_types() -> None:
+    """A function that tags by type has an output for each."""
+    tagged = SCORES.map(lambda s: s.points if s.points > 1 else Bad(s.team))
+    scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0))]
+    assert values(tagged.only(int).combine_globally(Sum()), scores) == [3]
+    assert values(tagged.only(Bad).map(lambda b: b.text).distinct(), scores) == ["b"]
+
+
+def test_collecting_combiners_keep_the_laws() -> None:
+    """A list in the order of arrival, so that it need not commute."""
+    numbers = st.integers(-5, 5)
+    check_combiner(ToSet[int](), numbers)
+    check_combiner(TopN[int](2), numbers)
+    check_combiner(ToList[int](), numbers)
+    check_combiner(AnyOf(), st.booleans())
+    check_combiner(AllOf(), st.booleans())
+    check_combiner(Variance(), numbers)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1), st.integers(-9, 9))
+def test_a_group_takes_back_without_a_trace(given_values: list[int], extra: int) -> None:
+    """Law: ``subtract(add(a, v), v) = a``."""
+    for combiner in (Sum[int](), Count(), Variance()):
+        accumulator = combiner.zero()
+        for value in given_values:
+            accumulator = combiner.add(accumulator, value)  # type: ignore[arg-type]
+        again = combiner.subtract(combiner.add(accumulator, extra), extra)  # type: ignore[arg-type]
+        assert again == accumulator
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1))
+def test_variance_is_the_mean_squared_distance(numbers: list[float]) -> None:
+    """Against the textbook, closely."""
+    whole = as_combiner("it", Variance())
+    accumulator = whole.zero()
+    for number in numbers:
+        accumulator = whole.add(accumulator, number)
+    mean = sum(numbers) / len(numbers)
+    assert whole.extract(accumulator) == pytest.approx(
+        sum((x - mean) ** 2 for x in numbers) / len(numbers), abs=1e-3
+    )
+
+
+def test_a_list_beside_other_results_is_in_order() -> None:
+    """By event time, as a list alone is, not by arrival."""
+    timeline = Timeline[Score]().at(
+        minute(9), Score("a", 1, minute(3)), Score("a", 2, minute(1)), Score("a", 3, minute(2))
+    )
+    both: Aggregate[int, tuple[list[int], int]] = together(ToList[int](), Sum[int]())
+    several = [
+        POINTS.combine_per_key(ToList(), Count()).map_values(lambda pair: pair[0]),
+        POINTS.combine_per_key(together(Count(), both)).map_values(lambda pair: pair[1][0]),
+    ]
+    for lists in several:
+        assert [pane.value for pane in reference.run(lists, {SCORES: timeline.end(minute(9))}).panes] == [
+            [2, 3, 1]
+        ]
+
+
+def test_truths_are_bools() -> None:
+    """Truthiness is a guess."""
+    with pytest.raises(ElementError, match="take bools"):
+        AnyOf().add(AnyOf().zero(), 1)  # type: ignore[arg-type]
+
+
+@given(st.data())
+def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> None:
+    """What stands downstream is what the panes that stand upstream give, whether or not the combiner subtracts."""
+    retracting = windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True)
+    upstream = put_into(VALUES, data.draw(retracting)).combine_per_key(Sum())
+    once = upstream.map(lambda pair: KV("all", pair.value))
+    again = once.window(
+        FixedWindows(timedelta(minutes=20)),
+        trigger=data.draw(st.sampled_from([Repeat(AtWatermark()), Repeat(AtCount(1))])),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    )
+    combiner = data.draw(st.sampled_from([Sum[int](), Count(), Max[int](), ToList[int]()]))
+    timeline = data.draw(free_timelines(ends=True))
+    once_run = reference.run(once, {READINGS: timeline})
+    standing: dict[Window, list[tuple[EventTime, int]]] = defaultdict(list)
+    for pane in once_run.panes:
+        (window,) = FixedWindows(timedelta(minutes=20)).assign(pane.event_time, None)
+        entry = (pane.event_time, pane.value)
+        if pane.change is Change.VALUE:
+            standing[window].append(entry)
+        else:
+            standing[window].remove(entry)
+    final: dict[Window, object] = {}
+    grouped: PCollection[KV[str, object]] = again.combine_per_key(combiner)  # type: ignore[call-overload]
+    for one in reference.run(grouped, {READINGS: timeline}).panes:
+        if one.change is Change.VALUE:
+            assert one.window not in final
+            final[one.window] = one.value
+        else:
+            assert final.pop(one.window) == one.value
+    assert final == {window: combined(combiner, held) for window, held in standing.items() if held}
+
+
+@pytest.mark.parametrize("accumulation", [Accumulation.ACCUMULATING, Accumulation.RETRACTING])
+def test_a_sum_of_what_was_all_taken_back_is_no_pane(accumulation: Accumulation) -> None:
+    """A session is extended before the window downstream first comes out: that window is empty then, not zero."""
+    upstream = POINTS.window(
+        Sessions(timedelta(minutes=13)), accumulation=Accumulation.RETRACTING
+    ).combine_per_key(Sum())
+    whole = (
+        upstream.map(lambda pair: KV("all", pair.value))
+        .window(FixedWindows(timedelta(minutes=20)), accumulation=accumulation, allowed_lateness=FOREVER)
+        .combine_per_key(Sum())
+    )
+    timeline = (
+        Timeline[Score]()
+        .at(minute(0), Score("a", 0, minute(0)), watermark=minute(13))
+        .at(minute(0), Score("a", 0, minute(8)))
+        .end(minute(0))
+    )
+    panes = reference.run(whole, {SCORES: timeline}).panes
+    assert [(pane.change, pane.window.start) for pane in panes] == [
+        (Change.VALUE, event_time(minute(20), argument="window"))
+    ]
+
+
+def combined(combiner: object, held: list[tuple[EventTime, int]]) -> object:
+    """What plain Python gives for the values that stand in a window."""
+    numbers = [value for _, value in sorted(held, key=lambda entry: entry[0])]
+    match combiner:
+        case Sum():
+            return sum(numbers)
+        case Count():
+            return len(numbers)
+        case Max():
+            return max(numbers)
+        case _:
+            return numbers
+
+
+def test_sessions_that_grow_correct_a_count_downstream() -> None:
+    """How many sessions lasted under five minutes, corrected as late events join them (retractions downstream)."""
+    sessions = POINTS.window(
+        Sessions(timedelta(minutes=2)),
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Count())
+    number = sessions.map(lambda pair: KV("sessions", 1)).window(
+        FixedWindows(timedelta(hours=1)),
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    )
+    counted = number.combine_per_key(Sum())
+    timeline = Timeline[Score]()
+    for number_of, at in enumerate((0, 3, 2)):  # the third event joins the first two sessions
+        timeline = timeline.at(minute(10 + number_of), Score("a", 1, minute(at)))
+    run = reference.run(counted, {SCORES: timeline})
+    assert [(one.change.value, one.value) for one in run.panes] == [
+        ("value", 1),
+        ("retraction", 1),
+        ("value", 2),
+        ("retraction", 2),
+        ("value", 1),
+    ]
+
+
+@given(free_timelines(ends=False), st.integers(1, 5))
+def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], count: int) -> None:
+    """The n-th value that comes out of a grouping that corrects itself makes the next one's first pane."""
+    corrected = VALUES.window(
+        GlobalWindows(),
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    counted = corrected.map(lambda pair: KV("all", pair.value)).window(
+        GlobalWindows(), trigger=AtCount(count), allowed_lateness=FOREVER
+    )
+    given_to: dict[Source[object], Timeline[object]] = {READINGS: timeline}
+    came = [
+        one.processing_time for one in reference.run(corrected, given_to).panes if one.change is Change.VALUE
+    ]
+    shown = reference.run(counted.combine_per_key(Count()), given_to).panes
+    assert [one.processing_time for one in shown] == came[count - 1 : count]
+
+
+def even_sums(trigger: Trigger) -> list[tuple[ProcessingTime, Change, int, bool]]:
+    """What a retracting grouping says of sums that are even: a retraction whose new value is odd comes alone."""
+    corrected = POINTS.window(
+        MINUTES,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    even = corrected.filter(lambda pair: pair.value % 2 == 0).window(
+        MINUTES, trigger=trigger, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
+    )
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 2, minute(1)))
+        .at(minute(3), Score("a", 1, minute(1)))
+        .at(minute(9), Score("a", 1, minute(1)))
+        .at(minute(20))
+    )
+    panes = reference.run(even.combine_per_key(Sum()), {SCORES: timeline}).panes
+    return [(one.processing_time, one.change, one.value, one.is_last) for one in panes]
+
+
+def test_a_correction_starts_the_clock() -> None:
+    """A retraction that comes alone is news all the same, and what it took back does not stand any more."""
+    assert even_sums(Repeat(AfterDelay(timedelta(minutes=1)))) == [
+        (processing_time(minute(2)), Change.VALUE, 2, False),
+        (processing_time(minute(4)), Change.RETRACTION, 2, False),
+        (processing_time(minute(10)), Change.VALUE, 4, False),
+    ]
+
+
+def test_a_retraction_may_be_the_last_word() -> None:
+    """When the trigger finishes and nothing is left, the retraction says so."""
+    minutes_after = AfterDelay(timedelta(minutes=1))
+    assert even_sums(minutes_after >> minutes_after) == [
+        (processing_time(minute(2)), Change.VALUE, 2, False),
+        (processing_time(minute(4)), Change.RETRACTION, 2, True),
+    ]
+
+
+def test_a_mean_of_less_than_nothing_waits() -> None:
+    """Discarding, a retraction whose value was shown before is kept until there is something to show with it."""
+    corrected = POINTS.window(
+        MINUTES,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    means = (
+        corrected.filter(lambda pair: pair.value != 3)
+        .window(
+            MINUTES,
+            trigger=Repeat(Always()),
+            accumulation=Accumulation.DISCARDING,
+            allowed_lateness=FOREVER,
+        )
+        .combine_per_key(Mean())
+    )
+    timeline = Timeline[Score]()
+    for number, (at, points) in enumerate([(1, 2), (1, 1), (1, 1), (2, 1)]):
+        timeline = timeline.at(minute(number), Score("a", points, minute(at)))
+    shown = reference.run(means, {SCORES: timeline.at(minute(5), Score("a", 9, minute(2)))}).panes
+    assert [(one.processing_time, one.value) for one in shown] == [(processing_time(minute(0)), 2.0)]
+
+
+def test_a_drop_says_whether_it_was_a_retraction() -> None:
+    """A correction that comes too late for the second grouping is dropped as what it is, both parts of it."""
+    corrected = POINTS.window(
+        MINUTES, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
+    ).combine_per_key(Sum())
+    again = corrected.window(MINUTES, allowed_lateness=timedelta(0)).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)), watermark=minute(9))
+        .at(minute(2), Score("a", 2, minute(2)))
+    )
+    dropped = reference.run(again, {SCORES: timeline}).dropped
+    assert [(drop.element, drop.change) for drop in dropped] == [
+        (KV("a", 1), Change.RETRACTION),
+        (KV("a", 3), Change.VALUE),
+    ]
+
+
+def test_a_retraction_to_come_holds_the_watermark() -> None:
+    """A session that grows will take back a pane of its old end, which must not be late downstream."""
+    sessions = POINTS.window(
+        Sessions(timedelta(minutes=2)),
+        trigger=AtCount(1) >> Repeat(AtWatermark()),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)))
+        .at(minute(2), Score("a", 2, minute(2)))
+        .at(minute(3), watermark=minute(3))
+        .at(minute(4), watermark=minute(4))
+    )
+    run = reference.run(sessions, {SCORES: timeline})
+    outputs = [one.output for one in run.watermarks]
+    assert outputs[2:] == [run.panes[0].event_time, event_time(minute(4))]
+
+
+def test_a_maximum_can_be_taken_back() -> None:
+    """What cannot subtract keeps its values where something may be taken back, and finds the next greatest."""
+    corrected = POINTS.window(
+        MINUTES,
+        trigger=Repeat(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+    ).combine_per_key(Sum())
+    greatest = corrected.map(lambda pair: KV("all", pair.value)).combine_per_key(Max())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 5, minute(1)), Score("b", 3, minute(1)))
+        .at(minute(2), Score("a", -4, minute(1)))
+    )
+    panes = reference.run(greatest, {SCORES: timeline}).panes
+    assert [pane.value for pane in panes if pane.change is Change.VALUE] == [5, 3]

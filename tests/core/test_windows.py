@@ -1,0 +1,196 @@
+"""The laws of window assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import pairwise
+from random import Random
+from zoneinfo import ZoneInfo
+
+import pytest
+from flowalg_laws.strategies import fixed_windows, sliding_windows
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    GLOBAL_WINDOW,
+    MAX_TIME,
+    MIN_TIME,
+    ArgumentError,
+    CalendarDays,
+    CalendarMonths,
+    CalendarWeeks,
+    CustomWindows,
+    ElementError,
+    EventTime,
+    FixedWindows,
+    GlobalWindows,
+    Sessions,
+    SlidingWindows,
+    Window,
+    WindowFn,
+    event_time,
+)
+from flowalg.data.time import to_datetime
+from flowalg.windows.window import span
+
+MICROSECOND = timedelta(microseconds=1)
+EVERY_POINT = st.integers(MIN_TIME, MAX_TIME - 1).map(EventTime)
+
+
+@given(fixed_windows(), EVERY_POINT)
+def test_an_assigned_window_contains_the_event_time(windows: FixedWindows, point: EventTime) -> None:
+    """Law: every assigned window contains the event time, at the ends of time too."""
+    (window,) = windows.assign(point, None)
+    assert point in window
+    assert window.end not in window
+    assert MIN_TIME <= window.start < window.end <= MAX_TIME
+
+
+@given(fixed_windows(), EVERY_POINT, EVERY_POINT)
+def test_fixed_windows_partition_time(windows: FixedWindows, one: EventTime, other: EventTime) -> None:
+    """Two event times share a window, or their windows do not overlap."""
+    (first,), (second,) = windows.assign(one, None), windows.assign(other, None)
+    assert first == second or first.end <= second.start or second.end <= first.start
+
+
+@given(fixed_windows())
+def test_windows_start_at_the_offset(windows: FixedWindows) -> None:
+    """A window starts at the epoch plus the offset, and is as long as the size."""
+    (window,) = windows.assign(EventTime(windows.offset_micros), None)
+    assert (window.start, window.end - window.start) == (windows.offset_micros, windows.size_micros)
+
+
+@given(EVERY_POINT)
+def test_the_global_window_holds_everything(point: EventTime) -> None:
+    """There is one global window, and it contains every event time."""
+    assert GlobalWindows().assign(point, None) == (GLOBAL_WINDOW,)
+    assert point in GLOBAL_WINDOW
+
+
+def test_windows_sort_by_end_then_start() -> None:
+    """The order of panes of one instant (SEMANTICS section 7)."""
+    short = FixedWindows(timedelta(minutes=1)).assign(EventTime(0), None)[0]
+    long = FixedWindows(timedelta(minutes=2)).assign(EventTime(0), None)[0]
+    assert sorted([GLOBAL_WINDOW, long, short]) == [short, long, GLOBAL_WINDOW]
+
+
+@given(sliding_windows(), EVERY_POINT)
+def test_sliding_windows_are_all_that_contain_the_event_time(
+    windows: SlidingWindows, point: EventTime
+) -> None:
+    """Each one assigned contains it, they start a period apart, and no neighbour of them contains it."""
+    assigned = windows.assign(point, None)
+    size, period = windows.size // MICROSECOND, windows.period // MICROSECOND
+    assert all(point in one for one in assigned)
+    assert len(assigned) in (size // period, -(-size // period))
+    inner = [one for one in assigned if one.start > MIN_TIME and one.end < MAX_TIME]
+    assert all(b.start - a.start == period for a, b in pairwise(inner))
+
+
+@given(st.integers(1, 15), EVERY_POINT)
+def test_fixed_is_sliding_by_its_size(minutes: int, point: EventTime) -> None:
+    """Law: fixed windows are sliding windows whose period is their size."""
+    size = timedelta(minutes=minutes)
+    assert SlidingWindows(size, size).assign(point, None) == FixedWindows(size).assign(point, None)
+
+
+@given(st.lists(st.integers(0, 60), min_size=1), st.randoms())
+def test_merging_sessions_is_order_independent_and_idempotent(starts: list[int], random: Random) -> None:
+    """Law: any order of windows gives the same groups, and groups that are merged do not merge again."""
+    sessions = Sessions(timedelta(microseconds=5))
+    protos = [sessions.assign(EventTime(start), None)[0] for start in starts]
+    merged = sorted(span(group) for group in sessions.merge(protos))
+    shuffled = random.sample(protos, len(protos))
+    assert sorted(span(group) for group in sessions.merge(shuffled)) == merged
+    assert sorted(span(group) for group in sessions.merge(merged)) == merged
+    assert all(a.end < b.start for a, b in pairwise(sorted(merged, key=lambda one: one.start)))
+
+
+def test_events_one_gap_apart_are_one_session() -> None:
+    """Touching windows merge: "no larger than" the gap (section 12)."""
+    sessions = Sessions(timedelta(microseconds=5))
+    touching = [sessions.assign(EventTime(start), None)[0] for start in (0, 5)]
+    apart = [sessions.assign(EventTime(start), None)[0] for start in (0, 6)]
+    assert [len(group) for group in sessions.merge(touching)] == [2]
+    assert [len(group) for group in sessions.merge(apart)] == [1, 1]
+
+
+CALENDARS: list[WindowFn] = [
+    CalendarDays("America/New_York"),
+    CalendarDays("America/Sao_Paulo"),
+    CalendarDays("Pacific/Apia"),
+    CalendarWeeks("Europe/Berlin", first_day=6),
+    CalendarMonths("Asia/Kathmandu"),
+]
+
+
+@pytest.mark.parametrize("windows", CALENDARS, ids=str)
+@given(point=EVERY_POINT)
+def test_calendar_windows_contain_their_event_times(windows: WindowFn, point: EventTime) -> None:
+    """Also at clock changes, on days that were skipped, and at the ends of time."""
+    (window,) = windows.assign(point, None)
+    assert point in window
+    assert windows.assign(window.start, None) == (window,)
+    assert windows.assign(window.last_instant, None) == (window,)
+
+
+@given(st.integers(0, 6), st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1)))
+def test_a_week_starts_on_its_first_day(first_day: int, local: datetime) -> None:
+    """At the midnight of that day in the zone, and seven days later it ends."""
+    zone = ZoneInfo("Europe/Berlin")
+    (window,) = CalendarWeeks("Europe/Berlin", first_day).assign(event_time(local.replace(tzinfo=zone)), None)
+    for point in (window.start, window.end):
+        bound = to_datetime(point).astimezone(zone)
+        assert (bound.weekday(), bound.hour, bound.minute) == (first_day, 0, 0)
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2013-03-10", 23), ("2013-11-03", 25), ("2013-06-01", 24)])
+def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> None:
+    """A day in New York ends at its midnight, not 24 hours after it began."""
+    noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=ZoneInfo("America/New_York"))
+    (window,) = CalendarDays("America/New_York").assign(event_time(noon), None)
+    assert (window.end - window.start) / 3_600_000_000 == hours
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: SlidingWindows(timedelta(0), timedelta(1)), "SlidingWindows.size is"),
+        (lambda: SlidingWindows(timedelta(1), timedelta(0)), "SlidingWindows.period is"),
+        (lambda: SlidingWindows(timedelta(1), timedelta(1), timedelta(1)), "shorter than the period"),
+        (lambda: Sessions(timedelta(0)), "Sessions.gap must be .*positive timedelta"),
+        (
+            lambda: CalendarDays("Mars/Base"),
+            "CalendarDays.zone must be .*the name of a time zone; got 'Mars/Base'",
+        ),
+        (lambda: CalendarWeeks("UTC", 7), "CalendarWeeks.first_day must be .*; got 7"),
+        (lambda: CalendarMonths(""), "CalendarMonths.zone must be .*; got ''"),
+        (lambda: CustomWindows("mine", 3), "CustomWindows.assign_with must be .*; got 3"),  # type: ignore[arg-type]
+        (lambda: FixedWindows(timedelta(1), offset_by_key=3), "FixedWindows.offset_by_key must be .*; got 3"),  # type: ignore[arg-type]
+    ],
+)
+def test_window_strategies_validate(build: Callable[[], object], message: str) -> None:
+    """Each constructor names the argument, the value, its type and what is valid."""
+    with pytest.raises(ArgumentError, match=message):
+        build()
+
+
+def test_a_strategy_of_ones_own_is_checked_where_it_is_called() -> None:
+    """A window without the event time, and groups that are no partition, are refused with both."""
+    far = CustomWindows("far", lambda point, key: [Window.of(EventTime(point + 1), EventTime(point + 2))])
+    with pytest.raises(ElementError, match="far.assign gave .*; it must be a Window that contains 0"):
+        far.assign(EventTime(0), None)
+    lossy = CustomWindows("lossy", lambda point, key: [], lambda windows: [])
+    with pytest.raises(ElementError, match="lossy.merge gave .*it must divide"):
+        lossy.merge([GLOBAL_WINDOW])
+
+
+def test_a_phase_shifts_the_windows_of_a_key() -> None:
+    """Not all keys come out at once."""
+    phased = FixedWindows(timedelta(minutes=10), offset_by_key=lambda key: timedelta(minutes=int(str(key))))
+    starts = {key: phased.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)}
+    assert starts == {0: 0, 3: -7}
+    later = FixedWindows(phased.size, timedelta(minutes=2), phased.offset_by_key)
+    assert {key: later.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)} == {0: -8, 3: -5}

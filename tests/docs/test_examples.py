@@ -1,0 +1,152 @@
+"""The examples run as they stand, and what they print is right: by plain code, where that says the same more simply."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from datetime import date, timedelta
+from pathlib import Path
+
+import billing
+import pytest
+import shop
+from flowalg_reference import run, run_batch
+from flowalg_spark import batch, collect
+from flowalg_tools.cli import main
+from pyspark.sql import SparkSession
+
+from flowalg import Change, PCollection, Source, to_datetime
+from tests.support.spark_replay import table_of
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+@pytest.mark.parametrize("name", ["games", "shop", "billing"])
+def test_an_example_prints_something_when_it_is_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As ``python docs/examples/shop.py`` does; importing it prints nothing."""
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    assert capsys.readouterr().out == ""
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    assert len(capsys.readouterr().out.splitlines()) >= 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["explain", "shop:lengths"], "sessions with a gap of 0:10:00"),
+        (
+            ["when", "shop:lengths", "shop:TIMELINE", "--window", "2024-05-06T09:00/2024-05-06T10:00"],
+            "the late pane 1 of 'long'",
+        ),
+        (["draw", "shop:visits", "shop:TIMELINE", "--key", "ana", "--output", "ana.svg"], "10 panes"),
+        (["explain", "billing:bills"], "days in Europe/Berlin"),
+        (
+            [
+                *("when", "billing:bills", "billing:TIMELINE", "--key", "Acme"),
+                *("--window", "2024-03-30T23:00/2024-03-31T22:00"),
+            ],
+            "the late pane 1 of 'Acme'",
+        ),
+        (["draw", "billing:bills", "billing:TIMELINE", "--output", "bills.svg"], "11 panes"),
+    ],
+)
+def test_the_command_line_takes_an_example(
+    arguments: list[str],
+    word: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its pipeline and its timeline go by name."""
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 0
+    assert word in capsys.readouterr().out
+
+
+def test_a_late_click_makes_one_visit_of_two() -> None:
+    """Both are taken back, and the one that takes their place is long: so the hour's counts change too."""
+    hour = [
+        (pane.change, pane.key, pane.value)
+        for pane in run(shop.lengths, {shop.clicks: shop.TIMELINE}).panes
+        if to_datetime(pane.window.start) == shop.clock(0)
+    ]
+    assert hour == [
+        (Change.VALUE, "long", 1),
+        (Change.VALUE, "short", 3),
+        (Change.RETRACTION, "long", 1),
+        (Change.VALUE, "long", 2),
+        (Change.RETRACTION, "short", 3),
+        (Change.VALUE, "short", 1),
+    ]
+
+
+def test_what_stands_of_the_shop_is_what_plain_code_counts() -> None:
+    """Visits cut by hand from all clicks but the one that came too late: so many of each kind, in each hour."""
+    streamed = run(shop.lengths, {shop.clicks: shop.TIMELINE})
+    (late,) = streamed.dropped
+    assert late.element.value == shop.CLICKS[-1]  # type: ignore[attr-defined]
+    plain: Counter[tuple[int, str]] = Counter()
+    for visitor in {click.visitor for click in shop.CLICKS}:
+        times = sorted(click.at for click in shop.CLICKS[:-1] if click.visitor == visitor)
+        starts = [0, *(n for n in range(1, len(times)) if times[n] - times[n - 1] > timedelta(minutes=10))]
+        for start, end in zip(starts, [*starts[1:], len(times)], strict=True):
+            long = times[end - 1] - times[start] >= timedelta(minutes=5)
+            plain[(times[end - 1] + timedelta(minutes=10)).hour, "long" if long else "short"] += 1
+    standing: Counter[tuple[int, str]] = Counter()
+    for pane in streamed.panes:
+        sign = 1 if pane.change is Change.VALUE else -1
+        standing[to_datetime(pane.window.start).hour, pane.key] += sign * pane.value
+    assert +standing == plain
+
+
+def test_the_days_of_clock_changes_have_their_own_length() -> None:
+    """With a click an hour, the first bill for a day has as many clicks as the day has hours: 23, 24 or 25."""
+    first = {
+        to_datetime(pane.window.start).astimezone(billing.BERLIN).date(): pane.value.clicks
+        for pane in run(billing.bills, {billing.clicks: billing.TIMELINE}).panes
+        if pane.key == "Acme" and pane.index == 0
+    }
+    assert {day: clicks for day, clicks in first.items() if clicks != 24} == {
+        date(2024, 3, 31): 23,
+        date(2024, 10, 27): 25,
+    }
+
+
+def test_a_late_click_corrects_a_bill_and_one_that_is_too_late_does_not() -> None:
+    """Two late clicks are one credit note and one bill, since corrections go out once a day; one is dropped."""
+    found = run(billing.bills, {billing.clicks: billing.TIMELINE})
+    notes = [
+        (pane.key, pane.change, pane.value)
+        for pane in found.panes
+        if pane.index == 1 or pane.change is Change.RETRACTION
+    ]
+    assert notes == [
+        ("Acme", Change.RETRACTION, billing.Bill(23, 230)),
+        ("Acme", Change.VALUE, billing.Bill(25, 250)),
+    ]
+    (late,) = found.dropped
+    assert late.element.value == billing.CLICKS[-1]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "source", "elements"),
+    [(shop.lengths, shop.clicks, shop.CLICKS), (billing.bills, billing.clicks, billing.CLICKS)],
+    ids=["shop", "billing"],
+)
+def test_spark_batch_gives_the_same(
+    pipeline: PCollection[object],
+    source: Source[object],
+    elements: tuple[object, ...],
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    """The panes that the reference gives for all clicks at once, but for their order and the clock."""
+    from pyarrow import parquet
+
+    path = str(tmp_path / "clicks.parquet")
+    parquet.write_table(table_of(type(elements[0]), elements), path)
+    found = collect(pipeline, batch.compile(pipeline, {source: spark.read.parquet(path)}))
+    wanted = run_batch(pipeline, {source: elements}).panes
+    assert Counter((one.element, one.window) for one in found) == Counter(
+        (one.element, one.window) for one in wanted
+    )

@@ -1,0 +1,148 @@
+"""The conformance suite: the reference passes it, it covers every feature, and it bites.
+
+This family catches faults of the suite itself; what it says of Spark is in ``test_spark.py``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import flowalg_reference
+import pytest
+from flowalg_laws import pipelines
+from flowalg_laws.conformance import JOBS, Replay, check_interpreter, covering, described, replays
+from flowalg_reference import Mode
+from hypothesis import find, given
+
+from flowalg import ArgumentError, PCollection
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Feature, features_of
+from tests.support.conformance_runs import BATCHES_ONLY, batch, continuous, micro_batches
+
+COMMON = frozenset(
+    {
+        Feature.STREAMING,
+        Feature.GLOBAL_WINDOWS,
+        Feature.FIXED_WINDOWS,
+        Feature.AT_WATERMARK,
+        Feature.REPEAT,
+        Feature.ACCUMULATING,
+        Feature.LIMITED_LATENESS,
+        Feature.LATENESS_FOREVER,
+        Feature.ELEMENT_WISE,
+        Feature.SUM,
+        Feature.COUNT,
+        Feature.MAX,
+        Feature.TOGETHER,
+        Feature.BOUNDED_DISORDER,
+    }
+)
+"""What an interpreter has before it has anything else."""
+
+
+def test_the_reference_conforms_by_micro_batches() -> None:
+    """Every job: oracle, transcript and batch theorem; and generated pipelines by the theorem."""
+    report = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, ordered=True, generated=100)
+    assert set(report.ran) == {job.name for job in JOBS}
+
+
+def test_the_reference_conforms_continuously() -> None:
+    """Where a trigger waits for the clock there is a micro-batch, so that the transcripts hold for both."""
+    check_interpreter(continuous, flowalg_reference.CAPABILITIES, mode=Mode.CONTINUOUS, ordered=True)
+
+
+def test_jobs_that_run_at_once_are_told_in_order() -> None:
+    """The report is that of one after another, whoever is done first."""
+    in_turn = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9])
+    together = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9], at_once=3)
+    assert together == in_turn
+    with pytest.raises(ArgumentError, match=r"at_once must be an int of one or more; got 0 \(int\)"):
+        check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, at_once=0)
+
+
+def test_the_reference_conforms_as_a_batch() -> None:
+    """Every job, its triggers, modes and policies without effect."""
+    report = check_interpreter(batch, BATCHES_ONLY, ordered=True, generated=100)
+    assert set(report.ran) == {job.name for job in JOBS}
+
+
+def test_every_feature_has_a_job_of_its_own() -> None:
+    """A job that uses it beside what everybody has: so no stale declaration hides behind another one.
+
+    Several sources only ever meet in a union, a co-group or a side input.
+    """
+    alone = {one for one in Feature for job in JOBS if one in job.features and job.features <= COMMON | {one}}
+    assert set(Feature) - alone == {Feature.SEVERAL_SOURCES}
+    assert any(Feature.SEVERAL_SOURCES in job.features for job in JOBS)
+
+
+def test_each_job_has_a_name_of_its_own() -> None:
+    """And says what it is about."""
+    assert len({job.name for job in JOBS}) == len(JOBS)
+    assert all(job.statement for job in JOBS)
+
+
+def test_a_declaration_says_which_and_why() -> None:
+    """A feature, a reason, and nothing that a batch has no use for."""
+    with pytest.raises(ArgumentError, match="a key of Capabilities.missing is 'sessions'"):
+        Capabilities("mine", {"sessions": "not yet"})  # type: ignore[dict-item]  # that is the point
+    with pytest.raises(ArgumentError, match=r"Capabilities.missing\[.*SESSIONS.*\] is ''.*the reason"):
+        Capabilities("mine", {Feature.SESSIONS: ""})
+    with pytest.raises(ArgumentError, match=r"AT_COUNT.* it must be one that a batch has a use for"):
+        Capabilities("mine", {Feature.STREAMING: "no", Feature.AT_COUNT: "no"})
+    with pytest.raises(ArgumentError, match="Capabilities.interpreter is ''"):
+        Capabilities("")
+
+
+def test_features_are_read_off_the_tree() -> None:
+    """Of every node, and of the policies of its sources."""
+    by_name = {job.name: job.features for job in JOBS}
+    assert by_name["sessions that retract"] >= {Feature.SESSIONS, Feature.RETRACTING, Feature.SEQUENCE_OF}
+    assert Feature.FLATTEN not in by_name["two sources side by side"]
+    assert Feature.REGROUPING not in by_name["a map of its own"]
+    assert by_name["partitions that fall idle"] >= {Feature.PARTITIONS, Feature.IDLE_AFTER}
+
+
+@given(pipelines(), replays())
+def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: Replay) -> None:
+    """A counterexample fits on a screen, whatever it is."""
+    text = described(pipeline, replay)
+    assert text.startswith(("readings", "("))
+    assert len(text.splitlines()) <= 12
+
+
+@pytest.mark.long
+def test_generated_pipelines_shrink_to_the_simplest() -> None:
+    """One sum in the global window, of one reading."""
+    text = described(find(pipelines(), lambda _: True), find(replays(), lambda _: True))
+    path, *rest = text.splitlines()
+    assert re.sub(r"\(\w+ at [^)]*\)", "", path) == (
+        "readings > key_by > map_values > window(one global window) > combine_per_key(Sum)"
+    )
+    assert rest == [
+        "window: one global window, whenever the watermark passes, retracting, lateness without end, "
+        "at the end of window, on time if changed",
+        "watermark: the greatest event time seen, less 0:00:00",
+        "0: a=0 of 0, watermark 0",
+        "0: nothing, watermark the end",
+    ]
+
+
+def test_few_jobs_cover_every_feature() -> None:
+    """For an interpreter of dear runs: half of the jobs use all that the jobs use."""
+    few = covering(JOBS)
+    assert {feature for job in few for feature in job.features} == {
+        one for job in JOBS for one in job.features
+    }
+    assert len(few) <= len(JOBS) // 2
+
+
+def test_only_what_is_supported_is_generated() -> None:
+    """So that an interpreter that lacks much is still tried hard on what it has."""
+    able = Capabilities("little", {one: "not yet" for one in Feature if one not in COMMON})
+
+    @given(pipelines(able), replays(able))
+    def holds(pipeline: PCollection[object], replay: Replay) -> None:
+        assert not able.lacking(features_of(pipeline) | replay.features)
+
+    holds()

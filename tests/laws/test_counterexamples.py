@@ -1,0 +1,184 @@
+"""Where laws stop: the smallest cases outside their side conditions, so that nobody relies on what is not so.
+
+Each names the law whose condition it shows to be needed.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import flowalg_reference as reference
+from flowalg_laws.laws.clocks import a_hold_keeps_what_is_pending_in_time
+from flowalg_laws.laws.panes import (
+    a_window_speaks_early_then_on_time_then_late,
+    retracting_says_what_accumulating_says,
+    the_last_accumulating_pane_is_the_batch_pane,
+)
+from flowalg_laws.laws.transforms import key_wise_work_commutes_with_partitioning
+from flowalg_laws.laws.triggers import always_counts_to_one
+from flowalg_reference import Mode
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    Always,
+    AtCount,
+    AtPeriod,
+    AtWatermark,
+    Change,
+    Count,
+    FixedWindows,
+    GlobalWindows,
+    Repeat,
+    SequenceOf,
+    Sessions,
+    Sum,
+    Timeline,
+    TimestampCombiner,
+    Timing,
+    WindowFn,
+)
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+TWO = Sessions(timedelta(minutes=2))
+
+
+def test_a_wake_up_for_one_key_is_an_instant_for_the_others() -> None:
+    """That a key's panes are those of its elements alone needs the same instants: a continuous engine wakes for all.
+
+    Both keys fire at a whole number of two minutes, and then go on to two more members, which are ready at once: one in
+    each instant. ``b``'s first element comes on a boundary, and is said at 0; ``a``'s at 1 has the engine wake at 2,
+    where ``b``'s window is at its end and closes. Alone it is not looked at before its second element comes, at 3.
+    """
+    assert "instant for every window" in key_wise_work_commutes_with_partitioning.condition
+    end = AtWatermark()
+    trigger = SequenceOf(AtPeriod(timedelta(minutes=2)), end, end)
+    sums = POINTS.window(FixedWindows(timedelta(minutes=1)), trigger=trigger).combine_per_key(Sum())
+    b, a = Score("b", 1, minute(0)), Score("a", 1, minute(0))
+
+    def said(*others: Score) -> list[int]:
+        timeline = Timeline[Score]().at(minute(0), b, watermark=minute(1)).at(minute(1), *others)
+        run = reference.run(sums, {SCORES: timeline.at(minute(3), b)}, mode=Mode.CONTINUOUS)
+        return [pane.value for pane in run.panes if pane.key == "b"]
+
+    assert said() == [1, 2]
+    assert said(a) == [1]
+
+
+def test_an_expired_session_is_not_joined_again() -> None:
+    """The theorem that streaming ends where batch begins needs that no merging window expired; nothing is dropped here.
+
+    ``[0, 2)`` comes out and is freed in the instant at which it expires. The event at 1 would have joined it; its own
+    window ``[1, 3)`` has not expired, so it starts another session, where the batch has one, ``[0, 3)``.
+    """
+    assert "expired" in the_last_accumulating_pane_is_the_batch_pane.condition
+    sessions = POINTS.window(TWO, allowed_lateness=timedelta(minutes=15))
+    first, second = Score("a", 1, minute(0)), Score("a", 1, minute(1))
+    timeline = (
+        Timeline[Score]().at(minute(20), first, watermark=minute(17)).at(minute(21), second).end(minute(22))
+    )
+    run = reference.run(sessions.combine_per_key(Sum()), {SCORES: timeline})
+    spans = [(one.window.end - one.window.start) // 60_000_000 for one in run.panes]
+    assert (spans, run.dropped) == ([2, 2], ())
+    batch = reference.run_batch(sessions.combine_per_key(Sum()), {SCORES: [first, second]})
+    assert [one.value for one in batch.panes] == [2]
+
+
+def dropped_downstream(
+    windows: WindowFn, mode: Accumulation, timestamp_combiner: TimestampCombiner, timeline: Timeline[Score]
+) -> int:
+    """How many panes a grouping without allowed lateness drops, downstream of one that fires at every element."""
+    first = POINTS.window(
+        windows,
+        trigger=Repeat(AtCount(1)),
+        accumulation=mode,
+        allowed_lateness=FOREVER,
+        timestamp_combiner=timestamp_combiner,
+    ).combine_per_key(Sum())
+    again = first.map(lambda pair: KV("all", pair.value))
+    second = again.window(FixedWindows(timedelta(minutes=1)), allowed_lateness=timedelta(0)).combine_per_key(
+        Count()
+    )
+    return len(reference.run(second, {SCORES: timeline}).dropped)
+
+
+def test_an_accumulating_pane_may_carry_a_time_that_has_passed() -> None:
+    """A hold does not cover event times that were shown: the second pane repeats the earliest one of the first."""
+    assert "carry the end of their window" in a_hold_keeps_what_is_pending_in_time.condition
+    timeline = (
+        Timeline[Score]()
+        .at(minute(0), Score("a", 1, minute(0)), watermark=minute(1))
+        .at(minute(2), Score("a", 1, minute(1)))
+    )
+    earliest = TimestampCombiner.EARLIEST
+    assert dropped_downstream(GlobalWindows(), Accumulation.ACCUMULATING, earliest, timeline) == 1
+    assert dropped_downstream(GlobalWindows(), Accumulation.DISCARDING, earliest, timeline) == 0
+    assert (
+        dropped_downstream(
+            GlobalWindows(), Accumulation.ACCUMULATING, TimestampCombiner.END_OF_WINDOW, timeline
+        )
+        == 0
+    )
+
+
+def test_a_session_that_grows_takes_back_a_pane_whose_time_has_passed() -> None:
+    """The event at 2 is not late, and touches the session ``[0, 2)``, which came out complete."""
+    assert "not retracting" in a_hold_keeps_what_is_pending_in_time.condition
+    timeline = (
+        Timeline[Score]()
+        .at(minute(2), Score("a", 1, minute(0)), watermark=minute(2))
+        .at(minute(3), Score("a", 1, minute(2)), watermark=minute(3))
+    )
+    end = TimestampCombiner.END_OF_WINDOW
+    assert dropped_downstream(TWO, Accumulation.RETRACTING, end, timeline) == 1
+    assert dropped_downstream(TWO, Accumulation.ACCUMULATING, end, timeline) == 0
+
+
+def test_always_is_no_count_of_one_inside_a_sequence() -> None:
+    """What follows the first firing meets a window with nothing new: one fires, and closes, without a pane."""
+    assert "the whole trigger" in always_counts_to_one.condition
+    one = Score("a", 1, minute(0))
+    timeline = Timeline[Score]().at(minute(0), one).at(minute(1)).at(minute(2), one)
+    panes = {}
+    for then in (Always(), AtCount(1)):
+        summed = POINTS.window(GlobalWindows(), trigger=SequenceOf(AtCount(1), then)).combine_per_key(Sum())
+        run = reference.run(summed, {SCORES: timeline})
+        panes[then] = ([pane.value for pane in run.panes], len(run.dropped))
+    assert panes == {Always(): ([1], 1), AtCount(1): ([1, 2], 0)}
+
+
+def test_a_merged_session_takes_back_more_than_accumulating_says_again() -> None:
+    """Two sessions that came out are joined by nothing new that is in time: only retractions and their value tell."""
+    assert "merge" in retracting_says_what_accumulating_says.condition
+    gap = Sessions(timedelta(minutes=3))
+    timeline = (
+        Timeline[Score]()
+        .at(minute(0), Score("a", 1, minute(0)), Score("a", 1, minute(4)))
+        .at(minute(1), Score("a", 1, minute(2)))
+    )
+    values = {}
+    for mode in (Accumulation.ACCUMULATING, Accumulation.RETRACTING):
+        summed = POINTS.window(
+            gap,
+            trigger=SequenceOf(AtCount(1), AtCount(2)).repeat(),
+            accumulation=mode,
+            allowed_lateness=FOREVER,
+        ).combine_per_key(Sum())
+        run = reference.run(summed, {SCORES: timeline})
+        values[mode] = [(pane.change, pane.value) for pane in run.panes]
+    assert values[Accumulation.ACCUMULATING] == [(Change.VALUE, 1), (Change.VALUE, 1), (Change.VALUE, 3)]
+    assert values[Accumulation.RETRACTING][2:4] == [(Change.RETRACTION, 1), (Change.RETRACTION, 1)]
+
+
+def test_a_session_that_grows_is_early_again() -> None:
+    """Timing starts again with the bounds of a window."""
+    assert "merge" in a_window_speaks_early_then_on_time_then_late.condition
+    timeline = (
+        Timeline[Score]()
+        .at(minute(2), Score("a", 1, minute(0)), watermark=minute(2))
+        .at(minute(3), Score("a", 1, minute(2)))
+    )
+    summed = POINTS.window(TWO, trigger=Repeat(AtCount(1))).combine_per_key(Sum())
+    timings = [(pane.timing, pane.index) for pane in reference.run(summed, {SCORES: timeline}).panes]
+    assert timings == [(Timing.ON_TIME, 0), (Timing.EARLY, 0)]

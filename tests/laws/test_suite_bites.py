@@ -1,0 +1,190 @@
+"""The conformance suite finds fault: an interpreter with one deliberate mistake is caught, by the name of the job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import flowalg_reference
+import pytest
+from attrs import evolve
+from flowalg_laws.conformance import JOBS, Outcome, Replay, Runner, check_interpreter, examine_interpreter
+
+from flowalg import Accumulation, Change, Pane, PCollection, Timing, UnsupportedError
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.analysis.features import Feature, features_of
+from flowalg.pipeline.nodes import last_grouping, strategy_at
+from flowalg.runs.panes import PaneInfo
+from tests.support.conformance_runs import BATCHES_ONLY, batch, micro_batches
+
+EVERYTHING = flowalg_reference.CAPABILITIES
+Panes = tuple[Pane[object], ...]
+
+
+def with_panes(change: Callable[[Panes], Panes]) -> Runner:
+    """The reference, with something done to its panes."""
+
+    def run(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        outcome = micro_batches(pipeline, replay)
+        return evolve(outcome, panes=change(outcome.panes))
+
+    return run
+
+
+def failed(run: Runner, able: Capabilities = EVERYTHING, *, generated: int = 0) -> Mapping[str, str]:
+    """The jobs that fail, with the reasons."""
+    return examine_interpreter(run, able, ordered=True, generated=generated).failed
+
+
+def telling(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes]:
+    """Panes that say something else of themselves."""
+    return lambda panes: tuple(evolve(pane, info=change(pane.info)) for pane in panes)
+
+
+@pytest.mark.parametrize(
+    ("fault", "job", "message"),
+    [
+        (lambda panes: panes[:-1], "fixed windows", r"missing:  14: \+b=8 \[10, 15\) on_time 0"),
+        (lambda panes: (*panes, *panes[-1:]), "fixed windows", r"too many: 14: \+b=8 \[10, 15\)"),
+        (
+            telling(lambda info: evolve(info, index=info.index + 1)),
+            "every two elements",
+            r"too many: 11: \+a=4 \[0, 5\) early 1",
+        ),
+        (
+            lambda panes: tuple(one for one in panes if one.change is Change.VALUE),
+            "what is late corrects",
+            r"missing:  13: -a=4 \[0, 5\) late 0",
+        ),
+        (
+            telling(lambda info: evolve(info, timing=Timing.ON_TIME)),
+            "early, on time and late",
+            r"missing:  10: \+a=1 \[0, 5\) early 0",
+        ),
+        (
+            telling(lambda info: evolve(info, is_last=False)),
+            "a minute of lateness",
+            r"missing:  13: \+a=10 \[0, 5\) late 1 last",
+        ),
+        (
+            telling(lambda info: evolve(info, is_first=True)),
+            "fixed windows",
+            r"missing:  13: \+a=10 \[0, 5\) late 1 \(watermark 6\)",
+        ),
+        (
+            lambda panes: tuple(evolve(one, event_time=one.window.last_instant) for one in panes),
+            "panes at their earliest",
+            r"missing:  12: \+a=4 \[0, 5\) on_time 0 at 0",
+        ),
+        (lambda panes: panes[::-1], "fixed windows", r"out of order: 14: \+b=8"),
+    ],
+    ids=["drops a pane", "says one twice", "shifts indices", "forgets retractions", "calls all on time",
+         "calls none the last", "calls all the first", "forgets pane times", "loses the order"],
+)  # fmt: skip
+def test_wrong_panes_are_caught(fault: Callable[[Panes], Panes], job: str, message: str) -> None:
+    """By the reference and by the transcript, with the lines that differ."""
+    assert re.search(message, failed(with_panes(fault))[job])
+
+
+def test_generated_pipelines_catch_it_too() -> None:
+    """With the smallest pipeline and replay found, as text that can be read."""
+    report = examine_interpreter(with_panes(lambda panes: panes[:-1]), EVERYTHING, jobs=(), generated=20)
+    (found,) = report.failed.values()
+    assert len(found.splitlines()) < 15
+    assert (
+        "> combine_per_key(Sum)\nwindow: one global window, whenever the watermark passes, retracting"
+        in found
+    )
+    assert "missing:  0: +a=0 always on_time 0" in found
+
+
+def test_drops_that_nobody_mentions_are_caught() -> None:
+    """Where an interpreter counts its drops, they must be right."""
+
+    def silent(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        return evolve(micro_batches(pipeline, replay), dropped={})
+
+    found = failed(silent)
+    assert "missing:  1 of a [0, 5) expired" in found["a minute of lateness"]
+    assert "drops are not those of the reference" in found["a sum per key"]
+
+
+def test_an_interpreter_may_say_nothing_of_drops() -> None:
+    """Then only its panes are judged."""
+
+    def quiet(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        return Outcome(micro_batches(pipeline, replay).panes)
+
+    check_interpreter(quiet, EVERYTHING, ordered=True, generated=20)
+
+
+def test_the_oracle_catches_what_the_reference_shares() -> None:
+    """A wrong value is caught by plain Python: in a batch, and in what a stream comes to in the end."""
+
+    def halved(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        feeds = tuple(evolve(feed, batches=feed.batches[:1]) for feed in replay.feeds)
+        return batch(pipeline, evolve(replay, feeds=feeds))
+
+    assert "what stands at the end is not the batch result" in failed(halved, BATCHES_ONLY)["a sum per key"]
+    assert "what stands at the end" in failed(with_panes(lambda panes: panes[:-1]))["two sources as one"]
+
+
+def test_a_stale_declaration_is_caught() -> None:
+    """What is declared missing must be refused: running it, even rightly, is a failure that names the feature."""
+    shy = Capabilities("shy", {Feature.SESSIONS: "not yet", Feature.AT_COUNT: "never"})
+    report = examine_interpreter(micro_batches, shy, ordered=True)
+    wrong = "ran, though it uses what is declared missing: sessions (not yet); the declaration is stale"
+    assert report.failed["sessions that touch merge"] == wrong
+    assert not report.refused
+    with pytest.raises(AssertionError, match="shy: .* jobs ran, 0 were refused as declared") as caught:
+        check_interpreter(micro_batches, shy, ordered=True)
+    assert wrong in str(caught.value)
+
+
+@pytest.mark.parametrize("feature", [one for one in Feature if one is not Feature.STREAMING])
+def test_each_declaration_is_held_to(feature: Feature) -> None:
+    """Any feature that is declared missing, and runs after all, is caught. Who lacks streams is asked for batches."""
+    able = Capabilities("one short", {feature: "a reason"})
+    jobs = [job for job in JOBS if feature in job.features]
+    report = examine_interpreter(micro_batches, able, jobs=jobs)
+    assert report.failed.keys() == {job.name for job in jobs}
+    assert all(
+        f"{feature.words} (a reason); the declaration is stale" in why for why in report.failed.values()
+    )
+
+
+def test_an_undeclared_refusal_is_caught() -> None:
+    """What is not declared missing must run."""
+
+    def picky(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        if Feature.SESSIONS in features_of(pipeline):
+            raise UnsupportedError("no sessions here")
+        return micro_batches(pipeline, replay)
+
+    wrong = "was refused, though nothing that it uses is declared missing: no sessions here"
+    assert failed(picky)["sessions that touch merge"] == wrong
+    told_so = Capabilities("picky", {Feature.SESSIONS: "it is picky"})
+    report = check_interpreter(picky, told_so, ordered=True, generated=20)
+    assert report.refused["sessions that touch merge"] == (Feature.SESSIONS,)
+
+
+def test_a_crash_is_no_refusal() -> None:
+    """An error of any other kind fails, declared or not."""
+
+    def clumsy(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+        if strategy_at(last_grouping(pipeline.node).input).strategy.accumulation is Accumulation.DISCARDING:
+            raise ValueError("oh")
+        return micro_batches(pipeline, replay)
+
+    assert failed(clumsy)["discarding"] == "raised ValueError: oh"
+    declared = Capabilities("clumsy", {Feature.DISCARDING: "why not"})
+    found = failed(clumsy, declared)["discarding"]
+    assert found == "uses discarding panes (why not), and must be refused; it raised ValueError: oh"
+
+
+def test_a_declaration_that_no_job_exercises_is_caught() -> None:
+    """Nothing would ever hold the interpreter to it."""
+    able = Capabilities("one job", {Feature.SESSIONS: "not yet"})
+    report = examine_interpreter(micro_batches, able, jobs=())
+    assert not report.passed
+    assert str(report).endswith("SESSIONS is declared missing, and no job uses it: sessions")

@@ -1,0 +1,307 @@
+"""Combiners: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import assert_type
+
+from flowalg import (
+    KV,
+    Aggregate,
+    AllOf,
+    AnyOf,
+    ApproximateDistinct,
+    Combiner,
+    Count,
+    Group,
+    Max,
+    Mean,
+    Min,
+    PCollection,
+    Quantile,
+    Quantiles,
+    Sum,
+    ToList,
+    TopN,
+    ToSet,
+    Variance,
+    combiner,
+    reduce_combiner,
+    together,
+)
+from flowalg.combiners.collections import Truths
+from flowalg.combiners.core import Total
+from flowalg.combiners.distinct import Distinct
+from flowalg.combiners.quantiles import Buckets
+from flowalg.combiners.statistics import Moments
+from tests.packaging.typing.records import Flight, Stats
+
+
+def longest(so_far: str, flight: Flight) -> str:
+    """An accumulating function with annotations."""
+    return max(so_far, flight.origin, key=len)
+
+
+def of_values(
+    seats: PCollection[KV[str, int]],
+    delays: PCollection[KV[str, float]],
+    prices: PCollection[KV[str, Decimal]],
+    full: PCollection[KV[str, bool]],
+) -> None:
+    """What each makes of plain values."""
+    assert_type(seats.combine_per_key(Sum()), PCollection[KV[str, int]])
+    assert_type(delays.combine_per_key(Sum[float]()), PCollection[KV[str, float]])
+    assert_type(seats.combine_per_key(Mean()), PCollection[KV[str, float]])
+    assert_type(seats.combine_per_key(Min()), PCollection[KV[str, int]])
+    assert_type(prices.combine_per_key(Max()), PCollection[KV[str, Decimal]])
+    assert_type(seats.combine_per_key(ToList()), PCollection[KV[str, list[int]]])
+    assert_type(seats.combine_per_key(ToSet()), PCollection[KV[str, frozenset[int]]])
+    assert_type(seats.combine_per_key(TopN(3)), PCollection[KV[str, list[int]]])
+    assert_type(seats.combine_per_key(TopN(3, by=lambda n: -n)), PCollection[KV[str, list[int]]])
+    assert_type(full.combine_per_key(AnyOf()), PCollection[KV[str, bool]])
+    assert_type(full.combine_per_key(AllOf()), PCollection[KV[str, bool]])
+    assert_type(delays.combine_per_key(Variance()), PCollection[KV[str, float]])
+    assert_type(seats.combine_per_key(Quantile(0.5)), PCollection[KV[str, float]])
+    assert_type(seats.combine_per_key(Quantiles((0.5, 0.9))), PCollection[KV[str, list[float]]])
+    assert_type(prices.combine_per_key(ApproximateDistinct()), PCollection[KV[str, int]])
+
+
+def of_functions(keyed: PCollection[KV[str, Flight]]) -> None:
+    """What each makes of what a function gives."""
+    assert_type(keyed.combine_per_key(Sum.of(lambda f: f.seats)), PCollection[KV[str, int]])
+    assert_type(keyed.combine_per_key(Sum.of(lambda f: f.delay)), PCollection[KV[str, float]])
+    assert_type(keyed.combine_per_key(Mean.of(lambda f: f.seats)), PCollection[KV[str, float]])
+    assert_type(keyed.combine_per_key(Min.of(lambda f: f.at)), PCollection[KV[str, datetime]])
+    assert_type(keyed.combine_per_key(Max.of(lambda f: f.price)), PCollection[KV[str, Decimal]])
+    assert_type(keyed.combine_per_key(TopN(3, lambda f: f.delay)), PCollection[KV[str, list[Flight]]])
+    assert_type(keyed.combine_per_key(Quantile.of(lambda f: f.delay, 0.5)), PCollection[KV[str, float]])
+    assert_type(
+        keyed.combine_per_key(Quantile.of(lambda f: f.seats, 0.5, relative_error=0.1)),
+        PCollection[KV[str, float]],
+    )
+    assert_type(
+        keyed.combine_per_key(Quantiles.of(lambda f: f.delay, [0.5])), PCollection[KV[str, list[float]]]
+    )
+    assert_type(keyed.combine_per_key(ApproximateDistinct.of(lambda f: f.origin)), PCollection[KV[str, int]])
+
+
+def several(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -> None:
+    """``together``, of one to four, as a tuple and into something."""
+    assert_type(flights.combine_globally(together(Count(), into=str)), PCollection[str])
+    assert_type(
+        flights.combine_globally(together(Count(), Mean.of(lambda f: f.delay))),
+        PCollection[tuple[int, float]],
+    )
+    assert_type(
+        flights.combine_globally(together(Count(), Mean.of(lambda f: f.delay), into=Stats)),
+        PCollection[Stats],
+    )
+    assert_type(
+        flights.combine_globally(together(Count(), Min.of(lambda f: f.at), Max.of(lambda f: f.origin))),
+        PCollection[tuple[int, datetime, str]],
+    )
+    assert_type(
+        flights.combine_globally(
+            together(
+                Count(),
+                Min.of(lambda f: f.at),
+                Max.of(lambda f: f.origin),
+                into=lambda n, first, last: (last.upper(), first.isoformat(), n + 1),
+            )
+        ),
+        PCollection[tuple[str, str, int]],
+    )
+    assert_type(
+        flights.combine_globally(
+            together(Count(), Min.of(lambda f: f.at), Max.of(lambda f: f.seats), Mean.of(lambda f: f.seats))
+        ),
+        PCollection[tuple[int, datetime, int, float]],
+    )
+    assert_type(
+        flights.combine_globally(
+            together(
+                Count(),
+                Min.of(lambda f: f.at),
+                Max.of(lambda f: f.seats),
+                Mean.of(lambda f: f.seats),
+                into=lambda n, first, most, mean: Stats(n + most + first.year, mean),
+            )
+        ),
+        PCollection[Stats],
+    )
+    assert_type(
+        keyed.combine_per_key(
+            Count(), together(Sum.of(lambda f: f.seats), Mean.of(lambda f: f.delay), into=Stats)
+        ),
+        PCollection[KV[str, tuple[int, Stats]]],
+    )
+
+
+def of_ones_own(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]) -> None:
+    """Combiners of plain functions."""
+    assert_type(seats.combine_per_key(reduce_combiner(math.gcd, zero=0)), PCollection[KV[str, int]])
+    assert_type(seats.combine_per_key(reduce_combiner(lambda a, b: a * b, zero=1)), PCollection[KV[str, int]])
+    assert_type(
+        seats.combine_per_key(reduce_combiner(operator.or_, zero=0)),  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # typeshed does not say what `|` gives
+        PCollection[KV[str, int]],
+    )
+    assert_type(combiner(zero="", add=longest, merge=max, extract=len), Aggregate[Flight, int])
+    assert_type(keyed.combine_per_key(combiner(zero="", add=longest, merge=max)), PCollection[KV[str, str]])
+    assert_type(
+        keyed.combine_per_key(
+            combiner(
+                zero=0,
+                add=lambda total, f: total + f.seats,
+                merge=lambda a, b: a + b,
+                subtract=lambda total, f: total - f.seats,
+                name="seats",
+            )
+        ),
+        PCollection[KV[str, int]],
+    )
+    assert_type(
+        keyed.combine_per_key(
+            combiner(zero=0.0, add=lambda total, f: total + f.delay, merge=operator.add, extract=round)
+        ),
+        PCollection[KV[str, int]],
+    )
+    assert_type(
+        seats.combine_per_key(
+            combiner(
+                zero=Stats(0, 0.0),
+                add=lambda stats, seats: Stats(stats.departures + seats, stats.mean_delay),
+                merge=lambda a, b: Stats(a.departures + b.departures, 0.0),
+                extract=lambda stats: stats.mean_delay / stats.departures,
+            )
+        ),
+        PCollection[KV[str, float]],
+    )
+
+
+def monoid(monoid: Combiner[Flight, str, int], flight: Flight) -> None:
+    """What every combiner does."""
+    assert_type(monoid.zero(), str)
+    assert_type(monoid.add("", flight), str)
+    assert_type(monoid.merge("", ""), str)
+    assert_type(monoid.extract(""), int)
+    assert_type(monoid.title, str)
+    assert_type(monoid.ordered, bool)
+    assert_type(monoid.total, bool)
+
+
+def group(group: Group[Flight, str, int], flight: Flight) -> None:
+    """What a group does besides."""
+    assert_type(group.subtract("", flight), str)
+    assert_type(group.signed, bool)
+
+
+def sums(ints: Sum[int], floats: Sum[float]) -> None:
+    """``Sum``, of which a bare one is of integers."""
+    assert_type(Sum(), Sum[int])
+    assert_type(ints.zero(), int)
+    assert_type(ints.add(0, 1), int)
+    assert_type(ints.merge(0, 1), int)
+    assert_type(ints.subtract(0, 1), int)
+    assert_type(ints.extract(0), int)
+    assert_type(ints.signed, bool)
+    assert_type(ints.total, bool)
+    assert_type(floats.zero(), float)
+    assert_type(floats.add(0.0, 1.0), float)
+
+
+def counts(count: Count, value: object) -> None:
+    """``Count``."""
+    assert_type(count.zero(), int)
+    assert_type(count.add(0, value), int)
+    assert_type(count.merge(0, 1), int)
+    assert_type(count.subtract(0, value), int)
+    assert_type(count.extract(0), int)
+    assert_type(count.signed, bool)
+    assert_type(count.total, bool)
+
+
+def means(mean: Mean, held: Total, variance: Variance, moments: Moments) -> None:
+    """``Mean`` and ``Variance``."""
+    assert_type(mean.zero(), Total)
+    assert_type(mean.add(held, 1.0), Total)
+    assert_type(mean.merge(held, held), Total)
+    assert_type(mean.subtract(held, 1), Total)
+    assert_type(mean.extract(held), float)
+    assert_type(variance.zero(), Moments)
+    assert_type(variance.add(moments, 1.0), Moments)
+    assert_type(variance.merge(moments, moments), Moments)
+    assert_type(variance.subtract(moments, 1), Moments)
+    assert_type(variance.extract(moments), float)
+
+
+def extremes(least: Min[str], greatest: Max[str]) -> None:
+    """``Min`` and ``Max``."""
+    assert_type(least.zero(), str | None)
+    assert_type(least.add(None, "a"), str | None)
+    assert_type(least.merge("a", "b"), str | None)
+    assert_type(least.extract("a"), str)
+    assert_type(greatest.zero(), str | None)
+    assert_type(greatest.add(None, "a"), str | None)
+    assert_type(greatest.merge("a", "b"), str | None)
+    assert_type(greatest.extract("a"), str)
+
+
+def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
+    """``ToList``, ``ToSet`` and ``TopN``."""
+    assert_type(values.zero(), tuple[str, ...])
+    assert_type(values.add((), "a"), tuple[str, ...])
+    assert_type(values.merge((), ("a",)), tuple[str, ...])
+    assert_type(values.extract(()), list[str])
+    assert_type(values.ordered, bool)
+    assert_type(values.total, bool)
+    assert_type(known.total, bool)
+    assert_type(few.total, bool)
+    assert_type(known.zero(), frozenset[str])
+    assert_type(known.add(frozenset(), "a"), frozenset[str])
+    assert_type(known.merge(frozenset(), frozenset()), frozenset[str])
+    assert_type(known.extract(frozenset()), frozenset[str])
+    assert_type(few.n, int)
+    assert_type(few.by, Callable[[str], object] | None)
+    assert_type(few.zero(), tuple[str, ...])
+    assert_type(few.add((), "a"), tuple[str, ...])
+    assert_type(few.merge((), ("a",)), tuple[str, ...])
+    assert_type(few.extract(()), list[str])
+
+
+def quantified(some: AnyOf, every: AllOf, truths: Truths) -> None:
+    """``AnyOf`` and ``AllOf``."""
+    assert_type(some.total, bool)
+    assert_type(some.zero(), Truths)
+    assert_type(some.add(truths, True), Truths)
+    assert_type(some.merge(truths, truths), Truths)
+    assert_type(some.subtract(truths, True), Truths)
+    assert_type(some.extract(truths), bool)
+    assert_type(every.extract(truths), bool)
+
+
+def sketches(one: Quantile, several: Quantiles, distinct: ApproximateDistinct, value: object) -> None:
+    """``Quantile``, ``Quantiles`` and ``ApproximateDistinct``."""
+    assert_type(distinct.total, bool)
+    assert_type(one.q, float)
+    assert_type(one.relative_error, float)
+    assert_type(one.zero(), Buckets)
+    assert_type(one.add((), 1.0), Buckets)
+    assert_type(one.merge((), ()), Buckets)
+    assert_type(one.subtract((), 1.0), Buckets)
+    assert_type(one.at((), (0.5,)), list[float])
+    assert_type(one.extract(()), float)
+    assert_type(several.qs, tuple[float, ...])
+    assert_type(several.relative_error, float)
+    assert_type(several.extract(()), list[float])
+    assert_type(distinct.standard_error, float)
+    assert_type(distinct.lg_k, int)
+    assert_type(distinct.zero(), Distinct)
+    assert_type(distinct.add(b"", value), Distinct)
+    assert_type(distinct.merge(b"", frozenset()), Distinct)
+    assert_type(distinct.extract(b""), int)

@@ -1,0 +1,195 @@
+"""Laws and strategies: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import assert_type
+
+import flowalg_reference as reference
+from flowalg_laws import (
+    ALONE_LAWS,
+    CATALOGUE,
+    CLOCK_LAWS,
+    COLLECTION_LAWS,
+    COMBINER_LAWS,
+    COMPOSITION_LAWS,
+    LATTICE_LAWS,
+    LOOP_LAWS,
+    PANE_LAWS,
+    READINGS,
+    SERIALISATION_LAWS,
+    SIZE_LAWS,
+    TRIGGER_LAWS,
+    VALUES,
+    WATERMARK_LAWS,
+    WINDOW_LAWS,
+    Difference,
+    Equation,
+    History,
+    Interpreter,
+    Law,
+    NoDifference,
+    Reading,
+    Situation,
+    check_combiner,
+    check_interpreter,
+    check_law,
+    check_trigger_law,
+    check_watermark_policy,
+    check_window_fn,
+    combiners,
+    find_difference,
+    free_timelines,
+    histories,
+    law,
+    observed,
+    once_triggers,
+    partitioned_timelines,
+    pipelines,
+    put_into,
+    readings,
+    situations,
+    timelines,
+    triggers,
+    watermark_policies,
+    window_fns,
+    windowing_strategies,
+)
+from flowalg_laws.conformance import Report, Runner
+from flowalg_laws.kit.situations import Observed
+from flowalg_laws.laws.combiners import SomeCombiner
+from flowalg_reference import Mode, Run
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from flowalg import (
+    KV,
+    Aggregate,
+    Mean,
+    OnceTrigger,
+    PCollection,
+    Perfect,
+    Source,
+    Sum,
+    Timeline,
+    Trigger,
+    WatermarkPolicy,
+    WindowFn,
+    WindowingStrategy,
+)
+
+
+def doubling(n: int) -> Equation[int]:
+    """``n + n = 2 * n``.
+
+    Source: arithmetic
+    """
+    return Equation(n + n, 2 * n)
+
+
+def laws(one: Law[[int], int], equation: Equation[int]) -> None:
+    """A law is a function that gives two sides."""
+    assert_type(Equation(1, 2), Equation[int])
+    assert_type(equation.left, int)
+    assert_type(equation.right, int)
+    assert_type(law(doubling)(3), Equation[int] | None)
+    assert_type(one(3), Equation[int] | None)
+    assert_type(one.sides(3), Equation[int] | None)
+    assert_type(one.sides, Callable[[int], Equation[int] | None])
+    assert_type(one.holds(3), bool)
+    assert_type(one.name, str)
+    assert_type(one.statement, str)
+    assert_type(one.condition, str)
+    assert_type(one.source, str)
+    assert_type(one.relied_on_by, str)
+
+
+def known(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None:
+    """The laws that there are."""
+    assert_type(CATALOGUE, Mapping[str, tuple[Law[..., object], ...]])
+    assert_type(CLOCK_LAWS, tuple[Law[..., object], ...])
+    assert_type(COLLECTION_LAWS, tuple[Law[..., object], ...])
+    assert_type(PANE_LAWS, tuple[Law[..., object], ...])
+    assert_type(SERIALISATION_LAWS, tuple[Law[..., object], ...])
+    assert_type(SIZE_LAWS, tuple[Law[..., object], ...])
+    assert_type(WINDOW_LAWS, tuple[Law[..., object], ...])
+    assert_type(ALONE_LAWS, tuple[Law[..., Trigger], ...])
+    assert_type(COMPOSITION_LAWS, tuple[Law[..., Trigger], ...])
+    assert_type(LOOP_LAWS, tuple[Law[..., object], ...])
+    assert_type(LATTICE_LAWS, tuple[Law[..., Trigger], ...])
+    assert_type(TRIGGER_LAWS, tuple[Law[..., Trigger], ...])
+    assert_type([one(policy, history) for one in WATERMARK_LAWS], list[Equation[object] | None])
+    assert_type([one(some, 1, 2, 3, "a") for one in COMBINER_LAWS], list[Equation[object] | None])
+
+
+def checks(one: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -> None:
+    """What runs them."""
+    check_law(one)
+    check_law(one, n=st.integers(0, 3))
+    check_trigger_law(of_triggers)
+    check_trigger_law(of_triggers, alone=True, t=triggers())
+    check_combiner(Sum(), st.integers())
+    check_combiner(Mean(), st.floats(), equal=lambda one, other: abs(one - other) < 1e-9)
+    check_watermark_policy(Perfect())
+    check_watermark_policy(Perfect(), histories(most=3))
+    check_window_fn(WindowingStrategy().windows, keys=st.text())
+
+
+def differences(trigger: Trigger, found: Difference, none: NoDifference, situation: Situation) -> None:
+    """What tells two triggers apart."""
+    assert_type(find_difference(trigger, trigger), Difference | NoDifference)
+    assert_type(find_difference(trigger, trigger, timelines=3, among=situations()), Difference | NoDifference)
+    assert_type(found.left, Trigger)
+    assert_type(found.right, Trigger)
+    assert_type(found.situation, Situation)
+    assert_type(none.left, Trigger)
+    assert_type(none.right, Trigger)
+    assert_type(none.tried, int)
+    assert_type(situation.windowing, WindowingStrategy)
+    assert_type(situation.timeline, Timeline[Reading])
+    assert_type(situation.mode, Mode)
+    assert_type(situation.under(trigger), Run[KV[str, int]])
+    assert_type(observed(trigger, situation), Observed)
+
+
+def interpreters(own: Interpreter, timeline: Timeline[Reading]) -> None:
+    """Anything that runs a pipeline; the reference interpreter is one."""
+    assert_type(own(VALUES, {READINGS: timeline}), Run[KV[str, int]])
+    also: Interpreter = reference.run
+    assert_type(also(VALUES, {READINGS: timeline}), Run[KV[str, int]])
+
+
+def generated(flights: PCollection[int], strategy: WindowingStrategy) -> None:
+    """Strategies, and what serves them."""
+    assert_type(READINGS, Source[Reading])
+    assert_type(VALUES, PCollection[KV[str, int]])
+    assert_type(readings(keys="abc"), SearchStrategy[Reading])
+    assert_type(combiners(), SearchStrategy[Aggregate[int, object]])
+    assert_type(histories(), SearchStrategy[History])
+    assert_type(timelines(READINGS), SearchStrategy[Timeline[Reading]])
+    assert_type(free_timelines(ends=True), SearchStrategy[Timeline[Reading]])
+    assert_type(partitioned_timelines(READINGS), SearchStrategy[Timeline[Reading]])
+    assert_type(triggers(), SearchStrategy[Trigger])
+    assert_type(once_triggers(), SearchStrategy[OnceTrigger])
+    assert_type(watermark_policies(), SearchStrategy[WatermarkPolicy])
+    assert_type(window_fns(), SearchStrategy[WindowFn])
+    assert_type(windowing_strategies(), SearchStrategy[WindowingStrategy])
+    assert_type(situations(), SearchStrategy[Situation])
+    assert_type(pipelines(), SearchStrategy[PCollection[KV[str, int]]])
+    assert_type(put_into(flights, strategy), PCollection[int])
+
+
+def recorded(reading: Reading) -> None:
+    """A small record to generate."""
+    assert_type(reading.key, str)
+    assert_type(reading.value, int)
+    assert_type(reading.at, datetime)
+    assert_type(reading.seen, datetime)
+
+
+def conformance(runner: Runner) -> None:
+    """The suite for interpreters."""
+    assert_type(check_interpreter(runner, reference.CAPABILITIES, generated=3), Report)

@@ -1,0 +1,243 @@
+"""Collections, sources and side inputs: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import assert_type
+
+from returns.result import Failure, Result, Success
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    AtCount,
+    AtElement,
+    Count,
+    Danger,
+    FixedWindows,
+    Hazard,
+    Max,
+    Mean,
+    Min,
+    OnTimeBehavior,
+    Pane,
+    PaneTable,
+    PCollection,
+    Repeat,
+    SideInput,
+    Source,
+    Sum,
+    TimestampCombiner,
+    explain,
+    flatten,
+    hazards,
+    sources,
+)
+from flowalg.data.shapes import Shape
+from flowalg.pipeline.nodes import Node
+from flowalg.pipeline.side_inputs import View
+from tests.packaging.typing.records import Flight, Stats
+
+
+def long_haul(flights: PCollection[Flight]) -> PCollection[str]:
+    """A composite."""
+    return flights.filter(lambda f: f.delay > 1.0).map(lambda f: f.origin)
+
+
+def checked(flight: Flight) -> Result[Flight, str]:
+    """A function that fails as data."""
+    return Success(flight) if flight.seats else Failure(flight.origin)
+
+
+def entering(flights: Source[Flight], flight: Flight) -> None:
+    """Where elements enter."""
+    assert_type(Source("flights", Flight, event_time=lambda f: f.at), Source[Flight])
+    assert_type(flights.name, str)
+    assert_type(flights.event_time_of(flight), datetime)
+    assert_type(flights.node, Node)
+    assert_type(flights.shape, Shape | None)
+
+
+def element_wise(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -> None:
+    """One element at a time."""
+    assert_type(flights.map(lambda f: f.seats), PCollection[int])
+    assert_type(flights.map(lambda f: (f.origin, f.delay)), PCollection[tuple[str, float]])
+    assert_type(flights.map(lambda f: f.origin.upper(), result=str), PCollection[str])
+    assert_type(flights.map(lambda f: Stats(f.seats, f.delay)), PCollection[Stats])
+    assert_type(flights.map(lambda f: None if f.full else f.seats), PCollection[int | None])
+    assert_type(flights.filter(lambda f: f.seats > 3), PCollection[Flight])
+    assert_type(flights.flat_map(lambda f: [f.origin]), PCollection[str])
+    assert_type(flights.flat_map(lambda f: f.origin.split(), result=str), PCollection[str])
+    assert_type(flights.flat_map(lambda f: (f.seats for _ in range(3))), PCollection[int])
+    assert_type(flights.key_by(lambda f: f.origin), PCollection[KV[str, Flight]])
+    assert_type(flights.key_by(lambda f: f.origin.upper(), result=str), PCollection[KV[str, Flight]])
+    assert_type(keyed.map(lambda pair: pair.value.delay), PCollection[float])
+    assert_type(keyed.map(lambda pair: KV(pair.value.seats, pair.key)), PCollection[KV[int, str]])
+    assert_type(keyed.map_values(lambda f: f.seats), PCollection[KV[str, int]])
+    assert_type(keyed.map_values(lambda f: f.origin.upper(), result=str), PCollection[KV[str, str]])
+    assert_type(flights.with_timestamps(lambda f: f.at + timedelta(minutes=f.seats)), PCollection[Flight])
+    assert_type(flights.apply(long_haul), PCollection[str])
+    assert_type(flights.apply(lambda these: these.map(lambda f: f.seats)), PCollection[int])
+    assert_type(flights.apply(lambda these: these.shape), Shape | None)
+
+
+def several_outputs(flights: PCollection[Flight]) -> None:
+    """One collection as several."""
+    assert_type(flights.split(checked), tuple[PCollection[Flight], PCollection[str]])
+    said = flights.split(checked, result=Flight, failure=str)
+    assert_type(said, tuple[PCollection[Flight], PCollection[str]])
+    assert_type(flights.map(lambda f: f.seats if f.full else f.origin).only(int), PCollection[int])
+    assert_type(flights.only(Flight), PCollection[Flight])
+
+
+def windows(keyed: PCollection[KV[str, Flight]]) -> None:
+    """What ``window`` is told; elements stay what they are."""
+    minutes = FixedWindows(timedelta(minutes=1))
+    assert_type(keyed.window(minutes), PCollection[KV[str, Flight]])
+    assert_type(
+        keyed.window(
+            minutes,
+            trigger=Repeat(AtElement(lambda f: f.seats > 3) | AtCount(100)),
+            accumulation=Accumulation.RETRACTING,
+            allowed_lateness=FOREVER,
+            timestamp_combiner=TimestampCombiner.EARLIEST,
+            on_time_behavior=OnTimeBehavior.ALWAYS,
+        ),
+        PCollection[KV[str, Flight]],
+    )
+    assert_type(keyed.window(minutes, allowed_lateness=timedelta(hours=1)), PCollection[KV[str, Flight]])
+
+
+def one_combiner(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]) -> None:
+    """``combine_per_key`` of one combiner; what each combiner gives is in ``combiners.py``."""
+    assert_type(seats.combine_per_key(Sum()), PCollection[KV[str, int]])
+    assert_type(keyed.combine_per_key(Count()), PCollection[KV[str, int]])
+    assert_type(keyed.combine_per_key(Count(), into=str), PCollection[KV[str, str]])
+    assert_type(keyed.combine_per_key(Count(), into=lambda n: n / 2), PCollection[KV[str, float]])
+    assert_type(keyed.combine_per_key(Max.of(lambda f: f.price)), PCollection[KV[str, Decimal]])
+
+
+def several_combiners(keyed: PCollection[KV[str, Flight]]) -> None:
+    """``combine_per_key`` of two to four, as a tuple and into something."""
+    assert_type(
+        keyed.combine_per_key(Count(), Sum.of(lambda f: f.seats)), PCollection[KV[str, tuple[int, int]]]
+    )
+    assert_type(
+        keyed.combine_per_key(Count(), Mean.of(lambda f: f.delay), into=Stats), PCollection[KV[str, Stats]]
+    )
+    assert_type(
+        keyed.combine_per_key(
+            Count(), Mean.of(lambda f: f.delay), into=lambda n, mean: f"{n.bit_length()} {mean.hex()}"
+        ),
+        PCollection[KV[str, str]],
+    )
+    assert_type(
+        keyed.combine_per_key(Count(), Min.of(lambda f: f.at), Max.of(lambda f: f.origin)),
+        PCollection[KV[str, tuple[int, datetime, str]]],
+    )
+    assert_type(
+        keyed.combine_per_key(
+            Count(),
+            Min.of(lambda f: f.at),
+            Max.of(lambda f: f.origin),
+            into=lambda n, first, last: (last.upper(), first.isoformat(), n + 1),
+        ),
+        PCollection[KV[str, tuple[str, str, int]]],
+    )
+    assert_type(
+        keyed.combine_per_key(
+            Count(), Min.of(lambda f: f.at), Max.of(lambda f: f.seats), Mean.of(lambda f: f.seats)
+        ),
+        PCollection[KV[str, tuple[int, datetime, int, float]]],
+    )
+    assert_type(
+        keyed.combine_per_key(
+            Count(),
+            Min.of(lambda f: f.at),
+            Max.of(lambda f: f.seats),
+            Mean.of(lambda f: f.seats),
+            into=lambda n, first, most, mean: Stats(n + most + first.year, mean),
+        ),
+        PCollection[KV[str, Stats]],
+    )
+
+
+def groupings(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -> None:
+    """The groupings that have names of their own."""
+    assert_type(keyed.group_by_key(), PCollection[KV[str, list[Flight]]])
+    assert_type(flights.combine_globally(Count()), PCollection[int])
+    assert_type(flights.combine_globally(Mean.of(lambda f: f.delay)), PCollection[float])
+    assert_type(flights.distinct(), PCollection[Flight])
+    assert_type(flights.top(3), PCollection[list[Flight]])
+    assert_type(flights.top(3, by=lambda f: f.delay), PCollection[list[Flight]])
+    assert_type(flights.top(3, by=lambda f: (f.origin, f.at)), PCollection[list[Flight]])
+
+
+def joins(
+    flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]
+) -> None:
+    """Several collections as one."""
+    assert_type(flatten(seats, seats, seats), PCollection[KV[str, int]])
+    assert_type(flatten(flights), PCollection[Flight])
+    assert_type(seats.co_group_by_key(keyed), PCollection[KV[str, tuple[list[int], list[Flight]]]])
+    assert_type(
+        seats.co_group_by_key(keyed, seats), PCollection[KV[str, tuple[list[int], list[Flight], list[int]]]]
+    )
+    assert_type(
+        seats.co_group_by_key(keyed, seats, keyed),
+        PCollection[KV[str, tuple[list[int], list[Flight], list[int], list[Flight]]]],
+    )
+    assert_type(seats.inner_join(keyed), PCollection[KV[str, tuple[int, Flight]]])
+    assert_type(seats.left_join(keyed), PCollection[KV[str, tuple[int, Flight | None]]])
+
+
+def sides(
+    flights: PCollection[Flight],
+    total: PCollection[int],
+    seats: PCollection[KV[str, int]],
+    known_total: SideInput[int],
+    known_seats: SideInput[Mapping[str, int]],
+) -> None:
+    """Side inputs, made and read."""
+    assert_type(total.as_singleton(), SideInput[int])
+    assert_type(total.as_singleton(default=None), SideInput[int | None])
+    assert_type(total.as_singleton(default=0), SideInput[int])
+    assert_type(seats.as_map(), SideInput[Mapping[str, int]])
+    assert_type(flights.with_side(known_total), PCollection[tuple[Flight, int]])
+    assert_type(flights.map_with(known_seats, lambda f, known: f.seats / known[f.origin]), PCollection[float])
+    assert_type(
+        flights.map_with(known_total, lambda f, all_of_them: f.seats < all_of_them, result=bool),
+        PCollection[bool],
+    )
+    assert_type(flights.filter_with(known_seats, lambda f, known: f.origin in known), PCollection[Flight])
+    assert_type(flights.flat_map_with(known_seats, lambda f, known: [known[f.origin]]), PCollection[int])
+    assert_type(
+        flights.flat_map_with(known_seats, lambda f, known: [*known, f.origin], result=str), PCollection[str]
+    )
+    assert_type(known_total.node, Node)
+    assert_type(known_total.view, View)
+
+
+def pairs(pair: KV[str, Flight]) -> None:
+    """Key-value pairs."""
+    assert_type(KV("JFK", 3), KV[str, int])
+    assert_type(pair.key, str)
+    assert_type(pair.value, Flight)
+
+
+def told(seats: PCollection[KV[str, int]], hazard: Hazard, table: PaneTable[KV[str, int]]) -> None:
+    """What a pipeline says of itself."""
+    assert_type(sources(seats), tuple[Source[object], ...])
+    assert_type(table.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(explain(seats), str)
+    assert_type(hazards(seats), tuple[Hazard, ...])
+    assert_type(hazard.danger, Danger)
+    assert_type([Danger.DROPS, Danger.SILENCE], list[Danger])
+    assert_type(hazard.where, str)
+    assert_type(hazard.why, str)
+    assert_type(hazard.remedy, str)

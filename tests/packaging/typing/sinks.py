@@ -1,0 +1,123 @@
+"""Sinks: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import assert_type
+
+from flowalg_sinks.postgresql import PostgreSQLTransaction
+from flowalg_sinks.sqlite import SQLiteTransaction
+from flowalg_spark import PaneFrame
+from flowalg_spark.sinks import (
+    Cell,
+    Changelog,
+    Column,
+    Kind,
+    PostgreSQL,
+    Row,
+    SinkError,
+    SQLite,
+    Table,
+    Target,
+    Transaction,
+    Upsert,
+    Written,
+    changelog,
+    upsert,
+)
+from flowalg_spark.sinks.arriving import Arrived
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from flowalg import KV, Pane, PCollection
+
+
+def targets(file: SQLite, server: PostgreSQL, table: Table) -> None:
+    """The databases that are here."""
+    assert_type(SQLite("panes.db"), SQLite)
+    assert_type(SQLite(Path("panes.db")).path, str)
+    assert_type(PostgreSQL("dbname=panes"), PostgreSQL)
+    assert_type(server.conninfo, str)
+    assert_type(file.rows(table), list[Row])
+    assert_type(server.rows(table), list[Row])
+    with file.transaction() as in_file:
+        assert_type(in_file, SQLiteTransaction)
+    with server.transaction() as in_server:
+        assert_type(in_server, PostgreSQLTransaction)
+    assert_type(file.transaction().__enter__(), SQLiteTransaction)
+    assert_type(server.transaction().__enter__(), PostgreSQLTransaction)
+
+
+def tables(table: Table, column: Column, kind: Kind, written: Written) -> None:
+    """What a target is told."""
+    assert_type(Table("t", (Column("a", Kind.TEXT, nullable=True),), ("a",)), Table)
+    assert_type(table.name, str)
+    assert_type(table.columns, tuple[Column, ...])
+    assert_type(table.key, tuple[str, ...])
+    assert_type(table.key_columns, tuple[Column, ...])
+    assert_type(column.name, str)
+    assert_type(column.kind, Kind)
+    assert_type(column.nullable, bool)
+    assert_type(Written("query", 3), Written)
+    assert_type(written.query, str)
+    assert_type(written.batch, int)
+    assert_type(SinkError("no"), SinkError)
+
+
+def protocol(target: Target, transaction: Transaction, table: Table, row: Row, written: Written) -> None:
+    """What a target does."""
+    assert_type(target.transaction(), AbstractContextManager[Transaction])
+    assert_type(transaction.last("t"), Written | None)
+    transaction.note("t", written)
+    transaction.prepare(table)
+    transaction.delete(table, [row[:1]])
+    transaction.put(table, [row])
+    cells: list[Cell] = [None, True, 1, 1.5, "x", b"x"]
+    assert_type(tuple(cells), tuple[Cell, ...])
+    assert_type(row, Row)
+
+
+class Mine:
+    """A target of one's own."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Not shown."""
+        raise NotImplementedError
+
+
+def sinks(
+    totals: PCollection[KV[str, int]],
+    names: PCollection[str],
+    panes: PaneFrame[KV[str, int]],
+    arrived: Arrived[KV[str, int]],
+    written: Written,
+    some: tuple[Pane[KV[str, int]], ...],
+    latest: Upsert,
+    log: Changelog,
+) -> None:
+    """Functions for ``foreachBatch``."""
+    assert_type(upsert(totals, SQLite("panes.db"), table="totals"), Upsert)
+    assert_type(upsert(names, Mine(), table="names", by=["value"], query="names", since=3), Upsert)
+    assert_type(changelog(totals, PostgreSQL("dbname=panes"), table="log"), Changelog)
+    assert_type(changelog(totals, Mine(), table="log", query="names", since=3), Changelog)
+    assert_type(panes.writeStream.foreachBatch(latest), DataStreamWriter)
+    assert_type(panes.with_drops().writeStream.foreachBatch(log), DataStreamWriter)
+    assert_type(latest.pipeline, PCollection[object])
+    assert_type(latest.target, Target)
+    assert_type(latest.name, str)
+    assert_type(latest.by, tuple[str, ...])
+    assert_type(latest.query, str | None)
+    assert_type(latest.since, int)
+    assert_type(latest.table, Table)
+    assert_type(latest.changes(some), tuple[list[Row], list[Row]])
+    assert_type(latest.write(arrived, written), bool)
+    assert_type(log.pipeline, PCollection[object])
+    assert_type(log.target, Target)
+    assert_type(log.name, str)
+    assert_type(log.query, str | None)
+    assert_type(log.since, int)
+    assert_type(log.table, Table)
+    assert_type(log.rows(3, some), list[Row])
+    assert_type(log.write(arrived, written), bool)

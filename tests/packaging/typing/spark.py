@@ -1,0 +1,209 @@
+"""The Spark interpreters: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import assert_type
+
+import pyarrow as pa
+from flowalg_spark import (
+    LiftingNote,
+    PaneFrame,
+    Recording,
+    StageMetrics,
+    StreamInput,
+    arrow_schema_of,
+    bad_records,
+    batch,
+    check_checkpoint,
+    collect,
+    final_values,
+    local_session,
+    metrics,
+    open_windows,
+    pane_table,
+    read_files,
+    read_table,
+    recorded,
+    records_in,
+    schema_of,
+    stage_metrics,
+    streaming,
+)
+from flowalg_spark.lowering.binding import Clocks
+from flowalg_spark.streaming.replay import Recorded
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.types import StructType
+
+from flowalg import KV, BoundedOutOfOrderness, Pane, PCollection, Source, Timeline, WatermarkPolicy
+from flowalg.analysis.capabilities import Capabilities
+from tests.packaging.typing.records import Flight
+
+
+def sessions() -> None:
+    """A session on this machine."""
+    assert_type(local_session("flights", cores=2, memory="1g", log=Path("log")), SparkSession)
+
+
+def batches(
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    names: Source[str],
+    frame: DataFrame,
+    time: datetime,
+) -> None:
+    """Over bounded frames, which may be given in place or be a variable."""
+    assert_type(batch.compile(totals, {flights: frame}), PaneFrame[KV[str, int]])
+    assert_type(batch.compile(totals, {flights: frame, names: frame}, time=time), PaneFrame[KV[str, int]])
+    assert_type(batch.run(totals, {flights: frame}), tuple[Pane[KV[str, int]], ...])
+    given = {flights: frame}
+    assert_type(batch.compile(totals, given), PaneFrame[KV[str, int]])
+    assert_type(batch.run(totals, given, time=time), tuple[Pane[KV[str, int]], ...])
+
+
+def several(
+    totals: PCollection[KV[str, int]],
+    most: PCollection[int],
+    names: PCollection[str],
+    flights: Source[Flight],
+    frame: DataFrame,
+    time: datetime,
+) -> None:
+    """Several outputs together: each keeps its type in a tuple; a list has one."""
+    given = {flights: frame}
+    both = batch.compile_all((totals, most), given)
+    assert_type(both, tuple[PaneFrame[KV[str, int]], PaneFrame[int]])
+    three = batch.compile_all((totals, most, names), given, time=time)
+    assert_type(three, tuple[PaneFrame[KV[str, int]], PaneFrame[int], PaneFrame[str]])
+    assert_type(batch.compile_all([most, most], given), tuple[PaneFrame[int], ...])
+    run = batch.run_all((totals, most), given, time=time)
+    assert_type(run, tuple[tuple[Pane[KV[str, int]], ...], tuple[Pane[int], ...]])
+    runs = batch.run_all((totals, most, names), given)
+    assert_type(runs, tuple[tuple[Pane[KV[str, int]], ...], tuple[Pane[int], ...], tuple[Pane[str], ...]])
+    assert_type(batch.run_all([most], {flights: frame}), tuple[tuple[Pane[int], ...], ...])
+
+
+def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) -> None:
+    """Data held to their source."""
+    assert_type(schema_of(flights), StructType)
+    assert_type(schema_of(names), StructType)
+    assert_type(read_table(spark, flights, "flights"), DataFrame)
+    assert_type(open_windows(spark, "checkpoint", stage=1), DataFrame)
+    check_checkpoint(spark, Path("checkpoint"))
+    assert_type(read_files(spark, names, "names.json", format="json"), DataFrame)
+
+
+def metrics_of_a_stream(
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    stream: StreamInput,
+    frame: PaneFrame[KV[str, int]],
+    stored: DataFrame,
+    progress: StreamingQueryProgress,
+) -> None:
+    """What a run tells of itself."""
+    assert_type(streaming.compile(totals, {flights: stream}, metrics=True), PaneFrame[KV[str, int]])
+    assert_type(frame.with_metrics(), DataFrame)
+    assert_type(metrics(stored), DataFrame)
+    assert_type(stage_metrics(progress), tuple[StageMetrics, ...])
+    assert_type(bad_records(progress), int)
+
+
+def measured(one: StageMetrics) -> None:
+    """The metrics of a stage."""
+    assert_type(one.number, int)
+    assert_type(one.stage, str)
+    assert_type(one.processing_time, datetime)
+    assert_type(one.watermark, datetime)
+    assert_type(one.watermark_lag, float | None)
+    assert_type(one.elements, int)
+    assert_type(one.windows, int)
+    assert_type(one.state_bytes, int)
+    assert_type(one.early, int)
+    assert_type(one.on_time, int)
+    assert_type(one.late, int)
+    assert_type(one.retraction, int)
+    assert_type(one.expired, int)
+    assert_type(one.closed, int)
+    assert_type(one.step_seconds, float)
+
+
+def recordings(recording: Recording, flights: Source[Flight], stored: DataFrame, table: pa.Table) -> None:
+    """A run to go through again."""
+    assert_type(recorded(stored), Recording)
+    assert_type(recorded(table), Recording)
+    assert_type(recording.batches, tuple[Recorded, ...])
+    flown: list[Flight] = []
+    assert_type(recording.timeline(flights, flown), Timeline[Flight])
+
+
+def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:
+    """Records and panes as Arrow tables."""
+    assert_type(arrow_schema_of(flights), pa.Schema)
+    assert_type(records_in(flights, table), list[Flight])
+    panes: tuple[Pane[KV[str, int]], ...] = ()
+    assert_type(pane_table(totals, panes), pa.Table)
+
+
+def streams(
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    names: Source[str],
+    stream: StreamInput,
+    spark: SparkSession,
+) -> None:
+    """Over unbounded frames."""
+    assert_type(streaming.compile(totals, {flights: stream}), PaneFrame[KV[str, int]])
+    assert_type(
+        streaming.compile(totals, {flights: stream, names: stream}, shards=4), PaneFrame[KV[str, int]]
+    )
+    given = {flights: stream}
+    assert_type(streaming.compile(totals, given, tick_when_idle=True), PaneFrame[KV[str, int]])
+    assert_type(streaming.compile(totals, given, drain_signal_path=Path("drain")), PaneFrame[KV[str, int]])
+    streaming.drain(spark, "drain")
+
+
+def inputs(frame: DataFrame, stream: StreamInput) -> None:
+    """What a stream says about time."""
+    policy = BoundedOutOfOrderness(timedelta(seconds=30))
+    assert_type(StreamInput(frame, policy), StreamInput)
+    assert_type(
+        StreamInput(frame, watermark=policy, processing_time=frame["seen"], end_of_input=frame["last"]),
+        StreamInput,
+    )
+    assert_type(stream.frame, DataFrame)
+    assert_type(stream.watermark, WatermarkPolicy)
+    assert_type(stream.processing_time, Column | None)
+    assert_type(stream.end_of_input, Column | None)
+    assert_type(
+        StreamInput(frame, policy, partition=frame["part"], signal=frame["signal"], tick=frame["tick"]),
+        StreamInput,
+    )
+    assert_type(stream.partition, Column | None)
+    assert_type(stream.signal, Column | None)
+    assert_type(stream.tick, Column | None)
+    assert_type(stream.corrupt_record, Column | None)
+    assert_type(stream.clocks, Clocks)
+
+
+def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], note: LiftingNote) -> None:
+    """What compiling gives: an ordinary frame, and more."""
+    assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
+    assert_type(collect(totals, panes.with_drops()), tuple[Pane[KV[str, int]], ...])
+    assert_type(panes.with_drops(), DataFrame)
+    assert_type(panes.final_values(), DataFrame)
+    assert_type(panes.final_values(by=["key"]), DataFrame)
+    assert_type(final_values(panes.with_drops(), by=("key",)), DataFrame)
+    assert_type(panes.select("key", "value"), DataFrame)
+    assert_type(panes.lifting, tuple[LiftingNote, ...])
+    assert_type(note.transform, str)
+    assert_type(note.reason, str | None)
+    assert_type(note.place, str | None)
+    assert_type(batch.CAPABILITIES, Capabilities)
+    assert_type(streaming.CAPABILITIES, Capabilities)
+    panes.explain()
+    panes.explain(extended=True)

@@ -1,0 +1,113 @@
+"""Triggers and their operators: expressions and the types that both checkers infer; checked, never run.
+
+A parameter of type ``OnceTrigger`` or ``Trigger`` stands for every class of that union.
+"""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import assert_type
+
+from flowalg import (
+    AfterDelay,
+    Always,
+    And,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtSignal,
+    AtWatermark,
+    Never,
+    OnceTrigger,
+    Or,
+    OrFinally,
+    ProcessingTime,
+    Repeat,
+    RepeatUntil,
+    SequenceOf,
+    Trigger,
+    describe,
+    normalise,
+)
+from flowalg.data.time import Micros
+from flowalg.triggers.syntax import Measure, Predicate
+
+
+def made() -> None:
+    """How each is made."""
+    assert_type(AtWatermark(), AtWatermark)
+    assert_type(AtWatermark(percentile=0.9), AtWatermark)
+    assert_type(AtCount(3), AtCount)
+    assert_type(AtMeasure(lambda f: f.seats, 100), AtMeasure)
+    assert_type(AtMeasure(len, 100), AtMeasure)
+    assert_type(AtElement(lambda f: f.seats > 3), AtElement)
+    assert_type(AtPeriod(timedelta(minutes=1), offset=timedelta(seconds=5)), AtPeriod)
+    assert_type(AfterDelay(timedelta(minutes=1)), AfterDelay)
+    assert_type(AtSignal("flush"), AtSignal)
+    assert_type(Never(), Never)
+    assert_type(Always(), Always)
+    assert_type(And(AtCount(1), AtWatermark() | Never()), And)
+    assert_type(Or(AtCount(1), AtWatermark() & Always()), Or)
+    assert_type(SequenceOf(AtCount(1), Repeat(AtCount(2))), SequenceOf)
+    assert_type(Repeat(AtCount(1) >> AtCount(2)), Repeat)
+    assert_type(OrFinally(Repeat(AtCount(1)), until=AtWatermark()), OrFinally)
+    assert_type(RepeatUntil(AtCount(1), AtWatermark()), OrFinally)
+
+
+def operators(once: OnceTrigger, other: OnceTrigger, trigger: Trigger) -> None:
+    """Of once-triggers, and of all."""
+    assert_type(once & other, And)
+    assert_type(once | other, Or)
+    assert_type(trigger >> other, SequenceOf)
+    assert_type(once >> trigger, SequenceOf)
+    assert_type(trigger.repeat(), Repeat)
+    assert_type(trigger.until(once), OrFinally)
+
+
+def early_and_late(trigger: Trigger) -> None:
+    """The papers' idiom."""
+    assert_type(AtWatermark().with_early_firings(trigger), SequenceOf)
+    assert_type(AtWatermark().with_late_firings(trigger), SequenceOf)
+    assert_type(SequenceOf(AtWatermark()).with_late_firings(trigger), SequenceOf)
+    assert_type(AtWatermark().with_early_firings(trigger).with_late_firings(AtCount(1)), SequenceOf)
+
+
+def leaves(
+    count: AtCount, element: AtElement, measure: AtMeasure, signal: AtSignal, watermark: AtWatermark
+) -> None:
+    """What they hold."""
+    assert_type(count.count, int)
+    assert_type(element.predicate, Predicate)
+    assert_type(measure.measure, Measure)
+    assert_type(measure.amount, int)
+    assert_type(signal.name, str)
+    assert_type(watermark.percentile, float | None)
+
+
+def clocked(period: AtPeriod, delay: AfterDelay, first: ProcessingTime) -> None:
+    """Those that go by the clock."""
+    assert_type(period.period, timedelta)
+    assert_type(period.offset, timedelta)
+    assert_type(period.deadline(first), ProcessingTime)
+    assert_type(delay.delay, timedelta)
+    assert_type(delay.delay_micros, Micros)
+    assert_type(delay.deadline(first), ProcessingTime)
+
+
+def composed(both: And, either: Or, sequence: SequenceOf, repeat: Repeat, limited: OrFinally) -> None:
+    """What composites are made of."""
+    assert_type(both.triggers, tuple[OnceTrigger, ...])
+    assert_type(either.triggers, tuple[OnceTrigger, ...])
+    assert_type(sequence.triggers, tuple[Trigger, ...])
+    assert_type(repeat.trigger, Trigger)
+    assert_type(limited.main, Trigger)
+    assert_type(limited.until_, OnceTrigger)
+
+
+def functions(trigger: Trigger) -> None:
+    """What can be said of a trigger."""
+    assert_type(normalise(trigger), Trigger)
+    assert_type(describe(trigger), str)

@@ -1,0 +1,160 @@
+"""Watermark policies and clocks: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import assert_type
+
+from flowalg import (
+    BoundedOutOfOrderness,
+    ClockSummary,
+    ClockView,
+    CustomPolicy,
+    EventTime,
+    IngressTime,
+    LagQuantile,
+    MonotonicTimestamps,
+    Observation,
+    Perfect,
+    ProcessingTime,
+    SourceClock,
+    Timeout,
+    WatermarkPolicy,
+)
+from flowalg.data.time import Micros
+from flowalg.watermarks import PartitionClock, RecentLags
+
+SECOND = timedelta(seconds=1)
+
+
+def made() -> None:
+    """How each is made; all take the same options."""
+    assert_type(Perfect(), Perfect)
+    assert_type(MonotonicTimestamps(idle_after=SECOND), MonotonicTimestamps)
+    assert_type(BoundedOutOfOrderness(SECOND, idle_after=SECOND, max_ahead=SECOND), BoundedOutOfOrderness)
+    assert_type(Timeout(SECOND, percentiles=(0.9, 0.99)), Timeout)
+    assert_type(LagQuantile(0.99, recent=SECOND, resolution=SECOND), LagQuantile)
+    assert_type(IngressTime(), IngressTime)
+    assert_type(CustomPolicy("mine", lambda view: view.reached), CustomPolicy)
+    assert_type(CustomPolicy("mine", lambda view: view.processing_time - SECOND), CustomPolicy)
+
+
+def every_policy(
+    policy: WatermarkPolicy,
+    clock: SourceClock,
+    observation: Observation,
+    event: EventTime,
+    seen: ProcessingTime,
+) -> None:
+    """What every policy does."""
+    assert_type(policy.start(), SourceClock)
+    assert_type(policy.report([observation]), ClockSummary)
+    assert_type(policy.report((), known=event, ended=True), ClockSummary)
+    assert_type(policy.advance(clock, policy.report([]), seen), SourceClock)
+    assert_type(policy.candidate(clock), int | None)
+    assert_type(policy.keeps_lags, bool)
+    assert_type(policy.meaning, str)
+    assert_type(policy.idle_after, timedelta | None)
+    assert_type(policy.idle_micros, Micros | None)
+    assert_type(policy.max_ahead, timedelta | None)
+    assert_type(policy.max_ahead_micros, Micros | None)
+    assert_type(policy.percentiles, tuple[float, ...])
+    assert_type(policy.recent, timedelta)
+    assert_type(policy.recent_micros, Micros)
+    assert_type(policy.resolution, timedelta)
+    assert_type(policy.resolution_micros, Micros)
+
+
+def perfect(policy: Perfect, clock: SourceClock) -> None:
+    """``Perfect``."""
+    assert_type(policy.candidate(clock), EventTime | None)
+    assert_type(policy.meaning, str)
+
+
+def monotone(policy: MonotonicTimestamps, clock: SourceClock) -> None:
+    """``MonotonicTimestamps``."""
+    assert_type(policy.candidate(clock), EventTime | None)
+    assert_type(policy.meaning, str)
+
+
+def bounded(policy: BoundedOutOfOrderness, clock: SourceClock) -> None:
+    """``BoundedOutOfOrderness``."""
+    assert_type(policy.delay, timedelta)
+    assert_type(policy.delay_micros, Micros)
+    assert_type(policy.candidate(clock), int | None)
+    assert_type(policy.meaning, str)
+
+
+def timeout(policy: Timeout, clock: SourceClock) -> None:
+    """``Timeout``."""
+    assert_type(policy.delay, timedelta)
+    assert_type(policy.candidate(clock), int)
+    assert_type(policy.meaning, str)
+
+
+def quantile(policy: LagQuantile, clock: SourceClock) -> None:
+    """``LagQuantile``."""
+    assert_type(policy.q, float)
+    assert_type(policy.keeps_lags, bool)
+    assert_type(policy.candidate(clock), int | None)
+    assert_type(policy.meaning, str)
+
+
+def ingress(policy: IngressTime, clock: SourceClock) -> None:
+    """``IngressTime``."""
+    assert_type(policy.candidate(clock), int)
+    assert_type(policy.meaning, str)
+
+
+def of_ones_own(policy: CustomPolicy, clock: SourceClock) -> None:
+    """``CustomPolicy``."""
+    assert_type(policy.name, str)
+    assert_type(policy.watermark_of, Callable[[ClockView], datetime | None])
+    assert_type(policy.keeps_lags, bool)
+    assert_type(policy.candidate(clock), EventTime | None)
+    assert_type(policy.view(clock), ClockView)
+    assert_type(policy.meaning, str)
+
+
+def views(view: ClockView) -> None:
+    """What a function of the user's sees."""
+    assert_type(view.processing_time, datetime)
+    assert_type(view.watermark, datetime)
+    assert_type(view.reached, datetime | None)
+    assert_type(view.known, datetime | None)
+    assert_type(view.partitions, Mapping[str, datetime])
+    assert_type(view.idle, frozenset[str])
+    assert_type(view.lag(0.9), timedelta | None)
+
+
+def clocks(clock: SourceClock, report: ClockSummary, seen: ProcessingTime) -> None:
+    """The state of a policy."""
+    assert_type(clock.watermark, EventTime)
+    assert_type(clock.processing_time, ProcessingTime)
+    assert_type(clock.partitions, Mapping[str, PartitionClock])
+    assert_type(clock.known, EventTime | None)
+    assert_type(clock.lags, RecentLags)
+    assert_type(clock.percentiles, Mapping[float, EventTime])
+    assert_type(clock.observe(report, seen, 60), SourceClock)
+    assert_type(clock.idle(60), frozenset[str])
+    assert_type(clock.reached(None), EventTime | None)
+    assert_type(clock.reached_by_partition(None), dict[str, EventTime])
+
+
+def reports(report: ClockSummary, observation: Observation, event: EventTime, seen: ProcessingTime) -> None:
+    """What an instant says."""
+    assert_type(ClockSummary(), ClockSummary)
+    assert_type(report.partitions, Mapping[str, PartitionClock])
+    assert_type(report.latest_processing, ProcessingTime | None)
+    assert_type(report.latest_event, EventTime | None)
+    assert_type(report.known, EventTime | None)
+    assert_type(report.ended, bool)
+    assert_type(report.lags, Mapping[Micros, int])
+    assert_type(report.merge(report), ClockSummary)
+    assert_type(Observation("east", event, seen), Observation)
+    assert_type(observation.partition, str)
+    assert_type(observation.event_time, EventTime)
+    assert_type(observation.processing_time, ProcessingTime)

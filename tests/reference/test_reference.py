@@ -1,0 +1,284 @@
+"""The reference interpreter against plain Python, and against the examples that the semantics give.
+
+Everything else is held to the reference, so what it is held to must be simpler still.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import flowalg_reference as reference
+import pytest
+from flowalg_laws import READINGS
+from flowalg_laws.strategies import (
+    Reading,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    FOREVER,
+    KV,
+    MAX_TIME,
+    Accumulation,
+    AfterDelay,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    Count,
+    DropReason,
+    ElementError,
+    FixedWindows,
+    KeyedCollectionError,
+    Max,
+    OnceTrigger,
+    OnTimeBehavior,
+    Pane,
+    PCollection,
+    Repeat,
+    SequenceOf,
+    Sessions,
+    Sum,
+    Timeline,
+    Timing,
+    UnboundSourceError,
+    UnsupportedError,
+    UserFunctionError,
+    ValueRangeError,
+)
+from flowalg.data.time import event_time
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+TWO_MINUTES = FixedWindows(timedelta(minutes=2))
+
+
+def shown(run: reference.Run[KV[str, int]]) -> list[tuple[str, int, Timing, int, bool]]:
+    """What most examples look at: key, value, timing, index, is_last."""
+    return [(one.key, one.value, one.timing, one.index, one.is_last) for one in run.panes]
+
+
+def test_a_window_comes_out_when_the_watermark_passes_and_again_for_what_is_late() -> None:
+    """The default trigger, accumulating: an on-time pane, a late one with all contents, then a drop."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 3, minute(0)), Score("b", 4, minute(1)), watermark=minute(1))
+        .at(minute(2), watermark=minute(2))
+        .at(minute(3), Score("a", 9, minute(1)), watermark=minute(3))
+        .at(minute(4), watermark=minute(4))
+        .at(minute(5), Score("a", 7, minute(0)), watermark=minute(4))
+    )
+    totals = POINTS.window(TWO_MINUTES, allowed_lateness=timedelta(minutes=2)).combine_per_key(Sum())
+    run = reference.run(totals, {SCORES: timeline})
+    assert shown(run) == [
+        ("a", 3, Timing.ON_TIME, 0, False),
+        ("b", 4, Timing.ON_TIME, 0, False),
+        ("a", 12, Timing.LATE, 1, False),
+    ]
+    (drop,) = run.dropped
+    assert (drop.element, drop.reason) == (KV("a", 7), DropReason.EXPIRED)
+
+
+def test_the_watermark_that_reaches_the_end_completes_the_window() -> None:
+    """A window ``[s, e)`` is complete when ``W >= e``, not a microsecond before (SEMANTICS section 4)."""
+    totals = POINTS.window(TWO_MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
+    almost = Timeline[Score]().at(
+        minute(1), Score("a", 1, minute(0)), watermark=minute(2) - timedelta(microseconds=1)
+    )
+    assert reference.run(totals, {SCORES: almost}).panes == ()
+    exactly = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(2))
+    assert [one.timing for one in reference.run(totals, {SCORES: exactly}).panes] == [Timing.ON_TIME]
+
+
+def test_an_element_is_late_by_the_watermark_before_its_instant() -> None:
+    """An instant's elements are observed before its clocks read (SEMANTICS section 4)."""
+    totals = POINTS.window(TWO_MINUTES, allowed_lateness=timedelta(0)).combine_per_key(Sum())
+    together = Timeline[Score]().at(minute(9), Score("a", 1, minute(0)), watermark=minute(9))
+    run = reference.run(totals, {SCORES: together})
+    assert (shown(run), run.dropped) == ([("a", 1, Timing.ON_TIME, 0, True)], ())
+
+
+def test_a_trigger_that_does_not_repeat_closes_its_window() -> None:
+    """Later elements of a closed window are dropped as such, and its pane says that it was the last."""
+    totals = POINTS.window(TWO_MINUTES, trigger=AtWatermark(), allowed_lateness=FOREVER).combine_per_key(
+        Sum()
+    )
+    timeline = (
+        Timeline[Score]()
+        .at(minute(3), Score("a", 1, minute(0)), watermark=minute(3))
+        .at(minute(4), Score("a", 1, minute(0)), watermark=minute(3))
+    )
+    run = reference.run(totals, {SCORES: timeline})
+    assert shown(run) == [("a", 1, Timing.ON_TIME, 0, True)]
+    assert [one.reason for one in run.dropped] == [DropReason.CLOSED]
+
+
+def test_the_end_of_the_input_flushes_every_window() -> None:
+    """Nothing observed in time is lost because a trigger did not fire (SEMANTICS section 5)."""
+    timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(0))).end(minute(2))
+    run = reference.run(POINTS.combine_per_key(Sum()), {SCORES: timeline})
+    assert shown(run) == [("a", 1, Timing.ON_TIME, 0, False)]
+    assert run.watermarks[-1].output == MAX_TIME
+
+
+def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
+    """Windows are carried on, and the watermark downstream waits for what is buffered upstream."""
+    totals = POINTS.window(TWO_MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
+    best = totals.map(lambda pane: KV("all", pane.value)).combine_per_key(Count())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(0)), Score("b", 2, minute(1)), watermark=minute(1))
+        .at(minute(2), watermark=minute(2))
+    )
+    run = reference.run(best, {SCORES: timeline})
+    assert shown(run) == [("all", 2, Timing.ON_TIME, 0, False)]
+    assert [one.output for one in run.watermarks] == [one.input for one in run.watermarks]
+
+
+def test_an_on_time_pane_that_is_always_there_may_be_empty() -> None:
+    """Under DISCARDING it holds nothing if all was shown before; combiners of nothing else give no pane."""
+    timeline = Timeline[Score]().at(minute(0), Score("a", 3, minute(0))).at(minute(3), watermark=minute(2))
+    early = POINTS.window(
+        TWO_MINUTES,
+        trigger=AtWatermark().with_early_firings(AtCount(1)),
+        accumulation=Accumulation.DISCARDING,
+        on_time_behavior=OnTimeBehavior.ALWAYS,
+    )
+    assert shown(reference.run(early.combine_per_key(Sum()), {SCORES: timeline})) == [
+        ("a", 3, Timing.EARLY, 0, False),
+        ("a", 0, Timing.ON_TIME, 1, True),
+    ]
+    assert shown(reference.run(early.combine_per_key(Max()), {SCORES: timeline})) == [
+        ("a", 3, Timing.EARLY, 0, False)
+    ]
+
+
+def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:
+    """The run of a pipeline over some scores at once."""
+    return reference.run_batch(pipeline, {SCORES: scores})
+
+
+def test_an_unbound_source_is_named() -> None:
+    """A source without a timeline, and a timeline without a source, are both errors."""
+    with pytest.raises(
+        UnboundSourceError, match="source 'scores' is not bound: pass inputs={scores: timeline}"
+    ):
+        reference.run(POINTS.combine_per_key(Sum()), {})
+    with pytest.raises(UnboundSourceError, match="which the pipeline does not read; it reads scores"):
+        reference.run(
+            POINTS.combine_per_key(Sum()), {SCORES: Timeline[Score](), READINGS: Timeline[Reading]()}
+        )
+
+
+def test_a_pipeline_without_a_grouping_has_no_panes() -> None:
+    """That is said, instead of an empty result."""
+    with pytest.raises(UnsupportedError, match="groups nothing"):
+        reference.run(POINTS, {SCORES: Timeline[Score]()})
+
+
+def test_a_function_that_raises_is_named_with_its_record() -> None:
+    """The message has the transform, the function's file and line, and the record."""
+    broken = SCORES.key_by(lambda s: s.team).map_values(lambda s: 1 // s.points)
+    with pytest.raises(UserFunctionError) as caught:
+        run_points(broken.combine_per_key(Sum()), Score("a", 0, minute(0)))
+    message = str(caught.value)
+    assert "map_values(<lambda> at tests/reference/test_reference.py:" in message
+    assert "raised ZeroDivisionError" in message
+    assert "on the record Score(team='a', points=0" in message
+
+
+def test_overflow_is_an_error_wherever_it_happens() -> None:
+    """In a user's function, and in a sum."""
+    huge = Score("a", 2**62, minute(0))
+    with pytest.raises(ValueRangeError, match=r"the result of map_values.*overflows 64 bits"):
+        run_points(POINTS.map_values(lambda n: n * 2).combine_per_key(Sum()), huge)
+    with pytest.raises(ValueRangeError, match=r"Sum is 9223372036854775808, which overflows 64 bits"):
+        run_points(POINTS.combine_per_key(Sum()), huge, huge)
+
+
+def test_an_unkeyed_element_is_refused_at_run_time() -> None:
+    """Where the type could not be known when the pipeline was built."""
+    unknown: PCollection[KV[str, int]] = SCORES.map(lambda s: eval("s.points"))
+    with pytest.raises(
+        KeyedCollectionError, match=r"needs elements that are KV\(key, value\) pairs, and got 1"
+    ):
+        run_points(unknown.combine_per_key(Sum()), Score("a", 1, minute(0)))
+
+
+def test_float_keys_are_refused() -> None:
+    """NaN equals nothing, itself included, so a float is no key."""
+    with pytest.raises(ElementError, match="floats cannot be compared exactly"):
+        reference.run_batch(
+            SCORES.key_by(lambda s: s.points / 2).combine_per_key(Count()),
+            {SCORES: [Score("a", 1, minute(0))]},
+        )
+
+
+def test_a_filter_gives_a_bool_and_a_flat_map_an_iterable() -> None:
+    """Truthiness is a guess; both are refused with the value."""
+    odd = SCORES.filter(lambda s: s.points).key_by(lambda s: s.team)  # type: ignore[arg-type,return-value]
+    with pytest.raises(ElementError, match=r"is 3 \(int\); it must be a bool"):
+        reference.run_batch(odd.combine_per_key(Count()), {SCORES: [Score("a", 3, minute(0))]})
+    letters = SCORES.flat_map(lambda s: s.team).key_by(lambda c: c)
+    with pytest.raises(ElementError, match="it must be an iterable of elements"):
+        reference.run_batch(letters.combine_per_key(Count()), {SCORES: [Score("a", 3, minute(0))]})
+
+
+@given(st.integers(0, 30), st.lists(st.integers(0, 40)))
+def test_bounded_disorder_is_the_greatest_less_the_delay(delay: int, seen: list[int]) -> None:
+    """The watermark of a timeline made from records, against a one-line model."""
+    scores = [Score("a", 1, minute(one)) for one in seen]
+    timeline = Timeline.micro_batches(
+        SCORES,
+        [[one] for one in scores],
+        processing_time=lambda s: minute(100),
+        watermark=BoundedOutOfOrderness(timedelta(minutes=delay)),
+        ends=False,
+    )
+    for position, instant in enumerate(timeline):
+        latest = max(seen[: position + 1])
+        assert instant.watermark == event_time(minute(latest - delay))
+
+
+@pytest.mark.parametrize("amount", [True, 1.5, -1, 2**63, None])
+def test_a_measure_is_a_number_that_is_not_negative(amount: object) -> None:
+    """Sums of anything else would not be monotone, or would wrap."""
+    measured = AtMeasure(lambda points: amount, 3)  # type: ignore[arg-type,return-value]  # what is refused
+    with pytest.raises(ElementError, match=r"AtMeasure gave .* for 1 .*; it must be a non-negative int"):
+        run_points(
+            POINTS.window(TWO_MINUTES, trigger=measured).combine_per_key(Sum()), Score("a", 1, minute(0))
+        )
+
+
+@pytest.mark.parametrize("answer", [1, None, "yes"])
+def test_a_predicate_gives_a_bool(answer: object) -> None:
+    """Truthiness is a guess."""
+    found = AtElement(lambda points: answer)  # type: ignore[arg-type,return-value]  # what is refused
+    with pytest.raises(ElementError, match=r"AtElement gave .* for 1 .*; it must be a bool"):
+        run_points(POINTS.window(TWO_MINUTES, trigger=found).combine_per_key(Sum()), Score("a", 1, minute(0)))
+
+
+def test_equal_triggers_wake_the_engine_at_equal_times() -> None:
+    """A wake-up is an instant for all windows: a needless one for one key could move another key's trigger on."""
+    once, twice = AfterDelay(timedelta(minutes=1)), AfterDelay(timedelta(minutes=2))
+
+    def panes(last: OnceTrigger) -> tuple[Pane[KV[str, int]], ...]:
+        trigger = SequenceOf(AtWatermark(), AtWatermark(), Repeat(last))
+        totals = POINTS.window(
+            Sessions(timedelta(minutes=1)),
+            trigger=trigger,
+            accumulation=Accumulation.DISCARDING,
+            allowed_lateness=FOREVER,
+        ).combine_per_key(Sum())
+        timeline = (
+            Timeline[Score]()
+            .at(minute(0), watermark=minute(1))
+            .at(minute(0), Score("a", 1, minute(0)))
+            .at(minute(0))
+            .at(minute(0), Score("a", 1, minute(0)), Score("b", 1, minute(0)))
+            .at(minute(2), Score("b", 1, minute(0)))
+        )
+        return reference.run(totals, {SCORES: timeline}).panes
+
+    assert panes(once & twice) == panes(twice)

@@ -1,0 +1,213 @@
+"""The trigger automaton over tables against the reference's, row by row, before there are any panes.
+
+This family catches faults of the compiled trigger: what observes, what is ready, what a firing resets, and when the
+next deadline is. It cannot catch faults of what is made of a firing; ``test_step.py`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import polars as pl
+import pytest
+from attrs import frozen
+from flowalg_laws.kit.readings import START
+from flowalg_laws.strategies import triggers
+from flowalg_laws.strategies.times import event_times
+from flowalg_reference import trigger_state as reference
+from flowalg_reference.elements import Clocks as ReferenceClocks
+from flowalg_shard.clocks.clocks import Clocks
+from flowalg_shard.step.automaton import CLOSED, FIRES, Automaton
+from flowalg_shard.step.trigger_summary import Leaf, leaves, seen_in
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowalg import (
+    AfterDelay,
+    AtCount,
+    AtElement,
+    AtMeasure,
+    AtPeriod,
+    AtWatermark,
+    Repeat,
+    Trigger,
+    UnsupportedError,
+    Window,
+)
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
+from flowalg.triggers.syntax import OrFinally, SequenceOf
+
+END = "end"
+NEW = "new."
+MINUTE = 60_000_000
+
+
+@frozen
+class Bundle:
+    """What one window is shown in one instant: values, and how many retractions."""
+
+    values: tuple[int, ...] = ()
+    retractions: int = 0
+
+
+@frozen
+class Moment:
+    """One instant for some windows: the bundle of each, what the clocks read, and whether it starts afresh."""
+
+    bundles: tuple[Bundle, ...]
+    clocks: Clocks
+
+
+WINDOWS = 3
+
+
+def bundles() -> st.SearchStrategy[Bundle]:
+    """Often nothing."""
+    some = st.builds(Bundle, st.lists(st.integers(-3, 5), max_size=3).map(tuple), st.integers(0, 1))
+    return st.just(Bundle()) | some
+
+
+@st.composite
+def moments(draw: st.DrawFn) -> list[Moment]:
+    """Instants whose clocks never go back."""
+    found = []
+    clock, watermark, quick = processing_time(START), MIN_TIME, MIN_TIME
+    for _ in range(draw(st.integers(1, 7))):
+        clock = ProcessingTime(clock + draw(st.sampled_from((0, 1, 2, 3, 9))) * MINUTE)
+        watermark = max(watermark, draw(st.just(MIN_TIME) | event_times()))
+        quick = max(quick, draw(st.just(MIN_TIME) | event_times()))
+        signals = frozenset(draw(st.sampled_from(("", "", "x", "y"))))
+        clocks = Clocks(clock, watermark, {0.5: quick}, signals)
+        found.append(Moment(tuple(draw(bundles()) for _ in range(WINDOWS)), clocks))
+    return found
+
+
+def ends() -> st.SearchStrategy[list[EventTime]]:
+    """The end of each window."""
+    return st.lists(event_times() | st.just(MAX_TIME), min_size=WINDOWS, max_size=WINDOWS)
+
+
+def summaries(automaton: Automaton, moment: Moment) -> pl.DataFrame:
+    """What each window is shown, as a summary; null where it is shown nothing."""
+    rows = []
+    for bundle in moment.bundles:
+        row: dict[str, object] = {}
+        if bundle.values or bundle.retractions:
+            row = {NEW + "count": len(bundle.values), NEW + "since": moment.clocks.processing_time}
+            for name, leaf in automaton.fields.data:
+                found = [seen_in(leaf, value) for value in bundle.values]
+                row[NEW + name] = any(found) if isinstance(leaf, AtElement) else min(sum(found), leaf.amount)
+        rows.append(row)
+    schema = automaton.fields.of_elements.columns(NEW)
+    return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+
+
+Said = tuple[list[bool], list[bool], list["int | None"]]
+"""Of each window in an instant: whether it fires, whether it is closed, and the next deadline."""
+
+
+def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
+    """What the compiled automaton says, instant by instant."""
+    automaton = Automaton.of(trigger)
+    table = pl.DataFrame({END: found}).with_columns(**automaton.start())
+    said: list[Said] = []
+    for moment in history:
+        shown = summaries(automaton, moment)
+        if shown.width:
+            table = pl.concat([table, shown], how="horizontal").with_columns(**automaton.observed(NEW))
+            table = table.drop(shown.columns)
+        table = table.with_columns(**automaton.signalled(moment.clocks.signals))
+        table = automaton.evaluate(table, END, moment.clocks)
+        closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
+        deadline = automaton.next_deadline(END, moment.clocks)
+        due: list[int | None] = [None] * WINDOWS
+        if deadline is not None:
+            due = table.select(one=deadline)["one"].to_list()
+        said.append((table[FIRES].to_list(), closed, due))
+        table = table.drop(FIRES)
+        assert set(table.columns) == {END, *automaton.columns}
+    return said
+
+
+def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
+    """What the reference says."""
+    data: tuple[Leaf, ...] = tuple(
+        leaf for leaf in leaves(trigger) if isinstance(leaf, AtMeasure | AtElement)
+    )
+    states = [reference.start(trigger) for _ in found]
+    said: list[Said] = []
+    for moment in history:
+        fired, closed, due = [], [], []
+        now = moment.clocks.processing_time
+        clocks = ReferenceClocks(now, moment.clocks.watermark, moment.clocks.percentiles)
+        for number, (end, bundle) in enumerate(zip(found, moment.bundles, strict=True)):
+            state, window = states[number], Window(end=end, start=MIN_TIME)
+            for value in bundle.values:
+                state = reference.observe(state, reference.seen_of(data, value, 1, now))
+            for _ in range(bundle.retractions):
+                state = reference.observe(state, reference.seen_of(data, None, -1, now))
+            state = reference.observe(state, reference.Seen(signals=moment.clocks.signals))
+            ready = reference.ready(trigger, state, window, clocks)
+            if ready:
+                state = reference.fire(trigger, state, window, clocks)
+            fired.append(ready)
+            closed.append(isinstance(state, reference.Finished))
+            due.append(reference.due(trigger, state, window, clocks))
+            states[number] = state
+        said.append((fired, closed, [None if one is None else int(one) for one in due]))
+    return said
+
+
+@settings(max_examples=100)
+@given(triggers(), ends(), moments())
+def test_the_compiled_automaton_is_the_reference_row_by_row(
+    trigger: Trigger, found: list[EventTime], history: list[Moment]
+) -> None:
+    """The same firings, the same triggers finished, and the same deadlines, whatever each window is shown."""
+    assert stepped(trigger, found, history) == referred(trigger, found, history)
+
+
+@settings(max_examples=25)
+@given(triggers(), triggers(), ends(), moments())
+def test_nested_triggers_too(
+    one: Trigger, other: Trigger, found: list[EventTime], history: list[Moment]
+) -> None:
+    """Deeper than generated triggers go: sequences of repeated sequences, with limits."""
+    for trigger in (
+        Repeat(SequenceOf(OrFinally(Repeat(one), AtCount(3)), other)),
+        SequenceOf(
+            OrFinally(SequenceOf(one, other), AtCount(4)), Repeat(SequenceOf(other, one, AtWatermark()))
+        ),
+    ):
+        assert stepped(trigger, found, history) == referred(trigger, found, history)
+
+
+@pytest.mark.parametrize("trigger", [AfterDelay(timedelta.max), AtPeriod(timedelta.max), AtCount(2**70)])
+def test_what_lies_beyond_all_time_is_never_ready(trigger: Trigger) -> None:
+    """The greatest durations and counts overflow nothing."""
+    history = [Moment((Bundle((1,)),) * WINDOWS, Clocks(ProcessingTime(MAX_TIME), MAX_TIME))]
+    fired, _, due = stepped(trigger, [MAX_TIME] * WINDOWS, history)[0]
+    assert not any(fired)
+    assert all(one is None or one > MAX_TIME for one in due)
+
+
+def _largest(value: int) -> int:
+    return 2**63 - 1
+
+
+def test_measures_do_not_wrap() -> None:
+    """Amounts are added up exactly, as far as is waited for."""
+    most = AtMeasure(_largest, 2**63 - 1)
+    history = [Moment((Bundle((1, 2, 3)), Bundle((1,)), Bundle()), Clocks(ProcessingTime(0), MIN_TIME))] * 2
+    assert [fired for fired, _, _ in stepped(Repeat(most), [MAX_TIME] * WINDOWS, history)] == [
+        [True, True, False]
+    ] * 2
+    waiting = [*history, Moment((Bundle(),) * WINDOWS, Clocks(ProcessingTime(1), MAX_TIME))]
+    assert [fired for fired, _, _ in stepped(most & AtWatermark(), [MAX_TIME] * WINDOWS, waiting)] == [
+        [False] * WINDOWS,
+        [False] * WINDOWS,
+        [True, True, False],
+    ]
+    with pytest.raises(UnsupportedError, match="AtMeasure.amount is 9223372036854775808"):
+        Automaton.of(AtMeasure(_largest, 2**63))

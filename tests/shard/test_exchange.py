@@ -1,0 +1,100 @@
+"""What the partitions of a stream send to the shards: little, to every shard, and nothing lost. Without Spark."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from attrs import frozen
+from flowalg_shard import FromSource, SourceReport, Stage, aggregate_columns, unpack
+from flowalg_shard.tables.columns import ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD
+from flowalg_spark.lowering.meta import REASON, REFUSED_META
+from flowalg_spark.streaming.exchange import BUNDLE_SCHEMA, Precombined, ToBundles
+
+from flowalg import (
+    FOREVER,
+    BoundedOutOfOrderness,
+    Combiner,
+    Count,
+    FixedWindows,
+    Mean,
+    Sum,
+    WindowingStrategy,
+)
+from flowalg.combiners.core import product
+from flowalg.data.shapes import INTEGER
+
+MINUTE = timedelta(minutes=1)
+STRATEGY = WindowingStrategy(FixedWindows(MINUTE), allowed_lateness=FOREVER)
+COMBINER: Combiner[object, object, object] = product((Sum[int](), Count(), Mean()))  # type: ignore[arg-type]
+STAGE = Stage("the stage", ("key",), aggregate_columns(COMBINER, (INTEGER, None, INTEGER)), STRATEGY)
+ORIGINS = (FromSource(BoundedOutOfOrderness(MINUTE)),)
+
+
+@frozen
+class Row:
+    """What goes to one shard."""
+
+    shard: int
+    input: int
+    bundle: bytes
+    reports: bytes
+    refused: bytes
+
+
+def sent(rows: pl.DataFrame, shards: tuple[int, ...]) -> list[Row]:
+    """What a partition with these rows sends to each shard."""
+    bundling = ToBundles(0, ORIGINS, Precombined(STAGE), shards, pa.schema([]))
+    (batch,) = bundling(rows.to_arrow().to_batches() if len(rows) else [])
+    assert batch.schema.names == BUNDLE_SCHEMA.names
+    return [Row(*one.values()) for one in batch.to_pylist()]
+
+
+def rows(count: int, *, keys: int, minutes: int) -> pl.DataFrame:
+    """So many elements, spread evenly over keys and minutes; every shard is that of its key."""
+    number = pl.int_range(count, dtype=pl.Int64())
+    return pl.select(
+        number.mod(keys).alias("key"),
+        (number.mod(keys) % 2).cast(pl.Int32()).alias(SHARD),
+        number.alias("a0"),
+        number.alias("a2"),
+        (number.mod(minutes) * 60_000_000).alias(EVENT_TIME),
+        pl.lit(7, pl.Int64()).alias(PROCESSING_TIME),
+        pl.lit(False).alias(ENDED),
+        pl.lit(True).alias(KEEP),
+    )
+
+
+@pytest.mark.parametrize("count", [100, 100_000])
+def test_a_hot_key_sends_a_row_for_each_window(count: int) -> None:
+    """What is shuffled is per key, window and partition: a thousand times the elements are no more of it."""
+    hot, quiet = sent(rows(count, keys=1, minutes=2), (0, 1))
+    assert unpack(hot.bundle).height == 2
+    assert quiet.bundle == b""
+
+
+def test_every_shard_hears_every_partition() -> None:
+    """Of the clocks all shards are told the same, whether or not they get elements, or there are any."""
+    for table in (rows(10, keys=2, minutes=3), rows(10, keys=1, minutes=1), rows(0, keys=1, minutes=1)):
+        told = sent(table, (0, 1, 4))
+        assert [one.shard for one in told] == [0, 1, 4]
+        assert len({one.reports for one in told}) == 1
+    report = pickle.loads(sent(rows(10, keys=2, minutes=3), (0,))[0].reports)[0]
+    assert isinstance(report, SourceReport)
+    assert report.clock.latest_event == 120_000_000
+
+
+def test_drops_of_earlier_stages_pass_through_one_shard() -> None:
+    """They are told once, and as they were."""
+    refused = rows(2, keys=2, minutes=1).with_columns(
+        pl.lit(False).alias(KEEP),
+        pl.Series(REASON, [None, "expired"]),
+        *(pl.lit(None).alias(name) for name in REFUSED_META if name != REASON),
+    )
+    first, second = sent(refused, (0, 1))
+    (passing,) = unpack(first.refused).to_dicts()
+    assert passing[REASON] == "expired"
+    assert second.refused == b""

@@ -1,0 +1,300 @@
+"""The shard step against the reference, without Spark: thousands of timelines in seconds.
+
+This family catches faults of the vectorised semantics: assignment, pre-combination, firing, expiry, and the packed
+state. It cannot catch faults of the lowering or of the engine; ``test_spark_streaming`` does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import flowalg_reference as reference
+import polars as pl
+import pytest
+from attrs import frozen
+from flowalg_laws import READINGS, VALUES
+from flowalg_laws.strategies import Reading, batches, fixed_windows, policies, put_into, windowing_strategies
+from flowalg_shard import (
+    Clocks,
+    ShardState,
+    Stage,
+    aggregate_columns,
+    pack,
+    precombine,
+    source_report,
+    step,
+    unpack,
+)
+from flowalg_shard.step.aggregates import extracted
+from flowalg_shard.tables.columns import (
+    DROPPED,
+    END,
+    ENDED,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    KEEP,
+    PROCESSING_TIME,
+    REASON,
+    SHARD,
+    START,
+    TIMING,
+    WEIGHT,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowalg import (
+    KV,
+    MAX_TIME,
+    Accumulation,
+    AtWatermark,
+    ClockSummary,
+    Count,
+    ElementError,
+    GlobalWindows,
+    Instant,
+    Max,
+    Mean,
+    Min,
+    PCollection,
+    Repeat,
+    Sessions,
+    Sum,
+    Timeline,
+    ValueRangeError,
+    WindowingStrategy,
+)
+from flowalg.combiners.core import Combiner, product
+from flowalg.data.shapes import FLOAT, INTEGER, Shape
+from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
+from flowalg.pipeline.nodes import WindowInto
+from flowalg.watermarks import WatermarkPolicy
+
+EVERYTHING = (Sum[int](), Count(), Mean(), Min[int](), Max[int]())
+SCHEMA = {
+    "key": pl.String,
+    **{f"a{i}": pl.Int64 for i in range(len(EVERYTHING))},
+    SHARD: pl.Int32,
+    KEEP: pl.Boolean,
+    EVENT_TIME: pl.Int64,
+    PROCESSING_TIME: pl.Int64,
+    ENDED: pl.Boolean,
+}
+
+
+@frozen
+class Emitted:
+    """Panes and drops of a run, as bags."""
+
+    panes: Counter[tuple[object, ...]]
+    drops: Counter[tuple[object, ...]]
+
+
+def rows_of(instant: Instant[Reading], part: Sequence[Reading], shards: int) -> pl.DataFrame:
+    """The rows of one input partition. A filter has dropped the negative values: they only move the clocks."""
+    rows = [
+        {
+            "key": one.key,
+            **{f"a{i}": one.value for i in range(len(EVERYTHING))},
+            SHARD: ord(one.key) % shards,
+            KEEP: one.value >= 0,
+            EVENT_TIME: event_time(one.at),
+            PROCESSING_TIME: instant.processing_time,
+            ENDED: False,
+        }
+        for one in part
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def stage_of(pipeline: PCollection[KV[str, int]], shape: Shape = INTEGER) -> Stage:
+    """The stage that computes everything over a windowed collection."""
+    assert isinstance(pipeline.node, WindowInto)
+    combiner: Combiner[object, object, object] = product(EVERYTHING)  # type: ignore[arg-type]
+    columns = aggregate_columns(combiner, (shape,) * len(EVERYTHING))
+    return Stage("combine_per_key", ("key",), columns, pipeline.node.strategy)
+
+
+def run_step(
+    stage: Stage, timeline: Timeline[Reading], policy: WatermarkPolicy, *, partitions: int, shards: int
+) -> Emitted:
+    """The emissions of all shards; bundles and state go through their packed form, as in an engine."""
+    states = [(b"", policy.start()) for _ in range(shards)]
+    panes: Counter[tuple[object, ...]] = Counter()
+    drops: Counter[tuple[object, ...]] = Counter()
+    results = [column.result for column in stage.aggregates]
+    for instant in timeline:
+        tables = [rows_of(instant, instant.elements[i::partitions], shards) for i in range(partitions)]
+        report = ClockSummary(ended=instant.watermark == MAX_TIME)
+        for table in tables:
+            report = report.merge(source_report(policy, table).clock)
+        bundles = [precombine(stage, table) for table in tables]
+        for shard, (packed, before) in enumerate(states):
+            mine = [
+                unpack(pack(one.filter(pl.col(SHARD) == shard).drop(SHARD))) for one in bundles if len(one)
+            ]
+            after = policy.advance(before, report, instant.processing_time)
+            known = ShardState(unpack(packed), before.watermark)
+            state, emission = step(stage, known, mine, Clocks(instant.processing_time, after.watermark))
+            states[shard] = (pack(state.table), after)
+            clocks = (instant.processing_time, after.watermark)
+            for row in emission.panes.iter_rows(named=True):
+                said = (row[TIMING], row[INDEX], row[IS_FIRST], row[IS_LAST])
+                panes[(row["key"], row[START], row[END], *(row[one] for one in results), *said, *clocks)] += 1
+            for row in emission.drops.iter_rows(named=True):
+                drops[(row["key"], row[START], row[END], row[REASON], *clocks[:1])] += row[DROPPED]
+    return Emitted(panes, drops)
+
+
+def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Reading]) -> Emitted:
+    """The same from the reference interpreter."""
+    node = pipeline.node
+    assert isinstance(node, WindowInto)
+    kept = VALUES.filter(lambda pair: pair.value >= 0)
+    everything = PCollection[KV[str, int]](WindowInto(kept.node, node.strategy))
+    parts = everything.combine_per_key(Sum(), Count(), Mean(), Min())
+    last = everything.combine_per_key(Max())
+    run, again = reference.run(parts, {READINGS: timeline}), reference.run(last, {READINGS: timeline})
+    panes: Counter[tuple[object, ...]] = Counter()
+    for one, other in zip(run.panes, again.panes, strict=True):
+        said = (one.timing.value, one.index, one.is_first, one.is_last, one.processing_time, one.watermark)
+        panes[(one.key, one.window.start, one.window.end, *one.value, other.value, *said)] += 1
+    drops: Counter[tuple[object, ...]] = Counter()
+    for drop in run.dropped:
+        assert isinstance(drop.element, KV)
+        where = (drop.element.key, drop.window.start, drop.window.end)
+        drops[(*where, drop.reason.value, drop.processing_time)] += 1
+    return Emitted(panes, drops)
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_the_step_equals_the_reference(data: st.DataObject) -> None:
+    """Pane by pane and drop by drop, whatever the windows, trigger, lateness, partitions and shards."""
+    strategy = data.draw(
+        windowing_strategies(
+            windows=st.one_of(st.builds(GlobalWindows), fixed_windows()),
+            trigger=st.sampled_from([Repeat(AtWatermark()), AtWatermark(), Repeat(Repeat(AtWatermark()))]),
+            modes=st.just(Accumulation.ACCUMULATING),
+            plain=True,
+        )
+    )
+    pipeline = put_into(VALUES, strategy)
+    policy = data.draw(policies())
+    timeline = Timeline.micro_batches(
+        READINGS,
+        data.draw(batches()),
+        processing_time=lambda one: one.seen,
+        watermark=policy,
+        ends=data.draw(st.booleans()),
+    )
+    partitions, shards = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    stepped = run_step(stage_of(pipeline), timeline, policy, partitions=partitions, shards=shards)
+    assert stepped == run_reference(pipeline, timeline)
+
+
+def table(values: list[float], kind: type[pl.DataType]) -> pl.DataFrame:
+    """One key's values in one shard, at the epoch."""
+    arguments = {f"a{i}": pl.Series(values, dtype=kind) for i in range(len(EVERYTHING))}
+    same = {"key": "a", SHARD: 0, KEEP: True, EVENT_TIME: 0, PROCESSING_TIME: 0, ENDED: False}
+    return pl.DataFrame(arguments).with_columns(**{name: pl.lit(value) for name, value in same.items()})
+
+
+THE_END = Clocks(processing_time(datetime(2024, 1, 1, tzinfo=UTC)), MAX_TIME)
+GLOBALLY = VALUES.window(GlobalWindows())
+
+
+def test_a_sum_that_overflows_is_refused_in_a_bundle() -> None:
+    """Polars would wrap; the step names the grouping, the sum and the key."""
+    with pytest.raises(
+        ValueRangeError, match=r"combine_per_key: the sum 9223372036854775808 overflows 64 bits.*'a'"
+    ):
+        precombine(stage_of(GLOBALLY), table([2**62, 2**62], pl.Int64))
+
+
+def test_a_sum_that_overflows_is_refused_across_bundles() -> None:
+    """Two bundles that each fit may not fit together."""
+    stage = stage_of(GLOBALLY)
+    bundles = [precombine(stage, table([2**62], pl.Int64)).drop(SHARD) for _ in range(2)]
+    with pytest.raises(ValueRangeError, match="overflows 64 bits"):
+        step(stage, ShardState(), bundles, THE_END)
+
+
+def test_a_sum_may_use_all_64_bits() -> None:
+    """The largest and the smallest integers are sums like any other."""
+    stage = stage_of(GLOBALLY)
+    for extreme in (2**63 - 1, -(2**63)):
+        bundle = precombine(stage, table([extreme, 0], pl.Int64)).drop(SHARD)
+        _, emission = step(stage, ShardState(), [bundle], THE_END)
+        assert emission.panes["r0"].to_list() == [extreme]
+
+
+def test_nan_has_no_place_in_an_order() -> None:
+    """Polars would ignore it; Min and Max refuse it, as the reference does."""
+    with pytest.raises(ElementError, match="Min was given nan"):
+        precombine(stage_of(GLOBALLY, FLOAT), table([1.0, float("nan")], pl.Float64))
+
+
+def retracting(values: list[int], weights: list[int]) -> tuple[Stage, pl.DataFrame]:
+    """A sum of one key's values and retractions, and their rows."""
+    columns = aggregate_columns(product((Sum(),)), (INTEGER,))  # type: ignore[arg-type]
+    stage = Stage("combine_per_key", ("key",), columns, WindowingStrategy(), retractions=True)
+    rows = table([0] * len(values), pl.Int64).with_columns(
+        a0=pl.Series(values, dtype=pl.Int64()), **{WEIGHT: pl.Series(weights, dtype=pl.Int8())}
+    )
+    return stage, rows
+
+
+def test_what_was_taken_back_is_gone_from_a_sum() -> None:
+    """Whatever it was: the opposite of the smallest integer needs more than 64 bits, and does not wrap."""
+    stage, rows = retracting([-(2**63), -(2**63), 7], [1, -1, 1])
+    bundle = precombine(stage, rows).drop(SHARD)
+    _, emission = step(stage, ShardState(), [bundle], THE_END)
+    assert emission.panes["r0"].to_list() == [7]
+    with pytest.raises(ValueRangeError, match="overflows 64 bits"):
+        precombine(*retracting([-(2**63)], [-1]))
+
+
+def test_when_all_was_taken_back_nothing_is_said() -> None:
+    """A window whose values less those taken back are none is not zero."""
+    stage, rows = retracting([4, 4], [1, -1])
+    _, emission = step(stage, ShardState(), [precombine(stage, rows).drop(SHARD)], THE_END)
+    assert emission.panes.is_empty()
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 9), st.integers(0, 40))
+def test_a_key_without_columns_is_one_key(minutes: list[int], gap: int, watermark: int) -> None:
+    """Sessions merge and close under it as under any other."""
+    strategy = WindowingStrategy(
+        Sessions(timedelta(minutes=gap)), AtWatermark(), allowed_lateness=timedelta(minutes=9)
+    )
+    columns = aggregate_columns(product((Count(),)), (None,))  # type: ignore[arg-type]
+    found = []
+    for keys in ((), ("key",)):
+        stage, state = Stage("combine_globally", keys, columns, strategy), ShardState()
+        said = []
+        for number, minute in enumerate(minutes):
+            row = table([1], pl.Int64).with_columns(pl.lit(minute * 60_000_000, pl.Int64()).alias(EVENT_TIME))
+            passed = EventTime(watermark * 60_000_000 if 2 * number > len(minutes) else MIN_TIME)
+            clocks = Clocks(ProcessingTime(number), passed)
+            state, emission = step(stage, state, [precombine(stage, row).drop(SHARD)], clocks)
+            said.append(
+                [
+                    one.drop("key", strict=False).sort(pl.all()).rows()
+                    for one in (emission.panes, emission.drops)
+                ]
+            )
+        found.append(said)
+    assert found[0] == found[1]
+
+
+def test_a_mean_is_rounded_once() -> None:
+    """Also where every window has the same number of elements, and Polars knows that."""
+    (column,) = aggregate_columns(product((Mean(),)), (INTEGER,))  # type: ignore[arg-type]
+    total, count = column.accumulators
+    table = pl.DataFrame({total: [3, 7]}).with_columns(pl.lit(5).alias(count))
+    assert table.select(extracted(column)).to_series().to_list() == [3 / 5, 7 / 5]

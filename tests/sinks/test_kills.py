@@ -1,0 +1,28 @@
+"""Exactly once, by killing: what tables have after kills of the whole process is what an undisturbed query writes.
+
+This family catches rows that are written twice or never, which only a process that dies can show. ``make faults`` does
+the same many times over.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from flowalg_development.faults.__main__ import killed
+from flowalg_development.faults.query import make_input
+from flowalg_development.faults.sinks import AT_RANDOM, BEFORE_SPARK, kills
+
+
+@pytest.mark.spark
+def test_kills_change_no_table(tmp_path: Path) -> None:
+    """One at a random moment, and one right after a table has taken a batch and before Spark has noted it."""
+    files = tmp_path / "in"
+    make_input(files)
+    for one in sorted(files.glob("*.parquet"))[4:-1]:
+        one.unlink()
+    found = list(kills(tmp_path, files, 1, 1, random.Random(20_150_831), killed))
+    assert all(one.survived for one in found)
+    assert sum(one.count for one in found if one.fault == AT_RANDOM) == 1
+    assert sum(one.count for one in found if one.fault == BEFORE_SPARK) == 1

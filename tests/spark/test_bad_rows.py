@@ -1,0 +1,305 @@
+"""Rows, sums and functions that go wrong in a batch, each with the whole message: the transform, the value, the remedy.
+
+This family catches a null, an overflow or a wrong value that passes as a number, and a message that names nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import Final
+
+import pytest
+from attrs import evolve, field, frozen
+from flowalg_spark import batch
+from pyspark.sql import SparkSession
+
+from flowalg import (
+    KV,
+    Count,
+    FixedWindows,
+    Max,
+    Mean,
+    PCollection,
+    Sessions,
+    Source,
+    Sum,
+    reduce_combiner,
+)
+from tests.support.scores import NOON
+
+MINUTE = timedelta(minutes=1)
+
+
+class Colour(Enum):
+    """Two colours."""
+
+    RED = 1
+    BLUE = 2
+
+
+@frozen
+class Inner:
+    """A record inside."""
+
+    city: str
+    sizes: list[int]
+
+
+@frozen
+class Row:
+    """One of each kind of field that can be wrong."""
+
+    key: str
+    n: int
+    x: float
+    colour: Colour
+    tags: frozenset[str]
+    inner: Inner
+    maybe: Inner | None
+    at: datetime
+
+
+TYPES: Final = (
+    "key string, n long, x double, colour string, tags array<string>, inner struct<city: string, sizes: array<long>>, "
+    "maybe struct<city: string, sizes: array<long>>, at timestamp"
+)
+
+
+@frozen
+class Stored:
+    """A row as it is stored, right in all its fields."""
+
+    key: str | None = "a"
+    n: int | None = 1
+    x: float = 1.5
+    colour: str | None = "RED"
+    tags: list[str | None] = field(factory=lambda: ["t"])
+    inner: tuple[str | None, list[int | None] | None] | None = ("Rome", [1])
+    maybe: tuple[str | None, list[int] | None] | None = None
+    at: datetime | None = NOON
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """Its columns, in order."""
+        return (self.key, self.n, self.x, self.colour, self.tags, self.inner, self.maybe, self.at)
+
+
+GOOD: Final = Stored()
+ROWS = Source("rows", Row, event_time=lambda row: row.at)
+BY_KEY = ROWS.key_by(lambda row: row.key)
+FIXED = FixedWindows(MINUTE)
+
+
+def failed(row: Row) -> int:
+    """A function that fails on every row."""
+    raise LookupError(f"nothing about {row.key}")
+
+
+def wrong(row: Row) -> int:
+    """A function that gives what it is not annotated with."""
+    words = [str(row.n)]
+    words.sort()  # a statement that Spark does not take
+    return words[0]  # type: ignore[return-value]  # a fault on purpose
+
+
+def lost(row: Row) -> float:
+    """Plain Python's own error, of a function that Spark does not take."""
+    return sum([row.n]) / 0
+
+
+def half(row: Row) -> datetime:
+    """A naive event time."""
+    return row.at.replace(tzinfo=None)
+
+
+def product(one: int, other: int) -> int:
+    """A product, which overflows soon."""
+    return one * other
+
+
+TIMES: Final = (
+    "source 'rows': an event time lies outside of [start of time = 0001-01-03, end of time = 9999-12-30): "
+)
+LARGE: Final = evolve(GOOD, n=2**62)
+HERE: Final = "tests/spark/test_bad_rows.py"
+
+BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
+    (
+        "a null that a filter would drop",
+        BY_KEY.filter(lambda pair: pair.value.n > 3).combine_per_key(Count()),
+        [evolve(GOOD, n=None)],
+        "source 'rows': a row has null in n, which must be a int; make it int | None to allow it",
+    ),
+    (
+        "a null key",
+        BY_KEY.combine_per_key(Count()),
+        [evolve(GOOD, key=None)],
+        "source 'rows': a row has null in key, which must be a str; make it str | None to allow it",
+    ),
+    (
+        "a null inside a list",
+        BY_KEY.map_values(lambda row: row.inner.sizes).group_by_key(),
+        [evolve(GOOD, inner=("Rome", [1, None]))],
+        "source 'rows': a row has null in inner.sizes[…], which must be a int; make it int | None to allow it",
+    ),
+    (
+        "a null inside a set",
+        ROWS.key_by(lambda row: row.tags).combine_per_key(Count()),
+        [evolve(GOOD, tags=["a", None])],
+        "source 'rows': a row has null in tags{…}, which must be a str; make it str | None to allow it",
+    ),
+    (
+        "a null inside a record",
+        ROWS.key_by(lambda row: row.inner.city).combine_per_key(Count()),
+        [evolve(GOOD, inner=None)],
+        "source 'rows': a row has null in inner.city, which must be a str; make it str | None to allow it",
+    ),
+    (
+        "a null inside a record that may be missing",
+        BY_KEY.map_values(lambda row: row.maybe).group_by_key(),
+        [GOOD, evolve(GOOD, maybe=("Rome", None))],
+        "source 'rows': a row has null in maybe.sizes, which must be a list[int]; make it list[int] | None to allow it",
+    ),
+    (
+        "a name that no member has",
+        ROWS.key_by(lambda row: row.colour).combine_per_key(Count()),
+        [evolve(GOOD, colour="GREEN")],
+        "source 'rows': a row has GREEN in colour, which is no member of Colour; it must be one of RED, BLUE",
+    ),
+    (
+        "a null event time",
+        BY_KEY.window(FIXED).combine_per_key(Count()),
+        [evolve(GOOD, at=None)],
+        "source 'rows': a row has null in at, which must be a datetime; make it datetime | None to allow it",
+    ),
+    (
+        "a null event time that no window reads",
+        BY_KEY.combine_per_key(Count()),
+        [evolve(GOOD, at=None)],
+        "source 'rows': a row has null in at, which must be a datetime; make it datetime | None to allow it",
+    ),
+    (
+        "an event time before the beginning",
+        BY_KEY.window(Sessions(MINUTE)).combine_per_key(Count()),
+        [evolve(GOOD, at=datetime(1, 1, 2, tzinfo=UTC))],
+        f"{TIMES}-62135510400000000 us since 1970",
+    ),
+    (
+        "an event time after the end",
+        BY_KEY.group_by_key(),
+        [evolve(GOOD, at=datetime(9999, 12, 31, tzinfo=UTC))],
+        f"{TIMES}253402214400000000 us since 1970",
+    ),
+    (
+        "a sum beyond 64 bits",
+        BY_KEY.combine_per_key(Sum.of(lambda row: row.n)),
+        [LARGE, LARGE],
+        "combine_per_key(Sum): a sum overflows 64 bits: integers must lie in [-2**63, 2**63)",
+    ),
+    (
+        "a mean of what sums beyond 64 bits",
+        BY_KEY.combine_per_key(Mean.of(lambda row: row.n)),
+        [LARGE, LARGE],
+        "combine_per_key(Mean): a sum overflows 64 bits: integers must lie in [-2**63, 2**63)",
+    ),
+    (
+        "a product of Python's beyond 64 bits",
+        BY_KEY.map_values(lambda row: row.n).combine_per_key(
+            reduce_combiner(product, zero=1, name="product")
+        ),
+        [LARGE, LARGE],
+        "the result of combine_per_key(product) is 21267647932558653966460912964485513216, which overflows 64 bits: "
+        "integers must lie in [-2**63, 2**63)",
+    ),
+    (
+        "a division by zero in Spark",
+        BY_KEY.map_values(lambda row: row.x / (row.x - 1.5)).combine_per_key(Sum()),
+        [GOOD],
+        f"map_values(<lambda> at {HERE}:LINE): ZeroDivisionError: float division by zero",
+    ),
+    (
+        "a division by zero in Python",
+        ROWS.map(lost).combine_globally(Sum()),
+        [GOOD],
+        f"map(lost at {HERE}:LINE): lost at {HERE}:LINE raised ZeroDivisionError: division by zero, on the record Row(",
+    ),
+    (
+        "a function that raises",
+        ROWS.map(failed).combine_globally(Sum()),
+        [GOOD],
+        f"map(failed at {HERE}:LINE): failed at {HERE}:LINE raised LookupError: nothing about a, on the record Row(",
+    ),
+    (
+        "a function that gives another type",
+        ROWS.map(wrong).combine_globally(Sum()),
+        [GOOD],
+        f"the result of map(wrong at {HERE}:LINE) is '1' (str); it must be a int",
+    ),
+    (
+        "a predicate that gives no bool",
+        ROWS.filter(lambda row: [row.n]).map(lambda row: row.n).combine_globally(Sum()),  # type: ignore[arg-type,return-value]  # a fault on purpose
+        [GOOD],
+        f"the result of filter(<lambda> at {HERE}:LINE) is [1] (list); it must be a bool",
+    ),
+    (
+        "a naive event time",
+        ROWS.with_timestamps(half).map(lambda row: row.n).combine_globally(Sum()),
+        [GOOD],
+        f"the result of with_timestamps(half at {HERE}:LINE)",
+    ),
+    (
+        "NaN under an order",
+        BY_KEY.combine_per_key(Max.of(lambda row: row.x)),
+        [evolve(GOOD, x=math.nan)],
+        "combine_per_key(Max): Max was given nan, which has no place in an order",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def run(spark: SparkSession) -> Callable[[PCollection[object], list[Stored]], object]:
+    """Batch over stored rows."""
+
+    def over(pipeline: PCollection[object], rows: list[Stored]) -> object:
+        frame = spark.createDataFrame([row.columns for row in rows], TYPES)
+        return batch.run(pipeline, {ROWS: frame}, time=NOON)
+
+    return over
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("pipeline", "rows", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD]
+)
+def test_what_goes_wrong_is_said(
+    run: Callable[[PCollection[object], list[Stored]], object],
+    pipeline: PCollection[object],
+    rows: list[Stored],
+    message: str,
+) -> None:
+    """No row is passed over, and no number is a wrong one: the query fails and says why."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # Spark's own type; the message is what is tested
+        run(pipeline, rows)
+    said = re.sub(rf"({re.escape(HERE)}):\d+", r"\1:LINE", str(caught.value))
+    assert message in said
+
+
+def test_right_rows_pass(run: Callable[[PCollection[object], list[Stored]], object]) -> None:
+    """The same pipelines, but for the functions that are at fault themselves, run over rows that are right."""
+    faulty = ("division", "function", "predicate", "naive")
+    right = [pipeline for name, pipeline, _, _ in BAD if not any(word in name for word in faulty)]
+    assert len(right) > 12
+    for pipeline in right[1::4]:
+        assert run(pipeline, [GOOD, evolve(GOOD, maybe=("Oslo", [2]))])
+
+
+def test_far_event_times_are_in_range(run: Callable[[PCollection[object], list[Stored]], object]) -> None:
+    """The first and the last instant that an element can have."""
+    ends = [datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC) - timedelta(microseconds=1)]
+    panes = run(BY_KEY.window(FIXED).combine_per_key(Count()), [evolve(GOOD, at=at) for at in ends])
+    assert isinstance(panes, tuple)
+    assert [pane.element for pane in panes] == [KV("a", 1), KV("a", 1)]

@@ -1,0 +1,78 @@
+"""The check of a checkpoint's logs: whatever was cut off is told, with the file; what is whole is in order.
+
+This family catches a check that lets a damaged log pass, or refuses one that Spark reads.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from flowalg_laws.conformance.jobs.sales import a_sum_per_key
+from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_spark import check_checkpoint, streaming
+from flowalg_spark.state.checkpoints import problem_of_id, problem_of_log, problem_of_source
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from flowalg import UnsupportedError
+from tests.support.spark_replay import run_to_end, stream_of, write_batches
+
+OFFSETS = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":17,"conf":{"a.b":"c"}}\n{"logOffset":0}'
+COMMIT = 'v1\n{"nextBatchWatermarkMs":0}'
+FILES = 'v1\n{"path":"file:///in/0.parquet","timestamp":10,"batchId":0}'
+ID = '{"id":"a3757d7b-8b68-4c59-b77a-5229004cc3eb"}'
+
+
+@given(st.data())
+def test_whatever_is_cut_off_is_told(data: st.DataObject) -> None:
+    """Any beginning of a file that is not the whole file; of what a source writes, one that ends within a line."""
+    cut = data.draw(st.integers(0, len(OFFSETS) - 1))
+    assert problem_of_log(OFFSETS[:cut], 2) is not None
+    assert problem_of_log(COMMIT[: cut % len(COMMIT)], 1) is not None
+    assert problem_of_id(ID[: cut % len(ID)]) is not None
+    assert problem_of_source(FILES[: data.draw(st.integers(len("v1\n{"), len(FILES) - 1))]) is not None
+    assert problem_of_source("") is not None
+
+
+@pytest.mark.parametrize("offset", ["-", "17", '{"0":{"1":5}}', '{"logOffset":0}\n-', '"a"', "null"])
+def test_what_spark_writes_is_whole(offset: str) -> None:
+    """Offsets of sources that have brought nothing yet, that count, or that have several partitions; a line's end."""
+    for end in ("", "\n"):
+        assert problem_of_log(f'v1\n{{"batchTimestampMs":17}}\n{offset}{end}', 2) is None
+        assert problem_of_log(COMMIT + end, 1) is None
+        assert problem_of_id(ID + end) is None
+        assert problem_of_source(FILES + end) is None
+
+
+@pytest.mark.parametrize(
+    "text", ['\0v1\n{"topic":{"0":1}}', "v1\nof a form of its own", "no version", "v1\n17"]
+)
+def test_sources_may_write_what_they_like(text: str) -> None:
+    """Of a form that is not known nothing is said."""
+    assert problem_of_source(text) is None
+
+
+def test_a_checkpoint_names_the_file_that_is_damaged(spark: SparkSession, tmp_path: Path) -> None:
+    """One that is not there, and one that a query has left, are in order; damaged ones are not."""
+    folder = tmp_path / "of [some] query"
+    check_checkpoint(spark, folder)
+    write_batches(tmp_path / "in", Sale, BATCHES[:2], ends=False)
+    panes = streaming.compile(
+        a_sum_per_key.pipeline, {SALES: stream_of(spark, tmp_path / "in", POLICY, ends=False)}
+    )
+    run_to_end(panes, tmp_path / "out", folder)
+    check_checkpoint(spark, folder)
+    for place in ("metadata", "offsets/1", "commits/0", "sources/0/1"):
+        damaged = Path(shutil.copytree(folder, tmp_path / "damaged"))
+        file = damaged / place
+        file.with_name(f".{file.name}.crc").unlink()
+        file.write_bytes(file.read_bytes()[:10])
+        with pytest.raises(UnsupportedError, match=rf"checkpoint is damaged: .*/damaged/{place}: .*restore"):
+            check_checkpoint(spark, damaged)
+        shutil.rmtree(damaged)
+    shutil.rmtree(folder / "offsets")
+    with pytest.raises(UnsupportedError, match="commits/1: the offsets of this batch, offsets/1, are gone"):
+        check_checkpoint(spark, folder)

@@ -1,0 +1,218 @@
+"""What panes come to in the end, and frames that are held to their source: the helpers of the Spark package.
+
+This family catches a view of panes that keeps what was taken back, or that a sink's rows do not allow.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import flowalg_reference
+import pytest
+from flowalg_spark import batch, final_values, read_files, read_table, schema_of
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    Change,
+    Count,
+    FixedWindows,
+    Max,
+    Pane,
+    PCollection,
+    SchemaMismatchError,
+    Sessions,
+    Source,
+    Sum,
+    Timeline,
+)
+from tests.support.scores import NOON, POINTS, SCORES, Score
+
+MINUTE = timedelta(minutes=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PANES = (
+    "run int, key string, value long, window struct<start: timestamp, end: timestamp>, event_time timestamp, "
+    "change string, pane struct<timing: string, index: long, is_first: boolean, is_last: boolean, "
+    "processing_time: timestamp, watermark: timestamp>"
+)
+REFINED = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
+
+
+def refined(windows: FixedWindows | Sessions, mode: Accumulation) -> PCollection[KV[str, int]]:
+    """Sums that are shown early, and again for all that is late."""
+    placed = POINTS.window(windows, trigger=REFINED, accumulation=mode, allowed_lateness=FOREVER)
+    return placed.combine_per_key(Sum())
+
+
+FIXED, SESSIONS = FixedWindows(5 * MINUTE), Sessions(2 * MINUTE)
+PIPELINES = [
+    *(refined(windows, mode) for windows in (FIXED, SESSIONS) for mode in Accumulation),
+    refined(FIXED, Accumulation.RETRACTING)
+    .key_by(lambda pair: "all")
+    .map_values(lambda pair: pair.value)
+    .combine_per_key(Max()),
+    refined(FIXED, Accumulation.RETRACTING)
+    .filter(lambda pair: pair.value % 2 == 0)
+    .flat_map(lambda pair: [pair, KV(pair.key, pair.value + 1)], result=KV[str, int]),
+]
+
+
+def timeline(seed: int) -> Timeline[Score]:
+    """Micro-batches of scores, a good part of them late."""
+    chance = random.Random(seed)
+    batches = [
+        [
+            Score(chance.choice("ab"), chance.randrange(4), NOON + chance.randrange(12) * MINUTE)
+            for _ in range(chance.randrange(1, 4))
+        ]
+        for _ in range(6)
+    ]
+    numbers = {id(one): number for number, some in enumerate(batches) for one in some}
+    return Timeline.micro_batches(
+        SCORES,
+        batches,
+        processing_time=lambda one: NOON + (20 + numbers[id(one)]) * MINUTE,
+        watermark=BoundedOutOfOrderness(2 * MINUTE),
+    )
+
+
+def point(micros: int) -> datetime:
+    """A point in time, as Spark takes it."""
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def row_of(run: int, pane: Pane[KV[str, int]]) -> tuple[object, ...]:
+    """A pane as a sink has it."""
+    said = (pane.timing.value, pane.index, pane.is_first, pane.is_last)
+    return (
+        run,
+        pane.element.key,
+        pane.element.value,
+        (point(pane.window.start), point(pane.window.end)),
+        point(pane.event_time),
+        pane.change.value,
+        (*said, point(pane.processing_time), point(pane.watermark)),
+    )
+
+
+def test_final_values_are_what_stands(spark: SparkSession) -> None:
+    """Against a loop over the panes of the reference: the panes of an index follow those before, or take them back."""
+    rows = []
+    expected = []
+    retracted = 0
+    for run, (pipeline, seed) in enumerate((one, seed) for one in PIPELINES for seed in range(8)):
+        panes = flowalg_reference.run(pipeline, {SCORES: timeline(seed)}).panes
+        rows += [row_of(run, pane) for pane in panes]
+        standing: dict[object, list[Pane[KV[str, int]]]] = {}
+        for pane in panes:
+            place = (pane.element.key, pane.window)
+            known = standing.setdefault(place, [])
+            if pane.change is Change.RETRACTION:
+                retracted += 1
+                known.remove(next(one for one in known if one.element == pane.element))
+            elif known and known[0].index != pane.index:
+                standing[place] = [pane]
+            else:
+                known.append(pane)
+        expected += [
+            (run, one.element.key, one.element.value, one.window.start, one.window.end, one.event_time)
+            for some in standing.values()
+            for one in some
+        ]
+    random.Random(1).shuffle(rows)
+    found = final_values(spark.createDataFrame(rows, PANES), by=("run", "key"))
+    assert found.columns == ["run", "key", "value", "window", "event_time"]
+    micros = [F.unix_micros(F.col(name)) for name in ("window.start", "window.end", "event_time")]
+    assert sorted(map(tuple, found.select("run", "key", "value", *micros).collect())) == sorted(expected)
+    assert retracted > 100
+    assert len(rows) > 2 * len(expected) > 200
+
+
+def scores(spark: SparkSession) -> DataFrame:
+    """Three scores."""
+    rows = [("a", 3, NOON), ("a", 4, NOON + MINUTE), ("b", 5, NOON)]
+    return spark.createDataFrame(rows, schema_of(SCORES))
+
+
+def test_a_batch_is_final(spark: SparkSession) -> None:
+    """Each of its panes stands; what a frame says of drops is none of them."""
+    panes = batch.compile(POINTS.window(FIXED).combine_per_key(Sum()), {SCORES: scores(spark)})
+    assert sorted((row["key"], row["value"]) for row in panes.final_values().collect()) == [
+        ("a", 7),
+        ("b", 5),
+    ]
+    assert final_values(panes.with_drops()).columns == ["key", "value", "window", "event_time"]
+    assert final_values(panes.with_drops()).count() == 2
+    teams = batch.compile(SCORES.map(lambda s: s.team).distinct(), {SCORES: scores(spark)})
+    assert sorted(row["value"] for row in teams.final_values(by=["value"]).collect()) == ["a", "b"]
+    total = batch.compile(SCORES.map(lambda s: s.points).combine_globally(Sum()), {SCORES: scores(spark)})
+    assert [row["value"] for row in total.final_values(by=()).collect()] == [12]
+
+
+def test_final_values_need_to_know_what_tells_values_apart(spark: SparkSession) -> None:
+    """The key of pairs; of other elements only the user can say."""
+    teams = batch.compile(SCORES.map(lambda s: s.team).distinct(), {SCORES: scores(spark)})
+    with pytest.raises(
+        ArgumentError, match="by must be the columns that tell the values of one window; got None .*"
+    ):
+        teams.final_values()
+    with pytest.raises(
+        ArgumentError, match="by must be names of columns of the element, .* are value; got .*"
+    ):
+        teams.final_values(by=["pane"])
+    with pytest.raises(
+        ArgumentError, match="a DataFrame of panes, which has the columns window, event_time, change"
+    ):
+        final_values(scores(spark))
+    with pytest.raises(ArgumentError, match=r"panes must be a DataFrame of panes; got 3 \(int\)"):
+        final_values(3)  # type: ignore[arg-type]  # a fault on purpose
+
+
+COUNTS = SCORES.key_by(lambda s: s.team).combine_per_key(Count())
+NUMBERS = Source("numbers", int, event_time=lambda n: NOON)
+
+
+def test_a_schema_follows_from_a_source() -> None:
+    """A record's columns in order, and the one column of a scalar."""
+    assert schema_of(SCORES).simpleString() == "struct<team:string,points:bigint,at:timestamp>"
+    assert schema_of(NUMBERS).simpleString() == "struct<value:bigint>"
+    with pytest.raises(ArgumentError, match=r"source must be a Source; got 'scores' \(str\)"):
+        schema_of("scores")  # type: ignore[arg-type]  # a fault on purpose
+
+
+def test_tables_and_files_are_held_to_their_source(spark: SparkSession, tmp_path: Path) -> None:
+    """They are read as any others, and those that do not fit are refused at once, with every difference."""
+    scores(spark).createOrReplaceTempView("some_scores")
+    scores(spark).write.parquet(str(tmp_path / "parquet"))
+    scores(spark).write.json(str(tmp_path / "json"))
+    frames = (
+        read_table(spark, SCORES, "some_scores"),
+        read_files(spark, SCORES, str(tmp_path / "parquet")),
+        read_files(spark, SCORES, str(tmp_path / "json"), format="json"),
+    )
+    for frame in frames:
+        assert {pane.element for pane in batch.run(COUNTS, {SCORES: frame})} == {KV("a", 2), KV("b", 1)}
+    lacking = "source 'numbers' reads int, .*\n  value: missing; it must be a bigint"
+    with pytest.raises(SchemaMismatchError, match=lacking):
+        read_table(spark, NUMBERS, "some_scores")
+    with pytest.raises(SchemaMismatchError, match=lacking):
+        read_files(spark, NUMBERS, str(tmp_path / "parquet"))
+
+
+def test_a_line_that_does_not_fit_fails_the_query(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's default would make nulls of it."""
+    path = tmp_path / "bad.json"
+    path.write_text('{"team": "a", "points": "many", "at": "2024-01-01T12:00:00Z"}\n')
+    with pytest.raises(Exception, match="FAILFAST"):
+        batch.run(
+            POINTS.combine_per_key(Sum()), {SCORES: read_files(spark, SCORES, str(path), format="json")}
+        )

@@ -1,0 +1,195 @@
+"""What a streaming run tells of itself: enough to go through it again, and numbers that are those of its panes.
+
+This family catches a clock or a count that is told wrong, lost on its way through other stages, or told twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC
+from pathlib import Path
+
+import flowalg_reference as reference
+import pyarrow.parquet as pq
+import pytest
+from attrs import evolve
+from flowalg_laws.conformance import JOBS, Feed, Job
+from flowalg_laws.conformance.jobs.sales import a_sum_per_key
+from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_spark import (
+    StageMetrics,
+    batch,
+    collect,
+    metrics,
+    open_windows,
+    recorded,
+    stage_metrics,
+    streaming,
+)
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from flowalg import ArgumentError, Instant, Source, Timeline, UnsupportedError, processing_time
+from tests.support.spark_replay import (
+    Batch,
+    batches_of,
+    run_to_end,
+    started,
+    stream_of,
+    streamed,
+    write_batches,
+)
+
+
+def job_called(name: str) -> Job:
+    """The job of that name."""
+    return next(one for one in JOBS if one.name == name)
+
+
+def instants(feed: Feed[object], batches: Sequence[Batch]) -> Timeline[object]:
+    """What a source does in a replay of micro-batches, those that bring nothing of it included."""
+    found: list[Instant[object]] = []
+    before = Timeline[object]()
+    for one in batches:
+        time = processing_time(one.time)
+        empty = Instant[object](time, (), before.watermark)
+        if before.instants:
+            empty = evolve(empty, percentile_watermarks=before.instants[-1].percentile_watermarks)
+        found.append(empty if one.instant is None else evolve(one.instant, processing_time=time))
+        before = Timeline(tuple(found))
+    assert feed.source.name
+    return before
+
+
+@pytest.mark.parametrize(
+    ("name", "stops"),
+    [
+        ("what every partition has reached", ()),
+        ("the median watermark", (2,)),
+        ("when a signal is given", ()),
+        ("three stages", (1,)),
+        ("a left join", ()),
+        ("a map on the side", ()),
+        ("flat map in Python", ()),
+    ],
+)
+def test_a_run_is_gone_through_again(
+    spark: SparkSession, tmp_path: Path, name: str, stops: tuple[int, ...]
+) -> None:
+    """From what it has told of itself come the timelines that it ran on, and from these its panes and drops."""
+    job = job_called(name)
+    outcome = streamed(spark, tmp_path, job.pipeline, job.replay, stops=stops, metrics=True)
+    recording = recorded(spark.read.parquet(str(tmp_path / "out")))
+    timelines: dict[Source[object], Timeline[object]] = {
+        feed.source: recording.timeline(feed.source, feed.records) for feed in job.replay.feeds
+    }
+    played = batches_of(job.replay)
+    for feed in job.replay.feeds:
+        assert timelines[feed.source] == instants(feed, played[feed.source.name])
+    run = reference.run(job.pipeline, timelines, mode=reference.Mode.MICRO_BATCH)
+    assert Counter(map(repr, run.panes)) == Counter(map(repr, outcome.panes))
+    assert outcome.dropped is not None
+    assert len(run.dropped) == sum(outcome.dropped.values())
+
+
+@pytest.mark.parametrize("name", ["a sum per key", "sessions that retract", "retractions downstream"])
+def test_metrics_are_those_of_the_panes(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """Counts of panes and drops are those that came out of the last stage, and open windows those in the checkpoint."""
+    job = job_called(name)
+    (feed,) = job.replay.feeds
+    streamed(spark, tmp_path, job.pipeline, evolve(job.replay, ends=False), metrics=True)
+    stored = spark.read.parquet(str(tmp_path / "out"))
+    panes = collect(job.pipeline, stored)
+    rows = [row.asDict() for row in metrics(stored).collect()]
+    stages = sorted({(row["number"], row["stage"]) for row in rows})
+    assert [(row["batch"], row["number"]) for row in rows] == [
+        (number, stage) for number in range(len(feed.batches)) for stage, _ in stages
+    ]
+    last = [row for row in rows if row["number"] == stages[-1][0]]
+    values = Counter(pane.timing.value for pane in panes if pane.change.value == "value")
+    for timing in ("early", "on_time", "late"):
+        assert sum(row[timing] for row in last) == values[timing]
+    assert sum(row["retraction"] for row in last) == len(panes) - values.total()
+    first = [row for row in rows if row["number"] == 0]
+    assert [row["elements"] for row in first] == list(map(len, feed.batches))
+    reasons = Counter[str]()
+    for drop in stored.filter(F.col("drop").isNotNull()).select("drop.*").collect():
+        reasons[drop["reason"]] += drop["count"]
+    for reason in ("expired", "closed"):
+        assert sum(row[reason] for row in rows) == reasons[reason]
+    for number, _ in stages:
+        # Spark counts from the last stage.
+        operator = len(stages) - 1 - number
+        open_now = open_windows(spark, tmp_path / "checkpoint", stage=operator).count()
+        assert [row for row in rows if row["number"] == number][-1]["windows"] == open_now
+    for row in rows:
+        lag = (row["processing_time"] - row["watermark"]).total_seconds()
+        assert row["watermark_lag"] == pytest.approx(lag)
+        assert row["step_seconds"] > 0
+    assert all((row["state_bytes"] > 0) == (row["windows"] > 0) for row in rows)
+
+
+def test_progress_has_the_same_metrics(spark: SparkSession, tmp_path: Path) -> None:
+    """Beside Spark's own, in the progress that a listener hears, whichever of the frames is written."""
+    write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
+    stream = stream_of(spark, tmp_path / "in", POLICY)
+    frame = streaming.compile(a_sum_per_key.pipeline, {SALES: stream}, metrics=True)
+    told: list[tuple[StageMetrics, ...]] = []
+    for number, rows in enumerate((frame, frame.with_drops(), frame.with_metrics())):
+        query = started(rows, tmp_path / f"out-{number}", tmp_path / f"checkpoint-{number}")
+        try:
+            query.awaitTermination()
+            found = [stage_metrics(progress) for progress in query.recentProgress]
+        finally:
+            query.stop()
+        assert all(len(one) == 1 for one in found)
+        told.append(tuple(evolve(one, step_seconds=0) for (one,) in found))
+    assert told[0] == told[1] == told[2]
+    table = [
+        StageMetrics(**{**row.asDict(), "step_seconds": 0})
+        for row in metrics(spark.read.parquet(str(tmp_path / "out-2"))).drop("batch").collect()
+    ]
+    assert list(told[0]) == [
+        evolve(
+            one,
+            processing_time=one.processing_time.astimezone(UTC),
+            watermark=one.watermark.astimezone(UTC),
+        )
+        for one in table
+    ]
+
+
+def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -> None:
+    """Accounts that nobody wanted, of a batch, of another source, with fewer records, or from the middle on."""
+    write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
+    pipeline = a_sum_per_key.pipeline
+    stream = stream_of(spark, tmp_path / "in", POLICY)
+    with pytest.raises(UnsupportedError, match="compiled without; pass metrics=True to compile"):
+        streaming.compile(pipeline, {SALES: stream}).with_metrics()
+    bounded = spark.read.parquet(str(tmp_path / "in"))
+    with pytest.raises(UnsupportedError, match="a batch is one instant"):
+        batch.compile(pipeline, {SALES: bounded}).with_metrics()
+    with pytest.raises(
+        ArgumentError, match="stored must be a DataFrame with the column stage_account; got .*"
+    ):
+        metrics(bounded)
+    with pytest.raises(ArgumentError, match="metrics is 'yes'"):
+        streaming.compile(pipeline, {SALES: stream}, metrics="yes")  # type: ignore[arg-type]  # a fault on purpose
+    frame = streaming.compile(pipeline, {SALES: stream}, metrics=True).with_metrics()
+    run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
+    stored = spark.read.parquet(str(tmp_path / "out"))
+    recording = recorded(stored)
+    assert recorded(stored.toArrow()) == recording
+    records = [one for part in BATCHES for one in part]
+    assert len(recording.timeline(SALES, records)) == len(BATCHES) + 1
+    with pytest.raises(ArgumentError, match=f"records is {len(records) - 1}.*all {len(records)} elements"):
+        recording.timeline(SALES, records[:-1])
+    with pytest.raises(ArgumentError, match="one of the recorded sources: sales"):
+        recording.timeline(Source("others", Sale, event_time=lambda sale: sale.at), records)
+    written = min((tmp_path / "out").glob("*.parquet"))
+    with pytest.raises(ArgumentError, match="coerce_int96_timestamp_unit"):
+        recorded(pq.read_table(written))
+    late = stored.filter(F.col("stage_account.batch") > 0)
+    with pytest.raises(ArgumentError, match="0: metrics from the beginning on"):
+        recorded(late)

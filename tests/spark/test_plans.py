@@ -1,0 +1,249 @@
+"""The physical plans of representative pipelines: what is read, what is shuffled, what is sorted.
+
+This family catches waste that no result shows. The plans are those without adaptive execution, which would hide what
+is reused until a query has run.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from datetime import datetime, timedelta
+
+import pytest
+from attrs import frozen
+from flowalg_spark import batch
+from pyspark.sql import DataFrame, SparkSession
+
+from flowalg import (
+    KV,
+    Count,
+    FixedWindows,
+    Max,
+    Mean,
+    PCollection,
+    Sessions,
+    SlidingWindows,
+    Source,
+    Sum,
+)
+from tests.support.scores import NOON
+
+MINUTE = timedelta(minutes=1)
+FIXED = FixedWindows(MINUTE)
+LARGE = 2**61
+
+
+@frozen
+class Place:
+    """Where, of which most queries read a part."""
+
+    city: str
+    floor: int
+
+
+@frozen
+class Visit:
+    """More fields than any query reads."""
+
+    team: str
+    points: int
+    note: str | None
+    other: str
+    first: bool
+    place: Place
+    at: datetime
+
+
+VISITS = Source("visits", Visit, event_time=lambda v: v.at)
+POINTS = VISITS.key_by(lambda v: v.team).map_values(lambda v: v.points)
+PER_MINUTE = POINTS.window(FIXED).combine_per_key(Sum())
+
+
+@pytest.fixture(scope="module")
+def visits(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
+    """A Parquet file, and a session whose plans are final before they run."""
+    path = str(tmp_path_factory.mktemp("plans") / "visits")
+    rows = [
+        ("a", 1, None, "x", True, ("Rome", 2), NOON),
+        ("b", 2, "n", "y", False, ("Oslo", 3), NOON + MINUTE),
+    ]
+    types = (
+        "team string, points long, note string, other string, first boolean, "
+        "place struct<city: string, floor: long>, at timestamp"
+    )
+    spark.createDataFrame(rows, types).write.parquet(path)
+    settings = {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.maxMetadataStringLength": "10000",
+    }
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield spark.read.parquet(path)
+    for name, old in before.items():
+        spark.conf.set(name, str(old))
+
+
+def plan_of(frame: DataFrame) -> str:
+    """The physical plan, as ``explain`` prints it."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        frame.explain(mode="formatted")
+    return printed.getvalue().split("== Physical Plan ==")[1]
+
+
+def operators(plan: str) -> Counter[str]:
+    """How many operators of each name a plan has."""
+    tree = plan.strip().split("\n\n")[0]
+    return Counter(re.findall(r"(\w+)(?: \w+)* +\(\d+\)", tree))
+
+
+def read_by(plan: str) -> list[str]:
+    """What each scan reads of its file."""
+    return re.findall(r"ReadSchema: struct<(.*)>", plan)
+
+
+def compiled(pipeline: PCollection[object], visits: DataFrame) -> str:
+    """The plan of a pipeline."""
+    return plan_of(batch.compile(pipeline, {VISITS: visits}))
+
+
+READ = [
+    (PER_MINUTE, "team:string,points:bigint,at:timestamp"),
+    (VISITS.key_by(lambda v: v.team).combine_per_key(Count()), "team:string,at:timestamp"),
+    (
+        VISITS.key_by(lambda v: v.place.city).combine_per_key(Count()),
+        "place:struct<city:string>,at:timestamp",
+    ),
+    (
+        VISITS.filter(lambda v: v.note is None).map(lambda v: v.points).combine_globally(Max()),
+        "points:bigint,note:string,at:timestamp",
+    ),
+    (
+        VISITS.key_by(lambda v: (v.team, v.place.floor))
+        .window(Sessions(MINUTE))
+        .combine_per_key(Sum.of(lambda v: v.points), Count()),
+        "team:string,points:bigint,place:struct<floor:bigint>,at:timestamp",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pipeline", "columns"), READ, ids=[columns for _, columns in READ])
+def test_only_what_is_used_is_read(visits: DataFrame, pipeline: PCollection[object], columns: str) -> None:
+    """Fields that no function looks at are not read from the file, and nor are those of records inside."""
+    assert read_by(compiled(pipeline, visits)) == [columns]
+
+
+PUSHED = [
+    (VISITS.filter(lambda v: v.points > 1), "Or(GreaterThan(points,1),IsNull(points))"),
+    (
+        VISITS.map(lambda v: (v.team, v.points)).filter(lambda pair: pair[0] == "a" and pair[1] * 2 > 3),
+        "Or(EqualTo(team,a),IsNull(team))",
+    ),
+    (VISITS.filter(lambda v: v.place.floor < 3), "Or(LessThan(place.floor,3),IsNull(place.floor))"),
+    (VISITS.filter(lambda v: v.note is None), "IsNull(note)"),
+    (VISITS.filter(lambda v: v.first), "Or(EqualTo(first,true),IsNull(first))"),
+    (
+        VISITS.filter(lambda v: v.at >= NOON),
+        f"Or(GreaterThanOrEqual(at,{NOON:%Y-%m-%d %H:%M:%S}.0),IsNull(at))",
+    ),
+]
+
+
+@pytest.mark.parametrize(("filtered", "pushed"), PUSHED, ids=[pushed for _, pushed in PUSHED])
+def test_filters_reach_the_scan(visits: DataFrame, filtered: PCollection[object], pushed: str) -> None:
+    """As far as Parquet can tell; rows with a null that the record class does not allow are kept, to be refused."""
+    plan = compiled(filtered.key_by(lambda one: 0).combine_per_key(Count()), visits)
+    assert f"PushedFilters: [{pushed}]" in plan
+
+
+def test_what_may_fail_before_a_filter_is_not_skipped(visits: DataFrame) -> None:
+    """A filter after a step that can raise does not hide the rows on which it does."""
+    doubled = VISITS.map(lambda v: KV(v.points * LARGE, v.team)).filter(lambda pair: pair.value == "a")
+    assert "PushedFilters" not in compiled(doubled.combine_per_key(Count()), visits)
+
+
+ONE_SHUFFLE = {
+    "fixed windows": PER_MINUTE,
+    "several aggregates": POINTS.window(FIXED).combine_per_key(Sum(), Mean(), Max(), Count()),
+    "lifted steps": VISITS.filter(lambda v: v.points > 1)
+    .map(lambda v: KV(v.place, v.points + 1))
+    .map_values(lambda n: -n)
+    .window(FIXED)
+    .combine_per_key(Sum()),
+    "Python steps": VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
+    .window(FIXED)
+    .combine_per_key(Sum()),
+    "distinct": VISITS.map(lambda v: v.team).distinct(),
+    "the same grouping again": PER_MINUTE.combine_per_key(Max()),
+}
+
+
+@pytest.mark.parametrize("name", ONE_SHUFFLE)
+def test_a_grouping_is_one_shuffle(visits: DataFrame, name: str) -> None:
+    """Element-wise steps shuffle nothing, and where Spark has the aggregate nothing is sorted."""
+    found = operators(compiled(ONE_SHUFFLE[name], visits))
+    assert (found["Exchange"], found["Sort"]) == (1, 0)
+    assert found["HashAggregate"] >= 2
+
+
+def test_sliding_windows_shuffle_what_slices_come_to(visits: DataFrame) -> None:
+    """Once by slice, and then once more by window, of which there are fewer rows; nothing is sorted."""
+    found = operators(
+        compiled(POINTS.window(SlidingWindows(2 * MINUTE, MINUTE)).combine_per_key(Mean()), visits)
+    )
+    assert (found["Exchange"], found["Sort"]) == (2, 0)
+
+
+def test_sessions_are_one_shuffle_and_one_sort(visits: DataFrame) -> None:
+    """The sort that finds the sessions is by key and event time; what is aggregated is where it was."""
+    found = operators(compiled(POINTS.window(Sessions(MINUTE)).combine_per_key(Sum()), visits))
+    assert (found["Exchange"], found["Sort"]) == (1, 1)
+
+
+def test_a_second_stage_by_window_is_one_more_shuffle(visits: DataFrame) -> None:
+    """Per key and minute, and then the largest of each minute."""
+    most = PER_MINUTE.map(lambda pair: pair.value).combine_globally(Max())
+    found = operators(compiled(most, visits))
+    assert (found["Exchange"], found["Sort"]) == (2, 0)
+
+
+def test_a_join_shuffles_each_side_once(visits: DataFrame) -> None:
+    """And nothing more where its sides have been grouped by the same key and windows."""
+    raw = POINTS.window(FIXED)
+    counts = raw.combine_per_key(Count())
+    for joined in (raw.inner_join(raw.map_values(lambda n: -n)), PER_MINUTE.left_join(counts)):
+        found = operators(compiled(joined, visits))
+        assert (found["SortMergeJoin"], found["Exchange"] + found["ReusedExchange"]) == (1, 2)
+
+
+def test_a_side_input_is_broadcast(visits: DataFrame) -> None:
+    """A value per window, and a map, are brought to the elements, which stay where they are."""
+    total = VISITS.map(lambda v: v.points).window(FIXED).combine_globally(Sum()).as_singleton(default=0)
+    shares = VISITS.map_with(total, lambda v, all_: KV(v.team, v.points - all_)).combine_per_key(Sum())
+    most = POINTS.combine_per_key(Max()).as_map()
+    tops = (
+        VISITS.filter_with(most, lambda v, known: known[v.team] == v.points).map(lambda v: v.team).distinct()
+    )
+    for pipeline, join, shuffles in ((shares, "BroadcastHashJoin", 3), (tops, "BroadcastNestedLoopJoin", 3)):
+        found = operators(compiled(pipeline, visits))
+        assert (found[join], found["BroadcastExchange"], found["Exchange"]) == (1, 1, shuffles)
+
+
+def test_what_is_used_twice_is_shuffled_once(visits: DataFrame) -> None:
+    """A collection beside itself, and one that two outputs read, are computed once in a query."""
+    itself = PER_MINUTE.inner_join(PER_MINUTE.map_values(lambda n: n + 1))
+    found = operators(compiled(itself, visits))
+    assert (found["Exchange"], found["ReusedExchange"], found["Scan"]) == (1, 1, 1)
+    in_python = VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
+    per_minute = in_python.window(FIXED).combine_per_key(Sum())
+    most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
+    one, other = batch.compile_all((per_minute, most), {VISITS: visits})
+    found = operators(plan_of(one.select("value").union(other.select("value"))))
+    assert found["ReusedExchange"] == 1
+    assert found["ArrowEvalPython"] == 1

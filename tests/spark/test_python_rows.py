@@ -1,0 +1,208 @@
+"""Steps that only Python can compute, over Arrow batches, without a Spark session."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import ClassVar
+
+import attrs
+import pyarrow as pa
+import pytest
+from attrs import frozen
+from flowalg_laws.kit.readings import Reading
+from flowalg_spark.lowering.flow import arrow_schema, row_schema
+from flowalg_spark.lowering.layout import Branch, layout_of
+from flowalg_spark.lowering.meta import END, EVENT_TIME, KEEP, META_TYPES, SIGHTED, START
+from flowalg_spark.lowering.python_rows import PythonSteps
+from flowalg_spark.lowering.records import built
+from flowalg_spark.lowering.values import write
+from flowalg_spark.streaming.python_values import InWindows
+
+from flowalg import KV, CustomWindows, EventTime, Window
+from flowalg.data.errors import ElementError, ValueRangeError
+from flowalg.data.shapes import FLOAT, INTEGER, OptionalOf, RecordOf, kv_of, shape_of
+from flowalg.elementwise.functions import Call
+from flowalg.elementwise.steps import FlatMap, Map
+from flowalg.lifting.fields_read import call_read, shape_read
+
+
+def test_none_is_an_element_and_not_an_absence() -> None:
+    """On a stream a function may give ``None``: the row stays kept; only what a filter has dropped is not."""
+    optional = OptionalOf(INTEGER)
+    schema = arrow_schema(row_schema(optional, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP)}))
+    steps = PythonSteps(
+        layout_of(INTEGER),
+        layout_of(optional),
+        (Map(Call(lambda n: None if n == 1 else n)),),
+        guarded=True,
+        schema=schema,
+    )
+    rows: list[dict[str, int | bool | None]] = [
+        {"value": 1, EVENT_TIME: 10, KEEP: True},
+        {"value": 2, EVENT_TIME: 20, KEEP: True},
+        {"value": None, EVENT_TIME: 30, KEEP: False},
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=schema)
+    (after,) = steps([batch])
+    assert after.to_pydict() == {
+        "value": [None, 2, None],
+        EVENT_TIME: [10, 20, 30],
+        KEEP: [True, True, False],
+    }
+
+
+def guarded_schema(*names: str) -> pa.Schema:
+    """Integers on a stream, with some columns beside them."""
+    return arrow_schema(row_schema(INTEGER, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, *names)}))
+
+
+def test_the_clocks_see_a_record_once_however_many_elements_it_becomes() -> None:
+    """A record that becomes two elements, or none, counts once, by the event time that its source gave it."""
+    schema = guarded_schema(SIGHTED)
+    layout = layout_of(INTEGER)
+    steps = PythonSteps(layout, layout, (FlatMap(Call(lambda n: [n] * n)),), guarded=True, schema=schema)
+    rows: list[dict[str, int | bool | None]] = [
+        {"value": 2, EVENT_TIME: 10, KEEP: True, SIGHTED: 11},
+        {"value": 0, EVENT_TIME: 20, KEEP: True, SIGHTED: 21},
+        {"value": None, EVENT_TIME: 30, KEEP: False, SIGHTED: 31},
+    ]
+    (after,) = steps([pa.RecordBatch.from_pylist(rows, schema=schema)])
+    assert after.to_pydict() == {
+        "value": [2, 2, None, None],
+        EVENT_TIME: [10, 10, 20, 30],
+        KEEP: [True, True, False, False],
+        SIGHTED: [11, None, 21, 31],
+    }
+
+
+def test_an_element_in_several_windows_or_in_none_is_one_record_to_the_clocks() -> None:
+    """Windows of the user's own multiply rows; rows that are no elements keep the window that they have."""
+    pair = kv_of(INTEGER, INTEGER)
+    before = arrow_schema(
+        row_schema(pair, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, SIGHTED, START, END)})
+    )
+    windows = CustomWindows(
+        "as many as the key says",
+        lambda point, key: [Window(EventTime(9), EventTime(start)) for start in range(key)],
+    )
+    layout = layout_of(pair)
+    assert isinstance(layout, Branch)
+    assigning = InWindows(layout.parts[0], windows, before)
+    rows: list[dict[str, int | bool | None]] = [
+        {"key": 0, "value": 5, EVENT_TIME: 3, KEEP: True, SIGHTED: 3},
+        {"key": 2, "value": 6, EVENT_TIME: 4, KEEP: True, SIGHTED: 4},
+        {"key": None, "value": None, EVENT_TIME: 5, KEEP: False, SIGHTED: 5, START: 7, END: 8},
+    ]
+    (after,) = assigning([pa.RecordBatch.from_pylist(rows, schema=before)])
+    assert after.select(["value", KEEP, SIGHTED, START, END]).to_pydict() == {
+        "value": [6, 6, 5, None],
+        KEEP: [True, True, False, False],
+        SIGHTED: [4, None, 3, 5],
+        START: [0, 1, None, 7],
+        END: [9, 9, None, 8],
+    }
+
+
+def scaled(factor: int, n: int) -> float:
+    """Called by a function that does nothing else."""
+    return math.log(factor * n)
+
+
+def wordy(r: Reading) -> str:
+    """Reads two fields of its element, in statements."""
+    total = r.value
+    return f"{r.key}{total:>3}"
+
+
+def test_only_what_a_function_reads_is_brought_to_it() -> None:
+    """A call of a function is that function of lifted arguments; a function that reads some fields has a stand-in."""
+    shape = shape_of(Reading)
+    found = call_read(lambda r: scaled(3, r.value + 1), shape)
+    assert found is not None
+    assert found[0] is scaled
+    assert [one.shape for one in found[1]] == [INTEGER, INTEGER]
+    read = shape_read(wordy, shape)
+    assert isinstance(read, RecordOf)
+    assert [one.name for one in read.fields] == ["key", "value"]
+    assert wordy(read.cls("a", 1)) == "a  1"
+    assert repr(read.cls("a", 1)) == "Reading(key='a', value=1, …)"
+
+
+@pytest.mark.parametrize(
+    "f", [lambda r: (r, r.key), lambda r: str(r), lambda r: vars(r), lambda r: [r], lambda r: r.key and r]
+)
+def test_a_function_that_looks_at_its_element_gets_it(f: Callable[[Reading], object]) -> None:
+    """The element itself, as soon as it is used in any way but reading a field."""
+    shape = shape_of(Reading)
+    found = call_read(f, shape)
+    assert shape_read(f, shape) is shape
+    assert found is None or [one.shape for one in found[1]] == [shape]
+
+
+def test_what_a_column_holds_is_checked() -> None:
+    """Integers beyond 64 bits, values of another type, and a bool in place of a number are named with their place."""
+    cases: list[tuple[list[object], str]] = [
+        ([1, 2**63], "there is 9223372036854775808, which overflows 64 bits"),
+        ([1, "a"], "there is 'a' (str); it must be a int"),
+        ([1, True], "there is True (bool); it must be a int"),
+    ]
+    for values, message in cases:
+        with pytest.raises((ElementError, ValueRangeError), match=re.escape(message)):
+            write(layout_of(INTEGER), values, "there")
+    assert write(layout_of(FLOAT), [1, 2.5], "there")[0].to_pylist() == [1.0, 2.5]
+
+
+@frozen
+class Numbered:
+    """A record that counts how often it is made."""
+
+    n: int
+    made: ClassVar[list[int]] = []
+
+    def __attrs_post_init__(self) -> None:
+        Numbered.made.append(self.n)
+
+
+@frozen(slots=False)
+class Loose:
+    """A record without slots."""
+
+    n: int
+    word: str
+
+
+@frozen(cache_hash=True)
+class Hashed:
+    """A record that remembers its hash."""
+
+    n: int
+    word: str
+
+
+@frozen(kw_only=True)
+class Named:
+    """A record made by name."""
+
+    n: int
+    word: str
+
+
+@pytest.mark.parametrize("cls", [Loose, Hashed, Named, KV])
+def test_records_from_columns_are_what_their_class_makes(cls: type) -> None:
+    """Equal, of equal hash, and as frozen as any other; whether the class has slots, or more than its fields."""
+    found = built(cls, [[1, 2], ["a", "b"]])
+    names = [one.name for one in attrs.fields(cls)]
+    made = [cls(**dict(zip(names, row, strict=True))) for row in ((1, "a"), (2, "b"))]
+    assert found == made
+    assert list(map(hash, found)) == list(map(hash, made))
+    assert list(map(repr, found)) == list(map(repr, made))
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        setattr(found[0], names[0], 3)
+
+
+def test_what_happens_when_a_record_is_made_happens() -> None:
+    """Code of the class's own runs for each record."""
+    built(Numbered, [[1, 2]])
+    assert Numbered.made == [1, 2]

@@ -1,0 +1,17 @@
+"""Every case of lifting: what is lifted, by families, and what is not."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.support.lifting import functions, logic, numbers, texts, times
+from tests.support.lifting.family import EdgeFunction, Family
+
+FAMILIES: Final[tuple[Family, ...]] = (
+    *numbers.FAMILIES,
+    *texts.FAMILIES,
+    *logic.FAMILIES,
+    *times.FAMILIES,
+    *functions.FAMILIES,
+)
+LIFTED: Final[tuple[EdgeFunction, ...]] = tuple(f for family in FAMILIES for f in family.functions)

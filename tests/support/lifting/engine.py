@@ -1,0 +1,90 @@
+"""What Python gives for a function of an edge row, and what Spark gives for its expression: many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+import pyarrow as pa
+from attrs import frozen
+from flowalg_spark.lowering.columns import evaluate
+from flowalg_spark.lowering.layout import nested, visible_element
+from flowalg_spark.lowering.schema import arrow_type, parts_of
+from flowalg_spark.lowering.values import decode, encode
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from flowalg.data.errors import FlowalgError
+from flowalg.data.shapes import RecordOf, shape_of
+from flowalg.data.values import canonical
+from flowalg.elementwise.functions import Call
+from flowalg.lifting.lift import lift
+from flowalg.lifting.tree.expressions import Expr, Param
+from flowalg.lifting.tree.intervals import MICROSECOND, STORED
+from tests.support.lifting.family import EdgeFunction
+from tests.support.lifting.rows import Edge
+
+_EDGE = shape_of(Edge)
+assert isinstance(_EDGE, RecordOf)
+EDGE: Final[RecordOf] = _EDGE
+
+AT_ROW: Final = "at_row"
+
+
+def lifted(f: EdgeFunction) -> Expr:
+    """What lifting makes of a function of an edge row."""
+    return lift(Call(f), (Param(EDGE),))
+
+
+@frozen
+class Raised:
+    """That Python gives no value that an element may have."""
+
+    error: str
+
+
+def python_result(f: EdgeFunction, row: Edge) -> object:
+    """What Python gives, or that it gives nothing that can be stored."""
+    try:
+        value = canonical(f(row), "the result")
+    except (ArithmeticError, IndexError, ValueError, FlowalgError) as error:
+        return Raised(repr(error))
+    if isinstance(value, timedelta) and value // MICROSECOND not in STORED:
+        return Raised("a duration of more than 64 bits")
+    return value
+
+
+def frame_of(spark: SparkSession, rows: Sequence[Edge]) -> DataFrame:
+    """The rows as a frame that a source would read."""
+    schema = pa.schema([(name, arrow_type(one)) for name, one in parts_of(EDGE)])
+    table = pa.Table.from_pylist([encode(row, EDGE) for row in rows], schema=schema)  # type: ignore[misc]
+    return spark.createDataFrame(table.append_column(AT_ROW, pa.array(range(len(rows)), pa.int64())))
+
+
+def column_of(expression: Expr) -> Column:
+    """The value of an expression in one column, with structs for its records and tuples."""
+    return nested(evaluate(expression, visible_element(EDGE)))
+
+
+def spark_results(
+    frame: DataFrame, expressions: Sequence[Expr], skipped: Sequence[frozenset[int]]
+) -> list[list[object]]:
+    """What Spark gives for each expression in every row, in one query; nothing in the rows that are skipped."""
+    columns = []
+    for number, (expression, rows) in enumerate(zip(expressions, skipped, strict=True)):
+        column = column_of(expression)
+        if rows:
+            column = F.when(~F.col(AT_ROW).isin(*rows), column)
+        columns.append(column.alias(f"c{number}"))
+    table = frame.select(*columns, F.col(AT_ROW)).orderBy(AT_ROW).toArrow()
+    results = []
+    for number, (expression, rows) in enumerate(zip(expressions, skipped, strict=True)):
+        assert expression.shape is not None
+        shape = expression.shape
+        values: Sequence[object] = table.column(f"c{number}").to_pylist()
+        decoded: list[object] = [
+            None if row in rows else decode(value, shape) for row, value in enumerate(values)
+        ]
+        results.append(decoded)
+    return results

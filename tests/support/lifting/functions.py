@@ -1,0 +1,167 @@
+"""Records, and functions that call others."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import Final
+
+import attrs
+from attrs import frozen
+
+from flowalg import KV
+from tests.support.lifting.family import Family
+from tests.support.lifting.rows import Edge, Inner
+
+RATE: Final = 3
+
+
+class Settings:
+    """Constants of a class."""
+
+    STEP: Final = 5
+    NAME: Final = "ß"
+
+    @staticmethod
+    def stepped(n: int) -> int:
+        """A function of a class."""
+        return n * Settings.STEP
+
+
+@frozen
+class Config:
+    """An immutable record that functions capture."""
+
+    limit: int
+    label: str
+
+
+CONFIG: Final = Config(100, "over")
+
+
+@frozen
+class Made:
+    """A record with defaults, one of which can be None."""
+
+    n: int
+    name: str = "unnamed"
+    size: int | None = None
+    inner: Inner | None = None
+
+
+def doubled(e: Edge) -> int:
+    """A named function with a docstring."""
+    return e.x * 2
+
+
+def clamped(n: int, low: int, high: int) -> int:
+    """A small helper."""
+    if n < low:
+        return low
+    if n > high:
+        return high
+    return n
+
+
+def bucket(e: Edge) -> str:
+    """Several statements."""
+    minutes = e.at.hour * 60 + e.at.minute
+    quarter = minutes // 15
+    if quarter < 4:
+        return "early"
+    if e.b:
+        name = e.s
+    else:
+        word = f"{quarter}"
+        name = word + e.t
+    return name + "!"
+
+
+def unpacked(e: Edge) -> int:
+    """A tuple, taken apart, and a variable that changes."""
+    number, word = e.pair
+    total: int = number % 100
+    total += len(word)
+    if word:
+        total *= 2
+    return total
+
+
+def known(e: Edge) -> int:
+    """An early return that leaves an optional with a value."""
+    if e.m is None:
+        return -1
+    return e.m % 10
+
+
+def divided(e: Edge) -> int:
+    """A variable that may fail, and is always used."""
+    ratio = e.x // e.y
+    return ratio if e.b else ratio + 1
+
+
+def factor() -> int:
+    """A function without parameters."""
+    return RATE
+
+
+FAMILIES: Final = (
+    Family(
+        "Records",
+        "Fields, and construction of records that do nothing but store their fields, defaults that are constants "
+        "included; `attrs.evolve`. An error in a field that nobody reads later does not happen in Spark, which does "
+        "not compute the field.",
+        (
+            lambda e: e,
+            lambda e: e.x,
+            lambda e: e.inner.word,
+            lambda e: Inner(e.x, word=e.s),
+            lambda e: Inner(e.x + 1, e.s[:1]),
+            lambda e: Made(e.x),
+            lambda e: Made(e.x, e.s, e.m, e.maybe),
+            lambda e: Made(e.x, size=e.y, inner=e.inner),
+            lambda e: Made(n=1, inner=Inner(e.x, e.t)),
+            lambda e: attrs.evolve(e.inner, n=e.x),
+            lambda e: attrs.evolve(Inner(e.x, e.s), word="new").word,
+            lambda e: KV(e.s, (e.x, e.inner)),
+            lambda e: KV(key=e.s, value=e.m).key,
+        ),
+    ),
+    Family(
+        "Functions",
+        "Functions whose body names values, tests and returns, called from a lifted one; methods and properties of the "
+        "record's own class, which elements have exactly: subclasses are refused. None may call itself, or have "
+        "default, keyword-only or variable arguments.",
+        (
+            doubled,
+            bucket,
+            unpacked,
+            known,
+            divided,
+            lambda e: clamped(e.x, 0, 100),
+            lambda e: clamped(high=10, low=-10, n=e.y) * 2,
+            lambda e: doubled(e) - e.x,
+            lambda e: e.inner.twice + 1,
+            lambda e: e.inner.plus(e.x),
+            lambda e: e.inner.longer(e.s),
+            lambda e: Inner(e.x, e.s).twice,
+            lambda e: Settings.stepped(e.x),
+            lambda e: factor() * e.x,
+        ),
+    ),
+    Family(
+        "Constants",
+        "Names of modules, classes, frozen records and enclosing functions that stand for immutable values: scalars, "
+        "times, members of enums, tuples of such. Their value is the one at the time when the pipeline is compiled.",
+        (
+            lambda e: 7,
+            lambda e: RATE,
+            lambda e: e.x + Settings.STEP,
+            lambda e: Settings.NAME,
+            lambda e: CONFIG.label if e.x > CONFIG.limit else "",
+            lambda e: math.tau,
+            lambda e: timedelta(hours=1, minutes=-5),
+            lambda e: (1, "a"),
+        ),
+    ),
+)

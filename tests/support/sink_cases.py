@@ -1,0 +1,99 @@
+"""What the tests of sinks share: pipelines, what stands by a loop over their panes, and a target in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import TypeVar
+
+from attrs import define, field
+from flowalg_sinks.pane_columns import pane_cells, window_cells
+from flowalg_spark.sinks import Row, Table, Upsert, Written
+from flowalg_spark.sinks.cells import cells_of
+
+from flowalg import Change, Pane
+
+A = TypeVar("A")
+
+
+@define
+class Memory:
+    """A target in memory: the six methods, and nothing else. What a transaction does is there when it ends."""
+
+    tables: dict[str, dict[Row, Row]] = field(factory=dict)
+    written: dict[str, Written] = field(factory=dict)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Memory]:
+        """A copy, which takes the place of what was there unless something fails."""
+        copy = Memory(deepcopy(self.tables), dict(self.written))
+        yield copy
+        self.tables, self.written = copy.tables, copy.written
+
+    def last(self, table: str) -> Written | None:
+        """Who has written to a table last."""
+        return self.written.get(table)
+
+    def note(self, table: str, written: Written) -> None:
+        """Say who writes to it."""
+        self.written[table] = written
+
+    def prepare(self, table: Table) -> None:
+        """Make it."""
+        self.tables.setdefault(table.name, {})
+
+    def delete(self, table: Table, keys: Sequence[Row]) -> None:
+        """Take rows away."""
+        for key in keys:
+            self.tables[table.name].pop(key, None)
+
+    def put(self, table: Table, rows: Sequence[Row]) -> None:
+        """Write rows."""
+        places = [[one.name for one in table.columns].index(name) for name in table.key]
+        for row in rows:
+            assert len(row) == len(table.columns)
+            self.tables[table.name][tuple(row[place] for place in places)] = row
+
+
+def standing(panes: Iterable[Pane[A]]) -> list[Pane[A]]:
+    """The panes that stand, by what a reader of them would do: a retraction takes one away, and a value of a later
+    index takes the place of those before.
+    """
+    found: dict[object, list[Pane[A]]] = {}
+    for pane in panes:
+        known = found.setdefault((_key(pane), pane.window), [])
+        if pane.change is Change.RETRACTION:
+            known.remove(next(one for one in known if repr(one.element) == repr(pane.element)))
+        elif known and known[0].index != pane.index:
+            found[_key(pane), pane.window] = [pane]
+        else:
+            known.append(pane)
+    return [one for some in found.values() for one in some]
+
+
+def _key(pane: Pane[object]) -> object:
+    return getattr(pane.element, "key", None)
+
+
+def rows_of(sink: Upsert, panes: Iterable[Pane[object]]) -> list[Row]:
+    """The rows that panes which stand should have in the table of a sink, but for a text of their key."""
+    shape = sink.pipeline.shape
+    assert shape is not None
+    return in_order(
+        (*cells_of(pane.element, shape), *window_cells(pane.window), *pane_cells(pane)) for pane in panes
+    )
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows in an order that nulls have a place in, and NaN."""
+    return sorted(rows, key=repr)
+
+
+def without_key_text(sink: Upsert, rows: Iterable[Row]) -> list[Row]:
+    """The rows of a sink's table without the text of their key."""
+    first = sink.table.columns[0].name == "key_json"
+    return in_order(row[1:] if first else row for row in rows)
+
+
+__all__ = ["Memory", "in_order", "rows_of", "standing", "without_key_text"]

@@ -1,0 +1,102 @@
+"""Visits that are put together to sessions, and what the reference makes of them: the query of the tests of sinks."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+import flowalg_reference as reference
+from attrs import frozen
+from flowalg_laws.conformance import Feed, Replay
+from flowalg_reference import Mode
+
+from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, Sessions, Source
+from tests.support.scores import NOON
+
+MINUTE: Final = timedelta(minutes=1)
+
+
+@frozen
+class Visit:
+    """Of somebody, or of nobody known; how long it took may be no number."""
+
+    visitor: str | None
+    page: str
+    seconds: float
+    at: datetime
+    seen: datetime
+
+
+@frozen
+class Last:
+    """The last of some visits."""
+
+    page: str
+    at: datetime
+
+
+@frozen
+class Summary:
+    """Values of many kinds."""
+
+    count: int
+    seconds: float
+    exact: Decimal
+    lasted: timedelta
+    pages: frozenset[str]
+    last: Last
+    before: Last | None
+
+
+def summary(some: list[Visit]) -> Summary:
+    """Whatever can be said of a few visits."""
+    *before, last = sorted((one.at, one.page) for one in some)
+    return Summary(
+        len(some),
+        sum(one.seconds for one in some),
+        Decimal(len(some)) / 4,
+        last[0] - min(one.at for one in some),
+        frozenset(one.page for one in some),
+        Last(last[1], last[0]),
+        Last(before[-1][1], before[-1][0]) if before else None,
+    )
+
+
+VISITS: Final = Source("visits", Visit, event_time=lambda visit: visit.at)
+PIPELINE: Final = (
+    VISITS.key_by(lambda visit: visit.visitor)
+    .window(
+        Sessions(2 * MINUTE),
+        trigger=AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=2 * MINUTE,
+    )
+    .group_by_key()
+    .map_values(summary, result=Summary)
+)
+
+
+def visits(seed: int) -> tuple[tuple[Visit, ...], ...]:
+    """Micro-batches of visits, a good part of them late, and some too late."""
+    chance = random.Random(seed)
+
+    def visit(batch: int) -> Visit:
+        late = chance.choice([0, 0, 1, 1, 2, 3, 5, 9]) * MINUTE
+        return Visit(
+            chance.choice(["a", "b", "", None]),
+            chance.choice(["x", "ÿ", "'"]),
+            chance.choice([0.5, 0.5, 1.5, float("inf"), float("nan")]),
+            NOON + batch * MINUTE - late,
+            NOON + batch * MINUTE,
+        )
+
+    return tuple(tuple(visit(batch) for _ in range(chance.randrange(2, 7))) for batch in range(9))
+
+
+FEED: Final = Feed(VISITS, Visit, visits(7), BoundedOutOfOrderness(MINUTE))
+REPLAY: Final = Replay((FEED,))
+RUN: Final = reference.run(PIPELINE, REPLAY.timelines, mode=Mode.MICRO_BATCH)
+
+__all__ = ["FEED", "PIPELINE", "REPLAY", "RUN", "VISITS", "Last", "Summary", "Visit", "summary", "visits"]

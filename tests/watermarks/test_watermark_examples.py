@@ -1,0 +1,378 @@
+"""Watermark policies by example: what each option is for, what a user's own policy sees, and what is refused.
+
+The properties in ``test_watermarks`` say that the policies are right; these say what they are.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+import flowalg_reference as reference
+import pytest
+from attrs import evolve, frozen
+from flowalg_laws import READINGS, VALUES, History, histories, watermark_policies
+from flowalg_laws.strategies import Reading, halfway
+from hypothesis import given
+
+from flowalg import (
+    MAX_TIME,
+    MIN_TIME,
+    ArgumentError,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    ClockSummary,
+    ClockView,
+    CustomPolicy,
+    EventTime,
+    FixedWindows,
+    IngressTime,
+    LagQuantile,
+    MonotonicTimestamps,
+    Observation,
+    Perfect,
+    Repeat,
+    SourceClock,
+    Sum,
+    Timeline,
+    Timeout,
+    Timing,
+    UserFunctionError,
+    WatermarkPolicy,
+    event_time,
+    processing_time,
+    to_datetime,
+)
+from flowalg.watermarks import Moment, clocks_of
+from tests.support.scores import NOON, minute
+
+MINUTE = timedelta(minutes=1)
+HALFWAY = CustomPolicy("half the median lag behind", halfway)
+
+
+def observation(partition: str, at: datetime, seen: datetime) -> Observation:
+    """A record of a partition."""
+    return Observation(partition, event_time(at), processing_time(seen))
+
+
+At: TypeAlias = tuple[float, list[Observation]]
+"""An instant, in minutes since noon, with its records."""
+
+
+def reads(policy: WatermarkPolicy, *moments: At) -> list[str]:
+    """The watermark after each moment, in minutes since noon; ``-`` where there is none yet."""
+    history = [Moment(processing_time(minute(now)), tuple(seen)) for now, seen in moments]
+    clocks = clocks_of(policy, history)
+    return ["-" if one.watermark == MIN_TIME else minutes_of(one.watermark) for one in clocks]
+
+
+def minutes_of(point: EventTime) -> str:
+    """A point in minutes since noon."""
+    return f"{(to_datetime(point) - NOON) / MINUTE:g}"
+
+
+def from_(partition: str, at: float, seen: float) -> Observation:
+    """A record of a partition, in minutes since noon."""
+    return observation(partition, minute(at), minute(seen))
+
+
+def test_a_partition_that_is_idle_does_not_hold_the_watermark() -> None:
+    """It does so exactly when its last record is that long ago; when it is back it holds, and nothing moves back."""
+    moments = (
+        (10.0, [from_("a", 10, 10), from_("b", 5, 10)]),
+        (14.0, [from_("a", 14, 14)]),
+        (15.0, [from_("a", 15, 15)]),
+        (16.0, [from_("a", 16, 16), from_("b", 9, 16)]),
+        (17.0, [from_("b", 15.5, 17)]),
+    )
+    assert reads(MonotonicTimestamps(), *moments) == ["5", "5", "5", "9", "15.5"]
+    assert reads(MonotonicTimestamps(idle_after=5 * MINUTE), *moments) == ["5", "5", "15", "15", "15.5"]
+
+
+def test_when_all_partitions_are_idle_the_most_advanced_counts() -> None:
+    """An instant without any record notices it."""
+    moments: list[At] = [(10, [from_("a", 10, 10), from_("b", 5, 10)]), (14, []), (15, [])]
+    assert reads(BoundedOutOfOrderness(MINUTE), *moments) == ["4", "4", "4"]
+    assert reads(BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE), *moments) == ["4", "4", "9"]
+
+
+def test_one_bad_clock_does_not_make_everything_late() -> None:
+    """A record from a day ahead moves no watermark, nor does it keep its partition from being idle."""
+    moments = (
+        (10.0, [from_("a", 10, 10)]),
+        (11.0, [from_("b", 24 * 60, 11)]),
+        (12.0, [from_("a", 12, 12), from_("b", 11, 12)]),
+        (14.0, [from_("a", 14, 14), from_("b", 24 * 60, 14)]),
+    )
+    assert reads(MonotonicTimestamps(), *moments) == ["10", "10", "12", "14"]
+    assert reads(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *moments) == ["10", "10", "11", "11"]
+    both = MonotonicTimestamps(max_ahead=MINUTE, idle_after=2 * MINUTE)
+    assert reads(both, *moments) == ["10", "10", "11", "14"]
+    alone = [(now, [evolve(one, partition="") for one in seen]) for now, seen in moments]
+    assert reads(BoundedOutOfOrderness(timedelta(0)), *alone) == ["10", "1440", "1440", "1440"]
+    assert reads(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *alone) == ["10", "10", "12", "14"]
+
+
+def test_how_far_ahead_a_record_is_is_judged_by_its_own_processing_time() -> None:
+    """Exactly that far still counts; the time of its batch does not matter."""
+    policy = MonotonicTimestamps(max_ahead=MINUTE)
+    assert reads(policy, (9.0, [from_("a", 2, 1)])) == ["2"]
+    assert reads(policy, (9.0, [from_("a", 2.5, 1)])) == ["-"]
+
+
+def test_a_record_too_far_ahead_still_says_how_late_it_is() -> None:
+    """Its processing time is an instant's like any other's; its event time and its lag are not heard."""
+    report = MonotonicTimestamps(max_ahead=MINUTE, percentiles=(0.5,)).report([from_("a", 9, 1)])
+    assert report == ClockSummary(latest_processing=processing_time(minute(1)))
+
+
+def test_a_clock_that_is_set_back_stands_still() -> None:
+    """Processing time does not go back, so that a partition cannot become active by it."""
+    policy = BoundedOutOfOrderness(timedelta(0), idle_after=5 * MINUTE)
+    *_, last = clocks_of(policy, [Moment(processing_time(minute(one))) for one in (9, 3)])
+    assert last.processing_time == processing_time(minute(9))
+
+
+def test_a_timeout_waits_by_the_clock() -> None:
+    """For that long from an event time on, with or without data."""
+    assert reads(Timeout(3 * MINUTE), (1.0, [from_("a", 9, 1)]), (5.0, []), (7.0, [])) == ["-2", "2", "4"]
+
+
+def test_a_percentile_lets_the_slowest_be_outrun() -> None:
+    """Of four records three come at once; the 0.75 watermark does not wait for the fourth."""
+    batch = tuple(from_("a", at, 10) for at in (10, 10, 10, 2))
+    policy = BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.75, 0.8))
+    (clock,) = clocks_of(policy, [Moment(processing_time(minute(10)), batch)])
+    assert minutes_of(clock.watermark) == "-10"
+    assert {q: minutes_of(one) for q, one in clock.percentiles.items()} == {0.75: "10", 0.8: "2"}
+
+
+def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
+    """A window comes out early by the percentile, and again when the watermark passes."""
+    records = [Reading("a", 1, minute(0), minute(0)), Reading("a", 1, minute(6), minute(6))]
+    timeline = Timeline.from_records(
+        READINGS,
+        records,
+        processing_time=lambda one: one.seen,
+        watermark=BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.5,)),
+    )
+    windowed = VALUES.window(FixedWindows(5 * MINUTE), trigger=Repeat(AtWatermark(0.5)))
+    run = reference.run(windowed.combine_per_key(Sum()), {READINGS: timeline})
+    told = [((to_datetime(one.processing_time) - NOON) // MINUTE, one.timing) for one in run.panes]
+    assert told[0] == (6, Timing.EARLY)
+
+
+def test_the_end_is_for_good() -> None:
+    """Nothing that is reported after the end moves a watermark, and a function is not asked any more."""
+    policy = CustomPolicy("once", lambda view: 1 // 0, percentiles=(0.5,))  # type: ignore[arg-type,return-value]  # it raises
+    ended = policy.advance(policy.start(), policy.report((), ended=True), processing_time(NOON))
+    after = policy.advance(ended, policy.report([from_("a", 1, 2)]), processing_time(minute(2)))
+    assert (after.watermark, after.percentiles) == (MAX_TIME, {0.5: MAX_TIME})
+
+
+def test_old_lags_are_forgotten_by_slices() -> None:
+    """A lag counts for the recent period and up to an eighth more; a silent source keeps its last ones."""
+    policy = LagQuantile(0.99, recent=8 * MINUTE)
+    slow = Moment(processing_time(minute(0)), (observation("p", minute(-60), minute(0)),))
+
+    def delay(*quick: int) -> timedelta:
+        moments = [
+            Moment(processing_time(minute(one)), (observation("p", minute(one), minute(one)),))
+            for one in quick
+        ]
+        *_, last = clocks_of(policy, [slow, *moments])
+        known = last.lags.quantile(0.99)
+        assert known is not None
+        return timedelta(microseconds=known)
+
+    assert delay(8) == 60 * MINUTE
+    assert delay(9) == timedelta(0)
+    silent = Moment(processing_time(minute(1000)))
+    *_, last = clocks_of(policy, [slow, silent])
+    assert last.watermark == event_time(minute(940))
+
+
+# Policies of the user's own.
+
+
+def test_a_function_sees_the_clock_in_datetimes() -> None:
+    """Everything that the built-in policies use, with the watermark as it was before the instant."""
+    views: list[ClockView] = []
+
+    def look(view: ClockView) -> datetime | None:
+        views.append(view)
+        return view.partitions.get("a")
+
+    policy = CustomPolicy("a alone", look, idle_after=5 * MINUTE)
+    moments = ((10.0, [from_("a", 8, 10), from_("b", 4, 10)]), (15.0, [from_("b", 9, 15)]))
+    assert reads(policy, *moments) == ["8", "8"]
+    first, second = views
+    assert (first.processing_time, first.watermark) == (minute(10), to_datetime(MIN_TIME))
+    assert (first.reached, first.known, first.idle) == (minute(4), minute(9), frozenset())
+    assert (second.watermark, second.reached, second.idle) == (minute(8), minute(9), frozenset("a"))
+    assert second.known == minute(9), "what is known stays known"
+    assert second.partitions == {"a": minute(8), "b": minute(9)}
+    assert [second.lag(q) for q in (0.5, 0.9)] == [6 * MINUTE, 6 * MINUTE]
+    assert [first.lag(q) for q in (0.5, 0.9)] == [2 * MINUTE, 6 * MINUTE]
+
+
+def test_a_function_may_say_nothing_or_the_end() -> None:
+    """``None`` leaves the watermark where it is; ``MAX_TIME`` ends the input."""
+    silent = CustomPolicy("silent", lambda view: None)
+    assert reads(silent, (1.0, [from_("a", 1, 1)])) == ["-"]
+    ended = CustomPolicy("at once", lambda view: to_datetime(MAX_TIME))
+    (clock,) = clocks_of(ended, [Moment(processing_time(NOON))])
+    assert clock.watermark == MAX_TIME
+
+
+def test_a_quantile_is_a_share() -> None:
+    """A function that asks for percent is told so."""
+    (clock,) = clocks_of(HALFWAY, [Moment(processing_time(NOON))])
+    with pytest.raises(ArgumentError, match=r"lag\(q\) must be a float between 0 and 1; got 99 \(int\)"):
+        HALFWAY.view(clock).lag(99)
+
+
+def test_what_a_function_raises_is_named() -> None:
+    """The policy, the function with its place, and what it was shown."""
+    broken = CustomPolicy("mine", lambda view: view.partitions["b"])
+    with pytest.raises(UserFunctionError) as caught:
+        reads(broken, (1.0, [from_("a", 1, 1)]))
+    message = str(caught.value)
+    assert "mine: <lambda> at tests/watermarks/test_watermark_examples.py:" in message
+    assert "raised KeyError: 'b', on the record ClockView(processing_time=datetime.datetime(2024" in message
+
+
+@frozen
+class Fractional(WatermarkPolicy):
+    """A policy whose candidate is no whole number."""
+
+    def candidate(self, clock: SourceClock) -> int:
+        """Half of the processing time, as a float."""
+        return clock.processing_time / 2  # type: ignore[return-value]  # the mistake that is tested
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (
+            CustomPolicy("mine", lambda view: datetime(2024, 1, 1)),
+            "the watermark of mine must be .*it is naive; got datetime",
+        ),
+        (CustomPolicy("mine", lambda view: 3), r"the watermark of mine must be .*; got 3 \(int\)"),  # type: ignore[arg-type,return-value]
+        (CustomPolicy("mine", lambda view: datetime.min.replace(tzinfo=UTC)), "must be a point between"),
+        (Fractional(), r"the candidate of Fractional must be an int, the microseconds; got .* \(float\)"),
+    ],
+)
+def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy, message: str) -> None:
+    """Nothing is rounded or guessed."""
+    with pytest.raises(ArgumentError, match=message):
+        reads(policy, (1.0, []))
+
+
+# Values.
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: BoundedOutOfOrderness(timedelta(-1)),
+            "BoundedOutOfOrderness.delay must be .*a timedelta of zero or more",
+        ),
+        (
+            lambda: BoundedOutOfOrderness(None),
+            r"BoundedOutOfOrderness.delay must be .*; got None \(NoneType\)",
+        ),  # type: ignore[arg-type]
+        (lambda: Timeout(3), r"Timeout.delay must be a timedelta of zero or more; got 3 \(int\)"),  # type: ignore[arg-type]
+        (lambda: LagQuantile(1.0), r"LagQuantile.q must be a float between 0 and 1; got 1.0 \(float\)"),
+        (lambda: LagQuantile("0.5"), r"LagQuantile.q must be .*; got '0.5' \(str\)"),  # type: ignore[arg-type]
+        (lambda: Perfect(idle_after=timedelta(0)), "Perfect.idle_after must be .*a positive timedelta"),
+        (lambda: IngressTime(max_ahead=timedelta(-1)), "IngressTime.max_ahead must be .*zero or more"),
+        (lambda: Perfect(max_ahead=5), r"Perfect.max_ahead must be .*; got 5 \(int\)"),  # type: ignore[arg-type]
+        (
+            lambda: Perfect(percentiles=(0.5, 0.5)),
+            r"percentiles must be .*a tuple of different floats; got \(0.5, 0.5\)",
+        ),
+        (lambda: Perfect(percentiles=(0.0,)), r"Perfect.percentiles must be .*; got \(0.0,\)"),
+        (lambda: Perfect(percentiles=(float("nan"),)), r"Perfect.percentiles must be .*; got \(nan,\)"),
+        (lambda: Perfect(percentiles=[0.5]), r"Perfect.percentiles must be .*; got \[0.5\] \(list\)"),  # type: ignore[arg-type]
+        (lambda: Perfect(recent=timedelta(0)), "Perfect.recent must be .*a positive timedelta"),
+        (lambda: Perfect(resolution=None), "Perfect.resolution must be .*a positive timedelta; got None"),  # type: ignore[arg-type]
+        (lambda: CustomPolicy("", halfway), r"CustomPolicy.name must be a non-empty str; got '' \(str\)"),
+        (
+            lambda: CustomPolicy("mine", 3),  # type: ignore[arg-type]
+            r"watermark_of must be a function from a ClockView to a datetime; got 3 \(int\)",
+        ),
+        (
+            lambda: timeline_of(watermark=timedelta(0)),  # type: ignore[arg-type]
+            "watermark must be .*a watermark policy, such as BoundedOutOfOrderness",
+        ),
+        (lambda: timeline_of(tick=timedelta(0)), "tick must be .*a positive timedelta"),
+        (
+            lambda: timeline_of(partition=lambda one: one.value),  # type: ignore[arg-type,return-value]
+            r"the partition of a record must be a str; got 1 \(int\)",
+        ),
+    ],
+)
+def test_arguments_are_validated(build: Callable[[], object], message: str) -> None:
+    """Each message names the argument, the value, its type and what is valid."""
+    with pytest.raises(ArgumentError, match=message):
+        build()
+
+
+def timeline_of(
+    *,
+    watermark: WatermarkPolicy | None = None,
+    tick: timedelta | None = None,
+    partition: Callable[[Reading], str] | None = None,
+) -> Timeline[Reading]:
+    """A timeline of one record."""
+    return Timeline.from_records(
+        READINGS,
+        [Reading("a", 1, minute(0), minute(1))],
+        processing_time=lambda one: one.seen,
+        watermark=Perfect() if watermark is None else watermark,
+        tick=tick,
+        partition=partition,
+    )
+
+
+def test_a_partition_function_that_raises_is_named_with_its_record() -> None:
+    """As every function of the user's is."""
+    with pytest.raises(
+        UserFunctionError, match=r"partition: <lambda> at .*raised ZeroDivisionError.*Reading\("
+    ):
+        timeline_of(partition=lambda one: str(1 // 0))
+
+
+@given(watermark_policies(), histories())
+def test_policies_and_clocks_survive_a_pickle(policy: WatermarkPolicy, history: History) -> None:
+    """Law: each is equal to what comes back."""
+    clocks = list(clocks_of(policy, history))
+    report = policy.report(one for moment in history for one in moment.observations)
+    assert pickle.loads(pickle.dumps((policy, clocks, report))) == (policy, clocks, report)
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (Perfect(), "what the source knows to be complete"),
+        (MonotonicTimestamps(), "the greatest event time seen in every partition"),
+        (BoundedOutOfOrderness(timedelta(seconds=30)), "the greatest event time seen, less 0:00:30"),
+        (Timeout(MINUTE), "the processing time, less 0:01:00"),
+        (LagQuantile(0.9), "the processing time, less the 0.9 quantile of the lags of the last 1:00:00"),
+        (IngressTime(), "the processing time"),
+        (HALFWAY, "half the median lag behind"),
+        (Fractional(), "Fractional"),
+        (
+            Timeout(MINUTE, idle_after=2 * MINUTE, max_ahead=MINUTE, percentiles=(0.9, 0.5)),
+            "the processing time, less 0:01:00, without partitions that are idle for 0:02:00, "
+            "without event times more than 0:01:00 ahead, with percentiles 0.9, 0.5",
+        ),
+    ],
+)
+def test_policies_are_told_in_words(policy: WatermarkPolicy, words: str) -> None:
+    """As a person would say it."""
+    assert str(policy) == words

@@ -1,0 +1,364 @@
+"""Watermark policies against plain Python that looks at everything again at every instant.
+
+The oracle is quadratic and has no state, so that it cannot forget, count twice or move back for the same reasons as
+the state machine. Laws say the rest, and the smallest examples say what the options are for.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count
+
+import flowalg_reference as reference
+import pytest
+from attrs import frozen
+from flowalg_laws import (
+    READINGS,
+    VALUES,
+    WATERMARK_LAWS,
+    History,
+    check_watermark_policy,
+    histories,
+    watermark_policies,
+)
+from flowalg_laws.strategies import Reading, batches, halfway, observations, put_into, readings, window_fns
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    MAX_TIME,
+    MIN_TIME,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    ClockSummary,
+    CustomPolicy,
+    EventTime,
+    IngressTime,
+    LagQuantile,
+    MonotonicTimestamps,
+    Observation,
+    Perfect,
+    ProcessingTime,
+    Repeat,
+    SourceClock,
+    Sum,
+    Timeline,
+    Timeout,
+    Timing,
+    WatermarkPolicy,
+    WindowFn,
+    WindowingStrategy,
+    event_time,
+    processing_time,
+)
+from flowalg.watermarks import Moment, PartitionClock, RecentLags, clocks_of
+from flowalg.watermarks.lags import lag_of
+from tests.support.scores import minute
+
+MINUTE = timedelta(minutes=1)
+
+
+def micros(duration: timedelta) -> int:
+    """A duration in microseconds."""
+    return duration // timedelta(microseconds=1)
+
+
+# The oracle.
+
+
+def counted(policy: WatermarkPolicy, history: History) -> list[tuple[ProcessingTime, Observation]]:
+    """The records whose event time counts, each with the processing time of its instant."""
+    everything = [(moment.processing_time, one) for moment in history for one in moment.observations]
+    if policy.max_ahead is None:
+        return everything
+    far = micros(policy.max_ahead)
+    return [(now, one) for now, one in everything if one.event_time <= one.processing_time + far]
+
+
+def reached(policy: WatermarkPolicy, history: History) -> int | None:
+    """What all partitions have reached that are not idle; the most advanced, if all are."""
+    now = history[-1].processing_time
+    seen = [one for _, one in counted(policy, history)]
+    furthest, active = [], []
+    for name in {one.partition for one in seen}:
+        mine = [one for one in seen if one.partition == name]
+        furthest.append(max(one.event_time for one in mine))
+        quiet = now - max(one.processing_time for one in mine)
+        if policy.idle_after is None or quiet < micros(policy.idle_after):
+            active.append(furthest[-1])
+    return min(active) if active else max(furthest, default=None)
+
+
+def lag(policy: WatermarkPolicy, history: History, q: float) -> int | None:
+    """The least lag that a share of the recent records does not exceed."""
+    seen = counted(policy, history)
+    slice_ = -(-micros(policy.recent) // 8)
+    newest = max((now // slice_ for now, _ in seen), default=0)
+    lags = [
+        rounded(one.processing_time - one.event_time, micros(policy.resolution))
+        for now, one in seen
+        if now // slice_ >= newest - 8
+    ]
+    for candidate in sorted(lags):
+        if len([one for one in lags if one <= candidate]) >= Decimal(str(q)) * len(lags):
+            return candidate
+    return None
+
+
+def rounded(lag: int, resolution: int) -> int:
+    """Up to a multiple of the resolution, and of twice as much for every doubling beyond 1,024 of it."""
+    step = resolution
+    while lag > 1024 * step:
+        step *= 2
+    return max(0, lag + (-lag) % step)
+
+
+def believed(policy: WatermarkPolicy, history: History, later: History) -> int | None:
+    """Where a policy puts the watermark after a history, if it never looked back."""
+    now = history[-1].processing_time
+    match policy:
+        case Perfect():
+            return min((one.event_time for moment in later for one in moment.observations), default=None)
+        case MonotonicTimestamps():
+            return reached(policy, history)
+        case BoundedOutOfOrderness(delay=delay):
+            point = reached(policy, history)
+            return None if point is None else point - micros(delay)
+        case Timeout(delay=delay):
+            return now - micros(delay)
+        case LagQuantile(q=q):
+            delay_ = lag(policy, history, q)
+            return None if delay_ is None else now - delay_
+        case IngressTime():
+            return now
+        case _:
+            median = lag(policy, history, 0.5)
+            return None if median is None else now - micros(timedelta(microseconds=median) / 2)
+
+
+def expected(policy: WatermarkPolicy, history: History) -> list[tuple[int, dict[float, int]]]:
+    """The watermark and the percentile watermarks after each instant."""
+    reads: list[tuple[int, dict[float, int]]] = []
+    for end in range(1, len(history) + 1):
+        prefixes = [(history[:i], history[i:]) for i in range(1, end + 1)]
+        known = [believed(policy, before, after) for before, after in prefixes]
+        watermark = max([MIN_TIME, *(one for one in known if one is not None)])
+        outrun = {}
+        for q in policy.percentiles:
+            lags = [(before[-1].processing_time, lag(policy, before, q)) for before, _ in prefixes]
+            outrun[q] = max([watermark, *(now - one for now, one in lags if one is not None)])
+        reads.append((watermark, outrun))
+    return reads
+
+
+@given(watermark_policies(), histories())
+def test_policies_equal_the_oracle(policy: WatermarkPolicy, history: History) -> None:
+    """Every policy with any options, at every instant."""
+    found = [(one.watermark, one.percentiles) for one in clocks_of(policy, history)]
+    assert found == expected(policy, history)
+
+
+@given(
+    watermark_policies(),
+    st.lists(readings(), max_size=12),
+    st.none() | st.integers(1, 5).map(lambda one: one * MINUTE),
+    st.none() | st.integers(1, 9).map(lambda one: one * MINUTE),
+)
+def test_timelines_have_the_policy_s_watermarks(
+    policy: WatermarkPolicy, records: list[Reading], every: timedelta | None, tick: timedelta | None
+) -> None:
+    """Those that the oracle gives for their own instants, ticks included; the last instant ends the input."""
+    timeline = Timeline.from_records(
+        READINGS,
+        records,
+        processing_time=lambda one: one.seen,
+        watermark=policy,
+        partition=lambda one: one.key,
+        every=every,
+        tick=tick,
+    )
+    instants = timeline.without_end()
+    history = tuple(
+        Moment(
+            one.processing_time,
+            tuple(Observation(r.key, event_time(r.at), processing_time(r.seen)) for r in one.elements),
+        )
+        for one in instants
+    )
+    found = [(one.watermark, one.percentile_watermarks) for one in instants]
+    assert found == expected(policy, history)
+    if records:
+        last = timeline.instants[-1]
+        assert (last.elements, last.watermark) == ((), MAX_TIME)
+        assert last.percentile_watermarks == dict.fromkeys(policy.percentiles, MAX_TIME)
+
+
+@given(st.lists(readings(), min_size=1), st.integers(1, 9))
+def test_ticks_fill_the_gaps(records: list[Reading], minutes: int) -> None:
+    """With a tick there is an instant at every multiple of it between first and last record, and no other new one."""
+
+    def times(tick: timedelta | None) -> list[ProcessingTime]:
+        timeline = Timeline.from_records(
+            READINGS,
+            records,
+            processing_time=lambda one: one.seen,
+            watermark=IngressTime(),
+            tick=tick,
+            ends=False,
+        )
+        assert sum(len(one.elements) for one in timeline) == len(records)
+        return [one.processing_time for one in timeline]
+
+    seen = {processing_time(one.seen) for one in records}
+    tick = micros(minutes * MINUTE)
+    first, last = min(seen), max(seen)
+    multiples = {one for one in range(first - first % tick, last, tick) if one > first}
+    assert times(None) == sorted(seen)
+    assert times(minutes * MINUTE) == sorted(seen | multiples)
+
+
+# Laws.
+
+
+@frozen
+class Wild(WatermarkPolicy):
+    """A policy of its own that has no idea: the watermark may never follow it."""
+
+    def candidate(self, clock: SourceClock) -> int | None:
+        """Anything: far back, far ahead, beyond the bounds of time."""
+        total = sum(one.latest_event for one in clock.partitions.values())
+        return None if total % 5 == 0 else (total * 7919) % (4 * MAX_TIME) - 2 * MAX_TIME
+
+
+HALFWAY = CustomPolicy("half the median lag behind", halfway)
+OPTIONS = (
+    Perfect(percentiles=(0.5,)),
+    MonotonicTimestamps(idle_after=3 * MINUTE, max_ahead=MINUTE),
+    BoundedOutOfOrderness(3 * MINUTE, idle_after=5 * MINUTE, percentiles=(0.9, 0.5)),
+    Timeout(3 * MINUTE, percentiles=(0.25, 0.5, 0.75), resolution=MINUTE),
+    LagQuantile(0.75, recent=10 * MINUTE, max_ahead=MINUTE, percentiles=(0.5,)),
+    IngressTime(percentiles=(0.5,)),
+    HALFWAY,
+    Wild(percentiles=(0.5, 0.99)),
+)
+
+
+@pytest.mark.parametrize("policy", OPTIONS, ids=lambda one: type(one).__name__)
+def test_policies_keep_the_laws(policy: WatermarkPolicy) -> None:
+    """One call checks them, for built-in policies and for anybody's own."""
+    check_watermark_policy(policy)
+
+
+@given(watermark_policies(), histories())
+def test_any_options_keep_the_laws(policy: WatermarkPolicy, history: History) -> None:
+    """Every law, for every combination of options."""
+    for law in WATERMARK_LAWS:
+        assert law.holds(policy, history), law
+
+
+def test_a_policy_with_a_memory_of_its_own_is_found_out() -> None:
+    """``check_watermark_policy`` fails for a function that depends on more than the clock."""
+    ticks = count(1)
+    forgetful = CustomPolicy("counting", lambda view: minute(next(ticks)))
+    with pytest.raises(AssertionError, match=r"is broken by CustomPolicy"):
+        check_watermark_policy(forgetful)
+
+
+POINTS = st.integers(0, 9)
+CLOCKS = st.builds(PartitionClock, POINTS.map(EventTime), POINTS.map(ProcessingTime))
+REPORTS = st.builds(
+    ClockSummary,
+    st.dictionaries(st.sampled_from("pq"), CLOCKS),
+    st.none() | POINTS.map(ProcessingTime),
+    st.none() | POINTS.map(EventTime),
+    st.booleans(),
+    st.dictionaries(POINTS, st.integers(1, 9)),
+)
+
+
+@given(REPORTS, REPORTS, REPORTS)
+def test_clock_reports_are_a_commutative_monoid(a: ClockSummary, b: ClockSummary, c: ClockSummary) -> None:
+    """Law: partitions may report in any order and division."""
+    assert a.merge(b.merge(c)) == a.merge(b).merge(c)
+    assert a.merge(b) == b.merge(a)
+    assert a.merge(ClockSummary()) == a
+
+
+@given(watermark_policies(), st.lists(observations()), st.lists(observations()))
+def test_a_report_is_the_merge_of_its_parts(
+    policy: WatermarkPolicy, first: list[Observation], second: list[Observation]
+) -> None:
+    """Law: a report is a homomorphism from bags of records."""
+    assert policy.report(first + second) == policy.report(first).merge(policy.report(second))
+
+
+def test_two_statements_about_the_whole_source_both_hold() -> None:
+    """What is known is said of the source, not of a part: the later of two holds, and so does the end."""
+    ten, nine = (policy_known(one) for one in (10, 9))
+    assert ten.merge(nine).known == 10
+    assert ten.merge(ClockSummary(ended=True)) == ClockSummary(known=EventTime(10), ended=True)
+
+
+def policy_known(point: int) -> ClockSummary:
+    """A report of a source that knows something and shows nothing."""
+    return Perfect().report((), known=EventTime(point))
+
+
+@given(batches(), window_fns())
+def test_with_a_perfect_watermark_nothing_is_late(groups: list[list[Reading]], windows: WindowFn) -> None:
+    """No pane is late, and nothing is dropped without any allowed lateness: the reference says so."""
+    strategy = WindowingStrategy(windows, Repeat(AtWatermark()), allowed_lateness=timedelta(0))
+    timeline = Timeline.micro_batches(
+        READINGS, groups, processing_time=lambda one: one.seen, watermark=Perfect()
+    )
+    run = reference.run(put_into(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
+    assert run.dropped == ()
+    assert all(one.timing is not Timing.LATE for one in run.panes)
+
+
+@given(batches(), st.booleans())
+def test_a_perfect_watermark_could_not_be_later(groups: list[list[Reading]], ends: bool) -> None:
+    """It stands at an event that is still to come: one microsecond more, and that one would be late."""
+    timeline = Timeline.micro_batches(
+        READINGS, groups, processing_time=lambda one: one.seen, watermark=Perfect(), ends=ends
+    )
+    instants = timeline.without_end().instants
+    for number, instant in enumerate(instants):
+        coming = [event_time(one.at) for after in instants[number + 1 :] for one in after.elements]
+        if coming:
+            assert instant.watermark == min(coming)
+
+
+# Lags.
+
+
+@given(st.integers(0, 10**18), st.integers(1, 10**7))
+def test_lags_are_rounded_up_by_little(lag: int, resolution: int) -> None:
+    """Up to a multiple of the resolution, by less than that or one part in 512: a delay is never too short."""
+    found = lag_of(EventTime(0), ProcessingTime(lag), resolution)
+    assert found % resolution == 0
+    assert lag <= found < lag + max(resolution, -(-(lag + resolution) // 512))
+    assert lag_of(EventTime(0), ProcessingTime(lag + 1), resolution) >= found
+
+
+def test_there_are_few_different_lags() -> None:
+    """Each doubling beyond 1,024 has 512 of them, so that the longest lag there can be has some 26,000 below it."""
+    assert len({lag_of(EventTime(0), ProcessingTime(one), 1) for one in range(1025)}) == 1025
+    for doubled in (1024, 2048, 4096):
+        lags = range(doubled + 1, 2 * doubled + 1)
+        assert len({lag_of(EventTime(0), ProcessingTime(one), 1) for one in lags}) == 512
+    doublings = (MAX_TIME - MIN_TIME).bit_length() - 10
+    assert 1025 + 512 * doublings < 27_000
+
+
+def test_a_record_ahead_of_the_clock_has_no_lag() -> None:
+    """It does not make others look as if they were early too."""
+    assert lag_of(event_time(minute(9)), processing_time(minute(1)), 1) == 0
+
+
+def test_quantiles_are_decimal() -> None:
+    """7 of 100 records are what 0.07 says, although the float 0.07 times 100 is more than 7."""
+    lags = RecentLags().absorb(dict.fromkeys(range(1, 101), 1), ProcessingTime(0), 1)
+    assert 0.07 * 100 > 7
+    assert [lags.quantile(q) for q in (0.001, 0.01, 0.07, 0.5, 0.999)] == [1, 1, 7, 50, 100]

@@ -1,0 +1,117 @@
+"""The query that is disturbed: sessions that are corrected, counted again, from files to files.
+
+``python -m flowalg_development.faults.query FOLDER`` runs it over ``FOLDER/in`` until its input has
+ended, from wherever its checkpoint stands. If there is a file ``FOLDER/fail``, a function of the user's takes it away and raises.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from attrs import frozen
+from flowalg_spark import check_checkpoint, local_session, streaming
+
+from flowalg import (
+    Accumulation,
+    AtCount,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    Count,
+    FixedWindows,
+    PCollection,
+    Sessions,
+    Source,
+    Sum,
+    to_datetime,
+)
+from flowalg.data.time import ProcessingTime
+from tests.support.spark_replay import run_to_end, stream_of, write_batches
+
+MINUTE: Final = 60_000_000
+BATCHES: Final = 24
+ROWS: Final = 400
+BEGIN: Final = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 1_000_000
+SEED: Final = 20_150_831
+DISORDER: Final = timedelta(minutes=3)
+
+
+@frozen
+class Visit:
+    """A visitor looked at something, and when we heard of it."""
+
+    visitor: int
+    value: int
+    at: datetime
+    seen: datetime
+
+
+VISITS: Final = Source("visits", Visit, event_time=lambda visit: visit.at)
+
+
+def pipeline(fails: Path) -> PCollection[object]:
+    """Sessions of visitors, early, late and taken back; and how many of each sum there are in a quarter of an hour."""
+
+    def value_of(visit: Visit) -> int:
+        if visit.value == 7 and fails.exists():
+            fails.unlink()
+            raise RuntimeError("a function of the user's has failed")
+        return visit.value
+
+    sums = (
+        VISITS.key_by(lambda visit: visit.visitor)
+        .map_values(value_of, result=int)
+        .window(
+            Sessions(timedelta(minutes=2)),
+            trigger=AtWatermark().with_early_firings(AtCount(2)).with_late_firings(AtCount(1)),
+            accumulation=Accumulation.RETRACTING,
+            allowed_lateness=timedelta(minutes=10),
+        )
+        .combine_per_key(Sum())
+    )
+    again = sums.key_by(lambda pair: pair.value % 10).window(
+        FixedWindows(timedelta(minutes=15)),
+        trigger=AtWatermark().with_early_firings(AtCount(5)).with_late_firings(AtCount(1)),
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=timedelta(minutes=10),
+    )
+    return again.combine_per_key(Count())
+
+
+def make_input(folder: Path) -> None:
+    """A file for each micro-batch, in order of their times, and one that says that there will be no more."""
+    random = np.random.default_rng(SEED)
+    batches = []
+    for number in range(BATCHES):
+        now = BEGIN + number * MINUTE
+        late = random.exponential(2 * MINUTE, ROWS).astype("int64")
+        columns = zip(
+            random.integers(0, 100, ROWS).tolist(),
+            random.integers(0, 100, ROWS).tolist(),
+            (now - late).tolist(),
+            strict=True,
+        )
+        seen = to_datetime(ProcessingTime(now))
+        batches.append(
+            [Visit(who, value, to_datetime(ProcessingTime(at)), seen) for who, value, at in columns]
+        )
+    write_batches(folder, Visit, batches, ends=True)
+
+
+def run(folder: Path) -> None:
+    """Run the query to the end of its input."""
+    spark = local_session("flowalg faults", cores=2, memory="1g", log=folder / "spark.log")
+    try:
+        source = stream_of(spark, folder / "in", BoundedOutOfOrderness(DISORDER))
+        panes = streaming.compile(pipeline(folder / "fail"), {VISITS: source}).with_drops()
+        check_checkpoint(spark, folder / "checkpoint")
+        run_to_end(panes, folder / "out", folder / "checkpoint")
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))

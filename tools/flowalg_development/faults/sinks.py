@@ -1,0 +1,225 @@
+"""Sinks under kills: what a killed query has written to its tables in the end is what an undisturbed one has.
+
+``python -m flowalg_development.faults.sinks FOLDER [CONNINFO]`` runs the query of these trials over ``FOLDER/in`` until
+its input has ended, from wherever its checkpoint stands, into ``FOLDER/panes.db``, and into PostgreSQL where it is told of one: the
+latest values and the changelog, each with its drops. If there is a file ``FOLDER/die`` with a number, the process takes
+it away and kills itself after so many more transactions, before Spark can note that the batch is done.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import psycopg
+from attrs import frozen
+from flowalg_spark import local_session, streaming
+from flowalg_spark.sinks import Changelog, PostgreSQL, SQLite, Upsert, changelog, upsert
+from flowalg_spark.sinks.drops import drops_table
+from pyspark.sql import DataFrame
+
+from flowalg import BoundedOutOfOrderness
+from flowalg_development.faults.query import DISORDER, VISITS, pipeline
+from flowalg_development.postgresql import binaries, cluster
+from tests.support.spark_replay import stream_of
+
+Database: TypeAlias = SQLite | PostgreSQL
+Process: TypeAlias = subprocess.Popen[bytes]
+
+DIE: Final = "die"
+AT_RANDOM: Final = "SIGKILL of the whole process while it writes to tables"
+BEFORE_SPARK: Final = "SIGKILL between a table's commit and Spark's"
+
+
+@frozen
+class Killed:
+    """How some kills of one replay went."""
+
+    fault: str
+    count: int
+    survived: bool
+
+
+@frozen
+class Places:
+    """A folder for one replay, and the databases that it writes to."""
+
+    folder: Path
+    conninfo: str | None
+
+    @property
+    def databases(self) -> list[Database]:
+        """SQLite, and PostgreSQL if there is one."""
+        files: list[Database] = [SQLite(self.folder / "panes.db")]
+        return files if self.conninfo is None else [*files, PostgreSQL(self.conninfo)]
+
+    @property
+    def sinks(self) -> list[Upsert | Changelog]:
+        """Both sinks into each database."""
+        panes = pipeline(self.folder / "fail")
+        return [
+            sink
+            for database in self.databases
+            for sink in (
+                upsert(panes, database, table="latest"),
+                changelog(panes, database, table="log"),
+            )
+        ]
+
+    def content(self) -> bytes:
+        """All that is in the databases, sorted."""
+        lines = [
+            f"{type(sink.target).__name__} {table.name} {row!r}"
+            for sink in self.sinks
+            for table in (sink.table, drops_table(sink.name))
+            for row in _rows(sink, table.name)
+        ]
+        return "\n".join(sorted(lines)).encode()
+
+    def started(self) -> Process:
+        """The query, in a process group of its own."""
+        given = [str(self.folder), *([] if self.conninfo is None else [self.conninfo])]
+        with (self.folder / "query.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "flowalg_development.faults.sinks", *given],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+
+def _rows(sink: Upsert | Changelog, name: str) -> list[object]:
+    table = sink.table if name == sink.name else drops_table(sink.name)
+    assert isinstance(sink.target, SQLite | PostgreSQL)
+    return list(sink.target.rows(table))
+
+
+@frozen
+class Trials:
+    """Replays of one input, each into new tables."""
+
+    root: Path
+    files: Path
+    server: str | None
+
+    def places(self, number: int) -> Places:
+        """New places for a replay from the beginning."""
+        folder = self.root / f"sinks-{number}"
+        folder.mkdir()
+        os.symlink(self.files, folder / "in")
+        if self.server is None:
+            return Places(folder, None)
+        schema = f"run_{number}"
+        with psycopg.connect(self.server) as connection:
+            connection.execute(f"CREATE SCHEMA {schema}".encode())
+        return Places(folder, f"{self.server} options='-c search_path={schema}'")
+
+
+def kills(
+    root: Path,
+    files: Path,
+    wanted: int,
+    deaths: int,
+    dice: random.Random,
+    killed: Callable[[Process], None],
+) -> Iterator[Killed]:
+    """Kill the query so often at random moments, and so often right after a transaction; compare each replay that ends.
+
+    ``killed`` kills a process and all that it has started.
+    """
+    with ExitStack() as stack:
+        server = stack.enter_context(cluster()) if binaries() is not None else None
+        trials = Trials(root, files, server)
+        undisturbed = trials.places(0)
+        if undisturbed.started().wait() != 0:
+            raise RuntimeError((undisturbed.folder / "query.log").read_text()[-3000:])
+        expected = undisturbed.content()
+        databases = " and ".join(type(one).__name__ for one in undisturbed.databases)
+        print(f"undisturbed: {expected.count(bytes([10])) + 1} rows in {databases}", flush=True)
+        number = 0
+        while wanted > 0 or deaths > 0:
+            number += 1
+            places = trials.places(number)
+            at_random, by_itself, ended = _replay(places, wanted, deaths, dice, killed)
+            wanted, deaths = wanted - at_random, deaths - by_itself
+            survived = ended and places.content() == expected
+            if not ended:
+                print((places.folder / "query.log").read_text()[-3000:])
+            for fault, count in ((AT_RANDOM, at_random), (BEFORE_SPARK, by_itself)):
+                if count:
+                    yield Killed(fault, count, survived)
+            if not survived:
+                return
+            shutil.rmtree(places.folder)
+
+
+def _replay(
+    places: Places, wanted: int, deaths: int, dice: random.Random, killed: Callable[[Process], None]
+) -> tuple[int, int, bool]:
+    """One replay, killed until it ends: how often at random, how often by itself, and whether it ended well."""
+    at_random = by_itself = 0
+    while True:
+        die = places.folder / DIE
+        dies = by_itself < deaths
+        if dies:
+            die.write_text(str(dice.randrange(1, 40)))
+        process = places.started()
+        try:
+            code = process.wait(dice.uniform(6, 20) if at_random < wanted and not dies else None)
+        except subprocess.TimeoutExpired:
+            killed(process)
+            at_random += 1
+            continue
+        if code == -signal.SIGKILL and dies and not die.exists():
+            by_itself += 1
+            continue
+        die.unlink(missing_ok=True)
+        return at_random, by_itself, code == 0
+
+
+def run(places: Places) -> None:
+    """Run the query to the end of its input."""
+    spark = local_session("flowalg faults", cores=2, memory="1g", log=places.folder / "spark.log")
+    sinks = places.sinks
+    die = places.folder / DIE
+    left = int(die.read_text()) if die.exists() else 0
+
+    def write(frame: DataFrame, batch: int) -> None:
+        nonlocal left
+        kept = frame.persist()
+        for sink in sinks:
+            sink(kept, batch)
+            left -= 1
+            if left == 0:
+                die.unlink()
+                os.killpg(0, signal.SIGKILL)
+        kept.unpersist()
+
+    try:
+        source = stream_of(spark, places.folder / "in", BoundedOutOfOrderness(DISORDER))
+        panes = streaming.compile(pipeline(places.folder / "fail"), {VISITS: source}).with_drops()
+        query = (
+            panes.writeStream.foreachBatch(write)
+            .option("checkpointLocation", str(places.folder / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    _, given, *conninfo = sys.argv
+    run(Places(Path(given), conninfo[0] if conninfo else None))
+
+
+__all__ = ["Killed", "Places", "Trials", "kills"]

@@ -1,0 +1,137 @@
+"""Find the Java that Spark needs, or install it where the machine has none.
+
+Prints the JAVA_HOME to run Spark with: an empty line means that ``java`` on the PATH serves as it is and that
+JAVA_HOME has to be unset. Messages go to stderr. Run it with the project's own interpreter, into which it may
+install a downloader.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NEEDED = 17
+APT_PACKAGES = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless")
+VERSION = re.compile(
+    r"""
+      version\ "(?:1\.)?(\d+)               # openjdk version "17.0.15"; "1.8.0_402" is 8
+    | ^(?:openjdk|java)\ (?:1\.)?(\d+)\b    # openjdk 21 2023-09-19
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+def say(message: str) -> None:
+    """Tell the user, who does not read stdout."""
+    print(f"java: {message}", file=sys.stderr, flush=True)
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command that is not for the user to follow."""
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+
+
+def follow(*command: str | Path) -> bool:
+    """Run a command for the user to follow, on stderr as stdout is for the answer; tell whether it worked."""
+    return subprocess.run(command, stdout=sys.stderr, check=False).returncode == 0
+
+
+def major_version(java: Path) -> int:
+    """Return 17 for a Java 17 and 0 for what does not run."""
+    try:
+        answer = run(java, "-version")
+    except OSError:
+        return 0
+    if answer.returncode != 0:
+        return 0
+    found = VERSION.search(answer.stderr + answer.stdout)
+    return int(found[1] or found[2]) if found else 0
+
+
+def usable(java: Path) -> bool:
+    """Tell whether Spark can run on this executable."""
+    return major_version(java) >= NEEDED
+
+
+def find(private: Path, system: Path) -> str | None:
+    """Return the JAVA_HOME to use, empty for the PATH's ``java``, or None where there is no usable Java."""
+    home = os.environ.get("JAVA_HOME")
+    if home and usable(Path(home, "bin", "java")):
+        return home
+    on_path = shutil.which("java")
+    if on_path and usable(Path(on_path)):
+        return ""
+    # A package can be installed without being the `java` of the PATH, where an older one comes first.
+    # The oldest that will do is the one Spark has been tested with for longest.
+    places = ((private, "*/bin/java"), (private, "*/Contents/Home/bin/java"), (system, "*/bin/java"))
+    candidates = [java for place, pattern in places for java in place.glob(pattern) if usable(java)]
+    return str(min(candidates, key=major_version).parent.parent) if candidates else None
+
+
+def install_package() -> str | None:
+    """Install Debian's package; return why not."""
+    if not shutil.which("apt-get"):
+        return "there is no apt-get"
+    root: tuple[str, ...] = ()
+    if os.geteuid() != 0:
+        if not shutil.which("sudo") or run("sudo", "-n", "true").returncode:
+            return "apt-get needs root"
+        root = ("sudo", "-n")
+    say(f"no Java {NEEDED} or newer found; installing Debian's package")
+    # A machine that has just started may still be upgrading itself, hence the patience with the lock.
+    apt = (*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-o", "DPkg::Lock::Timeout=300")
+    follow(*apt, "update")  # old package lists may still do
+    for package in APT_PACKAGES:
+        if follow(*apt, "install", "-y", "--no-install-recommends", package):
+            return None
+    return "apt-get installed none"
+
+
+def fetch(private: Path) -> str | None:
+    """Fetch a runtime into the project's own folder; return why not."""
+    say(f"no Java {NEEDED} or newer found; fetching one into {private}")
+    python = sys.executable
+    result = run(python, "-c", "import jdk")
+    if result.returncode:
+        result = run(python, "-m", "pip", "install", "--quiet", "install-jdk>=1.1,<2")
+    if not result.returncode:
+        install = "import sys, jdk; jdk.install(sys.argv[1], jre=True, path=sys.argv[2])"
+        result = run(python, "-c", install, str(NEEDED), private)
+    if not result.returncode:
+        return None
+    lines = result.stderr.strip().splitlines()
+    return f"the download failed ({lines[-1] if lines else 'no reason given'})"
+
+
+def main() -> None:
+    """Answer on stdout or exit with one line that says what to install."""
+    project = Path(__file__).resolve().parents[2]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--private", type=Path, default=project / ".java", help="for a fetched runtime")
+    parser.add_argument("--system", type=Path, default=Path("/usr/lib/jvm"), help="where packages put theirs")
+    options = parser.parse_args()
+
+    home = find(options.private, options.system)
+    reasons: list[str] = []
+    for attempt in (install_package, lambda: fetch(options.private)):
+        if home is None:
+            reason = attempt()
+            home = find(options.private, options.system)
+            reasons.append(reason or "what was installed does not run")
+    if home is None:
+        sys.exit(
+            f"java: Spark needs Java {NEEDED} or newer: install {APT_PACKAGES[0]} or set JAVA_HOME; "
+            + "it could not be done from here: "
+            + "; ".join(reasons)
+        )
+    given = os.environ.get("JAVA_HOME")
+    if given and given != home:
+        say(f"JAVA_HOME={given} is no Java {NEEDED} or newer; using {home or shutil.which('java')}")
+    print(home)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Deliberate faults, by what they are faults of. ``python -m flowalg_development.mutants`` tries them on the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import frozen
+
+from flowalg_development.mutations.clocks import HOLD_MUTANTS, WATERMARK_MUTANTS
+from flowalg_development.mutations.memory import MEMORY_MUTANTS
+from flowalg_development.mutations.mutant import Mutant
+from flowalg_development.mutations.operators import sample
+from flowalg_development.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
+from flowalg_development.mutations.step import STEP_MUTANTS
+from flowalg_development.mutations.triggers import TRIGGER_MUTANTS
+from flowalg_development.mutations.values import COMBINER_MUTANTS, FORM_MUTANTS, SIDE_MUTANTS
+from flowalg_development.mutations.windows import MERGE_MUTANTS
+
+_SEMANTICS: Final = (
+    "laws",
+    "windows",
+    "reference",
+    "contents",
+    "sides",
+    "transforms",
+    "corrections",
+    "watermark_examples",
+    "step",
+    "figures",
+)
+
+
+@frozen
+class Area:
+    """What faults are faults of, and the tests that could notice them: ``laws`` is ``tests/laws/test_laws.py``."""
+
+    name: str
+    tests: tuple[str, ...]
+    mutants: tuple[Mutant, ...]
+
+
+def areas(texts: Mapping[str, str], sampled: int) -> tuple[Area, ...]:
+    """All mutants: those that somebody thought of, and a sample of changed operators in some files."""
+    return (
+        Area("triggers", _SEMANTICS, TRIGGER_MUTANTS),
+        Area("windows", _SEMANTICS, MERGE_MUTANTS),
+        Area("accumulation", _SEMANTICS, ACCUMULATION_MUTANTS),
+        Area("expiry", _SEMANTICS, EXPIRY_MUTANTS),
+        Area("watermarks", ("watermarks", "watermark_examples", "reference"), WATERMARK_MUTANTS),
+        Area("holds", _SEMANTICS, HOLD_MUTANTS),
+        Area("combiners", ("combiners", "functional_combiners", "transforms", "sketches"), COMBINER_MUTANTS),
+        Area("side inputs", ("sides",), SIDE_MUTANTS),
+        Area("normal forms", ("normal_forms",), FORM_MUTANTS),
+        Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
+        Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),
+        Area("operators", _SEMANTICS, tuple(sample(texts, sampled))),
+    )
+
+
+__all__ = ["Area", "Mutant", "areas"]

@@ -1,0 +1,127 @@
+"""Go through streaming runs again in the reference, by what they have told of themselves: ``make replay-check``.
+
+The flights of the demo, and a workload with early, late and retracting panes, run as streams that keep metrics. Each
+recording, with the records in their order, gives the timelines of the run; the reference must give the same panes, and
+drop the same elements. Ends with ``replay: equal``, or with ``replay: different`` and 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import flowalg_reference as reference
+import pyarrow.parquet as pq
+from attrs import frozen
+from flowalg_spark import StreamInput, collect, local_session, recorded, streaming
+from flowalg_tools.flights import WATERMARK, departures, hourly
+from flowalg_tools.flights.data import clean, read_flights, write_replay
+from flowalg_tools.flights.demo import MICRO_BATCHES
+from flowalg_tools.flights.pipeline import records_of
+from pyspark.sql import functions as F
+
+from flowalg import BoundedOutOfOrderness, Pane, PCollection, Source
+from flowalg_development.faults.query import DISORDER, VISITS, Visit, make_input, pipeline
+from tests.support.spark_replay import run_to_end, stream_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SHOWN: Final = 5
+"""How many differences are shown."""
+
+
+@frozen
+class Case:
+    """A pipeline over one source: the stream, and its records in the order in which that has them."""
+
+    name: str
+    pipeline: PCollection[object]
+    source: Source[object]
+    stream: StreamInput
+    records: Sequence[object]
+
+
+def flights(spark: SparkSession, folder: Path) -> Case:
+    """The year's departures, as the demo replays them."""
+    found = clean(read_flights())
+    write_replay(found, folder, MICRO_BATCHES)
+    frame = spark.readStream.schema(spark.read.parquet(str(folder)).schema).option("maxFilesPerTrigger", 1)
+    stream = StreamInput(
+        frame.parquet(str(folder)), WATERMARK, processing_time=F.col("actual"), end_of_input=F.col("last")
+    )
+    return Case("flights", hourly, departures, stream, records_of(found.departed))
+
+
+def visits(spark: SparkSession, folder: Path) -> Case:
+    """Sessions that are corrected, and counted again: early, late and retracting panes in both groupings."""
+    make_input(folder)
+    stream = stream_of(spark, folder, BoundedOutOfOrderness(DISORDER))
+    rows = (row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist())
+    records = [
+        Visit(row["visitor"], row["value"], row["at"], row["seen"])
+        for row in rows
+        if row["visitor"] is not None
+    ]
+    return Case("visits", pipeline(folder / "fail"), VISITS, stream, records)
+
+
+def equal(spark: SparkSession, case: Case, folder: Path) -> bool:
+    """Run a case as a stream, and again in the reference; whether both do the same."""
+    frame = streaming.compile(case.pipeline, {case.source: case.stream}, metrics=True)
+    run_to_end(frame.with_metrics(), folder / "out", folder / "checkpoint")
+    stored = spark.read.parquet(str(folder / "out"))
+    panes = collect(case.pipeline, stored)
+    recording = recorded(stored)
+    timeline = recording.timeline(case.source, case.records)
+    again = reference.run(case.pipeline, {case.source: timeline}, mode=reference.Mode.MICRO_BATCH)
+    kinds = Counter(str(kind) for pane in panes for kind in (pane.timing.value, pane.change.value))
+    dropped = dropped_in(stored)
+    print(
+        f"{case.name}: {len(recording.batches)} micro-batches, {len(case.records):,} records, {len(panes):,} panes "
+        f"({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), {dropped:,} dropped",
+        flush=True,
+    )
+    found = list(differences(panes, again.panes))
+    if dropped != len(again.dropped):
+        found.append(f"the stream dropped {dropped} elements, and the reference {len(again.dropped)}")
+    print(*found[:SHOWN], sep="\n", end="\n" if found else "")
+    return not found
+
+
+def dropped_in(stored: DataFrame) -> int:
+    """How many elements a run has dropped."""
+    return int(stored.agg(F.coalesce(F.sum("drop.count"), F.lit(0))).collect()[0][0])
+
+
+def differences(stream: Sequence[Pane[object]], again: Sequence[Pane[object]]) -> Iterator[str]:
+    """Panes that only one of them has."""
+    one, other = Counter(map(repr, stream)), Counter(map(repr, again))
+    for pane in (one - other).elements():
+        yield f"only in the stream: {pane}"
+    for pane in (other - one).elements():
+        yield f"only in the reference: {pane}"
+
+
+def main() -> int:
+    """Try all cases, and sum up."""
+    with TemporaryDirectory() as scratch:
+        spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
+        try:
+            found = []
+            for make in (flights, visits):
+                folder = Path(scratch) / make.__name__
+                folder.mkdir()
+                found.append(equal(spark, make(spark, folder / "in"), folder))
+        finally:
+            spark.stop()
+    print("replay: equal" if all(found) else "replay: different")
+    return 0 if all(found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

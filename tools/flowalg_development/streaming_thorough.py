@@ -1,0 +1,85 @@
+"""Hold Spark streaming to the reference interpreter: every job of the suite, and hundreds of generated pipelines.
+
+``python -m flowalg_development.streaming_thorough [N]`` runs all jobs and N generated pipelines, 200 by default, as real
+streaming queries with one to four shards, and ends with ``streaming: K of M equal``. With ``--connect`` it does so over a local
+server of Spark Connect. Exits with 1 if anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from flowalg_laws.conformance import JOBS, Outcome, Replay, examine_interpreter
+from flowalg_spark import local_session, streaming
+from flowalg_spark.session import SETTINGS
+
+from flowalg import PCollection
+from tests.support.spark_replay import streaming_runner
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GENERATED: Final = 200
+MOST_SHARDS: Final = 4
+
+
+@contextmanager
+def session(*, connect: bool, folder: Path) -> Iterator[SparkSession]:
+    """A session of its own, classic or over Connect."""
+    from pyspark.sql import SparkSession
+
+    if connect:
+        builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
+        spark = builder.getOrCreate()
+        for key, value in SETTINGS.items():
+            spark.conf.set(key, value)
+    else:
+        spark = local_session("streaming thorough", log=folder / "spark.log")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def main(arguments: list[str]) -> int:
+    """Run all, show what differs, and sum up."""
+    parser = argparse.ArgumentParser(
+        prog="python -m flowalg_development.streaming_thorough", description=__doc__
+    )
+    parser.add_argument("generated", nargs="?", type=int, default=GENERATED)
+    parser.add_argument("--connect", action="store_true")
+    parser.add_argument("--only", default="", help="only the jobs with this word in their name")
+    parser.add_argument("--at-once", type=int, default=2, help="jobs that run at a time (%(default)s)")
+    given = parser.parse_args(arguments)
+    with TemporaryDirectory() as name, session(connect=given.connect, folder=Path(name)) as spark:
+        runner = streaming_runner(spark, Path(name), most_shards=MOST_SHARDS)
+        runs = 0
+
+        def counted(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
+            nonlocal runs
+            runs += 1
+            if runs % 10 == 0:
+                print(f"{runs} runs", flush=True)
+            return runner(pipeline, replay)
+
+        report = examine_interpreter(
+            counted,
+            streaming.CAPABILITIES,
+            jobs=[one for one in JOBS if given.only in one.name],
+            generated=given.generated,
+            at_once=given.at_once,
+        )
+    print(report)
+    wanted = len(report.ran) + len(report.failed) + report.generated
+    print(f"streaming: {wanted - len(report.failed)} of {wanted} equal")
+    return 0 if report.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,90 @@
+"""A listing: a pipeline that sums the running example's scores, with its source text and what the papers call it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from attrs import define
+
+from flowalg import KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
+from flowalg.pipeline.nodes import last_grouping, strategy_at
+from flowalg.triggers.describe import duration_in_words
+from flowalg_tools.figures.facts import Datum
+
+Scores: TypeAlias = PCollection[KV[str, int]]
+Build: TypeAlias = Callable[[Scores], Scores]
+
+SCORES: Final = Source("scores", Datum, event_time=lambda d: d.event_time)
+_KEYED: Final = SCORES.key_by(lambda d: "team").map_values(lambda d: d.value)
+
+
+@define(slots=False)
+class Listing:
+    """A figure's pipeline, with what the papers call it."""
+
+    name: str
+    paper: str
+    figure: str
+    title: str
+    build: Build
+
+    @cached_property
+    def pipeline(self) -> Scores:
+        """The pipeline over ``SCORES``."""
+        return self.build(_KEYED)
+
+    @property
+    def strategy(self) -> WindowingStrategy:
+        """The where, when and how of its sum."""
+        return strategy_at(last_grouping(self.pipeline.node).input).strategy
+
+    @property
+    def heading(self) -> str:
+        """Where it stands, and what it is."""
+        return f"{self.paper}, Figure {self.figure}: {self.title}"
+
+    @property
+    def windows_in_words(self) -> str:
+        """Where in event time its sums are, and how they refine each other."""
+        match self.strategy.windows:
+            case FixedWindows(size=size):
+                windows = f"Fixed windows of {_counted(size)}"
+            case Sessions(gap=gap):
+                windows = f"Sessions with a gap of {_counted(gap)}"
+            case _:
+                windows = "One window for all of time"
+        return f"{windows}, {self.strategy.accumulation.value}"
+
+    @property
+    def source(self) -> str:
+        """The pipeline as it is written here."""
+        text = textwrap.dedent(inspect.getsource(self.build))
+        (function,) = ast.parse(text).body
+        assert isinstance(function, ast.FunctionDef)
+        result = function.body[-1]
+        assert isinstance(result, ast.Return)
+        # Whole lines, so that dedent sees what the first one is indented by; brackets around it are the layout's.
+        lines = text.splitlines()[result.lineno - 1 : result.end_lineno]
+        lines[0] = lines[0].replace("return ", "", 1)
+        if lines[0].strip() == "(":
+            lines = lines[1:-1]
+        return textwrap.dedent("\n".join(lines))
+
+    @property
+    def to_see(self) -> str:
+        """What there is to see in the picture."""
+        return " ".join((inspect.getdoc(self.build) or "").split())
+
+
+def _counted(duration: timedelta) -> str:
+    words = duration_in_words(duration)
+    return words if words[0].isdigit() else f"1 {words}"
+
+
+__all__ = ["SCORES", "Build", "Listing", "Scores"]

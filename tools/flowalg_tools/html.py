@@ -1,0 +1,51 @@
+"""What a notebook shows of a pipeline, a timeline, panes, or a run with its picture."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+from flowalg_reference import Run
+
+from flowalg.data.errors import ArgumentError, MissingExtraError
+from flowalg.notebook.html import PaneTable, panes_html, pipeline_html, run_html, timeline_html
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Pane
+from flowalg.runs.timeline import Timeline
+
+
+def to_html(value: object) -> str:
+    """A value as HTML, well-formed and with all that users bring escaped; inline styles, and no scripts.
+
+    A ``PCollection`` is the tree that ``flowalg.explain`` tells, a ``Timeline`` and a sequence of panes are tables, and
+    a ``Run`` is counts, its diagram (where ``flowalg[plot]`` is installed) and its panes. Raises ``ArgumentError`` for
+    anything else.
+    """
+    match value:
+        case PCollection():
+            return pipeline_html(value)
+        case Timeline():
+            return timeline_html(value)
+        case PaneTable(panes=panes):
+            return panes_html(panes)
+        case Run(panes=panes, dropped=dropped):
+            return run_html(panes, dropped, _picture(value))
+        case Sequence() if not isinstance(value, str) and all(isinstance(one, Pane) for one in value):
+            return panes_html(value)
+        case _:
+            raise ArgumentError("value", value, "a PCollection, a Timeline, a Run, or a sequence of panes")
+
+
+def _picture(run: Run[object]) -> str:
+    """The diagram, as an image: an SVG inside the document would bring its styles into all of the notebook."""
+    try:
+        from flowalg_tools.pictures import run_svg
+    except MissingExtraError:
+        return ""
+    data = b64encode(run_svg(run).encode()).decode()
+    style = "max-width: 100%; background: white;"
+    words = "The run in event time, across, and processing time, up"
+    return f'<div><img alt="{words}" style="{style}" src="data:image/svg+xml;base64,{data}"/></div>'
+
+
+__all__ = ["to_html"]

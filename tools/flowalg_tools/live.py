@@ -1,0 +1,140 @@
+"""A streaming query while it runs, in a terminal: its watermarks, rates, panes, drops and state."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import define, field
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import MAX_TIME, MIN_TIME, event_time
+
+if TYPE_CHECKING:
+    from flowalg_spark import StageMetrics
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_COUNTED: Final = ("early", "on_time", "late", "retraction", "expired", "closed")
+_COLUMNS: Final = (
+    "stage",
+    "watermark",
+    "lag",
+    "windows",
+    "state",
+    "early",
+    "on time",
+    "late",
+    "retracted",
+    "dropped",
+    "step",
+)
+EVERY: Final = 1
+"""How often the view is renewed, in seconds."""
+
+
+@define
+class Watched:
+    """What a query's progress has told so far: its last batch, and panes and drops of all of them by stage."""
+
+    batch: int = -1
+    rows: int = 0
+    rate: float = 0.0
+    seconds: float = 0.0
+    bad_records: int = 0
+    stages: dict[int, StageMetrics] = field(factory=dict)
+    totals: dict[int, Counter[str]] = field(factory=dict)
+
+    def hear(self, told: Iterable[StreamingQueryProgress]) -> None:
+        """Take in the progress of batches that are new; what was heard before changes nothing."""
+        # Whoever has a query has Spark.
+        from flowalg_spark import bad_records, stage_metrics
+
+        for one in told:
+            if one.batchId <= self.batch or "addBatch" not in one.durationMs:
+                continue
+            self.batch = one.batchId
+            self.rows += one.numInputRows
+            self.rate = one.processedRowsPerSecond
+            self.seconds = one.durationMs["triggerExecution"] / 1000
+            self.bad_records += bad_records(one)
+            for stage in stage_metrics(one):
+                self.stages[stage.number] = stage
+                totals = self.totals.setdefault(stage.number, Counter())
+                for name in _COUNTED:
+                    totals[name] += getattr(stage, name)
+
+    @property
+    def table(self) -> Table:
+        """The view: a line for each stage."""
+        title = (
+            f"batch {self.batch}: {self.rows:,} rows so far, {self.rate:,.0f} rows/s, "
+            f"{self.seconds:.2f} s a batch"
+        )
+        if self.bad_records:
+            title += f", {self.bad_records:,} bad records"
+        table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
+        for name in _COLUMNS:
+            table.add_column(name, justify="left" if name in ("stage", "watermark") else "right")
+        for number, stage in sorted(self.stages.items()):
+            totals = self.totals[number]
+            counts = (f"{totals[name]:,}" for name in ("early", "on_time", "late", "retraction"))
+            table.add_row(
+                stage.stage,
+                _point(stage.watermark),
+                "" if stage.watermark_lag is None else f"{stage.watermark_lag:,.1f} s",
+                f"{stage.windows:,}",
+                _size(stage.state_bytes),
+                *counts,
+                f"{totals['expired'] + totals['closed']:,}",
+                f"{stage.step_seconds:.2f} s",
+            )
+        return table
+
+
+def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
+    """Show how a query goes on until it ends, and raise what it has failed with.
+
+    The query is one of ``streaming.compile(..., metrics=True)``, whatever is written of it. Nothing is shown where
+    output is not a terminal. A keyboard interrupt ends the view, and not the query.
+    """
+    if not callable(getattr(query, "awaitTermination", None)):
+        raise ArgumentError("query", query, "a StreamingQuery, as writeStream.start() gives it")
+    out = Console(file=sys.stderr) if console is None else console
+    watched = Watched()
+    if not out.is_terminal:
+        query.awaitTermination()
+        return
+    with Live(Spinner("dots", "waiting for the first batch"), console=out) as view:
+        ended = False
+        while not ended:
+            ended = bool(query.awaitTermination(EVERY))
+            watched.hear(query.recentProgress)
+            if watched.batch >= 0:
+                view.update(watched.table)
+
+
+def _point(time: datetime) -> str:
+    """A watermark, to the second."""
+    if not MIN_TIME < event_time(time) < MAX_TIME:
+        return "none yet" if event_time(time) <= MIN_TIME else "the end"
+    return f"{time:%Y-%m-%d %H:%M:%S}"
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+__all__ = ["Watched", "watch"]

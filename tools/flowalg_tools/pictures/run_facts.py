@@ -1,0 +1,126 @@
+"""What there is to draw of a run: its elements, its panes with their keys, and its watermark."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+from flowalg_reference import Run, WatermarkReading
+
+from flowalg.data.errors import ArgumentError
+from flowalg.elementwise.functions import OnValue
+from flowalg.elementwise.steps import Filter
+from flowalg.pipeline.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+    elements_from,
+    last_groupings,
+    strategy_at,
+)
+from flowalg.runs.panes import Pane
+from flowalg.windows.window_functions import merging
+from flowalg_tools.pictures.elements import ANY, Observation, key_of, observations, refused_only
+
+_HEADING: Final = "panes"
+
+
+@frozen
+class Keyed:
+    """A pane with its key; ``ANY`` where what comes after the grouping does not keep it."""
+
+    key: object
+    pane: Pane[object]
+
+
+@frozen
+class Facts:
+    """What there is to draw of a run.
+
+    ``merges`` says that windows merge, so that a pane takes the place of those of the windows inside its own.
+    ``unheard`` counts the elements that came to no grouping, and ``tells_keys`` says whether the keys of elements are
+    those of panes: otherwise an element may be of any of them.
+    """
+
+    heading: str
+    observations: tuple[Observation, ...]
+    panes: tuple[Keyed, ...]
+    readings: tuple[WatermarkReading, ...]
+    merges: bool = False
+    tells_keys: bool = True
+    unheard: int = 0
+
+    def keys(self) -> tuple[object, ...]:
+        """The keys, those with most elements first, and of those with as many, those with most panes."""
+        panes: dict[object, int] = {}
+        for one in self.panes:
+            panes[one.key] = panes.get(one.key, 0) + 1
+        if panes.keys() <= {ANY}:
+            return (ANY,)
+        elements: dict[object, int] = {}
+        for observation in self.observations if self.tells_keys else ():
+            for key in {one.key for one in observation.heard}:
+                elements[key] = elements.get(key, 0) + 1
+        known = dict.fromkeys((*panes, *elements))
+        known.pop(ANY, None)
+        return tuple(sorted(known, key=lambda key: (-elements.get(key, 0), -panes.get(key, 0))))
+
+
+def facts_of(run: Run[object]) -> Facts:
+    """What there is to draw of a run; raises ``ArgumentError`` for what is none.
+
+    A run that another engine made does not know its elements: of those the dropped ones alone are there.
+    """
+    if not isinstance(run, Run):
+        raise ArgumentError("run", run, "a Run, as flowalg_reference.run(...) gives")
+    keyed = all(key_of(one.element) is not ANY for one in run.panes)
+    if run.origin is None:
+        return Facts(_HEADING, refused_only(run.dropped), _with_keys(run, keyed), run.watermarks)
+    root = run.origin.pipeline.node
+    keyed = keyed and _keeps_keys(root)
+    found = observations(run.origin, run.watermarks, run.dropped)
+    last = list(last_groupings(root))
+    effective = strategy_at(last[0].input)
+    return Facts(
+        f"{last[0].label}, in {effective.strategy.windows}",
+        tuple(one for one in found if one.heard),
+        _with_keys(run, keyed),
+        run.watermarks,
+        effective.fresh and merging(effective.strategy.windows) is not None,
+        keyed and all(_is_first(one.input) for one in last),
+        sum(not one.heard for one in found),
+    )
+
+
+def _with_keys(run: Run[object], keyed: bool) -> tuple[Keyed, ...]:
+    return tuple(Keyed(key_of(one.element) if keyed else ANY, one) for one in run.panes)
+
+
+def _keeps_keys(node: Node) -> bool:
+    """Whether what comes after the last grouping leaves the keys as they are."""
+    match node:
+        case CombinePerKey():
+            return True
+        case ElementWise(input=inner, steps=steps):
+            keeping = all(isinstance(one, Filter) or isinstance(one.function, OnValue) for one in steps)
+            return keeping and _keeps_keys(inner)
+        case WindowInto(input=inner):
+            return _keeps_keys(inner)
+        case Flatten(inputs=inputs):
+            return all(_keeps_keys(one) for one in inputs)
+        case SourceNode() | WithSide():
+            return False
+
+
+def _is_first(node: Node) -> bool:
+    """Whether nothing is grouped before a node, and no side input read."""
+    if isinstance(node, CombinePerKey | WithSide):
+        return False
+    return all(_is_first(one) for one in elements_from(node))
+
+
+__all__ = ["Facts", "Keyed", "facts_of"]

@@ -1,0 +1,206 @@
+"""Records that carry both their times, as columns: when each happened, when it was seen, its key and its partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Final, TypeVar
+
+import numpy as np
+import polars as pl
+from attrs import frozen
+from flowalg_shard.tables.columns import EVENT_TIME, PARTITION, PROCESSING_TIME
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import MAX_TIME, MIN_TIME, micros_of
+from flowalg.data.values import holds_float
+from flowalg.elementwise.functions import failure
+from flowalg.pipeline.source import Source
+from flowalg.runs.micro_batches import Clockwork
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+KEY: Final = "__key"
+"""The column of keys: whatever tells them apart."""
+
+KEPT: Final = "__kept"
+"""Whether a record comes into windows. One that does not, as a filter dropped it, moves the watermark all the same."""
+
+_POINTS: Final = "timezone-aware datetimes, or whole microseconds since the Unix epoch"
+_NO_FLOATS: Final = "no floats, which cannot be compared exactly"
+
+
+@frozen(eq=False)
+class Records:
+    """What a source showed: of each record its event time, its processing time, its key and its partition.
+
+    Made by ``of`` from columns, or by ``from_records`` from records and functions of them. The order of records does
+    not matter. ``frame`` has a row for each, with both times in microseconds since the Unix epoch.
+    """
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(
+        cls,
+        event_times: Iterable[object],
+        processing_times: Iterable[object],
+        *,
+        keys: Iterable[object] | None = None,
+        partitions: Iterable[object] | None = None,
+        kept: Iterable[bool] | None = None,
+    ) -> Records:
+        """Records from columns of equal length: sequences, or columns of Polars, Arrow or numpy.
+
+        Times are timezone-aware datetimes, or whole microseconds since the Unix epoch. Without ``keys`` all records
+        have one key; keys are anything that can be hashed and holds no float. Without ``partitions`` the source has
+        one; partitions are strings or whole numbers. A record that is not ``kept``, as a filter drops it, moves the
+        watermark and comes into no window; without it all are. Raises ``ArgumentError`` for anything else, for nulls
+        among times, partitions and ``kept``, for event times that are not before the end of time, and where there is
+        no record.
+        """
+        events = _points("event_times", event_times)
+        columns = {EVENT_TIME: events, PROCESSING_TIME: _points("processing_times", processing_times)}
+        one = pl.repeat(0, len(events), dtype=pl.Int8(), eager=True)
+        columns[KEY] = one if keys is None else _keys(keys)
+        columns[PARTITION] = (
+            pl.repeat("", len(events), dtype=pl.String(), eager=True)
+            if partitions is None
+            else _partitions(partitions)
+        )
+        columns[KEPT] = (
+            pl.repeat(True, len(events), dtype=pl.Boolean(), eager=True) if kept is None else _kept(kept)
+        )
+        for name, column in columns.items():
+            if len(column) != len(events):
+                valid = f"as long as the event times, {len(events)}"
+                raise ArgumentError(f"the length of {name.removeprefix('__')}s", len(column), valid)
+        if events.is_empty():
+            raise ArgumentError("event_times", [], "those of one record at least")
+        latest = events.max()
+        if isinstance(latest, int) and latest >= MAX_TIME:
+            raise ArgumentError("event_times", latest, "before the end of time")
+        return cls(pl.DataFrame(columns))
+
+    @classmethod
+    def from_records(
+        cls,
+        source: Source[A],
+        records: Iterable[A],
+        *,
+        processing_time: Callable[[A], datetime],
+        key: Callable[[A], object] | None = None,
+        partition: Callable[[A], str] | None = None,
+        kept: Callable[[A], bool] | None = None,
+    ) -> Records:
+        """Records of a source, by its own event time and functions like those of ``Timeline.from_records``.
+
+        Raises ``UserFunctionError`` where a function does, and ``ArgumentError`` as ``of`` does.
+        """
+        known = list(records)
+        observations = list(map(Clockwork(source, processing_time, partition).observation, known))
+        return cls.of(
+            [one.event_time for one in observations],
+            [one.processing_time for one in observations],
+            keys=None if key is None else [_called("key", key, one) for one in known],
+            partitions=[one.partition for one in observations],
+            kept=None if kept is None else [_called("kept", kept, one) for one in known],
+        )
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+
+def _called(argument: str, f: Callable[[A], B], record: A) -> B:
+    try:
+        return f(record)
+    except Exception as cause:
+        raise failure(argument, f, record, cause) from cause
+
+
+def _in_columns(column: Iterable[object]) -> pl.Series | None:
+    """The column, if it is one of Polars, Arrow or numpy."""
+    if isinstance(column, pl.Series | np.ndarray) or hasattr(column, "__arrow_c_stream__"):
+        return pl.Series(column)
+    return pl.Series(column) if hasattr(column, "__arrow_c_array__") else None
+
+
+def _listed(argument: str, column: Iterable[object]) -> list[object]:
+    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
+        raise ArgumentError(argument, column, "a sequence, or a column of Polars, Arrow or numpy")
+    return list(column)
+
+
+def _points(argument: str, column: Iterable[object]) -> pl.Series:
+    """Points in time as microseconds since the epoch, inside the bounds of time."""
+    found = _in_columns(column)
+    if found is None:
+        values = [_micros(argument, one) for one in _listed(argument, column)]
+        found = pl.Series(values, dtype=pl.Int64())
+    if found.has_nulls():
+        raise ArgumentError(argument, None, _POINTS)
+    if isinstance(found.dtype, pl.Datetime) and found.dtype.time_zone is not None:
+        found = found.dt.timestamp("us")
+    if not found.dtype.is_integer():
+        raise ArgumentError(argument, found.dtype, _POINTS)
+    outside = found.filter((found < MIN_TIME) | (found > MAX_TIME))
+    if not outside.is_empty():
+        raise ArgumentError(argument, outside[0], "points between the beginning and the end of time")
+    return found.cast(pl.Int64())
+
+
+def _micros(argument: str, point: object) -> int:
+    if isinstance(point, datetime):
+        return micros_of(argument, point)
+    if isinstance(point, bool) or not isinstance(point, int) or not MIN_TIME <= point <= MAX_TIME:
+        raise ArgumentError(argument, point, _POINTS)
+    return point
+
+
+def _keys(column: Iterable[object]) -> pl.Series:
+    """Keys as they are where they are a column already, else numbered in the order in which they come up."""
+    found = _in_columns(column)
+    if found is not None:
+        if found.dtype.is_float():
+            raise ArgumentError("keys", found.dtype, _NO_FLOATS)
+        return found
+    numbers: dict[object, int] = {}
+    try:
+        codes = [numbers.setdefault(one, len(numbers)) for one in _listed("keys", column)]
+    except TypeError as unhashable:
+        raise ArgumentError("keys", str(unhashable), "values that can be hashed") from unhashable
+    for one in numbers:
+        if holds_float(one):
+            raise ArgumentError("keys", one, _NO_FLOATS)
+    return pl.Series(codes, dtype=pl.Int64())
+
+
+def _partitions(column: Iterable[object]) -> pl.Series:
+    found = _in_columns(column)
+    if found is None:
+        names = _listed("partitions", column)
+        for one in names:
+            if isinstance(one, bool) or not isinstance(one, str | int):
+                raise ArgumentError("partitions", one, "strings or whole numbers")
+        found = pl.Series([str(one) for one in names], dtype=pl.String())
+    named = isinstance(found.dtype, pl.String | pl.Categorical | pl.Enum) or found.dtype.is_integer()
+    if not named or found.has_nulls():
+        raise ArgumentError("partitions", found.dtype, "strings or whole numbers, without nulls")
+    return found.cast(pl.String())
+
+
+def _kept(column: Iterable[bool]) -> pl.Series:
+    found = _in_columns(column)
+    if found is None:
+        said = _listed("kept", column)
+        for one in said:
+            if not isinstance(one, bool):
+                raise ArgumentError("kept", one, "booleans")
+        found = pl.Series(said, dtype=pl.Boolean())
+    if found.dtype != pl.Boolean() or found.has_nulls():
+        raise ArgumentError("kept", found.dtype, "booleans, without nulls")
+    return found
+
+
+__all__ = ["KEPT", "KEY", "Records"]
