@@ -34,7 +34,8 @@ FLOWALG: Final = {
     "CalendarWeeks CalendarMonths CustomWindows",
     "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AtMeasure AtElement AtSignal Always "
     "Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
-    "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior TimestampCombiner",
+    "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior "
+    "TimestampCombiner",
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "
     "AnyOf AllOf combiner reduce_combiner Combiner Group",
     "Watermarks": "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout LagQuantile IngressTime "

@@ -56,7 +56,10 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
 
     @property
     def total(self) -> bool:
-        """Whether no values at all have a result, as a sum has and a mean has not: ``OnTimeBehavior.ALWAYS`` may show it."""
+        """Whether no values at all have a result, as a sum has and a mean has not.
+
+        ``OnTimeBehavior.ALWAYS`` may show it.
+        """
         return False
 
     @property

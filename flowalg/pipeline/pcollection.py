@@ -128,8 +128,9 @@ class PCollection(HasView, Generic[A_co]):
 
         Takes effect at the groupings that follow, until the next ``window``. ``allowed_lateness`` is how far the
         watermark may pass a window's end before later elements are dropped (and counted); ``FOREVER`` drops
-        nothing. ``timestamp_combiner`` is which event time panes carry, and ``on_time_behavior`` whether an unchanged window still has
-        an on-time pane. Unset lateness means ``FOREVER``, except that streaming refuses to keep state for ever unasked.
+        nothing. ``timestamp_combiner`` is which event time panes carry, and ``on_time_behavior`` whether an
+        unchanged window still has an on-time pane. Unset lateness means ``FOREVER``, except that streaming refuses
+        to keep state for ever unasked.
         """
         strategy = WindowingStrategy(
             windows, trigger, accumulation, allowed_lateness, timestamp_combiner, on_time_behavior

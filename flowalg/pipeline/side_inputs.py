@@ -49,8 +49,8 @@ class Singleton:
                 return self.default
             case _:
                 raise ElementError(
-                    f"as_singleton() has {len(values)} values in {window}, {format_value(list(values))}; it must have one. "
-                    "Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
+                    f"as_singleton() has {len(values)} values in {window}, {format_value(list(values))}; it must have "
+                    "one. Combine them, or use Accumulation.RETRACTING where the panes of one window follow each other"
                 )
 
 

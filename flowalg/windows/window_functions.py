@@ -43,8 +43,8 @@ class FixedWindows:
     """Consecutive windows of one size (Dataflow Model, section 1.2: "fixed", also called tumbling).
 
     ``size`` is a positive duration; windows start at whole multiples of it after the Unix epoch plus ``offset``, a
-    duration in ``[0, size)``, plus what ``offset_by_key`` gives for a key, so that not all keys come out at once. The windows
-    that would reach over the bounds of time are cut off there.
+    duration in ``[0, size)``, plus what ``offset_by_key`` gives for a key, so that not all keys come out at once. The
+    windows that would reach over the bounds of time are cut off there.
     """
 
     size: timedelta

@@ -196,7 +196,8 @@ def _array(column: Column, cells: Sequence[Cell]) -> list[Cell]:
         for cell in cells:
             if isinstance(cell, str) and nul.search(cell):
                 raise ElementError(
-                    f"the column {column.name} is {format_value(cell)}; PostgreSQL has no text with the character U+0000"
+                    f"the column {column.name} is {format_value(cell)}; PostgreSQL has no text with the "
+                    "character U+0000"
                 )
     return list(cells)
 

@@ -273,7 +273,8 @@ def test_errors_of_functions_name_combiner_and_function(
     part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
 ) -> None:
     """With the function's place and what it was given."""
-    message = rf"^mine.{part}: exploding at .*test_functional_combiners.py:\d+ raised ZeroDivisionError: no, on the record"
+    place = r"exploding at .*test_functional_combiners.py:\d+"
+    message = rf"^mine.{part}: {place} raised ZeroDivisionError: no, on the record"
     assert isinstance(made, Combiner)
     with pytest.raises(UserFunctionError, match=message):
         call(made)

@@ -455,10 +455,10 @@ def test_a_recommendation_gives_its_rule_and_its_reasons() -> None:
         "windows come out within 10 min of their end, and 95 in 100 within 20 min.",
         "4.0% of the elements are late and 1.0% are dropped. A window has 1.06 panes; 6.0 windows are kept on average, "
         "10 at the most.",
-        "Quicker: BoundedOutOfOrderness(1 min) with an allowed lateness of 1 h is 9 min quicker, but 30.0% of the elements "
-        "are late and 2.0% are dropped.",
-        "Fewer late: BoundedOutOfOrderness(20 min) with an allowed lateness of 0 s has 3.0% late, but is 10 min slower and "
-        "keeps 2.0 windows on average.",
+        "Quicker: BoundedOutOfOrderness(1 min) with an allowed lateness of 1 h is 9 min quicker, but 30.0% of the "
+        "elements are late and 2.0% are dropped.",
+        "Fewer late: BoundedOutOfOrderness(20 min) with an allowed lateness of 0 s has 3.0% late, but is 10 min slower "
+        "and keeps 2.0 windows on average.",
         "Less lateness: 0 s would drop 4.0%, more than 1.0%, and keep 4.0 windows on average.",
         "More lateness: 1 h would drop 0% and keep 8.0 windows on average.",
     ]

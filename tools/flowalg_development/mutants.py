@@ -1,8 +1,8 @@
 """Show that the tests notice faults: make one fault at a time in a copy of the tree, and run the fast tests on it.
 
 ``python -m flowalg_development.mutants [words]`` tries those mutants whose area or fault has one of the words
-in it, or all. A mutant is killed when a test fails, or when the tests do not end in time; one that cannot even be imported is invalid. Exits
-with 1 if a mutant survives that nobody has explained, or is invalid.
+in it, or all. A mutant is killed when a test fails, or when the tests do not end in time; one that cannot even be
+imported is invalid. Exits with 1 if a mutant survives that nobody has explained, or is invalid.
 """
 
 from __future__ import annotations

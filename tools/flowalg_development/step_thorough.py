@@ -1,8 +1,8 @@
 """Hold the shard step to the reference interpreter on thousands of generated (pipeline, timeline) pairs.
 
-``python -m flowalg_development.step_thorough [N]`` tries N pairs, 10,000 by default, in a process for each core, and
-ends with ``step: K of N equal``. New pairs are tried each time unless ``--seed`` says which. Exits with 1 if any differ, and
-shows the shortest of those.
+``python -m flowalg_development.step_thorough [N]`` tries N pairs, 10,000 by default, in a process for each core,
+and ends with ``step: K of N equal``. New pairs are tried each time unless ``--seed`` says which. Exits with 1 if
+any differ, and shows the shortest of those.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Hold Spark streaming to the reference interpreter: every job of the suite, and hundreds of generated pipelines.
 
-``python -m flowalg_development.streaming_thorough [N]`` runs all jobs and N generated pipelines, 200 by default, as real
-streaming queries with one to four shards, and ends with ``streaming: K of M equal``. With ``--connect`` it does so over a local
-server of Spark Connect. Exits with 1 if anything differs.
+``python -m flowalg_development.streaming_thorough [N]`` runs all jobs and N generated pipelines, 200 by default, as
+real streaming queries with one to four shards, and ends with ``streaming: K of M equal``. With ``--connect`` it does so
+over a local server of Spark Connect. Exits with 1 if anything differs.
 """
 
 from __future__ import annotations

@@ -67,9 +67,10 @@ from flowalg_spark.lowering.schema import as_type, parts_of, spark_type
 class Clocks:
     """What a streaming source says about time: its rows' processing times, and which of them are no elements.
 
-    ``ended`` says that the input ends; ``signal`` names a signal, and ``tick`` marks a row that has nothing but its
-    processing time. ``partition`` is the partition of the source that a row comes from. ``corrupt_record`` is the text of a
-    record that could not be read. What is wrong with a record fails the query, or with ``catches`` is told.
+    ``ended`` says that the input ends; ``signal`` names a signal, and ``tick`` marks a row that has nothing but
+    its processing time. ``partition`` is the partition of the source that a row comes from. ``corrupt_record`` is
+    the text of a record that could not be read. What is wrong with a record fails the query, or with ``catches``
+    is told.
     """
 
     processing_time: Column

@@ -92,8 +92,8 @@ class Upsert:
             pane, *others = said.standing
             if others:
                 raise ElementError(
-                    f"{format_value(pane.element)} and {format_value(others[0].element)} are of one pane of one window and "
-                    f"the same by {', '.join(self.by) or 'nothing else'}, so one row cannot hold both; say by=... "
+                    f"{format_value(pane.element)} and {format_value(others[0].element)} are of one pane of one window "
+                    f"and the same by {', '.join(self.by) or 'nothing else'}, so one row cannot hold both; say by=... "
                     "fields that tell them apart, or use changelog(...)"
                 )
             rows.append(self._row(pane))

@@ -126,12 +126,13 @@ def compile(
     wait for the next record. It is for queries that go on, and for sources without processing times of their own.
 
     A query that ends, as one with ``availableNow`` does, keeps the windows that are open for its next run. With a
-    ``drain_signal_path``, a folder of this query's own, which is made if it is not there, it can be told that there will be
-    no next one: see ``drain``. It is part of what a checkpoint knows, so give it from the first run on.
+    ``drain_signal_path``, a folder of this query's own, which is made if it is not there, it can be told that
+    there will be no next one: see ``drain``. It is part of what a checkpoint knows, so give it from the first run
+    on.
 
     A batch reads and writes the state of the windows that it has something to do with. For that each Python worker
-    keeps the state of the shards that it has served, up to ``state_cache_bytes`` bytes; what does not fit, all of it with 0,
-    is read from the state store in every batch.
+    keeps the state of the shards that it has served, up to ``state_cache_bytes`` bytes; what does not fit, all of
+    it with 0, is read from the state store in every batch.
 
     With ``metrics`` each stage tells of each micro-batch what its clocks read, what came, and what it gave, refused
     and keeps. It is in Spark's own progress of the query (see ``stage_metrics``), and ``with_metrics`` stores it

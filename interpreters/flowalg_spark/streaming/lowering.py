@@ -77,8 +77,8 @@ class Lowering:
     """The streams of a pipeline's nodes. ``sources`` has the frame and the clocks of each, with where they come from.
 
     ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts. Of
-    its state a Python worker keeps up to ``state_cache_bytes`` at hand. With ``metrics`` each stage tells of each instant;
-    ``stages`` are the names of those that there are so far.
+    its state a Python worker keeps up to ``state_cache_bytes`` at hand. With ``metrics`` each stage tells of each
+    instant; ``stages`` are the names of those that there are so far.
     """
 
     sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]

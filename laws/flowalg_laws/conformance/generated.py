@@ -80,8 +80,8 @@ def described(pipeline: PCollection[object], replay: Replay) -> str:
             lateness = strategy.allowed_lateness
             lines.append(
                 f"window: {strategy.windows}, {describe(strategy.trigger)}, {strategy.accumulation.value}, lateness "
-                f"{lateness if isinstance(lateness, timedelta) else 'without end'}, at the {strategy.timestamp_combiner.value}, "
-                f"on time {strategy.on_time_behavior.value}"
+                f"{lateness if isinstance(lateness, timedelta) else 'without end'}, "
+                f"at the {strategy.timestamp_combiner.value}, on time {strategy.on_time_behavior.value}"
             )
     for feed in replay.feeds:
         lines.append(f"watermark: {feed.policy}{' by partition' if feed.partition else ''}")

@@ -1,7 +1,8 @@
 """The query that is disturbed: sessions that are corrected, counted again, from files to files.
 
 ``python -m flowalg_development.faults.query FOLDER`` runs it over ``FOLDER/in`` until its input has
-ended, from wherever its checkpoint stands. If there is a file ``FOLDER/fail``, a function of the user's takes it away and raises.
+ended, from wherever its checkpoint stands. If there is a file ``FOLDER/fail``, a function of the user's takes
+it away and raises.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Sinks under kills: what a killed query has written to its tables in the end is what an undisturbed one has.
 
-``python -m flowalg_development.faults.sinks FOLDER [CONNINFO]`` runs the query of these trials over ``FOLDER/in`` until
-its input has ended, from wherever its checkpoint stands, into ``FOLDER/panes.db``, and into PostgreSQL where it is told of one: the
-latest values and the changelog, each with its drops. If there is a file ``FOLDER/die`` with a number, the process takes
-it away and kills itself after so many more transactions, before Spark can note that the batch is done.
+``python -m flowalg_development.faults.sinks FOLDER [CONNINFO]`` runs the query of these trials over ``FOLDER/in``
+until its input has ended, from wherever its checkpoint stands, into ``FOLDER/panes.db``, and into PostgreSQL where
+it is told of one: the latest values and the changelog, each with its drops. If there is a file ``FOLDER/die`` with
+a number, the process takes it away and kills itself after so many more transactions, before Spark can note that
+the batch is done.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def readable(duration: Micros) -> timedelta:
 def default_policies(seen: Seen) -> tuple[WatermarkPolicy, ...]:
     """Policies that wait for half, 90, 95 and 99 in 100 of the records, each by what it goes by.
 
-    ``BoundedOutOfOrderness`` goes by how far a record is behind the greatest event time before it, ``Timeout`` by how far
-    it is behind the clock, and ``LagQuantile`` learns that.
+    ``BoundedOutOfOrderness`` goes by how far a record is behind the greatest event time before it, ``Timeout`` by how
+    far it is behind the clock, and ``LagQuantile`` learns that.
     """
     behind = pl.col(EVENT_TIME).cum_max() - pl.col(EVENT_TIME)
     disorder = [BoundedOutOfOrderness(one) for one in _delays(seen, behind)]

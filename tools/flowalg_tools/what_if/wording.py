@@ -58,7 +58,7 @@ def share_told(share: float) -> str:
 
 
 def policy_told(policy: WatermarkPolicy) -> str:
-    """``BoundedOutOfOrderness(1 h)``: a policy by its name, with its arguments and the options that are not as usual."""
+    """``BoundedOutOfOrderness(1 h)``: a policy by its name, with its arguments and the options that are not default."""
     arguments = []
     for one in sorted(fields(type(policy)), key=lambda field: bool(field.kw_only)):
         value: object = getattr(policy, one.name)
