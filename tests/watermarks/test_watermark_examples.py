@@ -282,9 +282,9 @@ def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy
             "BoundedOutOfOrderness.delay must be .*a timedelta of zero or more",
         ),
         (
-            lambda: BoundedOutOfOrderness(None),
+            lambda: BoundedOutOfOrderness(None),  # type: ignore[arg-type]
             r"BoundedOutOfOrderness.delay must be .*; got None \(NoneType\)",
-        ),  # type: ignore[arg-type]
+        ),
         (lambda: Timeout(3), r"Timeout.delay must be a timedelta of zero or more; got 3 \(int\)"),  # type: ignore[arg-type]
         (lambda: LagQuantile(1.0), r"LagQuantile.q must be a float between 0 and 1; got 1.0 \(float\)"),
         (lambda: LagQuantile("0.5"), r"LagQuantile.q must be .*; got '0.5' \(str\)"),  # type: ignore[arg-type]
