@@ -351,8 +351,8 @@ def _of_trigger(trigger: Trigger) -> Iterator[Feature]:
 
 
 def _of_triggers(triggers: Iterable[Trigger]) -> Iterator[Feature]:
-    for one in triggers:
-        yield from _of_trigger(one)
+    for trigger in triggers:
+        yield from _of_trigger(trigger)
 
 
 def _unwrapped(combiner: Combiner[object, object, object]) -> Combiner[object, object, object]:

@@ -87,7 +87,7 @@ def _is_record(value: object) -> bool:
 def _record(value: object, where: str) -> bytes:
     """By the name of the class without its module, which is another one in the script that is run."""
     kind: type = type(value)
-    fields = (getattr(value, one.name) for one in attrs.fields(kind) if one.eq)
+    fields = (getattr(value, field.name) for field in attrs.fields(kind) if field.eq)
     return _parts(b"r", (kind.__qualname__, *fields), where)
 
 

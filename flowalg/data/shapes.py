@@ -139,11 +139,11 @@ class RecordOf:
 
     def field(self, name: str) -> Field | None:
         """The field of that name, or ``None``."""
-        return next((one for one in self.fields if one.name == name), None)
+        return next((field for field in self.fields if field.name == name), None)
 
     def __str__(self) -> str:
         if self.cls is KV:
-            return f"KV[{', '.join(str(one.shape) for one in self.fields)}]"
+            return f"KV[{', '.join(str(field.shape) for field in self.fields)}]"
         return self.cls.__name__
 
 
@@ -285,7 +285,7 @@ def contains_float(shape: Shape) -> bool:
         case TupleOf(items=items):
             return any(contains_float(item) for item in items)
         case RecordOf(fields=fields):
-            return any(contains_float(one.shape) for one in fields)
+            return any(contains_float(field.shape) for field in fields)
     assert_never(shape)
 
 
@@ -303,7 +303,7 @@ def hashable(shape: Shape) -> bool:
         case TupleOf(items=items):
             return all(hashable(item) for item in items)
         case RecordOf(fields=fields):
-            return all(hashable(one.shape) for one in fields)
+            return all(hashable(field.shape) for field in fields)
     assert_never(shape)
 
 

@@ -78,11 +78,11 @@ def conform(value: object, shape: Shape, where: str) -> object:
         case RecordOf(cls=cls, fields=fields):
             if type(value) is cls:
                 changed = {}
-                for one in fields:
-                    old = getattr(value, one.name)
-                    new = conform(old, one.shape, f"{where}.{one.name}")
+                for field in fields:
+                    old = getattr(value, field.name)
+                    new = conform(old, field.shape, f"{where}.{field.name}")
                     if new is not old:
-                        changed[one.name] = new
+                        changed[field.name] = new
                 return rebuild(value, changed)
         case _:
             assert_never(shape)
@@ -164,7 +164,7 @@ def holds_float(value: object) -> bool:
     if isinstance(value, tuple | list | set | frozenset):
         return any(holds_float(item) for item in value)
     kind: type = type(value)
-    return attrs.has(kind) and any(holds_float(getattr(value, one.name)) for one in attrs.fields(kind))
+    return attrs.has(kind) and any(holds_float(getattr(value, field.name)) for field in attrs.fields(kind))
 
 
 _PLAIN: Final = (str, float, bool, type(None), bytes, date)
@@ -176,7 +176,8 @@ def rebuild(value: object, changed: dict[str, object]) -> object:
     if not changed or not attrs.has(kind):
         return value
     given = {
-        one.alias or one.name: changed.get(one.name, getattr(value, one.name)) for one in attrs.fields(kind)
+        field.alias or field.name: changed.get(field.name, getattr(value, field.name))
+        for field in attrs.fields(kind)
     }
     return kind(**given)
 
@@ -201,7 +202,7 @@ def order_key(value: object) -> tuple[object, ...]:
         return (1, tuple(order_key(item) for item in value))
     kind: type = type(value)
     if attrs.has(kind):
-        return (1, tuple(order_key(getattr(value, one.name)) for one in attrs.fields(kind)))
+        return (1, tuple(order_key(getattr(value, field.name)) for field in attrs.fields(kind)))
     return (1, value)
 
 

@@ -110,7 +110,7 @@ def _items(element: Expr) -> tuple[Expr, ...]:
     if isinstance(element, Build):
         return element.parts
     if isinstance(shape, TupleOf):
-        return tuple(Part(element, i, f"[{i}]", one) for i, one in enumerate(shape.items))
+        return tuple(Part(element, i, f"[{i}]", item) for i, item in enumerate(shape.items))
     return (element,)
 
 
@@ -119,7 +119,7 @@ def _key_and_value(element: Expr) -> tuple[Expr, Expr]:
     if isinstance(element, Build) and shape is not None and is_keyed(shape):
         return element.parts[0], element.parts[1]
     if isinstance(shape, RecordOf) and shape.cls is KV:
-        key, value = (Part(element, i, one.name, one.shape) for i, one in enumerate(shape.fields))
+        key, value = (Part(element, i, field.name, field.shape) for i, field in enumerate(shape.fields))
         return key, value
     unknown = element if isinstance(element, Opaque) else Opaque(None, "its element is no KV", "")
     return unknown, unknown

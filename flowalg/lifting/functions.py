@@ -76,9 +76,9 @@ def _bound(
     parameters: ast.arguments, args: tuple[Expr, ...], named: Mapping[str, Expr]
 ) -> dict[str, Expr] | None:
     """The parameters with their arguments, if each has just one."""
-    positional = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
+    positional = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     bound = dict(zip(positional, args, strict=False))
-    by_name = {one.arg for one in parameters.args}
+    by_name = {arg.arg for arg in parameters.args}
     fits = len(args) <= len(positional) and named.keys() <= by_name - bound.keys()
     bound.update(named)
     return bound if fits and len(bound) == len(positional) else None
@@ -139,7 +139,7 @@ def _unpacked(
     targets: Sequence[ast.expr], value: Expr, node: ast.stmt, rest: Sequence[ast.stmt], scope: Scope
 ) -> Expr:
     """``a, b = value``."""
-    names = [one.id for one in targets if isinstance(one, ast.Name)]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
     if not (isinstance(value.shape, TupleOf) and len(value.shape.items) == len(names) == len(targets)):
         if isinstance(value, Opaque) and value.shape is None:
             return value

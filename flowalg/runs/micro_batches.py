@@ -70,7 +70,7 @@ def in_batches(clockwork: Clockwork[A], batches: Iterable[Sequence[A]]) -> Itera
     for batch in require_iterable("batches", batches, "sequences of records"):
         require_iterable("a batch", batch, "records")
         observations = tuple(map(clockwork.observation, batch))
-        seen = [one.processing_time for one in observations]
+        seen = [observation.processing_time for observation in observations]
         time = max(seen if time is None else [time, *seen], default=None)
         if time is not None:
             yield Batch(tuple(batch), Moment(time, observations))

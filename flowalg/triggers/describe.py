@@ -35,7 +35,9 @@ def describe(trigger: Trigger) -> str:
     match trigger:
         case SequenceOf(triggers=triggers):
             late = [any(map(_ends_on_time, triggers[:number])) for number in range(len(triggers))]
-            return ", then ".join(_told(one, after) for one, after in zip(triggers, late, strict=True))
+            return ", then ".join(
+                _told(trigger, after) for trigger, after in zip(triggers, late, strict=True)
+            )
         case Repeat(trigger=inner):
             return _repeated(inner, "")
         case OrFinally(main=main, until_=until):
@@ -110,9 +112,9 @@ def _condition(trigger: OnceTrigger) -> str:
         case Always():
             return "at once"
         case And(triggers=triggers):
-            return " and ".join(_joined(one) for one in triggers)
+            return " and ".join(_joined(trigger) for trigger in triggers)
         case Or(triggers=triggers):
-            return " or ".join(_joined(one) for one in triggers)
+            return " or ".join(_joined(trigger) for trigger in triggers)
     assert_never(trigger)
 
 

@@ -54,12 +54,18 @@ class SourceClock:
         if not self.partitions:
             return None
         active = self.reached_by_partition(idle_after)
-        return min(active.values()) if active else max(one.latest_event for one in self.partitions.values())
+        return (
+            min(active.values())
+            if active
+            else max(partition.latest_event for partition in self.partitions.values())
+        )
 
     def reached_by_partition(self, idle_after: Micros | None) -> dict[str, EventTime]:
         """The greatest event time of each partition that is not idle."""
         idle = self.idle(idle_after)
-        return {name: one.latest_event for name, one in self.partitions.items() if name not in idle}
+        return {
+            name: partition.latest_event for name, partition in self.partitions.items() if name not in idle
+        }
 
 
 __all__ = ["SourceClock"]

@@ -81,7 +81,7 @@ class CustomPolicy(WatermarkPolicy):
             to_datetime(clock.watermark),
             _shown(clock.reached(self.idle_micros)),
             _shown(clock.known),
-            {name: to_datetime(one.latest_event) for name, one in clock.partitions.items()},
+            {name: to_datetime(partition.latest_event) for name, partition in clock.partitions.items()},
             clock.idle(self.idle_micros),
             clock.lags,
         )

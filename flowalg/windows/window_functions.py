@@ -108,7 +108,7 @@ class SlidingWindows:
         offset = duration_of("offset", self.offset, allow_zero=True)
         last = point - (point - offset) % period
         starts = range(last, point - size, -period)
-        return tuple(Window(end=clamp(one + size), start=clamp(one)) for one in reversed(starts))
+        return tuple(Window(end=clamp(start + size), start=clamp(start)) for start in reversed(starts))
 
     def __str__(self) -> str:
         shift = f" from {self.offset} on" if self.offset else ""
