@@ -1,4 +1,4 @@
-"""Functions that divide a collection into several: by a ``Result``, or by class."""
+"""Functions that split a collection in two, by a ``Result`` or by class."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ from returns.result import Result
 
 from flowalg.data.errors import ElementError, RecordTypeError, format_value
 from flowalg.data.shapes import Shape, shape_of
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 
 
 @frozen
 class Successes:
-    """What a splitting function gives as ``Success``, as a list of none or one."""
+    """The success of a splitting function, as a list of at most one item."""
 
     f: Callable[..., Result[object, object]]
 
     def __call__(self, element: object) -> list[object]:
-        """The successes at an element."""
+        """Returns the success for an element, or an empty list."""
         return _result(self.f, element).map(lambda value: [value]).value_or([])
 
     @property
-    def stands_for(self) -> Callable[..., object]:
-        """The splitting function, which messages name."""
+    def wrapped(self) -> Callable[..., object]:
+        """The splitting function, which messages name in place of this object."""
         return self.f
 
     def shape_of_items(self, element: Shape) -> Shape | None:
-        """The shape of a success, where the function is annotated with it."""
+        """Returns the shape of a success if the annotations of the function state it."""
         return _annotated(self.f, 0)
 
 
 @frozen
 class Failures:
-    """What a splitting function gives as ``Failure``, as a list of none or one."""
+    """The failure of a splitting function, as a list of at most one item."""
 
     f: Callable[..., Result[object, object]]
 
     def __call__(self, element: object) -> list[object]:
-        """The failures at an element."""
+        """Returns the failure for an element, or an empty list."""
         return _result(self.f, element).swap().map(lambda value: [value]).value_or([])
 
     @property
-    def stands_for(self) -> Callable[..., object]:
-        """The splitting function, which messages name."""
+    def wrapped(self) -> Callable[..., object]:
+        """The splitting function, which messages name in place of this object."""
         return self.f
 
     def shape_of_items(self, element: Shape) -> Shape | None:
-        """The shape of a failure, where the function is annotated with it."""
+        """Returns the shape of a failure if the annotations of the function state it."""
         return _annotated(self.f, 1)
 
 
 def _annotated(f: Callable[..., object], number: int) -> Shape | None:
-    """The shape of one of the two types in a function's annotated ``Result``."""
+    """Returns the shape of the type argument ``number`` of a function's annotated ``Result``."""
     try:
         hint = get_type_hints(f).get("return")
         return shape_of(get_args(hint)[number]) if get_origin(hint) is Result else None
@@ -66,19 +66,19 @@ def _result(f: Callable[..., Result[object, object]], element: object) -> Result
     result = f(element)
     if not isinstance(result, Result):
         raise ElementError(
-            f"split({place_of(f)}) gave {format_value(result)}; it must be a Success or a Failure"
+            f"the result of split({describe_function(f)}) must be a Success or a Failure; got {format_value(result)}"
         )
     return result
 
 
 @frozen
 class IsA:
-    """Whether an element is of a class."""
+    """A predicate: whether an element is an instance of a class."""
 
     kind: type
 
     def __call__(self, element: object) -> bool:
-        """The test."""
+        """Whether the element is an instance of the class."""
         return isinstance(element, self.kind)
 
 

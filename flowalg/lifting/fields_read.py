@@ -17,7 +17,7 @@ import attrs
 from returns.result import Success
 
 from flowalg.data.shapes import RecordOf, Shape
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.python.attributes import plain_attribute
 from flowalg.lifting.python.captured import MISSING, global_of
@@ -48,7 +48,7 @@ def call_read(
     if not isinstance(f, FunctionType) or len(arguments) != 1 or call.keywords or not call.args:
         return None
     names = {arguments[0].arg: Param(element)}
-    scope = Scope(place_of(f), partial(global_of, f), names, lift_function, (f.__code__,))
+    scope = Scope(describe_function(f), partial(global_of, f), names, lift_function, (f.__code__,))
     target = scope.resolve(call.func)
     if target is MISSING or not callable(target):
         return None

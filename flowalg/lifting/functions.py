@@ -17,7 +17,7 @@ from attrs import evolve
 from returns.result import Failure, Success
 
 from flowalg.data.shapes import TupleOf
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.choices import choose
 from flowalg.lifting.python.captured import global_of
@@ -49,7 +49,7 @@ def lift_function(
 def _lifted(
     f: FunctionType, args: tuple[Expr, ...], named: Mapping[str, Expr], inside: tuple[CodeType, ...]
 ) -> Expr:
-    place = place_of(f)
+    place = describe_function(f)
     if f.__code__ in inside:
         return Opaque(None, "a function that calls itself", place)
     match syntax_of(f):

@@ -21,7 +21,7 @@ from flowalg.data.errors import ArgumentError, KeyedCollectionError
 from flowalg.data.kv import KV
 from flowalg.data.shapes import TIMESTAMP, ElementType, RecordOf, Shape
 from flowalg.data.views import HasView
-from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey, place_of
+from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey, describe_function
 from flowalg.elementwise.splitting import Failures, IsA, Successes
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.pipeline.joins import co_grouped, inner_joined, left_joined
@@ -276,7 +276,7 @@ class PCollection(HasView, Generic[A_co]):
         given = node.analyses[-1].expression.shape
         if given is not None and given != TIMESTAMP:
             valid = f"a function to a datetime; this one gives {given}"
-            raise ArgumentError("with_timestamps", place_of(f), valid)
+            raise ArgumentError("with_timestamps", describe_function(f), valid)
         return PCollection(node)
 
     def split(

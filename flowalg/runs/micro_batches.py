@@ -11,7 +11,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import EventTime, Micros, ProcessingTime, processing_time
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks import Moment, Observation
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _called(argument: str, f: Callable[[A], B], record: A) -> B:
     except FlowalgError:
         raise
     except Exception as cause:
-        raise failure(argument, f, record, cause) from cause
+        raise user_function_error(argument, f, record, cause) from cause
 
 
 __all__ = ["Batch", "Clockwork", "by_period", "in_batches", "with_ticks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -98,9 +98,9 @@ def _condition(trigger: OnceTrigger) -> str:
         case AtCount(count=count):
             return f"{count} elements have come"
         case AtMeasure(measure=measure, amount=amount):
-            return f"{place_of(measure)} adds up to {amount}"
+            return f"{describe_function(measure)} adds up to {amount}"
         case AtElement(predicate=predicate):
-            return f"an element satisfies {place_of(predicate)}"
+            return f"an element satisfies {describe_function(predicate)}"
         case AtPeriod(period=period):
             return f"the next {duration_in_words(period)} begins"
         case AfterDelay(delay=delay):

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import EventTime, event_time, to_datetime
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import RecentLags
 from flowalg.watermarks.options import QUANTILE, is_quantile, satisfying
@@ -71,7 +71,7 @@ class CustomPolicy(WatermarkPolicy):
         except FlowalgError:
             raise
         except Exception as cause:
-            raise failure(self.name, self.watermark_of, view, cause) from cause
+            raise user_function_error(self.name, self.watermark_of, view, cause) from cause
         return None if point is None else event_time(point, argument=f"the watermark of {self.name}")
 
     def view(self, clock: SourceClock) -> ClockView:

@@ -7,8 +7,8 @@ from typing import TypeAlias, assert_never
 
 from attrs import define, evolve, field
 
-from flowalg.data.values import canonical
-from flowalg.elementwise.steps import Step, WithTimestamps, event_time_after, step_values
+from flowalg.data.values import canonicalize
+from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Flatten, Node, SourceNode, WindowInto, WithSide
 from flowalg.runs.panes import Drop
 from flowalg_reference.elements import Arrivals, Clocks, Element, Now
@@ -87,11 +87,11 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
 
 def _stepped(step: Step, element: Element) -> Iterator[Element]:
     if isinstance(step, WithTimestamps):
-        yield evolve(element, event_time=event_time_after(step, element.value))
+        yield evolve(element, event_time=assign_timestamp(step, element.value))
         return
     where = f"the result of {step.label}"
-    for value in step_values(step, element.value):
-        yield evolve(element, value=canonical(value, where))
+    for value in apply_step(step, element.value):
+        yield evolve(element, value=canonicalize(value, where))
 
 
 def _flattened(arrivals: list[Arrivals]) -> Arrivals:

@@ -274,7 +274,7 @@ def test_errors_of_functions_name_combiner_and_function(
 ) -> None:
     """With the function's place and what it was given."""
     place = r"exploding at .*test_functional_combiners.py:\d+"
-    message = rf"^mine.{part}: {place} raised ZeroDivisionError: no, on the record"
+    message = rf"^mine.{part}: {place} raised ZeroDivisionError: no; its argument was"
     assert isinstance(made, Combiner)
     with pytest.raises(UserFunctionError, match=message):
         call(made)

@@ -38,7 +38,7 @@ from flowalg import (
     hazards,
 )
 from flowalg.analysis.hazards import can_fire
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.pipeline.nodes import last_groupings, strategy_at
 from flowalg.windows.strategy import AllowedLateness
 from tests.support.generated_runs import runs, sums
@@ -146,7 +146,7 @@ def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
     """Each step with its type, each window with when it comes out, and the hazards."""
     assert explain(games.STANDINGS).splitlines() == [
         "scores: Score",
-        f"> key_by({place_of(games.team_of)}): KV[str, Score]",
+        f"> key_by({describe_function(games.team_of)}): KV[str, Score]",
         "> window(fixed windows of 0:02:00)",
         "    fires every minute until the watermark passes, then at every late element",
         "    each pane is all that has come, in place of the last one (accumulating)",

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime, processing_time, show
-from flowalg.elementwise.functions import keyed
+from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.nodes import CombinePerKey, last_groupings
 from flowalg.runs.panes import Drop, Pane
 from flowalg.triggers.syntax import AtWatermark
@@ -142,7 +142,7 @@ def _asked(origin: Origin, operators: Operators, key: object, window: Window) ->
 
 def _is_of(drop: Drop, key: object, window: Window, label: str) -> bool:
     """Whether what was refused was of a key, for a window or a part of it."""
-    return covers(window, drop.window) and keyed(drop.element, label).key == key
+    return covers(window, drop.window) and require_keyed(drop.element, label).key == key
 
 
 def _reason(

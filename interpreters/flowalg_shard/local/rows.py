@@ -12,7 +12,7 @@ from flowalg.combiners.core import Count, Over
 from flowalg.combiners.result_shapes import argument_shape
 from flowalg.data.hashing import hash64
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, Shape
-from flowalg.elementwise.functions import apply, keyed
+from flowalg.elementwise.functions import apply, require_keyed
 from flowalg.pipeline.nodes import CombinePerKey, retracts, shape_after, strategy_at
 from flowalg.pipeline.tagging import untagged
 from flowalg.windows.window import Window
@@ -134,7 +134,7 @@ class Grouped:
 
     def _rows(self, element: Element, number: int, shards: int) -> Iterable[tuple[object, ...]]:
         stage = self.stage
-        pair = keyed(element.value, stage.label)
+        pair = require_keyed(element.value, stage.label)
         column = self.keys.encode(pair.key)
         shard = hash64(column, stage.label) % shards
         times = (element.event_time, element.weight, number)

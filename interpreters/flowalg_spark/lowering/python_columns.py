@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, RecordOf, Shape, TupleOf
-from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, applied, user_call
+from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, apply_all, user_call
 from flowalg.elementwise.steps import Filter, FlatMap, Map, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.fields_read import call_read, shape_read
@@ -65,7 +65,7 @@ class PythonColumn:
         """The results for elements that are all there."""
         names = places(self.element)
         elements = read_columns(self.element, dict(zip(names, columns, strict=True)))
-        results = checked(self.step, applied(self.function, elements, self.step.label))
+        results = checked(self.step, apply_all(self.function, elements, self.step.label))
         return write_nested(self.result, results, f"the result of {self.step.label}")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from flowalg import KV, AllowedLateness, ArgumentError, Source, UnsupportedError, WatermarkPolicy
-from flowalg.elementwise.steps import Filter, Map, Step, step_values
+from flowalg.elementwise.steps import Filter, Map, Step, apply_step
 from flowalg.pipeline.nodes import (
     CombinePerKey,
     ElementWise,
@@ -111,7 +111,7 @@ def _recorded(source: Source[object], table: pa.Table, seen: str, steps: Sequenc
 def _through(steps: Sequence[Step], element: object) -> object | None:
     """What the steps make of an element; ``None`` if a filter drops it."""
     for step in steps:
-        made = tuple(step_values(step, element))
+        made = tuple(apply_step(step, element))
         if not made:
             return None
         (element,) = made

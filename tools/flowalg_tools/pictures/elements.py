@@ -11,8 +11,8 @@ from flowalg_reference import Origin, WatermarkReading
 
 from flowalg.data.kv import KV
 from flowalg.data.time import MIN_TIME, event_time
-from flowalg.elementwise.functions import applied
-from flowalg.elementwise.steps import Map, Step, WithTimestamps, event_time_after, step_values
+from flowalg.elementwise.functions import apply_all
+from flowalg.elementwise.steps import Map, Step, WithTimestamps, apply_step, assign_timestamp
 from flowalg.pipeline.nodes import (
     CombinePerKey,
     ElementWise,
@@ -164,7 +164,7 @@ def _watermarks_before(readings: Sequence[WatermarkReading]) -> dict[tuple[int, 
 
 def _event_times(source: SourceNode, elements: Sequence[object]) -> list[int]:
     label = f"Source({source.name!r}).event_time"
-    points = applied(source.event_time, elements, label)
+    points = apply_all(source.event_time, elements, label)
     # The run has refused all that gives no point in time, so this narrows the type alone.
     return [int(event_time(one, argument=label)) for one in points]  # type: ignore[arg-type]
 
@@ -215,11 +215,11 @@ def _heard(
 
 def _stepped(step: Step, rows: list[_Row]) -> list[_Row]:
     if isinstance(step, WithTimestamps):
-        return [(i, value, int(event_time_after(step, value))) for i, value, _ in rows]
+        return [(i, value, int(assign_timestamp(step, value))) for i, value, _ in rows]
     if isinstance(step, Map):
-        values = applied(step.function, [value for _, value, _ in rows], step.label)
+        values = apply_all(step.function, [value for _, value, _ in rows], step.label)
         return [(i, after, point) for (i, _, point), after in zip(rows, values, strict=True)]
-    return [(i, after, point) for i, value, point in rows for after in step_values(step, value)]
+    return [(i, after, point) for i, value, point in rows for after in apply_step(step, value)]
 
 
 __all__ = [
