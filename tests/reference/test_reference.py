@@ -200,9 +200,7 @@ def test_overflow_is_an_error_wherever_it_happens() -> None:
 def test_an_unkeyed_element_is_refused_at_run_time() -> None:
     """Where the type could not be known when the pipeline was built."""
     unknown: PCollection[KV[str, int]] = SCORES.map(lambda s: eval("s.points"))
-    with pytest.raises(
-        KeyedCollectionError, match=r"needs elements that are KV\(key, value\) pairs; got 1"
-    ):
+    with pytest.raises(KeyedCollectionError, match=r"needs elements that are KV\(key, value\) pairs; got 1"):
         run_points(unknown.combine_per_key(Sum()), Score("a", 1, minute(0)))
 
 
