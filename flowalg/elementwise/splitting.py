@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args, get_origin, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from attrs import frozen
 from returns.result import Result
@@ -14,43 +14,65 @@ from flowalg.elementwise.functions import describe_function
 
 
 @frozen
-class Successes:
-    """The success of a splitting function, as a list of at most one item."""
+class Outcomes:
+    """What a function that returns a ``Result`` yields: a list of successes and a list of failures, one item in all."""
 
     f: Callable[..., Result[object, object]]
 
-    def __call__(self, element: object) -> list[object]:
-        """Returns the success for an element, or an empty list."""
-        return _result(self.f, element).map(lambda value: [value]).value_or([])
+    def __call__(self, element: object) -> tuple[list[object], list[object]]:
+        """Returns the outcomes at an element."""
+        result = _result(self.f, element)
+        successes: list[object] = result.map(lambda value: [value]).value_or([])
+        failures: list[object] = result.swap().map(lambda value: [value]).value_or([])
+        return successes, failures
 
     @property
     def wrapped(self) -> Callable[..., object]:
-        """The splitting function, which messages name in place of this object."""
+        """The user's function, which messages name."""
         return self.f
-
-    def shape_of_items(self, element: Shape) -> Shape | None:
-        """Returns the shape of a success if the annotations of the function state it."""
-        return _annotated(self.f, 0)
 
 
 @frozen
-class Failures:
-    """The failure of a splitting function, as a list of at most one item."""
+class Selected:
+    """One of the two lists of ``Outcomes``: the successes (0) or the failures (1)."""
 
     f: Callable[..., Result[object, object]]
+    number: Literal[0, 1]
 
-    def __call__(self, element: object) -> list[object]:
-        """Returns the failure for an element, or an empty list."""
-        return _result(self.f, element).swap().map(lambda value: [value]).value_or([])
+    def __call__(self, outcomes: tuple[list[object], list[object]]) -> list[object]:
+        """Returns the list."""
+        return outcomes[self.number]
+
+    @property
+    def inlined(self) -> SelectedAt:
+        """The same list, computed from an element."""
+        return SelectedAt(self.f, self.number)
 
     @property
     def wrapped(self) -> Callable[..., object]:
-        """The splitting function, which messages name in place of this object."""
+        """The user's function, which messages name."""
+        return self.f
+
+
+@frozen
+class SelectedAt:
+    """One of the two lists of outcomes at an element: for engines that cannot share outcomes between collections."""
+
+    f: Callable[..., Result[object, object]]
+    number: Literal[0, 1]
+
+    def __call__(self, element: object) -> list[object]:
+        """Returns the list."""
+        return Outcomes(self.f)(element)[self.number]
+
+    @property
+    def wrapped(self) -> Callable[..., object]:
+        """The user's function, which messages name."""
         return self.f
 
     def shape_of_items(self, element: Shape) -> Shape | None:
-        """Returns the shape of a failure if the annotations of the function state it."""
-        return _annotated(self.f, 1)
+        """Returns the shape of an item, where the function is annotated with it."""
+        return _annotated(self.f, self.number)
 
 
 def _annotated(f: Callable[..., object], number: int) -> Shape | None:
@@ -82,4 +104,4 @@ class IsA:
         return isinstance(element, self.kind)
 
 
-__all__ = ["Failures", "IsA", "Successes"]
+__all__ = ["IsA", "Outcomes", "Selected", "SelectedAt"]

@@ -1,30 +1,37 @@
-"""The steps of element-wise transforms, ``ParDo`` in the Dataflow Model (section 2.1), and how to apply them."""
+"""Element-wise steps: ``map``, ``filter``, ``flat_map``, ``split`` and ``with_timestamps`` (ParDo, DM 2.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import EventTime, event_time
 from flowalg.elementwise.functions import Function, apply, describe_function, user_call
 
+Scope: TypeAlias = tuple[str, ...]
+"""The names of the transforms that a step or node was built inside of, the outermost first. They change no meaning."""
+
+WRITTEN: Final = {"written": True}
+"""The metadata of a field that documents hold although it takes no part in equality."""
+
 
 @frozen
 class _Step:
-    """The user function of a step, and the name of the method that was called with it."""
+    """What every step has: the user's function, the method that was called with it, and the transforms around it."""
 
     function: Function
     name: str
+    scope: Scope = field(default=(), eq=False, repr=False, kw_only=True, metadata=WRITTEN)
 
     @cached_property
     def label(self) -> str:
-        """The name of the transform in messages. Cached, because it is read for each element."""
-        return f"{self.name}({describe_function(user_call(self.function).f)})"
+        """The transform as messages name it; kept, because it is read for each element."""
+        return "/".join((*self.scope, f"{self.name}({describe_function(user_call(self.function).f)})"))
 
 
 @frozen
@@ -49,13 +56,20 @@ class FlatMap(_Step):
 
 
 @frozen
+class Split(_Step):
+    """The ``Outcomes`` of a function for each element, which the two collections of a split select from."""
+
+    name: str = "split"
+
+
+@frozen
 class WithTimestamps(_Step):
-    """Emits the same elements, with the event times that the function returns."""
+    """The same elements, with event times that the function gives."""
 
     name: str = "with_timestamps"
 
 
-Step: TypeAlias = Map | Filter | FlatMap | WithTimestamps
+Step: TypeAlias = Map | Filter | FlatMap | Split | WithTimestamps
 
 
 def apply_step(step: Step, element: object) -> Iterable[object]:
@@ -66,7 +80,7 @@ def apply_step(step: Step, element: object) -> Iterable[object]:
     """
     result = apply(step.function, element, step.label)
     match step:
-        case Map():
+        case Map() | Split():
             return (result,)
         case Filter():
             return (element,) if require_bool(step, result) else ()
@@ -107,9 +121,12 @@ def require_event_time(step: WithTimestamps, result: object) -> EventTime:
 
 
 __all__ = [
+    "WRITTEN",
     "Filter",
     "FlatMap",
     "Map",
+    "Scope",
+    "Split",
     "Step",
     "WithTimestamps",
     "apply_step",

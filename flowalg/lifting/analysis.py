@@ -9,7 +9,7 @@ from attrs import frozen
 from flowalg.data.kv import KV
 from flowalg.data.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
 from flowalg.lifting.operations.records import list_of
 from flowalg.lifting.tree.expressions import Build, Expr, Opaque, Param, Part, opaque_part, within
@@ -49,7 +49,7 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
     )
     expression = within(step.name, analyse_function(step.function, element))
     match step:
-        case Map():
+        case Map() | Split():
             after = expression.shape
         case WithTimestamps():
             after = before

@@ -15,7 +15,8 @@ from typing import Final, Generic, TypeVar
 
 from attrs import frozen
 
-from flowalg.analysis.explain import explain
+from flowalg.analysis.explain import Line, explanation
+from flowalg.analysis.hazards import hazards
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
 from flowalg.data.time import show
@@ -70,14 +71,12 @@ class PaneTable(HasView, Generic[A_co]):
 
 @html_view.register(PCollection)
 def pipeline_html(pipeline: PCollection[object]) -> str:
-    """What ``flowalg.explain`` tells of a pipeline, as a tree; its hazards are marked at the side."""
-    lines = explain(pipeline).split("\n")
-    steps = [line for line in lines if not line.startswith("! ")]
-    hazards = [line[2:] for line in lines if line.startswith("! ")]
+    """Returns the lines of ``flowalg.explain`` as a tree, with the hazards marked at the side."""
     warned = "".join(
-        f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {_text(hazard)}</div>' for hazard in hazards
+        f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {_text(str(hazard))}</div>'
+        for hazard in hazards(pipeline)
     )
-    return f'<div style="{_FONT}">{_tree(steps)}{warned}</div>'
+    return f'<div style="{_FONT}">{_tree(explanation(pipeline))}{warned}</div>'
 
 
 @html_view.register(Timeline)
@@ -183,24 +182,16 @@ def _described(pane: Pane[object], value: object) -> Iterator[str]:
     yield _cell(pane.change.value)
 
 
-def _tree(lines: Sequence[str]) -> str:
-    """Lines as nested lists: what is indented belongs to the line above it."""
+def _tree(lines: Sequence[Line]) -> str:
+    """Lines as nested lists; a named transform is a box that opens."""
     style = "margin: 0; padding-left: 1.2em; list-style: none;"
     items: list[str] = []
-    at = 0
-    while at < len(lines):
-        indent = _indent(lines[at])
-        end = at + 1
-        while end < len(lines) and _indent(lines[end]) > indent:
-            end += 1
-        inner = _tree(lines[at + 1 : end]) if end > at + 1 else ""
-        items.append(f'<li style="white-space: pre-wrap;">{_text(lines[at].strip())}{inner}</li>')
-        at = end
+    for line in lines:
+        text, inner = _text(line.text), _tree(line.children) if line.children else ""
+        if line.is_transform:
+            text, inner = f"<details><summary>{text}</summary>{inner}</details>", ""
+        items.append(f'<li style="white-space: pre-wrap;">{text}{inner}</li>')
     return f'<ul style="{style}">{"".join(items)}</ul>'
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
 
 
 def _badge(text: str, colour: str) -> str:

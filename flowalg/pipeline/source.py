@@ -11,8 +11,9 @@ from flowalg.data.shapes import TIMESTAMP, shape_of
 from flowalg.elementwise.functions import Call, apply, describe_function
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param
-from flowalg.pipeline.nodes import SourceNode, sources_of
+from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import sources_of
 
 A_co = TypeVar("A_co", covariant=True)
 

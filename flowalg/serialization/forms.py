@@ -161,7 +161,7 @@ class Part:
 
 @cache
 def parts_of(cls: type) -> tuple[Part, ...]:
-    """The fields of a frozen attrs class. What is left out of equality is derived, and so not written.
+    """The fields of a frozen attrs class. Fields that take no part in equality are derived, and not written unless their metadata says so.
 
     A user's class has no defaults here: they may change while documents are kept. Raises ``NameError`` when the
     annotations of a class cannot be resolved.
@@ -177,7 +177,7 @@ def parts_of(cls: type) -> tuple[Part, ...]:
             field.init,
         )
         for field in attrs.fields(cls)
-        if field.eq
+        if field.eq or field.metadata.get("written")
     )
 
 

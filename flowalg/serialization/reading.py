@@ -13,8 +13,7 @@ from returns.result import Result
 from flowalg.data.errors import DocumentError, RecordTypeError, format_value
 from flowalg.data.shapes import Shape, shape_of
 from flowalg.elementwise.steps import Step
-from flowalg.lifting.analysis import analyse
-from flowalg.pipeline.nodes import ElementWise, Node, SourceNode, shape_after
+from flowalg.pipeline.nodes import ElementWise, Node, SourceNode
 from flowalg.pipeline.source import Source
 from flowalg.serialization.forms import (
     ANYTHING,
@@ -209,7 +208,7 @@ def _built(cls: type, given: Mapping[str, object]) -> object:
 def _element_wise(node: Node, steps: tuple[Step, ...]) -> ElementWise:
     if not steps:
         raise DocumentError("the steps of an ElementWise must be one or more")
-    return ElementWise(node, steps, analyse(steps, shape_after(node)))
+    return ElementWise(node, steps)
 
 
 def _gathered(cls: type, items: list[object], json: object, place: Place) -> object:

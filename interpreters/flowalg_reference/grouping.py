@@ -13,8 +13,8 @@ from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.data.values import has_float, sort_key
 from flowalg.elementwise.functions import require_keyed
-from flowalg.pipeline.nodes import CombinePerKey, retracts, strategy_at
-from flowalg.pipeline.tagging import untagged
+from flowalg.pipeline.co_group import untagged
+from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.panes import Change, Drop, DropReason
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
@@ -55,10 +55,10 @@ class Grouping:
     set_so_far: int = 0
 
     @classmethod
-    def of(cls, node: CombinePerKey, record: Callable[[Evaluation], None] | None = None) -> Grouping:
+    def of(cls, node: GroupingNode, record: Callable[[Evaluation], None] | None = None) -> Grouping:
         """The grouping of a node, before its first instant."""
-        effective = strategy_at(node.input)
-        holds = node.combiner.ordered or (retracts(node.input) and not isinstance(node.combiner, Group))
+        effective = node.windowed_by
+        holds = node.combiner.ordered or (node.receives_retractions and not isinstance(node.combiner, Group))
         return cls(Rules(node.combiner, effective.strategy, node.label, holds), effective.fresh, record)
 
     def instant(self, arrivals: Arrivals, signals: frozenset[str]) -> Arrivals:

@@ -39,7 +39,7 @@ from flowalg import (
 )
 from flowalg.analysis.hazards import can_fire
 from flowalg.elementwise.functions import describe_function
-from flowalg.pipeline.nodes import last_groupings, strategy_at
+from flowalg.pipeline.structure import last_groupings
 from flowalg.windows.strategy import AllowedLateness
 from tests.support.generated_runs import runs, sums
 from tests.support.scores import POINTS
@@ -77,7 +77,7 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.Run[object])
 def test_a_trigger_that_cannot_fire_does_not(run: reference.Run[object]) -> None:
     """What comes of its windows comes because they expire, or because the input ends."""
     nodes = tuple(last_groupings(origin_of(run).pipeline.node))
-    strategies = [strategy_at(node.input).strategy for node in nodes]
+    strategies = [node.windowed_by.strategy for node in nodes]
     if any(can_fire(one.trigger, unbounded=isinstance(one.windows, GlobalWindows)) for one in strategies):
         return
     assert Danger.SILENCE in dangers(origin_of(run).pipeline)

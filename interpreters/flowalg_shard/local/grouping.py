@@ -11,7 +11,7 @@ from attrs import define, evolve, field, frozen
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.data.values import sort_key
-from flowalg.pipeline.nodes import CombinePerKey
+from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.panes import Change, PaneInfo, Timing
 from flowalg.windows.window import Window
 from flowalg_shard.clocks.clocks import Clocks
@@ -96,7 +96,7 @@ class ShardedGrouping:
     drops: list[Dropped] = field(factory=list)
 
     @classmethod
-    def of(cls, node: CombinePerKey, cluster: Cluster, origins: int) -> ShardedGrouping:
+    def of(cls, node: GroupingNode, cluster: Cluster, origins: int) -> ShardedGrouping:
         """The grouping of a node, whose elements have so many origins, before its first instant."""
         grouped = Grouped.of(node)
         operator = Grouping(grouped.stage, (FromStage(),) * origins)

@@ -17,6 +17,7 @@ from flowalg.elementwise.steps import (
     Filter,
     FlatMap,
     Map,
+    Split,
     Step,
     WithTimestamps,
     require_bool,
@@ -69,7 +70,7 @@ class Rows:
             step.label, lambda some: checked(step, apply_all(step.function, some, step.label))
         )
         match step:
-            case Map():
+            case Map() | Split():
                 self.elements = results
             case Filter():
                 self._keep(position for position, keep in enumerate(results) if keep)
@@ -111,7 +112,7 @@ class Rows:
 def checked(step: Step, results: list[object]) -> list[object]:
     """What a step's function gave for some elements, if that is what the step needs."""
     match step:
-        case Map():
+        case Map() | Split():
             return results
         case Filter():
             return [require_bool(step, one) for one in results]

@@ -11,15 +11,8 @@ from attrs import frozen
 
 from flowalg import KV, AllowedLateness, ArgumentError, Source, UnsupportedError, WatermarkPolicy
 from flowalg.elementwise.steps import Filter, Map, Step, apply_step
-from flowalg.pipeline.nodes import (
-    CombinePerKey,
-    ElementWise,
-    Node,
-    SourceNode,
-    WindowInto,
-    nodes_of,
-    strategy_at,
-)
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto
 from flowalg_tools.cli.files import extra, read_table
 from flowalg_tools.cli.inputs import paths, records_of, seen_times
 from flowalg_tools.cli.names import pipeline_named
@@ -55,7 +48,7 @@ def tried(
     first = next((one for one in nodes_of(found.node) if isinstance(one, CombinePerKey)), None)
     if len(where) != 1 or first is None:
         raise ArgumentError("PIPELINE", pipeline, "a pipeline that groups what comes from one source")
-    windows = strategy_at(first.input).strategy.windows
+    windows = first.windowed_by.strategy.windows
     steps = tuple(_steps(first.input))
     ((source, path),) = where.items()
     with working("trying"):

@@ -10,7 +10,7 @@ from flowalg_reference import Run
 
 from flowalg import ArgumentError, Pane, PCollection, Window, to_datetime
 from flowalg.data.shapes import RecordOf, Shape
-from flowalg.pipeline.nodes import last_grouping, shape_after
+from flowalg.pipeline.structure import last_grouping
 from flowalg_tools.cli.inputs import Seeing, timelines
 from flowalg_tools.cli.names import pipeline_named
 from flowalg_tools.cli.points import key_of, point_of, window_of
@@ -62,7 +62,7 @@ def _seen(pane: Pane[object]) -> datetime:
 
 def key_shape(pipeline: PCollection[object]) -> Shape | None:
     """The shape of the keys of the last grouping, if it is known."""
-    pair = shape_after(last_grouping(pipeline.node))
+    pair = last_grouping(pipeline.node).shape
     return pair.fields[0].shape if isinstance(pair, RecordOf) else None
 
 

@@ -13,17 +13,20 @@ from flowalg.data.kv import KV
 from flowalg.data.time import MIN_TIME, event_time
 from flowalg.elementwise.functions import apply_all
 from flowalg.elementwise.steps import Map, Step, WithTimestamps, apply_step, assign_timestamp
+from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    GroupingNode,
+    Hole,
     Node,
     SourceNode,
     WindowInto,
     WithSide,
-    nodes_of,
-    sources_of,
 )
+from flowalg.pipeline.structure import sources_of
 from flowalg.runs.panes import Drop
 
 
@@ -172,8 +175,9 @@ def _event_times(source: SourceNode, elements: Sequence[object]) -> list[int]:
 def _chains(root: Node, source: SourceNode) -> Iterator[_Chain]:
     """What is done to a source's elements on each way to a first grouping, or to a side input."""
     for node in nodes_of(root):
-        if isinstance(node, CombinePerKey):
-            yield from _ways(node.input, source)
+        if isinstance(node, GroupingNode):
+            for inner in node.inputs:
+                yield from _ways(inner, source)
         if isinstance(node, WithSide):
             yield from _ways(node.side, source)
 
@@ -193,7 +197,7 @@ def _ways(node: Node, source: SourceNode) -> Iterator[_Chain]:
                 yield from _ways(inner, source)
         case WithSide(input=inner):
             yield from (None for _ in _ways(inner, source))
-        case CombinePerKey():
+        case CombinePerKey() | CoGroupByKey() | Hole():
             return
 
 
