@@ -288,9 +288,9 @@ class PCollection(HasView, Generic[A_co]):
     ) -> tuple[PCollection[B], PCollection[R]]:
         """Two collections: the values that ``f`` returns as ``Success``, and those that it returns as ``Failure``.
 
-        A parser is such a function: ``good, bad = lines.split(parse)``. ``f`` runs once for each element; on Spark, once
-        for each of the two that a query reads. ``result`` and ``failure`` are the types of the two, for a function that
-        is not annotated with them.
+        A parser is such a function: ``good, bad = lines.split(parse)``. ``f`` runs once for each element; on Spark it
+        runs once for each of the two collections that a query reads. ``result`` and ``failure`` are the types of the
+        two, for a function that is not annotated with them.
         """
         Call(f)  # which refuses a value that is not callable
         outcomes = self._then(Split(Call(Outcomes(f))))

@@ -161,7 +161,9 @@ class Part:
 
 @cache
 def parts_of(cls: type) -> tuple[Part, ...]:
-    """The fields of a frozen attrs class. Fields that take no part in equality are derived, and not written unless their metadata says so.
+    """The fields of a frozen attrs class.
+
+    Fields that take no part in equality are derived, and not written unless their metadata says so.
 
     A user's class has no defaults here: they may change while documents are kept. Raises ``NameError`` when the
     annotations of a class cannot be resolved.

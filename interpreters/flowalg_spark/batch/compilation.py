@@ -201,7 +201,7 @@ class _Lowering:
         assert_never(node)
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
-        """Returns the flow after a chain of steps; some inputs are lowered better together with the steps after them."""
+        """Returns the flow after a chain of steps; some inputs are best lowered together with the steps after them."""
         match node:
             case ElementWise(
                 input=CoGroupByKey(inputs=inputs) as grouping,
