@@ -37,7 +37,7 @@ from flowalg.windows.strategy import Accumulation, AllowedLateness, WindowingStr
 
 @frozen
 class Line:
-    """A line of an explanation, with the lines that belong to it. ``is_transform`` marks the box of a named transform."""
+    """A line of an explanation, with the lines under it. ``is_transform`` marks the box of a named transform."""
 
     text: str
     children: tuple[Line, ...] = ()
@@ -45,7 +45,7 @@ class Line:
 
 
 def explain(pipeline: PCollection[object]) -> str:
-    """Returns a pipeline as text, from its sources on: a line for each step with the type of its output, and its hazards.
+    """Returns a pipeline as text: from its sources on a line for each step, with the type of its output, and hazards.
 
     A named transform is one line, with its steps indented under it. A collection that several others read is written
     once and numbered, ``(1)``. Windows say when they fire. A function that Spark would not run as columns says why, and
@@ -66,7 +66,7 @@ def explanation(pipeline: PCollection[object]) -> tuple[Line, ...]:
 
 @frozen
 class _Entry:
-    """A step of a pipeline: the transforms that it was built inside of, its text, the type after it, and what it reads."""
+    """A step of a pipeline: the transforms around it, its text, the type after it, and the branches that it reads."""
 
     scope: Scope
     text: str

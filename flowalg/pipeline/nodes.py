@@ -154,7 +154,7 @@ class ElementWise(_Node):
 
     @classmethod
     def after(cls, node: Node, step: Step, *more: Step) -> ElementWise:
-        """Returns the node followed by steps. A split ends a chain, so that the chains that read it share its results."""
+        """Returns the node followed by steps. A split ends a chain, so that the chains after it share its results."""
         if isinstance(node, ElementWise) and not isinstance(node.steps[-1], Split):
             chain = cls(node.input, (*node.steps, step), node)
         else:
