@@ -1,8 +1,9 @@
 """Runs the pages of the guide: their code, their commands, and the pictures that they draw.
 
-The blocks of a page are one program, in order. A ``python`` block is run, and the ``text`` block after it is what it
-prints; in a ``console`` block each line ``$ flowalg ...`` is run, and what follows is what it prints. A picture goes to
-the folder ``pictures`` of the working directory. ``python -m docs.pages`` writes pictures and printed text anew.
+The blocks of a page are one program, in order. A ``python`` block is executed, and the ``text`` block after it shows
+its output. A ``csv`` block is the file ``scores.csv``. In a ``console`` block each line ``$ flowalg ...`` is executed,
+and the lines after it show its output. Pictures are written to the folder ``pictures`` of the working directory.
+``python -m docs.pages`` updates the output and the pictures of all pages, or of those that are named.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Final
 
@@ -25,6 +27,7 @@ PAGES: Final = (
     "debugging",
     "law-testing",
     "coming-from",
+    "command-line",
     "tour",
     "what",
     "where",
@@ -36,40 +39,47 @@ PAGES: Final = (
     "testing",
     "what-if",
 )
-"""The pages that need no Spark."""
+"""The pages that run without Spark."""
 
 SPARK_PAGES: Final = ("interpreters", "sinks", "monitoring")
-"""Those that are given a session, as ``spark``."""
+"""The pages whose code uses a Spark session, with the name ``spark``."""
 
-_BLOCK: Final = re.compile(r"^```(python|text|console)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(r"^```(python|text|console|csv)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(r"^\$ (.*?)\n(.*?)(?=^\$|\Z)", flags=re.DOTALL | re.MULTILINE)
 
 
 @define
 class Program:
-    """The program of a page, block by block; ``printed`` is what no text block has shown yet."""
+    """The program of a page, block by block; ``printed`` is output that no text block has shown yet."""
 
     name: str
     namespace: dict[str, object]
     printed: str = ""
     number: int = field(default=-1, init=False)
 
-    def text_of(self, language: str, block: str) -> str:
-        """A block as it has to be: code as it is, and what is shown of its output as it came."""
+    def run(self, language: str, block: str) -> str:
+        """Executes a block and returns its updated text: code is unchanged, output is replaced."""
         self.number += 1
         match language:
             case "python":
                 if self.printed:
-                    raise AssertionError(f"{self.name} does not show what it prints before:\n{block}")
-                self.printed = self._executed(block)
+                    raise AssertionError(
+                        f"{self.name}.md does not show the output before this block:\n{block}"
+                    )
+                self.printed = self._execute(block)
                 return block
             case "text":
                 shown, self.printed = self.printed, ""
                 return shown
+            case "csv":
+                Path("scores.csv").write_text(block, encoding="utf-8")
+                return block
             case _:
-                return "".join(f"$ {command}\n{_said(command)}" for command, _ in _COMMAND.findall(block))
+                return "".join(
+                    f"$ {command}\n{_run_command(command)}" for command, _ in _COMMAND.findall(block)
+                )
 
-    def _executed(self, code: str) -> str:
+    def _execute(self, code: str) -> str:
         name = f"{self.name}_{self.number}.py"
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         output = io.StringIO()
@@ -78,32 +88,32 @@ class Program:
         return output.getvalue()
 
 
-def run_again(page: Path, **given: object) -> str:
-    """The text of a page with what it prints now, once everything in it has been run; ``given`` are its names."""
-    program = Program(page.stem, {"__name__": page.stem.replace("-", "_"), **given})
+def run_page(page: Path, **names: object) -> str:
+    """Runs a page, whose code may use the given names, and returns its text with the current output."""
+    program = Program(page.stem, {"__name__": page.stem.replace("-", "_"), **names})
 
-    def again(block: re.Match[str]) -> str:
+    def update(block: re.Match[str]) -> str:
         language, text = block.groups()
-        return f"```{language}\n{program.text_of(language, text)}```"
+        return f"```{language}\n{program.run(language, text)}```"
 
-    text = _BLOCK.sub(again, page.read_text(encoding="utf-8"))
+    text = _BLOCK.sub(update, page.read_text(encoding="utf-8"))
     if program.printed:
-        raise AssertionError(f"{page.stem} does not show what it prints at its end: {program.printed}")
-    # What a page has open is closed now, and not when Python ends.
+        raise AssertionError(f"{page.name} does not show its last output: {program.printed}")
+    # Closes the files and connections of the page now rather than at the end of Python.
     program.namespace.clear()
     return text
 
 
 @contextmanager
 def working_in(folder: Path) -> Iterator[None]:
-    """A working directory with a folder for pictures."""
+    """Changes to a working directory that has a folder for pictures."""
     (folder / "pictures").mkdir(exist_ok=True)
     with chdir(folder):
         yield
 
 
-def _said(command: str) -> str:
-    """What ``flowalg ...`` prints; raises ``AssertionError`` for another command, or where it cannot be done."""
+def _run_command(command: str) -> str:
+    """The output of ``flowalg ...``; raises ``AssertionError`` for another command, and for one that fails."""
     from flowalg_tools.cli import main
 
     name, *arguments = shlex.split(command)
@@ -112,34 +122,34 @@ def _said(command: str) -> str:
         code = main(arguments)
     if name != "flowalg" or code not in (0, 1):
         raise AssertionError(f"{command} exits with {code}: {errors.getvalue()}")
-    # Where a function stands is said from the working directory.
+    # Shows the place of a function without the folder of its file.
     return re.sub(r"\bat \S*/(\w+\.py:\d+)", r"at \1", output.getvalue())
 
 
 def main() -> None:
-    """Write each page and its pictures anew, or those that are named."""
+    """Updates the pages that are named, or all that need no Spark, and their pictures."""
     sys.path.insert(0, str(DOCS / "examples"))
-    with working_in(DOCS):
-        for name in sys.argv[1:] or PAGES:
-            path = DOCS / f"{name}.md"
-            path.write_text(_on_spark(path) if name in SPARK_PAGES else run_again(path), encoding="utf-8")
-            print(f"ran {path.name}", file=sys.stderr)
+    for name in sys.argv[1:] or PAGES:
+        path = DOCS / f"{name}.md"
+        with TemporaryDirectory() as scratch:
+            with working_in(Path(scratch)):
+                text = _run_on_spark(path) if name in SPARK_PAGES else run_page(path)
+            path.write_text(text, encoding="utf-8")
+            copytree(Path(scratch, "pictures"), DOCS / "pictures", dirs_exist_ok=True)
+        print(f"ran {path.name}", file=sys.stderr)
 
 
-def _on_spark(page: Path) -> str:
-    """The text of a page that needs a session; what it writes is not kept."""
+def _run_on_spark(page: Path) -> str:
     from flowalg_spark import local_session
 
-    with TemporaryDirectory() as scratch:
-        spark = local_session("flowalg guide", log=Path(scratch) / "spark.log")
-        try:
-            with working_in(Path(scratch)):
-                return run_again(page, spark=spark)
-        finally:
-            spark.stop()
+    spark = local_session("flowalg guide", log=Path("spark.log"))
+    try:
+        return run_page(page, spark=spark)
+    finally:
+        spark.stop()
 
 
-__all__ = ["DOCS", "PAGES", "SPARK_PAGES", "Program", "main", "run_again", "working_in"]
+__all__ = ["DOCS", "PAGES", "SPARK_PAGES", "Program", "main", "run_page", "working_in"]
 
 if __name__ == "__main__":
     main()

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 
 from flowalg_tools.flights import STORM, Departure, HourStats, departures, hourly, scheduled, storm
-from flowalg_tools.flights.demo import demonstrated
+from flowalg_tools.flights.demo import run_demo
 
 __all__ = ["STORM", "Departure", "HourStats", "departures", "hourly", "scheduled", "storm"]
 
 if __name__ == "__main__":
-    sys.exit(0 if demonstrated() else 1)
+    sys.exit(0 if run_demo() else 1)

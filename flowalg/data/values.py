@@ -1,7 +1,7 @@
-"""Validation and normalization of element values at run time, the same for every interpreter.
+"""Element values at run time: what they must be, and the one form in which every interpreter sees them.
 
-In normal form integers fit 64 bits, datetimes are timezone-aware and in UTC, and a float field holds a float even if
-the element was made with an integer (SEMANTICS section 2: one meaning, whatever computes it).
+Integers are 64-bit, datetimes are aware and in UTC, and a float field holds a float even if it was given an
+integer (SEMANTICS section 2: one meaning, whatever computes it).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_INTEGER: Final = 2**63 - 1
 
 
 def check_integer(value: int, where: str) -> int:
-    """Returns the integer; raises ``ValueRangeError`` if it needs more than 64 bits."""
+    """The integer itself; raises ``ValueRangeError`` when it needs more than 64 bits."""
     if MIN_INTEGER <= value <= MAX_INTEGER:
         return value
     raise ValueRangeError(
@@ -48,7 +48,7 @@ def check_integer(value: int, where: str) -> int:
 
 
 def conform(value: object, shape: Shape, where: str) -> object:
-    """Returns the normal form of a value of the shape; raises ``ElementError``, naming the field, for other values."""
+    """The value in its one form, if it is of the shape; raises ``ElementError`` naming the field otherwise."""
     match shape:
         case Scalar():
             return _scalar(value, shape, where)
@@ -62,12 +62,12 @@ def conform(value: object, shape: Shape, where: str) -> object:
                 return [conform(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]
         case SetOf(of=inner, mutable=mutable):
             if isinstance(value, set if mutable else frozenset):
-                return shape.make(conform(item, inner, f"{where}{{…}}") for item in value)
+                return shape.made(conform(item, inner, f"{where}{{…}}") for item in value)
         case MapOf(key=key, value=inner):
             if isinstance(value, Mapping):
                 return {
-                    conform(name, key, f"{where}.keys()"): conform(item, inner, f"{where}[{name!r}]")
-                    for name, item in value.items()
+                    conform(one, key, f"{where}.keys()"): conform(item, inner, f"{where}[{one!r}]")
+                    for one, item in value.items()
                 }
         case TupleOf(items=items):
             if isinstance(value, tuple) and len(value) == len(items):
@@ -78,15 +78,15 @@ def conform(value: object, shape: Shape, where: str) -> object:
         case RecordOf(cls=cls, fields=fields):
             if type(value) is cls:
                 changed = {}
-                for field in fields:
-                    old = getattr(value, field.name)
-                    new = conform(old, field.shape, f"{where}.{field.name}")
+                for one in fields:
+                    old = getattr(value, one.name)
+                    new = conform(old, one.shape, f"{where}.{one.name}")
                     if new is not old:
-                        changed[field.name] = new
+                        changed[one.name] = new
                 return rebuild(value, changed)
         case _:
             assert_never(shape)
-    raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
+    raise ElementError(f"{where} must be a {shape}; got {format_value(value)}")
 
 
 def _scalar(value: object, shape: Scalar, where: str) -> object:
@@ -95,7 +95,7 @@ def _scalar(value: object, shape: Scalar, where: str) -> object:
     if type(value) is not shape.python and not (
         isinstance(value, shape.python) and shape not in (INTEGER, FLOAT, DAY)
     ):
-        raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
+        raise ElementError(f"{where} must be a {shape}; got {format_value(value)}")
     if isinstance(value, int) and shape == INTEGER:
         return check_integer(value, where)
     if isinstance(value, datetime) and shape == TIMESTAMP:
@@ -113,8 +113,8 @@ def _decimal(value: Decimal, where: str) -> Decimal:
         or abs(value) >= Decimal(10) ** (DECIMAL_PRECISION - DECIMAL_SCALE)
     ):
         raise ValueRangeError(
-            f"{where} must be a finite Decimal with at most {DECIMAL_PRECISION - DECIMAL_SCALE} digits before and "
-            f"{DECIMAL_SCALE} after the point; got {format_value(value)}"
+            f"{where} is {format_value(value)}; a Decimal holds at most "
+            f"{DECIMAL_PRECISION - DECIMAL_SCALE} digits before and {DECIMAL_SCALE} after the point"
         )
     return value
 
@@ -124,13 +124,14 @@ def _aware(value: datetime, where: str) -> datetime:
         return value
     if value.utcoffset() is None:
         raise ElementError(
-            f"{where} must be a timezone-aware datetime; got {format_value(value)}, which is naive"
+            f"{where} is {format_value(value)}, which is naive and so names no point in time; "
+            "it must be a timezone-aware datetime"
         )
     return value.astimezone(UTC)
 
 
-def canonicalize(value: object, where: str) -> object:
-    """Returns the normal form of a value of unknown shape; raises as ``conform`` does."""
+def canonical(value: object, where: str) -> object:
+    """A value whose shape is not known, in its one form: integers checked, datetimes aware and in UTC."""
     kind: type = type(value)
     if kind is int:
         return check_integer(value, where) if isinstance(value, int) else value
@@ -139,79 +140,78 @@ def canonicalize(value: object, where: str) -> object:
     if isinstance(value, datetime):
         return _aware(value, where)
     if isinstance(value, tuple) and kind is tuple:
-        return tuple(canonicalize(item, f"{where}[{i}]") for i, item in enumerate(value))
+        return tuple(canonical(item, f"{where}[{i}]") for i, item in enumerate(value))
     if isinstance(value, list):
-        return [canonicalize(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [canonical(item, f"{where}[{i}]") for i, item in enumerate(value)]
     if kind is set or kind is frozenset:
         assert isinstance(value, set | frozenset)
-        return kind(canonicalize(item, f"{where}{{…}}") for item in value)
+        return kind(canonical(item, f"{where}{{…}}") for item in value)
     if attrs.has(kind):
         changed = {}
         for attribute in attrs.fields(kind):
             old = getattr(value, attribute.name)
-            new = canonicalize(old, f"{where}.{attribute.name}")
+            new = canonical(old, f"{where}.{attribute.name}")
             if new is not old:
                 changed[attribute.name] = new
         return rebuild(value, changed)
     return value
 
 
-def has_float(value: object) -> bool:
-    """Whether a value is a float, or a tuple, list, set or record that contains one."""
+def holds_float(value: object) -> bool:
+    """Whether a value is a float, or a tuple, list, set or record that has one inside."""
     if isinstance(value, float):
         return True
     if isinstance(value, tuple | list | set | frozenset):
-        return any(has_float(item) for item in value)
+        return any(holds_float(item) for item in value)
     kind: type = type(value)
-    return attrs.has(kind) and any(has_float(getattr(value, field.name)) for field in attrs.fields(kind))
+    return attrs.has(kind) and any(holds_float(getattr(value, one.name)) for one in attrs.fields(kind))
 
 
 _PLAIN: Final = (str, float, bool, type(None), bytes, date)
 
 
 def rebuild(value: object, changed: dict[str, object]) -> object:
-    """Returns the record with some fields replaced; the same object if ``changed`` is empty."""
+    """The record with some of its fields replaced; the record itself when there are none."""
     kind: type = type(value)
     if not changed or not attrs.has(kind):
         return value
     given = {
-        field.alias or field.name: changed.get(field.name, getattr(value, field.name))
-        for field in attrs.fields(kind)
+        one.alias or one.name: changed.get(one.name, getattr(value, one.name)) for one in attrs.fields(kind)
     }
     return kind(**given)
 
 
-def sort_key(value: object) -> tuple[object, ...]:
-    """Returns the sort key of a value, with which panes of the same instant and window are ordered.
+def order_key(value: object) -> tuple[object, ...]:
+    """A key by which values of one shape sort: the order of panes of one instant and window.
 
-    All values must have the same shape. ``None`` sorts first and NaN last. Records, tuples and lists sort
-    lexicographically, sets by their sorted items, and enums by name.
+    ``None`` sorts before everything and NaN after; records, tuples and lists by their parts in order, sets by
+    theirs in this order, and enums by name.
     """
     if value is None:
         return (0,)
     if isinstance(value, float) and value != value:
         return (2,)
     if isinstance(value, set | frozenset):
-        return (1, tuple(sorted(sort_key(item) for item in value)))
+        return (1, tuple(sorted(order_key(item) for item in value)))
     if isinstance(value, Mapping):
-        return (1, tuple(sorted((sort_key(key), sort_key(item)) for key, item in value.items())))
+        return (1, tuple(sorted((order_key(key), order_key(item)) for key, item in value.items())))
     if isinstance(value, Enum):
         return (1, value.name)
     if isinstance(value, tuple | list):
-        return (1, tuple(sort_key(item) for item in value))
+        return (1, tuple(order_key(item) for item in value))
     kind: type = type(value)
     if attrs.has(kind):
-        return (1, tuple(sort_key(getattr(value, field.name)) for field in attrs.fields(kind)))
+        return (1, tuple(order_key(getattr(value, one.name)) for one in attrs.fields(kind)))
     return (1, value)
 
 
 __all__ = [
     "MAX_INTEGER",
     "MIN_INTEGER",
-    "canonicalize",
+    "canonical",
     "check_integer",
     "conform",
-    "has_float",
+    "holds_float",
+    "order_key",
     "rebuild",
-    "sort_key",
 ]

@@ -13,7 +13,8 @@ from returns.result import Result
 from flowalg.data.errors import DocumentError, RecordTypeError, format_value
 from flowalg.data.shapes import Shape, shape_of
 from flowalg.elementwise.steps import Step
-from flowalg.pipeline.nodes import ElementWise, Node, SourceNode
+from flowalg.lifting.analysis import analyse
+from flowalg.pipeline.nodes import ElementWise, Node, SourceNode, shape_after
 from flowalg.pipeline.source import Source
 from flowalg.serialization.forms import (
     ANYTHING,
@@ -44,7 +45,7 @@ from flowalg.windows.strategy import FOREVER
 
 A = TypeVar("A")
 _EventTimeOf: TypeAlias = Callable[[object], datetime]
-_TEXTS: Final[Mapping[str, Notation]] = {cls.__name__: notation for cls, notation in NOTATIONS.items()}
+_TEXTS: Final[Mapping[str, Notation]] = {cls.__name__: one for cls, one in NOTATIONS.items()}
 _FLOATS: Final[Mapping[str, float]] = {text: float(text) for text in ("nan", "inf", "-inf")}
 
 
@@ -99,7 +100,7 @@ class Reader:
             case Tagged(classes=classes):
                 value = self.anything(json, place)
                 if classes and not isinstance(value, classes):
-                    names = ", ".join(class_.__name__ for class_ in classes)
+                    names = ", ".join(one.__name__ for one in classes)
                     raise _refused(json, place, f"one of {names}" if len(classes) > 1 else f"a {names}")
                 return value
         assert_never(form)
@@ -199,22 +200,22 @@ def _built(cls: type, given: Mapping[str, object]) -> object:
         case _, {"node": _} if issubclass(cls, Source):
             raise DocumentError("the node of a Source must be a SourceNode")
         case _:
-            for parameter in inspect.signature(cls).parameters.values():
-                if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                    return cls(*cast("tuple[object, ...]", given[parameter.name]))
+            for one in inspect.signature(cls).parameters.values():
+                if one.kind is inspect.Parameter.VAR_POSITIONAL:
+                    return cls(*cast("tuple[object, ...]", given[one.name]))
             return cls(**given)
 
 
 def _element_wise(node: Node, steps: tuple[Step, ...]) -> ElementWise:
     if not steps:
         raise DocumentError("the steps of an ElementWise must be one or more")
-    return ElementWise(node, steps)
+    return ElementWise(node, steps, analyse(steps, shape_after(node)))
 
 
 def _gathered(cls: type, items: list[object], json: object, place: Place) -> object:
     if cls is not frozenset:
         return cls(items)
-    if not all(isinstance(item, Hashable) for item in items) or len(frozenset(items)) != len(items):
+    if not all(isinstance(one, Hashable) for one in items) or len(frozenset(items)) != len(items):
         raise _refused(json, place, "a list of different items that can be hashed")
     return frozenset(items)
 

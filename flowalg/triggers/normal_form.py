@@ -112,7 +112,7 @@ def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: 
         parts.extend(one.triggers if isinstance(one, kind) else (one,))
     if zero in parts:
         return zero
-    known = [part for part in dict.fromkeys(_joined(kind, parts)) if part != unit]
+    known = [one for one in dict.fromkeys(_joined(kind, parts)) if one != unit]
     dual = Or if kind is And else And
     absorbed = [
         one for one in known if not (isinstance(one, dual) and any(other in one.triggers for other in known))
@@ -129,24 +129,21 @@ def _joined(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrig
     counts: list[int] = []
     delays: list[AfterDelay] = []
     periods: list[AtPeriod] = []
-    for part in parts:
-        match part:
+    for one in parts:
+        match one:
             case AtCount(count=count):
                 counts.append(count)
             case AfterDelay():
-                delays.append(part)
+                delays.append(one)
             case AtPeriod():
-                periods.append(part)
+                periods.append(one)
             case _:
-                rest.append(part)
+                rest.append(one)
     if counts:
         rest.append(AtCount(choose(counts)))
     if delays:
         rest.append(choose(delays, key=lambda delay: delay.delay_micros))
-    return [
-        *rest,
-        *(period for period in periods if not any(_implied(kind, period, other) for other in periods)),
-    ]
+    return [*rest, *(one for one in periods if not any(_implied(kind, one, other) for other in periods))]
 
 
 def _implied(kind: type[Junction], one: AtPeriod, other: AtPeriod) -> bool:

@@ -35,14 +35,14 @@ def test_an_example_prints_something_when_it_is_run(name: str, capsys: pytest.Ca
     [
         (["explain", "shop:lengths"], "sessions with a gap of 0:10:00"),
         (
-            ["when", "shop:lengths", "shop:TIMELINE", "--window", "2024-05-06T09:00/2024-05-06T10:00"],
+            ["why", "shop:lengths", "shop:TIMELINE", "--window", "2024-05-06T09:00/2024-05-06T10:00"],
             "the late pane 1 of 'long'",
         ),
         (["draw", "shop:visits", "shop:TIMELINE", "--key", "ana", "--output", "ana.svg"], "10 panes"),
         (["explain", "billing:bills"], "days in Europe/Berlin"),
         (
             [
-                *("when", "billing:bills", "billing:TIMELINE", "--key", "Acme"),
+                *("why", "billing:bills", "billing:TIMELINE", "--key", "Acme"),
                 *("--window", "2024-03-30T23:00/2024-03-31T22:00"),
             ],
             "the late pane 1 of 'Acme'",

@@ -1,4 +1,4 @@
-"""The commands of ``flowalg``, with the arguments of each."""
+"""The commands of ``flowalg`` and their arguments."""
 
 from __future__ import annotations
 
@@ -9,99 +9,106 @@ from typing import Annotated, Final
 import typer
 
 from flowalg import ArgumentError, FlowalgError, Perfect
-from flowalg_tools.cli.diff import differ
-from flowalg_tools.cli.draw import drawn
-from flowalg_tools.cli.explain import explained
-from flowalg_tools.cli.expressions import duration_of, lateness_of, policy_of
-from flowalg_tools.cli.inputs import Seeing
-from flowalg_tools.cli.run import Interpreter, Streaming, ran_as_batch, ran_as_stream, ran_in_memory
-from flowalg_tools.cli.show import compared, demonstrated
-from flowalg_tools.cli.terminal import complain
-from flowalg_tools.cli.what_if import Grid, tried
-from flowalg_tools.cli.why import asked
+from flowalg_tools.cli.diff import compare_triggers
+from flowalg_tools.cli.draw import draw_pipeline
+from flowalg_tools.cli.explain import explain_pipeline
+from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_policy
+from flowalg_tools.cli.inputs import TimelineOptions
+from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_reference, run_streaming
+from flowalg_tools.cli.show import run_demo, run_figures
+from flowalg_tools.cli.terminal import print_error
+from flowalg_tools.cli.what_if import Grid, recommend
+from flowalg_tools.cli.why import explain_window
 
 app: Final = typer.Typer(
     name="flowalg",
-    help="The Dataflow Model: look at pipelines, run them, and ask them why.",
+    help="The Dataflow Model: inspect pipelines, run them, and debug their runs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 Pipeline = Annotated[
-    str, typer.Argument(metavar="PIPELINE", help="A pipeline in a module: examples.flights:hourly.")
+    str, typer.Argument(metavar="PIPELINE", help="A pipeline in a module, such as examples.flights:hourly.")
 ]
 Timelines = Annotated[
     list[str],
     typer.Argument(
         metavar="TIMELINE...",
-        help="A Timeline in a module, or NAME=PATH of the records of each source (with --seen).",
+        help="A Timeline in a module, or NAME=PATH for the records of each source (needs --processing-time).",
     ),
 ]
 Inputs = Annotated[
     list[str],
-    typer.Option("--input", metavar="NAME=PATH", help="The data of a source: Parquet, CSV or JSON lines."),
+    typer.Option(
+        "--input", metavar="NAME=PATH", help="The data of a source: Parquet, CSV or JSON lines. Repeatable."
+    ),
 ]
-Seen = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="The column that says when each record was seen (processing time)."),
+Output = Annotated[Path, typer.Option(help="The .svg or .png file to write.")]
+ProcessingTime = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column with the processing time of each record.")
 ]
 Watermark = Annotated[
     str | None,
-    typer.Option(metavar="POLICY", help="Such as 'BoundedOutOfOrderness(5 * minute)'."),
+    typer.Option(metavar="POLICY", help="The watermark policy, such as 'BoundedOutOfOrderness(5 * minute)'."),
 ]
 Every = Annotated[
     str | None,
-    typer.Option(metavar="DURATION", help="Records of one such period are seen together: 'minute'."),
+    typer.Option(metavar="DURATION", help="The micro-batch interval, such as 'minute'."),
 ]
-Recorded = Annotated[
+Replay = Annotated[
     Path | None,
-    typer.Option(metavar="PATH", help="Go through a streaming run again, by what it wrote with --metrics."),
+    typer.Option(metavar="PATH", help="Replay a streaming run from the output that it wrote with --metrics."),
 ]
-Open = Annotated[bool, typer.Option("--open", help="The input has not ended: windows stay open.")]
+Unbounded = Annotated[
+    bool, typer.Option("--unbounded", help="The input goes on: do not close the windows at its end.")
+]
 
 
 @app.command()
 def explain(pipeline: Pipeline) -> None:
-    """Show a pipeline: its types, when its windows come out, its hazards, and what Spark runs in Python.
+    """Show a pipeline: its types, triggers and hazards, and how many functions Spark runs in Python.
 
     Example: flowalg explain games:STANDINGS
     """
-    explained(pipeline)
+    explain_pipeline(pipeline)
 
 
 @app.command()
-def when(
+def why(
     pipeline: Pipeline,
     timeline: Timelines,
-    window: Annotated[str, typer.Option(metavar="START/END", help="The window, by ISO 8601 (UTC).")],
-    key: Annotated[str | None, typer.Option(help="The key; without it all that have a pane.")] = None,
-    at: Annotated[str | None, typer.Option(metavar="TIME", help="Ask of this moment.")] = None,
-    seen: Seen = None,
+    window: Annotated[str, typer.Option(metavar="START/END", help="The window, in ISO 8601 (UTC).")],
+    key: Annotated[str | None, typer.Option(help="The key. Default: every key with a pane.")] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The processing time to explain. Default: the end.")
+    ] = None,
+    processing_time: ProcessingTime = None,
     watermark: Watermark = None,
     every: Every = None,
-    open_: Open = False,
-    recorded: Recorded = None,
+    unbounded: Unbounded = False,
+    replay: Replay = None,
 ) -> None:
-    """Tell why the panes of a window came when they did, or why none has come.
+    """Explain why the panes of a window fired when they did, or why none has fired.
 
-    Example: flowalg when games:STANDINGS scores.csv --seen seen --watermark 'BoundedOutOfOrderness(minute)'
-    --window 2015-01-01T12:00/2015-01-01T12:02 --key red
+    Example: flowalg why games:STANDINGS scores.csv --processing-time seen
+    --watermark 'BoundedOutOfOrderness(minute)' --window 2015-01-01T12:00/2015-01-01T12:02 --key red
     """
-    asked(pipeline, timeline, window, key, at, seeing(seen, watermark, every, open_, recorded))
+    options = timeline_options(processing_time, watermark, every, unbounded, replay)
+    explain_window(pipeline, timeline, window, key, at, options)
 
 
 @app.command()
 def diff(
     left: Annotated[str, typer.Argument(metavar="TRIGGER", help="Such as 'AtCount(2).repeat()'.")],
     right: Annotated[str, typer.Argument(metavar="TRIGGER")],
-    timelines: Annotated[int, typer.Option(min=1, help="How many timelines to try.")] = 2000,
+    timelines: Annotated[int, typer.Option(min=1, help="The number of timelines to try.")] = 2000,
 ) -> None:
-    """Find the smallest timeline on which two triggers say something else; exits with 1 if there is one.
+    """Find the smallest timeline on which two triggers emit different panes; exits with 1 if there is one.
 
     Example: flowalg diff 'AtCount(2).repeat()' 'AtCount(2)'
     """
-    if differ(left, right, timelines):
+    if compare_triggers(left, right, timelines):
         raise typer.Exit(1)
 
 
@@ -109,110 +116,126 @@ def diff(
 def draw(
     pipeline: Pipeline,
     timeline: Timelines,
-    output: Annotated[Path, typer.Option(help="An .svg or .png file.")],
-    key: Annotated[str | None, typer.Option(help="Draw one key; else up to four.")] = None,
+    output: Output,
+    key: Annotated[str | None, typer.Option(help="The key to draw. Default: up to four keys.")] = None,
     progress: Annotated[
-        bool, typer.Option("--progress", help="The lag, the windows kept and the panes, over time.")
+        bool, typer.Option("--progress", help="Draw watermark lag, live windows and panes over time instead.")
     ] = False,
-    title: Annotated[str | None, typer.Option(help="Above the picture.")] = None,
-    seen: Seen = None,
+    title: Annotated[str | None, typer.Option(help="The title of the picture.")] = None,
+    processing_time: ProcessingTime = None,
     watermark: Watermark = None,
     every: Every = None,
-    open_: Open = False,
-    recorded: Recorded = None,
+    unbounded: Unbounded = False,
+    replay: Replay = None,
 ) -> None:
     """Draw a run: its elements, panes and watermark in event time and processing time.
 
-    Example: flowalg draw games:STANDINGS scores.csv --seen seen --watermark 'BoundedOutOfOrderness(minute)'
-    --output run.svg
+    Example: flowalg draw games:STANDINGS scores.csv --processing-time seen
+    --watermark 'BoundedOutOfOrderness(minute)' --output run.svg
     """
-    how = seeing(seen, watermark, every, open_, recorded)
-    drawn(pipeline, timeline, output, how, key=key, progress=progress, title=title)
+    options = timeline_options(processing_time, watermark, every, unbounded, replay)
+    draw_pipeline(pipeline, timeline, output, options, key=key, progress=progress, title=title)
 
 
 @app.command()
 def what_if(
     pipeline: Pipeline,
     records: Annotated[str, typer.Argument(metavar="NAME=PATH", help="The records of the source.")],
-    seen: Annotated[str, typer.Option(metavar="COLUMN", help="When each was seen (processing time).")],
-    output: Annotated[Path | None, typer.Option(help="A picture: an .svg or .png file.")] = None,
+    processing_time: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column with the processing time of each record.")
+    ],
+    output: Annotated[Path | None, typer.Option(help="The .svg or .png file to draw.")] = None,
     policy: Annotated[
-        list[str] | None, typer.Option(metavar="POLICY", help="Each to try; else a grid from the delays.")
+        list[str] | None,
+        typer.Option(metavar="POLICY", help="A policy to try; repeatable. Default: a grid from the delays."),
     ] = None,
     lateness: Annotated[
-        list[str] | None, typer.Option(metavar="DURATION", help="Each to try; else a grid.")
+        list[str] | None,
+        typer.Option(metavar="DURATION", help="An allowed lateness to try; repeatable. Default: a grid."),
     ] = None,
-    every: Annotated[str, typer.Option(metavar="DURATION", help="How often a batch is.")] = "minute",
+    every: Annotated[str, typer.Option(metavar="DURATION", help="The micro-batch interval.")] = "minute",
     tick: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="The clock is looked at that often anyway.")
+        str | None, typer.Option(metavar="DURATION", help="Advance the clock this often without records too.")
     ] = None,
-    max_late: Annotated[float, typer.Option(min=0, max=1, help="The share that may be late.")] = 0.05,
-    max_dropped: Annotated[float, typer.Option(min=0, max=1, help="That may be dropped.")] = 0.01,
+    max_late: Annotated[
+        float, typer.Option(min=0, max=1, help="The largest acceptable share of late elements.")
+    ] = 0.05,
+    max_dropped: Annotated[
+        float, typer.Option(min=0, max=1, help="The largest acceptable share of dropped elements.")
+    ] = 0.01,
 ) -> None:
-    """Try watermark policies and allowed latenesses on recorded delays, and recommend one.
+    """Evaluate watermark policies and allowed lateness on recorded delays, and recommend a choice.
 
-    Example: flowalg what-if games:STANDINGS scores=scores.csv --seen seen --output what-if.svg
+    Example: flowalg what-if games:STANDINGS scores=scores.csv --processing-time seen --output what-if.svg
     """
     grid = Grid(
-        None if not policy else [policy_of(one, "--policy") for one in policy],
-        None if not lateness else [lateness_of(one, "--lateness") for one in lateness],
-        duration_of(every, "--every"),
-        None if tick is None else duration_of(tick, "--tick"),
+        None if not policy else [parse_policy(text, "--policy") for text in policy],
+        None if not lateness else [parse_lateness(text, "--lateness") for text in lateness],
+        parse_duration(every, "--every"),
+        None if tick is None else parse_duration(tick, "--tick"),
     )
-    tried(pipeline, records, seen, grid, output, late=max_late, dropped=max_dropped)
+    recommend(pipeline, records, processing_time, grid, output, late=max_late, dropped=max_dropped)
 
 
 @app.command()
 def run(
     pipeline: Pipeline,
-    given: Inputs,
-    output: Annotated[Path, typer.Option(help="A .parquet, .csv or .jsonl file; of Spark, a folder.")],
-    on: Annotated[Interpreter, typer.Option(help="Who runs it.")] = Interpreter.REFERENCE,
-    seen: Seen = None,
+    inputs: Inputs,
+    output: Annotated[Path, typer.Option(help="A .parquet, .csv or .jsonl file; on Spark, a folder.")],
+    on: Annotated[Engine, typer.Option(help="The interpreter.")] = Engine.REFERENCE,
+    processing_time: ProcessingTime = None,
     watermark: Watermark = None,
     every: Every = None,
-    open_: Open = False,
+    unbounded: Unbounded = False,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Where a stream remembers; beside the output by default.")
+        Path | None, typer.Option(help="The checkpoint folder of a stream. Default: next to the output.")
     ] = None,
     metrics: Annotated[
-        bool, typer.Option("--metrics", help="A stream writes its clocks and counts too, for --recorded.")
+        bool, typer.Option("--metrics", help="A stream also writes the metrics that --replay reads.")
     ] = False,
 ) -> None:
-    """Run a pipeline over files, and write its panes.
+    """Run a pipeline over files and write its panes.
 
     Example: flowalg run games:STANDINGS --on batch --input scores=scores.parquet --output panes.parquet
     """
     match on:
-        case Interpreter.REFERENCE:
-            unused("--on reference", metrics=metrics or None)
-            ran_in_memory(pipeline, given, output, seeing(seen, watermark, every, open_, None))
-        case Interpreter.BATCH:
-            unused("--on batch", seen=seen, watermark=watermark, every=every, checkpoint=checkpoint)
-            unused("--on batch", metrics=metrics or None)
-            ran_as_batch(pipeline, given, output)
-        case Interpreter.STREAMING:
-            unused("--on streaming", every=every)
-            policy = None if watermark is None else policy_of(watermark, "--watermark")
+        case Engine.REFERENCE:
+            reject_options("--on reference", metrics=metrics or None)
+            options = timeline_options(processing_time, watermark, every, unbounded, None)
+            run_reference(pipeline, inputs, output, options)
+        case Engine.BATCH:
+            reject_options(
+                "--on batch",
+                processing_time=processing_time,
+                watermark=watermark,
+                every=every,
+                checkpoint=checkpoint,
+                metrics=metrics or None,
+            )
+            run_batch(pipeline, inputs, output)
+        case Engine.STREAMING:
+            reject_options("--on streaming", every=every)
+            policy = None if watermark is None else parse_policy(watermark, "--watermark")
             where = output.with_name(f"{output.name}.checkpoint") if checkpoint is None else checkpoint
-            ran_as_stream(pipeline, given, output, Streaming(policy, seen, where, open_, metrics))
+            stream = StreamOptions(policy, processing_time, where, unbounded, metrics)
+            run_streaming(pipeline, inputs, output, stream)
 
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option(help="Where panes and a picture go.")] = Path("build", "demo"),
+    output: Annotated[Path, typer.Option(help="The folder for panes and a picture.")] = Path("build", "demo"),
 ) -> None:
-    """Run a year of New York's departures through all three interpreters (about a minute); exits with 1 if they differ.
+    """Run a year of New York's departures in all three interpreters (about a minute); exits with 1 if they differ.
 
     Example: flowalg demo --output demo
     """
-    if not demonstrated(output):
+    if not run_demo(output):
         raise typer.Exit(1)
 
 
 @app.command()
 def figures(
-    output: Annotated[Path, typer.Option(help="Where the pictures go, and a page of them.")] = Path(
+    output: Annotated[Path, typer.Option(help="The folder for the pictures and their page.")] = Path(
         "build", "figures"
     ),
 ) -> None:
@@ -220,34 +243,44 @@ def figures(
 
     Example: flowalg figures --output figures
     """
-    if not compared(output):
+    if not run_figures(output):
         raise typer.Exit(1)
 
 
-def seeing(
-    seen: str | None, watermark: str | None, every: str | None, stays_open: bool, recorded: Path | None
-) -> Seeing:
-    """How records were seen; without a watermark policy by one that knows what is still to come."""
-    if recorded is not None:
-        unused("--recorded", seen=seen, watermark=watermark, every=every, open=stays_open or None)
-    policy = Perfect() if watermark is None else policy_of(watermark, "--watermark")
-    period = None if every is None else duration_of(every, "--every")
-    return Seeing(seen, policy, period, ends=not stays_open, recorded=recorded)
+def timeline_options(
+    processing_time: str | None,
+    watermark: str | None,
+    every: str | None,
+    unbounded: bool,
+    replay: Path | None,
+) -> TimelineOptions:
+    """The options that make timelines of files; the default watermark policy is ``Perfect``."""
+    if replay is not None:
+        reject_options(
+            "--replay",
+            processing_time=processing_time,
+            watermark=watermark,
+            every=every,
+            unbounded=unbounded or None,
+        )
+    policy = Perfect() if watermark is None else parse_policy(watermark, "--watermark")
+    interval = None if every is None else parse_duration(every, "--every")
+    return TimelineOptions(processing_time, policy, interval, ends=not unbounded, replay=replay)
 
 
-def unused(by: str, **options: object) -> None:
-    """Raises ``ArgumentError`` for an option that would have no effect."""
+def reject_options(mode: str, **options: object) -> None:
+    """Raises ``ArgumentError`` if an option was given that has no effect in this mode."""
     for name, value in options.items():
         if value is not None:
-            raise ArgumentError(f"--{name}", str(value), f"left out with {by}, which takes none")
+            raise ArgumentError(f"--{name.replace('_', '-')}", str(value), f"omitted with {mode}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; gives the exit code: 0, 1 for a difference, 2 for what cannot be done."""
+    """Runs the command line and returns the exit code: 0, 1 for a difference, 2 for an error."""
     try:
         app(None if arguments is None else list(arguments))
     except FlowalgError as error:
-        complain(error)
+        print_error(error)
         return 2
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)

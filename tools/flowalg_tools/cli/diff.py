@@ -1,24 +1,24 @@
-"""``flowalg diff``: what tells two triggers apart."""
+"""``flowalg diff``: a timeline on which two triggers emit different panes."""
 
 from __future__ import annotations
 
 from flowalg import describe
-from flowalg_tools.cli.expressions import trigger_of
-from flowalg_tools.cli.files import extra
-from flowalg_tools.cli.terminal import show, working
+from flowalg_tools.cli.expressions import parse_trigger
+from flowalg_tools.cli.files import require_extra
+from flowalg_tools.cli.terminal import show, spinner
 
 
-def differ(left: str, right: str, timelines: int) -> bool:
-    """Print the smallest timeline found on which two triggers say something else; tell whether there is one."""
-    with extra("laws"):
+def compare_triggers(left: str, right: str, timelines: int) -> bool:
+    """Prints the smallest timeline found on which two triggers emit different panes; returns whether there is one."""
+    with require_extra("laws"):
         from flowalg_laws import Difference, find_difference
-    one, other = trigger_of(left, "the first TRIGGER"), trigger_of(right, "the second TRIGGER")
-    with working("looking for a timeline"):
-        found = find_difference(one, other, timelines=timelines)
+    first, second = parse_trigger(left, "the first TRIGGER"), parse_trigger(right, "the second TRIGGER")
+    with spinner("searching for a timeline"):
+        found = find_difference(first, second, timelines=timelines)
     if not isinstance(found, Difference):
-        show(f"left:  {describe(one)}\nright: {describe(other)}\n")
+        show(f"left:  {describe(first)}\nright: {describe(second)}\n")
     show(str(found))
     return isinstance(found, Difference)
 
 
-__all__ = ["differ"]
+__all__ = ["compare_triggers"]

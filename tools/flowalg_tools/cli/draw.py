@@ -5,43 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import flowalg_reference as reference
-
 from flowalg import ArgumentError
-from flowalg_tools.cli.inputs import Seeing, timelines
-from flowalg_tools.cli.names import pipeline_named
-from flowalg_tools.cli.points import key_of
-from flowalg_tools.cli.terminal import show, working
+from flowalg_tools.cli.inputs import TimelineOptions, run_timelines
+from flowalg_tools.cli.literals import parse_key
+from flowalg_tools.cli.names import load_pipeline
+from flowalg_tools.cli.terminal import show, spinner
 from flowalg_tools.cli.why import key_shape
 
 
-def drawn(
+def draw_pipeline(
     pipeline: str,
-    given: Sequence[str],
+    inputs: Sequence[str],
     output: Path,
-    seeing: Seeing,
+    options: TimelineOptions,
     *,
     key: str | None,
     progress: bool,
     title: str | None,
 ) -> None:
-    """Run a pipeline in the reference interpreter, and draw that."""
+    """Runs a pipeline in the reference interpreter and draws the run."""
     from flowalg_tools.pictures import draw_progress, draw_run
 
     if progress and key is not None:
-        raise ArgumentError("--key", key, "left out with --progress, which is of all keys")
-    found = pipeline_named(pipeline)
-    with working("running the reference interpreter"):
-        run = reference.run(found, timelines(found, given, seeing), mode=seeing.mode)
-    with working("drawing"):
+        raise ArgumentError("--key", key, "omitted with --progress, which draws all keys")
+    loaded = load_pipeline(pipeline)
+    run = run_timelines(loaded, inputs, options)
+    with spinner("drawing"):
         output.parent.mkdir(parents=True, exist_ok=True)
         if progress:
             draw_progress(run, output, title=title)
         elif key is None:
             draw_run(run, output, title=title)
         else:
-            draw_run(run, output, key=key_of(key, key_shape(found), "--key"), title=title)
+            draw_run(run, output, key=parse_key(key, key_shape(loaded), "--key"), title=title)
     show(f"{len(run.panes):,} panes, drawn in {output}")
 
 
-__all__ = ["drawn"]
+__all__ = ["draw_pipeline"]

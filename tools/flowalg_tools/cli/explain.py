@@ -5,33 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowalg import PCollection, explain
-from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import ElementWise
-from flowalg_tools.cli.names import pipeline_named
+from flowalg.pipeline.nodes import ElementWise, nodes_of
+from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show
 
 _STYLES = {"!": "yellow", ">": "bold", "fires": "cyan", "each pane is": "cyan", "takes": "cyan"}
 
 
-def explained(pipeline: str) -> None:
-    """Print what a pipeline is, its hazards, and how its functions run."""
-    found = pipeline_named(pipeline)
-    show(explain(found), _STYLES)
-    show(_functions(found))
+def explain_pipeline(pipeline: str) -> None:
+    """Prints the steps of a pipeline, its hazards, and how many of its functions run inside Spark."""
+    loaded = load_pipeline(pipeline)
+    show(explain(loaded), _STYLES)
+    show(_count_lifted(loaded))
 
 
-def _functions(pipeline: PCollection[object]) -> str:
-    lifted = list(_lifted(pipeline))
-    inside = sum(lifted)
-    if inside == len(lifted):
-        return f"Functions of steps: all {inside} run inside Spark, as columns."
-    return f"Functions of steps: {inside} run inside Spark, as columns, and {len(lifted) - inside} in Python."
+def _count_lifted(pipeline: PCollection[object]) -> str:
+    functions = list(_are_lifted(pipeline))
+    lifted = sum(functions)
+    if lifted == len(functions):
+        return f"Functions of steps: all {lifted} run inside Spark, as columns."
+    return (
+        f"Functions of steps: {lifted} run inside Spark, as columns, and {len(functions) - lifted} in Python."
+    )
 
 
-def _lifted(pipeline: PCollection[object]) -> Iterator[bool]:
+def _are_lifted(pipeline: PCollection[object]) -> Iterator[bool]:
     for node in nodes_of(pipeline.node):
         if isinstance(node, ElementWise):
-            yield from (one.opaque is None for one in node.analyses)
+            yield from (analysis.opaque is None for analysis in node.analyses)
 
 
-__all__ = ["explained"]
+__all__ = ["explain_pipeline"]

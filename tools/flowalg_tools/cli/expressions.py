@@ -1,7 +1,7 @@
-"""Triggers, policies and durations as one writes them: ``AtCount(2).repeat()``, ``BoundedOutOfOrderness(5 * minute)``.
+"""Parses triggers, policies and durations: ``AtCount(2).repeat()``, ``BoundedOutOfOrderness(5 * minute)``.
 
-An expression is what Python would make of it, with the public names of flowalg, ``timedelta`` and the durations
-``second``, ``minute``, ``hour`` and ``day``, and nothing else: no functions, no attributes that are private.
+An expression has the value that Python gives it. It may use the public names of flowalg, ``timedelta`` and the
+durations ``second``, ``minute``, ``hour`` and ``day``, but no other function and no private attribute.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 import flowalg
 from flowalg import FOREVER, AllowedLateness, ArgumentError, OnceTrigger, Trigger, WatermarkPolicy
-from flowalg_tools.cli.names import is_name, value_named
+from flowalg_tools.cli.names import is_qualified_name, load_value
 
 _DURATIONS: Final = {
     "second": timedelta(seconds=1),
@@ -26,98 +26,99 @@ _NAMES: Final[Mapping[str, object]] = {
     **_DURATIONS,
     "timedelta": timedelta,
 }
+_EXPRESSION: Final = "an expression over flowalg's public names"
 
 
-def trigger_of(text: str, argument: str) -> Trigger:
-    """A trigger, by an expression or as the attribute of a module."""
-    found = _value(text, argument)
-    if isinstance(found, Trigger):
-        return found
-    raise ArgumentError(argument, found, "a trigger, such as 'AtPeriod(minute).repeat()'")
+def parse_trigger(text: str, argument: str) -> Trigger:
+    """A trigger, as an expression or the attribute of a module."""
+    value = _value(text, argument)
+    if isinstance(value, Trigger):
+        return value
+    raise ArgumentError(argument, value, "a trigger, such as 'AtPeriod(minute).repeat()'")
 
 
-def policy_of(text: str, argument: str) -> WatermarkPolicy:
-    """A watermark policy, by an expression or as the attribute of a module."""
-    found = _value(text, argument)
-    if isinstance(found, WatermarkPolicy):
-        return found
-    raise ArgumentError(argument, found, "a watermark policy, such as 'BoundedOutOfOrderness(5 * minute)'")
+def parse_policy(text: str, argument: str) -> WatermarkPolicy:
+    """A watermark policy, as an expression or the attribute of a module."""
+    value = _value(text, argument)
+    if isinstance(value, WatermarkPolicy):
+        return value
+    raise ArgumentError(argument, value, "a watermark policy, such as 'BoundedOutOfOrderness(5 * minute)'")
 
 
-def duration_of(text: str, argument: str) -> timedelta:
+def parse_duration(text: str, argument: str) -> timedelta:
     """A duration, such as ``5 * minute``."""
     return _duration(_value(text, argument), argument)
 
 
-def lateness_of(text: str, argument: str) -> AllowedLateness:
+def parse_lateness(text: str, argument: str) -> AllowedLateness:
     """A duration, or ``FOREVER``."""
-    found = _value(text, argument)
-    return FOREVER if found is FOREVER else _duration(found, argument)
+    value = _value(text, argument)
+    return FOREVER if value is FOREVER else _duration(value, argument)
 
 
-def _duration(found: object, argument: str) -> timedelta:
-    if isinstance(found, timedelta):
-        return found
-    raise ArgumentError(argument, found, "a duration, such as '5 * minute'")
+def _duration(value: object, argument: str) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    raise ArgumentError(argument, value, "a duration, such as '5 * minute'")
 
 
 def _value(text: str, argument: str) -> object:
-    if is_name(text):
-        return value_named(text, argument)
+    if is_qualified_name(text):
+        return load_value(text, argument)
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:
-        raise ArgumentError(argument, text, "an expression in flowalg's names", why=error.msg) from error
-    return _Reading(text, argument).of(tree.body)
+        raise ArgumentError(argument, text, _EXPRESSION, why=error.msg) from error
+    return _Evaluator(text, argument).evaluate(tree.body)
 
 
-class _Reading:
-    """Evaluates an expression, and refuses what is none."""
+class _Evaluator:
+    """Evaluates an expression; raises ``ArgumentError`` for syntax and names that are not allowed."""
 
     def __init__(self, text: str, argument: str) -> None:
         self.text, self.argument = text, argument
 
-    def of(self, node: ast.expr) -> object:
+    def evaluate(self, node: ast.expr) -> object:
         match node:
             case ast.Constant(value=value):
                 return value
             case ast.Name(id=name) if name in _NAMES:
                 return _NAMES[name]
             case ast.Name(id=name):
-                raise self.refused(f"{name} is no name of flowalg")
+                raise self.error(f"{name} is not a name of flowalg")
             case ast.Attribute(value=value, attr=name) if not name.startswith("_"):
-                whole = self.of(value)
-                if not hasattr(whole, name):
-                    raise self.refused(f"{ast.unparse(value)} has no {name}")
-                return getattr(whole, name)
+                owner = self.evaluate(value)
+                if not hasattr(owner, name):
+                    raise self.error(f"{ast.unparse(value)} has no attribute {name}")
+                return getattr(owner, name)
             case ast.Call(func=function, args=args, keywords=keywords):
-                return self.called(function, args, keywords)
+                return self.call(function, args, keywords)
             case ast.BinOp(left=left, op=op, right=right):
-                return self.combined(op, self.of(left), self.of(right))
+                return self.combine(op, self.evaluate(left), self.evaluate(right))
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return -value
             case ast.Tuple(elts=items):
-                return tuple(map(self.of, items))
+                return tuple(map(self.evaluate, items))
             case ast.List(elts=items):
-                return list(map(self.of, items))
+                return list(map(self.evaluate, items))
             case _:
-                raise self.refused(f"{ast.unparse(node)} is not possible here")
+                raise self.error(f"{ast.unparse(node)} is not allowed here")
 
-    def called(self, function: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> object:
-        called = self.of(function)
+    def call(self, function: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> object:
+        called = self.evaluate(function)
         if not callable(called):
-            raise self.refused(f"{ast.unparse(function)} cannot be called")
-        named = {one.arg: self.of(one.value) for one in keywords if one.arg is not None}
+            raise self.error(f"{ast.unparse(function)} cannot be called")
+        named = {keyword.arg: self.evaluate(keyword.value) for keyword in keywords if keyword.arg is not None}
         if len(named) < len(keywords):
-            raise self.refused("** is not possible here")
+            raise self.error("** is not allowed here")
         try:
-            return called(*map(self.of, args), **named)
+            return called(*map(self.evaluate, args), **named)
         except TypeError as error:
             if isinstance(error, flowalg.FlowalgError):
                 raise
-            raise self.refused(str(error)) from error
+            raise self.error(str(error)) from error
 
-    def combined(self, op: ast.operator, left: object, right: object) -> object:
+    def combine(self, op: ast.operator, left: object, right: object) -> object:
         match op, left, right:
             case ast.Mult(), timedelta(), int() | float():
                 return left * right
@@ -132,10 +133,10 @@ class _Reading:
             case ast.BitOr(), _, _ if isinstance(left, OnceTrigger) and isinstance(right, OnceTrigger):
                 return left | right
             case _:
-                raise self.refused(f"{type(op).__name__} is not possible of {left!r} and {right!r}")
+                raise self.error(f"{type(op).__name__} is not defined for {left!r} and {right!r}")
 
-    def refused(self, why: str) -> ArgumentError:
-        return ArgumentError(self.argument, self.text, "an expression in flowalg's names", why=why)
+    def error(self, why: str) -> ArgumentError:
+        return ArgumentError(self.argument, self.text, _EXPRESSION, why=why)
 
 
-__all__ = ["duration_of", "lateness_of", "policy_of", "trigger_of"]
+__all__ = ["parse_duration", "parse_lateness", "parse_policy", "parse_trigger"]

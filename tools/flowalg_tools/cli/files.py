@@ -1,4 +1,4 @@
-"""Records from files and panes to files, without Spark: Parquet, CSV and JSON lines, by their suffix."""
+"""Reads records and writes panes without Spark: Parquet, CSV and JSON lines, by suffix."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 FORMATS: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
-"""What the suffix of a file says, as Spark calls it."""
+"""Spark's name for the format of each suffix."""
 
 
 def format_of(path: Path, argument: str) -> str:
-    """The format of a file, or of the files of a folder, by the suffix; raises ``ArgumentError`` for any other."""
-    found = FORMATS.get(path.suffix)
-    if found is None and path.is_dir():
-        kinds = {FORMATS[one.suffix] for one in path.iterdir() if one.suffix in FORMATS}
-        found = kinds.pop() if len(kinds) == 1 else None
-    if found is None:
+    """The format of a file, or of a folder's files, by suffix; raises ``ArgumentError`` for an unknown one."""
+    kind = FORMATS.get(path.suffix)
+    if kind is None and path.is_dir():
+        kinds = {FORMATS[file.suffix] for file in path.iterdir() if file.suffix in FORMATS}
+        kind = kinds.pop() if len(kinds) == 1 else None
+    if kind is None:
         raise ArgumentError(argument, str(path), f"a file or folder of one of {', '.join(FORMATS)}")
-    return found
+    return kind
 
 
-def read_table(source: Source[object], path: Path, *, seen: str | None) -> pa.Table:
-    """The columns of a source's records, and the one that says when they were seen, of a file or a folder's files."""
+def read_table(source: Source[object], path: Path, *, processing_time: str | None) -> pa.Table:
+    """Reads the columns of a source's records, and the one with their processing times, from a file or a folder."""
     if not path.exists():
         raise ArgumentError(f"the input of {source.name}", str(path), "a file or folder that exists")
-    with extra("spark"):
+    with require_extra("spark"):
         import pyarrow as pa
         from flowalg_spark import arrow_schema_of
     schema = arrow_schema_of(source)
-    if seen is not None and seen not in schema.names:
-        schema = schema.append(pa.field(seen, pa.timestamp("us", tz="UTC")))
+    if processing_time is not None and processing_time not in schema.names:
+        schema = schema.append(pa.field(processing_time, pa.timestamp("us", tz="UTC")))
     kind = format_of(path, f"the input of {source.name}")
-    files = sorted(one for one in path.rglob("*") if one.suffix in FORMATS) if path.is_dir() else [path]
+    files = sorted(file for file in path.rglob("*") if file.suffix in FORMATS) if path.is_dir() else [path]
     if not files:
         raise ArgumentError(f"the input of {source.name}", str(path), "a folder with files")
-    return pa.concat_tables([_read(one, kind, schema) for one in files], promote_options="default")
+    return pa.concat_tables([_read(file, kind, schema) for file in files], promote_options="default")
 
 
 def _read(path: Path, kind: str, schema: pa.Schema) -> pa.Table:
@@ -57,17 +57,20 @@ def _read(path: Path, kind: str, schema: pa.Schema) -> pa.Table:
         case "parquet":
             return parquet.read_table(path)
         case "csv":
-            types = {one.name: one.type for one in schema}
-            how = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-            return arrow_csv.read_csv(path, convert_options=how)
+            types = {field.name: field.type for field in schema}
+            options = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+            return arrow_csv.read_csv(path, convert_options=options)
         case _:
             return arrow_json.read_json(path, parse_options=arrow_json.ParseOptions(explicit_schema=schema))
 
 
 def write_panes(pipeline: PCollection[A], panes: Iterable[Pane[A]], path: Path) -> int:
-    """Panes as a file in the format of its suffix; gives how many there are. CSV has structs as ``window.start``."""
+    """Writes panes to a file in the format of its suffix, and returns their number.
+
+    In CSV each field of a struct is a column, such as ``window.start``.
+    """
     kind = format_of(path, "--output")
-    with extra("spark"):
+    with require_extra("spark"):
         import pyarrow as pa
         from flowalg_spark import pane_table
     table = pane_table(pipeline, panes)
@@ -80,7 +83,7 @@ def write_panes(pipeline: PCollection[A], panes: Iterable[Pane[A]], path: Path) 
         case "csv":
             from pyarrow import csv as arrow_csv
 
-            while any(pa.types.is_struct(one.type) for one in table.schema):
+            while any(pa.types.is_struct(field.type) for field in table.schema):
                 table = table.flatten()
             arrow_csv.write_csv(table, path)
         case _:
@@ -90,7 +93,7 @@ def write_panes(pipeline: PCollection[A], panes: Iterable[Pane[A]], path: Path) 
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form for, as text; a duration in seconds."""
+    """A value that JSON cannot hold: a duration in seconds, anything else as text."""
     match value:
         case datetime() | date():
             return value.isoformat()
@@ -103,8 +106,8 @@ def _plain(value: object) -> object:
 
 
 @contextmanager
-def extra(name: str) -> Iterator[None]:
-    """Imports that an extra of flowalg brings; raises ``MissingExtraError`` where it is not installed."""
+def require_extra(name: str) -> Iterator[None]:
+    """Wraps imports that need an extra of flowalg; raises ``MissingExtraError`` if it is not installed."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -113,4 +116,4 @@ def extra(name: str) -> Iterator[None]:
         ) from missing
 
 
-__all__ = ["FORMATS", "extra", "format_of", "read_table", "write_panes"]
+__all__ = ["FORMATS", "format_of", "read_table", "require_extra", "write_panes"]

@@ -1,14 +1,15 @@
-"""What a pipeline is run on: ``NAME=PATH`` for each source, or a path alone where there is one source."""
+"""The inputs of a pipeline: ``NAME=PATH`` for each source, or only a path if there is one source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+import flowalg_reference as reference
 from attrs import frozen
-from flowalg_reference import Mode
+from flowalg_reference import Mode, Run
 
 from flowalg import (
     ArgumentError,
@@ -20,140 +21,155 @@ from flowalg import (
     WatermarkPolicy,
     sources,
 )
-from flowalg_tools.cli.files import extra, read_table
-from flowalg_tools.cli.names import is_name, timelines_named
+from flowalg_tools.cli.files import read_table, require_extra
+from flowalg_tools.cli.names import is_qualified_name, load_timelines
+from flowalg_tools.cli.terminal import spinner
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-A = TypeVar("A")
-
 
 @frozen
-class Seeing:
-    """How records that lie in a file were seen: when, by the column ``seen``; with what watermark; how often.
+class TimelineOptions:
+    """How the records of a file become a timeline.
 
-    Or as a streaming run had them, which has told so in the files of ``recorded``.
+    ``processing_time`` is the column with their processing times, and ``every`` the micro-batch interval. With
+    ``replay`` the timeline is instead that of a streaming run, from the metrics in the files of its output.
     """
 
-    seen: str | None
+    processing_time: str | None
     watermark: WatermarkPolicy
     every: timedelta | None
     ends: bool
-    recorded: Path | None = None
+    replay: Path | None = None
 
     @property
     def mode(self) -> Mode:
-        """When the clocks are looked at: in a recorded run only when there was a micro-batch."""
-        return Mode.CONTINUOUS if self.recorded is None else Mode.MICRO_BATCH
+        """When triggers are evaluated: in a replay only at the micro-batches of the run."""
+        return Mode.CONTINUOUS if self.replay is None else Mode.MICRO_BATCH
 
 
-def paths(pipeline: PCollection[object], given: Sequence[str]) -> dict[Source[object], Path]:
-    """The path of each source's data; raises ``UnboundSourceError`` for a source without one, and for another name."""
-    read = {source.name: source for source in sources(pipeline)}
-    found: dict[Source[object], Path] = {}
-    for one in given:
-        name, equals, path = one.partition("=")
-        if not equals and len(read) == 1:
-            name, path = next(iter(read)), one
-        if name not in read or not path:
-            known = ", ".join(f"{source}=PATH" for source in read)
-            raise UnboundSourceError(f"{one} is no input of the pipeline, which needs {known}")
-        found[read[name]] = Path(path)
-    for name, source in read.items():
-        if source not in found:
-            raise UnboundSourceError(f"source {name!r} is not bound: give {name}=PATH")
-    return found
+def bind_paths(pipeline: PCollection[object], inputs: Sequence[str]) -> dict[Source[object], Path]:
+    """The path of each source's data.
+
+    Raises ``UnboundSourceError`` for a source without a path and for a name that is not a source.
+    """
+    by_name = {source.name: source for source in sources(pipeline)}
+    bound: dict[Source[object], Path] = {}
+    for text in inputs:
+        name, equals, path = text.partition("=")
+        if not equals and len(by_name) == 1:
+            name, path = next(iter(by_name)), text
+        if name not in by_name or not path:
+            expected = ", ".join(f"{source}=PATH" for source in by_name)
+            raise UnboundSourceError(f"{text} is not an input of the pipeline, which needs {expected}")
+        bound[by_name[name]] = Path(path)
+    for name, source in by_name.items():
+        if source not in bound:
+            raise UnboundSourceError(f"source {name!r} has no input: add {name}=PATH")
+    return bound
 
 
-def timelines(
-    pipeline: PCollection[object], given: Sequence[str], seeing: Seeing
+def run_timelines(
+    pipeline: PCollection[object], inputs: Sequence[str], options: TimelineOptions
+) -> Run[object]:
+    """Runs a pipeline in the reference interpreter, over timelines from a module or from files."""
+    with spinner("running the reference interpreter"):
+        return reference.run(pipeline, _timelines(pipeline, inputs, options), mode=options.mode)
+
+
+def _timelines(
+    pipeline: PCollection[object], inputs: Sequence[str], options: TimelineOptions
 ) -> dict[Source[object], Timeline[object]]:
-    """A timeline for each source: what a module has, or what is recorded in files."""
-    if len(given) == 1 and is_name(given[0]):
-        return _by_source(pipeline, timelines_named(given[0]), given[0])
-    found = paths(pipeline, given)
-    if seeing.recorded is not None:
-        return _as_recorded(found, seeing.recorded)
-    return {source: recorded(source, path, seeing) for source, path in found.items()}
+    if len(inputs) == 1 and is_qualified_name(inputs[0]):
+        return _by_source(pipeline, load_timelines(inputs[0]), inputs[0])
+    paths = bind_paths(pipeline, inputs)
+    if options.replay is not None:
+        return _replayed(paths, options.replay)
+    return {source: _from_file(source, path, options) for source, path in paths.items()}
 
 
-def _as_recorded(found: Mapping[Source[object], Path], run: Path) -> dict[Source[object], Timeline[object]]:
-    """The timelines of a streaming run, whose records lie in files by the order in which it had them."""
-    with extra("spark"):
+def _replayed(paths: Mapping[Source[object], Path], output: Path) -> dict[Source[object], Timeline[object]]:
+    """The timelines of a streaming run; the records are in files, in the order in which it received them."""
+    with require_extra("spark"):
         import flowalg_spark
         import pyarrow as pa
         from flowalg_spark.frames.final_values import METRICS_COLUMN
         from pyarrow import parquet
-    files = sorted(run.glob("*.parquet")) if run.is_dir() else [run]
+    files = sorted(output.glob("*.parquet")) if output.is_dir() else [output]
     if not files or not all(
-        one.exists() and METRICS_COLUMN in parquet.read_schema(one).names for one in files
+        file.exists() and METRICS_COLUMN in parquet.read_schema(file).names for file in files
     ):
-        raise ArgumentError("--recorded", str(run), "the Parquet files of a run with --metrics")
-    told = pa.concat_tables(
-        [parquet.read_table(one, columns=[METRICS_COLUMN], coerce_int96_timestamp_unit="us") for one in files]
+        raise ArgumentError("--replay", str(output), "the Parquet output of a run with --metrics")
+    metrics = pa.concat_tables(
+        [
+            parquet.read_table(file, columns=[METRICS_COLUMN], coerce_int96_timestamp_unit="us")
+            for file in files
+        ]
     )
-    recording = flowalg_spark.recorded(told)
+    recording = flowalg_spark.recorded(metrics)
     return {
-        source: recording.timeline(source, records_of(source, read_table(source, path, seen=None)))
-        for source, path in found.items()
+        source: recording.timeline(
+            source, read_records(source, read_table(source, path, processing_time=None))
+        )
+        for source, path in paths.items()
     }
 
 
 def _by_source(
-    pipeline: PCollection[object], found: Timeline[object] | Mapping[object, object], name: str
+    pipeline: PCollection[object], loaded: Timeline[object] | Mapping[object, object], name: str
 ) -> dict[Source[object], Timeline[object]]:
     read = sources(pipeline)
-    if isinstance(found, Timeline):
+    if isinstance(loaded, Timeline):
         if len(read) == 1:
-            return dict.fromkeys(read, found)
+            return dict.fromkeys(read, loaded)
         names = ", ".join(source.name for source in read)
-        raise ArgumentError(f"TIMELINE {name}", found, f"a mapping with a timeline for each of {names}")
-    chosen: dict[Source[object], Timeline[object]] = {}
-    for source, timeline in found.items():
+        raise ArgumentError(f"TIMELINE {name}", loaded, f"a mapping with a timeline for each of {names}")
+    timelines: dict[Source[object], Timeline[object]] = {}
+    for source, timeline in loaded.items():
         if not isinstance(source, Source) or not isinstance(timeline, Timeline):
-            raise ArgumentError(f"TIMELINE {name}", (source, timeline), "a source with its timeline")
-        chosen[source] = timeline
-    return chosen
+            raise ArgumentError(f"TIMELINE {name}", (source, timeline), "a mapping from Source to Timeline")
+        timelines[source] = timeline
+    return timelines
 
 
-def recorded(source: Source[object], path: Path, seeing: Seeing) -> Timeline[object]:
-    """The timeline of records that lie in a file beside the time at which each was seen."""
-    if seeing.seen is None:
-        raise ArgumentError(
-            "--seen", None, "the column that says when each record was seen (its processing time)"
-        )
-    table = read_table(source, path, seen=seeing.seen)
-    records = records_of(source, table)
-    times = dict(zip(map(id, records), seen_times(table, seeing.seen, source.name), strict=True))
+def _from_file(source: Source[object], path: Path, options: TimelineOptions) -> Timeline[object]:
+    """The timeline of the records of a file, by the column with their processing times."""
+    if options.processing_time is None:
+        raise ArgumentError("--processing-time", None, "the column with the processing time of each record")
+    table = read_table(source, path, processing_time=options.processing_time)
+    records = read_records(source, table)
+    times = dict(
+        zip(map(id, records), read_processing_times(table, options.processing_time, source.name), strict=True)
+    )
     return Timeline.from_records(
         source,
         records,
         processing_time=lambda record: times[id(record)],
-        watermark=seeing.watermark,
-        every=seeing.every,
-        ends=seeing.ends,
+        watermark=options.watermark,
+        every=options.every,
+        ends=options.ends,
     )
 
 
-def records_of(source: Source[object], table: pa.Table) -> list[object]:
-    """The records in a table, each an object of its own."""
-    with extra("spark"):
+def read_records(source: Source[object], table: pa.Table) -> list[object]:
+    """The records of a table, each as a new object."""
+    with require_extra("spark"):
         from flowalg_spark import records_in
     return records_in(source, table)
 
 
-def seen_times(table: pa.Table, column: str, source: str) -> Iterator[datetime]:
-    """The points in time in a column; raises ``SchemaMismatchError`` for a column that has none, or has gaps."""
+def read_processing_times(table: pa.Table, column: str, source: str) -> Iterator[datetime]:
+    """The timestamps of a column; raises ``SchemaMismatchError`` if it is missing, has nulls or another type."""
     names = ", ".join(table.column_names)
     if column not in table.column_names:
-        raise SchemaMismatchError(f"source {source!r}: the data lack the column {column}; they have {names}")
-    for row, one in enumerate(table.column(column).to_pylist()):
-        if not isinstance(one, datetime) or one.tzinfo is None:
+        raise SchemaMismatchError(f"source {source!r}: the data have no column {column}; they have {names}")
+    for row, value in enumerate(table.column(column).to_pylist()):
+        if not isinstance(value, datetime) or value.tzinfo is None:
             raise SchemaMismatchError(
-                f"source {source!r}: {column} is {one!r} in row {row}; it must be a timestamp with a time zone"
+                f"source {source!r}: {column} is {value!r} in row {row}; it must be a timestamp with a time zone"
             )
-        yield one
+        yield value
 
 
-__all__ = ["Seeing", "paths", "recorded", "records_of", "seen_times", "timelines"]
+__all__ = ["TimelineOptions", "bind_paths", "read_processing_times", "read_records", "run_timelines"]

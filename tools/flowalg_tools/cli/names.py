@@ -1,4 +1,4 @@
-"""What an argument of the command line names: ``examples.flights:hourly``, an attribute of a module."""
+"""Loads the attribute of a module that an argument names, such as ``examples.flights:hourly``."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _MODULE: Final = "a module and an attribute of it, such as examples.flights:hour
 
 
 class NotFoundError(FlowalgError, LookupError):
-    """A module cannot be imported, or lacks an attribute; the message says what it has."""
+    """A module cannot be imported or does not have an attribute; the message lists the pipelines that it has."""
 
 
-def is_name(text: str) -> bool:
-    """Whether a text has the form of a name: a module, a colon, an attribute."""
+def is_qualified_name(text: str) -> bool:
+    """Whether a text has the form ``module:attribute``."""
     module, colon, attribute = text.partition(":")
     return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *attribute.split(".")))
 
 
-def value_named(text: str, argument: str) -> object:
-    """The attribute of a module, which may lie in the working directory.
+def load_value(text: str, argument: str) -> object:
+    """The attribute of a module, which may be in the working directory.
 
-    Raises ``ArgumentError`` for a text that is no name, and ``NotFoundError`` when there is no such thing.
+    Raises ``ArgumentError`` for a text of another form, and ``NotFoundError`` if the module or attribute is missing.
     """
-    if not is_name(text):
+    if not is_qualified_name(text):
         raise ArgumentError(argument, text, _MODULE)
     module_name, _, path = text.partition(":")
     with _working_directory_first():
@@ -44,33 +44,35 @@ def value_named(text: str, argument: str) -> object:
             ) from missing
     for name in path.split("."):
         if not hasattr(value, name):
-            raise NotFoundError(f"{argument} {text}: {module_name} has no {name}{_instead(value)}")
+            raise NotFoundError(f"{argument} {text}: {module_name} has no {name}{_list_pipelines(value)}")
         value = getattr(value, name)
     return value
 
 
-def pipeline_named(text: str) -> PCollection[object]:
-    """The pipeline that a text names."""
-    found = value_named(text, "PIPELINE")
-    if not isinstance(found, PCollection):
-        raise ArgumentError(f"PIPELINE {text}", found, "a PCollection")
-    return found
+def load_pipeline(text: str) -> PCollection[object]:
+    """The pipeline with this name."""
+    value = load_value(text, "PIPELINE")
+    if not isinstance(value, PCollection):
+        raise ArgumentError(f"PIPELINE {text}", value, "a PCollection")
+    return value
 
 
-def timelines_named(text: str) -> Timeline[object] | Mapping[object, object]:
-    """The timeline that a text names, or a timeline for each source; or what a function without arguments gives."""
-    found = value_named(text, "TIMELINE")
-    if callable(found) and not isinstance(found, Timeline):
-        found = found()
-    if not isinstance(found, Timeline | Mapping):
+def load_timelines(text: str) -> Timeline[object] | Mapping[object, object]:
+    """The timeline with this name, or a timeline for each source; a function without arguments is called."""
+    value = load_value(text, "TIMELINE")
+    if callable(value) and not isinstance(value, Timeline):
+        value = value()
+    if not isinstance(value, Timeline | Mapping):
         raise ArgumentError(
-            f"TIMELINE {text}", found, "a Timeline, a mapping from sources to timelines, or a function to one"
+            f"TIMELINE {text}",
+            value,
+            "a Timeline, a mapping from sources to timelines, or a function that returns one",
         )
-    return found
+    return value
 
 
-def _instead(module: object) -> str:
-    pipelines = [name for name, one in vars(module).items() if isinstance(one, PCollection)]
+def _list_pipelines(module: object) -> str:
+    pipelines = [name for name, value in vars(module).items() if isinstance(value, PCollection)]
     return f"; its pipelines are {', '.join(sorted(pipelines))}" if pipelines else ""
 
 
@@ -85,4 +87,4 @@ def _working_directory_first() -> Iterator[None]:
             sys.path.remove(here)
 
 
-__all__ = ["NotFoundError", "is_name", "pipeline_named", "timelines_named", "value_named"]
+__all__ = ["NotFoundError", "is_qualified_name", "load_pipeline", "load_timelines", "load_value"]

@@ -1,4 +1,4 @@
-"""``flowalg run``: a pipeline over files, by any of the three interpreters, to files."""
+"""``flowalg run``: runs a pipeline over files, in any of the three interpreters, and writes files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import flowalg_reference as reference
 from attrs import frozen
 
 from flowalg import ArgumentError, PCollection, Source, Timing, WatermarkPolicy
-from flowalg_tools.cli.files import extra, format_of, read_table, write_panes
-from flowalg_tools.cli.inputs import Seeing, paths, records_of, timelines
-from flowalg_tools.cli.names import pipeline_named
-from flowalg_tools.cli.terminal import show, working
+from flowalg_tools.cli.files import format_of, read_table, require_extra, write_panes
+from flowalg_tools.cli.inputs import TimelineOptions, bind_paths, read_records, run_timelines
+from flowalg_tools.cli.names import load_pipeline
+from flowalg_tools.cli.terminal import show, spinner
 from flowalg_tools.live import watch
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
-class Interpreter(StrEnum):
-    """Who runs it."""
+class Engine(StrEnum):
+    """The interpreter that runs the pipeline."""
 
     REFERENCE = "reference"
     BATCH = "batch"
@@ -39,35 +39,39 @@ class Interpreter(StrEnum):
 
 
 @frozen
-class Streaming:
-    """How a streaming query goes on: where it remembers, and whether its windows stay open for its next run.
+class StreamOptions:
+    """How a streaming query runs.
 
-    With ``metrics`` it also writes what its stages tell of each micro-batch.
+    ``processing_time`` is the column with the processing times of recorded data. The query keeps its state in
+    ``checkpoint``; if the input is ``unbounded``, its windows stay open for the next run. With ``metrics`` it also
+    writes the metrics of each stage and micro-batch.
     """
 
     watermark: WatermarkPolicy | None
-    seen: str | None
+    processing_time: str | None
     checkpoint: Path
-    stays_open: bool
+    unbounded: bool
     metrics: bool
 
 
-def ran_in_memory(pipeline: str, given: Sequence[str], output: Path, seeing: Seeing) -> None:
-    """The reference interpreter: over a timeline if it is known when records were seen, else over all at once."""
-    found = pipeline_named(pipeline)
+def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
+    """Runs the reference interpreter: over a timeline if processing times are given, otherwise as a batch."""
+    loaded = load_pipeline(pipeline)
     format_of(output, "--output")
-    with working("running the reference interpreter"):
-        if seeing.seen is None:
-            read = {
-                source: records_of(source, read_table(source, path, seen=None))
-                for source, path in paths(found, given).items()
+    if options.processing_time is None:
+        with spinner("running the reference interpreter"):
+            records = {
+                source: read_records(source, read_table(source, path, processing_time=None))
+                for source, path in bind_paths(loaded, inputs).items()
             }
-            run = reference.run_batch(found, read, time=datetime.now(UTC))
-        else:
-            run = reference.run(found, timelines(found, given, seeing))
-        write_panes(found, run.panes, output)
+            run = reference.run_batch(loaded, records, time=datetime.now(UTC))
+    else:
+        run = run_timelines(loaded, inputs, options)
+    write_panes(loaded, run.panes, output)
     timings = Counter(pane.timing for pane in run.panes)
-    parts = ", ".join(f"{timings[one]:,} {one.value.replace('_', ' ')}" for one in Timing if timings[one])
+    parts = ", ".join(
+        f"{timings[timing]:,} {timing.value.replace('_', ' ')}" for timing in Timing if timings[timing]
+    )
     show(f"{len(run.panes):,} panes ({parts or 'none'}) to {output}")
     if run.dropped:
         reasons = Counter(drop.reason.value for drop in run.dropped)
@@ -75,80 +79,80 @@ def ran_in_memory(pipeline: str, given: Sequence[str], output: Path, seeing: See
         show(f"{len(run.dropped):,} elements were dropped: {dropped}")
 
 
-def ran_as_batch(pipeline: str, given: Sequence[str], output: Path) -> None:
-    """Spark batch, to a folder of files."""
-    found = pipeline_named(pipeline)
-    where = paths(found, given)
+def run_batch(pipeline: str, inputs: Sequence[str], output: Path) -> None:
+    """Runs a Spark batch that writes a folder of files."""
+    loaded = load_pipeline(pipeline)
+    paths = bind_paths(loaded, inputs)
     kind = format_of(output, "--output")
-    with _spark() as session, working("running Spark batch"):
+    with _spark() as session, spinner("running Spark batch"):
         from flowalg_spark import batch
 
-        read = {source: _frame(session, source, path) for source, path in where.items()}
-        frame = _plain(batch.compile(found, read), kind)
-        frame.write.format(kind).options(**_writing(kind)).save(str(output))
+        frames = {source: _frame(session, source, path) for source, path in paths.items()}
+        frame = _plain(batch.compile(loaded, frames), kind)
+        frame.write.format(kind).options(**_write_options(kind)).save(str(output))
         count = _rows_of(session, output, kind)
     show(f"{count:,} panes to the files of {output}")
 
 
-def ran_as_stream(pipeline: str, given: Sequence[str], output: Path, how: Streaming) -> None:
-    """Spark streaming over what is in the folders now, to a folder of files, drops included.
+def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: StreamOptions) -> None:
+    """Runs a Spark streaming query over the files that are there now, and writes panes and drops to a folder.
 
-    What a later run finds there in addition is taken by it, from the same checkpoint. Unless the windows stay open,
-    the input is brought to its end.
+    A later run continues from the same checkpoint with the files that have been added. Unless the input is unbounded,
+    the watermark advances to the end of time after the last file.
     """
-    found = pipeline_named(pipeline)
-    where = paths(found, given)
+    loaded = load_pipeline(pipeline)
+    paths = bind_paths(loaded, inputs)
     kind = format_of(output, "--output")
-    if how.watermark is None:
+    if options.watermark is None:
         raise ArgumentError(
             "--watermark", None, "a watermark policy, such as 'BoundedOutOfOrderness(5 * minute)'"
         )
-    if how.metrics and kind == "csv":
+    if options.metrics and kind == "csv":
         raise ArgumentError(
-            "--output", str(output), "of Parquet or JSON lines with --metrics, which CSV cannot hold"
+            "--output", str(output), "Parquet or JSON lines with --metrics, since CSV cannot hold metrics"
         )
     with _spark() as session:
         from flowalg_spark import check_checkpoint, streaming
         from flowalg_spark.frames.final_values import METRICS_COLUMN
 
-        check_checkpoint(session, how.checkpoint / "query")
-        _run_stream(session, found, where, output, kind, how)
-        if not how.stays_open:
-            streaming.drain(session, str(how.checkpoint / "drain"))
-            _run_stream(session, found, where, output, kind, how)
+        check_checkpoint(session, options.checkpoint / "query")
+        _run_query(session, loaded, paths, output, kind, options)
+        if not options.unbounded:
+            streaming.drain(session, str(options.checkpoint / "drain"))
+            _run_query(session, loaded, paths, output, kind, options)
         written = session.read.format(kind).options(**_header(kind)).load(str(output))
-        count = written.filter(f"{METRICS_COLUMN} IS NULL").count() if how.metrics else written.count()
+        count = written.filter(f"{METRICS_COLUMN} IS NULL").count() if options.metrics else written.count()
     show(f"{count:,} panes and drops are in the files of {output}")
 
 
-def _run_stream(
+def _run_query(
     session: SparkSession,
     pipeline: PCollection[object],
-    where: Mapping[Source[object], Path],
+    paths: Mapping[Source[object], Path],
     output: Path,
     kind: str,
-    how: Streaming,
+    options: StreamOptions,
 ) -> None:
     from flowalg_spark import StreamInput, streaming
     from pyspark.sql import functions as F
 
-    assert how.watermark is not None
+    assert options.watermark is not None
     inputs = {
         source: StreamInput(
-            _frame(session, source, path, streams=True, seen=how.seen),
-            how.watermark,
-            processing_time=None if how.seen is None else F.col(how.seen),
+            _frame(session, source, path, streams=True, processing_time=options.processing_time),
+            options.watermark,
+            processing_time=None if options.processing_time is None else F.col(options.processing_time),
         )
-        for source, path in where.items()
+        for source, path in paths.items()
     }
-    drain = str(how.checkpoint / "drain")
+    drain = str(options.checkpoint / "drain")
     frame = streaming.compile(pipeline, inputs, drain_signal_path=drain, metrics=True)
-    rows = frame.with_metrics() if how.metrics else frame.with_drops()
+    rows = frame.with_metrics() if options.metrics else frame.with_drops()
     query = (
         _plain(rows, kind)
         .writeStream.format(kind)
-        .options(**_writing(kind))
-        .option("checkpointLocation", str(how.checkpoint / "query"))
+        .options(**_write_options(kind))
+        .option("checkpointLocation", str(options.checkpoint / "query"))
         .trigger(availableNow=True)
         .start(str(output))
     )
@@ -160,8 +164,8 @@ def _run_stream(
 
 @contextmanager
 def _spark() -> Iterator[SparkSession]:
-    """A session that is stopped afterwards; what the JVM prints goes to a file."""
-    with extra("spark"):
+    """A session that is stopped afterwards; the output of the JVM goes to a file."""
+    with require_extra("spark"):
         from flowalg_spark import local_session
     with tempfile.TemporaryDirectory() as folder:
         session = local_session("flowalg run", log=Path(folder) / "spark.log")
@@ -177,9 +181,9 @@ def _frame(
     path: Path,
     *,
     streams: bool = False,
-    seen: str | None = None,
+    processing_time: str | None = None,
 ) -> DataFrame:
-    """Files as a frame, bounded or streaming."""
+    """Reads files as a batch or streaming DataFrame."""
     from flowalg_spark import read_files, schema_of
     from pyspark.sql import types as T
 
@@ -190,25 +194,25 @@ def _frame(
     if kind == "parquet" and not streams:
         return read_files(session, source, str(path))
     schema = schema_of(source)
-    if seen is not None and seen not in schema.names:
-        schema = schema.add(seen, T.TimestampType())
+    if processing_time is not None and processing_time not in schema.names:
+        schema = schema.add(processing_time, T.TimestampType())
     if kind == "csv":
-        schema = _of_header(path, schema)
+        schema = _schema_of_header(path, schema)
     options = {**_header(kind), "mode": "FAILFAST", "enforceSchema": "false"}
     if streams:
         return session.readStream.schema(schema).options(**options).format(kind).load(str(path))
     return session.read.schema(schema).options(**options).format(kind).load(str(path))
 
 
-def _of_header(path: Path, wanted: T.StructType) -> T.StructType:
-    """The columns of a CSV file in its own order; those that are not wanted are text."""
+def _schema_of_header(path: Path, schema: T.StructType) -> T.StructType:
+    """The columns of a CSV file in its own order; those that the schema does not have are text."""
     from pyspark.sql import types as T
 
     first = min(path.rglob("*.csv")) if path.is_dir() else path
     with first.open(encoding="utf-8", newline="") as lines:
         names = next(csv.reader(lines), [])
-    kinds = {one.name: one.dataType for one in wanted.fields}
-    return T.StructType([T.StructField(name, kinds.get(name, T.StringType())) for name in names])
+    types = {field.name: field.dataType for field in schema.fields}
+    return T.StructType([T.StructField(name, types.get(name, T.StringType())) for name in names])
 
 
 def _rows_of(session: SparkSession, output: Path, kind: str) -> int:
@@ -219,13 +223,13 @@ def _header(kind: str) -> dict[str, str]:
     return {"header": "true"} if kind == "csv" else {}
 
 
-def _writing(kind: str) -> dict[str, str]:
-    """Text has points in time to the microsecond; Spark's default would cut them off at milliseconds."""
+def _write_options(kind: str) -> dict[str, str]:
+    """Text formats get timestamps to the microsecond; Spark's default truncates them to milliseconds."""
     return {**_header(kind), **({} if kind == "parquet" else {"timestampFormat": _TO_THE_MICROSECOND})}
 
 
 def _plain(frame: DataFrame, kind: str) -> DataFrame:
-    """The frame as its format takes it: for CSV each part of a struct is a column, ``window.start``."""
+    """The frame in the columns of its format: in CSV each field of a struct is a column, such as ``window.start``."""
     return frame.select(*_leaves(frame.schema, ())) if kind == "csv" else frame
 
 
@@ -233,12 +237,12 @@ def _leaves(schema: T.StructType, path: tuple[str, ...]) -> Iterator[Column]:
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    for one in schema.fields:
-        names = (*path, one.name)
-        if isinstance(one.dataType, T.StructType):
-            yield from _leaves(one.dataType, names)
+    for field in schema.fields:
+        names = (*path, field.name)
+        if isinstance(field.dataType, T.StructType):
+            yield from _leaves(field.dataType, names)
         else:
             yield F.col(".".join(f"`{name}`" for name in names)).alias(".".join(names))
 
 
-__all__ = ["Interpreter", "Streaming", "ran_as_batch", "ran_as_stream", "ran_in_memory"]
+__all__ = ["Engine", "StreamOptions", "run_batch", "run_reference", "run_streaming"]

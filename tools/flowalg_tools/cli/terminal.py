@@ -1,4 +1,4 @@
-"""What a person sees: text that is coloured on a terminal, and a sign of life where something takes long."""
+"""Output to a terminal: coloured text, errors, and a spinner for long operations."""
 
 from __future__ import annotations
 
@@ -11,34 +11,29 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 
-def console() -> Console:
-    """Where results go: lines stay whole when output is not a terminal."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
-
-
 def show(text: str, styles: dict[str, str] | None = None) -> None:
-    """Print lines; one that begins, after its indent, with a key of ``styles`` is in that style."""
-    out = console()
+    """Prints lines; a line that begins, after its indentation, with a key of ``styles`` has that style."""
+    out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     for line in text.splitlines():
-        begins = line.lstrip()
-        style = next((one for mark, one in (styles or {}).items() if begins.startswith(mark)), "")
+        content = line.lstrip()
+        style = next((style for prefix, style in (styles or {}).items() if content.startswith(prefix)), "")
         out.print(Text(line, style=style))
 
 
-def complain(error: Exception) -> None:
-    """Say what went wrong, on the standard error output."""
+def print_error(error: Exception) -> None:
+    """Prints an error to the standard error output."""
     err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
     err.print(Text.assemble(("error: ", "bold red"), str(error)))
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """A spinner with the time that has passed, on a terminal, while something goes on."""
+def spinner(activity: str) -> Iterator[None]:
+    """Shows a spinner with the elapsed time during a long operation, if the error output is a terminal."""
     err = Console(file=sys.stderr)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        progress.add_task(what, total=None)
+        progress.add_task(activity, total=None)
         yield
 
 
-__all__ = ["complain", "console", "show", "working"]
+__all__ = ["print_error", "show", "spinner"]

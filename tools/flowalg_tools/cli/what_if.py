@@ -1,4 +1,4 @@
-"""``flowalg what-if``: which watermark policy and allowed lateness to take, by recorded delays."""
+"""``flowalg what-if``: recommends a watermark policy and an allowed lateness from recorded delays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from flowalg import KV, AllowedLateness, ArgumentError, Source, UnsupportedError, WatermarkPolicy
-from flowalg.elementwise.steps import Filter, Map, Step, apply_step
-from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto
-from flowalg_tools.cli.files import extra, read_table
-from flowalg_tools.cli.inputs import paths, records_of, seen_times
-from flowalg_tools.cli.names import pipeline_named
-from flowalg_tools.cli.terminal import show, working
+from flowalg.elementwise.steps import Filter, Map, Step, step_values
+from flowalg.pipeline.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Node,
+    SourceNode,
+    WindowInto,
+    nodes_of,
+    strategy_at,
+)
+from flowalg_tools.cli.files import read_table, require_extra
+from flowalg_tools.cli.inputs import bind_paths, read_processing_times, read_records
+from flowalg_tools.cli.names import load_pipeline
+from flowalg_tools.cli.terminal import show, spinner
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Grid:
-    """What to try; ``None`` is for a grid that is read off the delays."""
+    """The choices to evaluate; ``None`` means a grid derived from the delays."""
 
     policies: Sequence[WatermarkPolicy] | None
     lateness: Sequence[AllowedLateness] | None
@@ -34,25 +41,33 @@ class Grid:
     tick: timedelta | None
 
 
-def tried(
-    pipeline: str, given: str, seen: str, grid: Grid, output: Path | None, *, late: float, dropped: float
+def recommend(
+    pipeline: str,
+    records_path: str,
+    processing_time: str,
+    grid: Grid,
+    output: Path | None,
+    *,
+    late: float,
+    dropped: float,
 ) -> None:
-    """Print what each choice comes to for the elements of a source, and which one to take.
+    """Prints the results of each choice for the records of a source, and a recommendation.
 
     The windows and the keys are those of the first grouping.
     """
-    with extra("spark"):
+    with require_extra("spark"):
         from flowalg_tools.what_if import what_if
-    found = pipeline_named(pipeline)
-    where = paths(found, [given])
-    first = next((one for one in nodes_of(found.node) if isinstance(one, CombinePerKey)), None)
-    if len(where) != 1 or first is None:
-        raise ArgumentError("PIPELINE", pipeline, "a pipeline that groups what comes from one source")
-    windows = first.windowed_by.strategy.windows
+    loaded = load_pipeline(pipeline)
+    paths = bind_paths(loaded, [records_path])
+    first = next((node for node in nodes_of(loaded.node) if isinstance(node, CombinePerKey)), None)
+    if len(paths) != 1 or first is None:
+        raise ArgumentError("PIPELINE", pipeline, "a pipeline with one source and a grouping")
+    windows = strategy_at(first.input).strategy.windows
     steps = tuple(_steps(first.input))
-    ((source, path),) = where.items()
-    with working("trying"):
-        records = _recorded(source, read_table(source, path, seen=seen), seen, steps)
+    ((source, path),) = paths.items()
+    with spinner("evaluating the choices"):
+        table = read_table(source, path, processing_time=processing_time)
+        records = _records(source, table, processing_time, steps)
         choices = what_if(
             records,
             windows,
@@ -64,51 +79,51 @@ def tried(
         advice = choices.recommendation(late=late, dropped=dropped)
     show(f"{len(records):,} records in {windows}\n\n{choices.table()}\n\n{advice}", {"*": "bold"})
     if output is not None:
-        with working("drawing"):
+        with spinner("drawing"):
             output.parent.mkdir(parents=True, exist_ok=True)
             choices.draw(output, recommendation=advice)
         show(f"\nThe picture is in {output}.")
 
 
 def _steps(node: Node) -> Iterator[Step]:
-    """What is done to an element of the source before it is grouped."""
+    """The element-wise steps between the source and the grouping."""
     match node:
         case SourceNode():
             return
         case WindowInto(input=inner):
             yield from _steps(inner)
-        case ElementWise(input=inner, steps=steps) if all(isinstance(one, Map | Filter) for one in steps):
+        case ElementWise(input=inner, steps=steps) if all(isinstance(step, Map | Filter) for step in steps):
             yield from _steps(inner)
             yield from steps
         case _:
             raise UnsupportedError(
-                "what-if follows elements from their source to the first grouping through map and filter only: what "
-                "flat_map, with_timestamps, flatten and side inputs make has no recorded times of its own"
+                "what-if supports only map and filter between the source and the first grouping: the results of "
+                "flat_map, with_timestamps, flatten and side inputs have no recorded times"
             )
 
 
-def _recorded(source: Source[object], table: pa.Table, seen: str, steps: Sequence[Step]) -> Records:
-    """The records with both times, and the key of each; one that a filter drops moves the watermark only."""
+def _records(source: Source[object], table: pa.Table, processing_time: str, steps: Sequence[Step]) -> Records:
+    """The records with their key and both times; a record that a filter drops only advances the watermark."""
     from flowalg_tools.what_if import Records
 
-    elements = records_of(source, table)
-    pairs = [_through(steps, one) for one in elements]
+    records = read_records(source, table)
+    elements = [_apply_steps(steps, record) for record in records]
     return Records.of(
-        [source.event_time_of(one) for one in elements],
-        list(seen_times(table, seen, source.name)),
-        keys=[one.key if isinstance(one, KV) else None for one in pairs],
-        kept=[one is not None for one in pairs],
+        [source.event_time_of(record) for record in records],
+        list(read_processing_times(table, processing_time, source.name)),
+        keys=[element.key if isinstance(element, KV) else None for element in elements],
+        kept=[element is not None for element in elements],
     )
 
 
-def _through(steps: Sequence[Step], element: object) -> object | None:
-    """What the steps make of an element; ``None`` if a filter drops it."""
+def _apply_steps(steps: Sequence[Step], element: object) -> object | None:
+    """The result of the steps for an element; ``None`` if a filter drops it."""
     for step in steps:
-        made = tuple(apply_step(step, element))
-        if not made:
+        values = tuple(step_values(step, element))
+        if not values:
             return None
-        (element,) = made
+        (element,) = values
     return element
 
 
-__all__ = ["Grid", "tried"]
+__all__ = ["Grid", "recommend"]

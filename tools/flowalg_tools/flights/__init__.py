@@ -16,7 +16,7 @@ from flowalg_tools.flights.pipeline import (
     scheduled,
     storm,
 )
-from flowalg_tools.flights.summary import told
+from flowalg_tools.flights.summary import format_panes
 
 __all__ = [
     "LATENESS",
@@ -27,8 +27,8 @@ __all__ = [
     "HourStats",
     "departures",
     "flights_of_2013",
+    "format_panes",
     "hourly",
     "scheduled",
     "storm",
-    "told",
 ]

@@ -1,6 +1,6 @@
 """Delays at New York's three airports in 2013: one pipeline, run by all three interpreters.
 
-``hourly`` is written once. ``demonstrated`` runs it over a week in the reference interpreter, over the year as a Spark
+``hourly`` is written once. ``run_demo`` runs it over a week in the reference interpreter, over the year as a Spark
 batch, and over the year replayed as a Spark stream; it compares their final values, and leaves panes and a picture in a
 folder. ``flowalg demo`` calls it.
 """
@@ -240,7 +240,7 @@ def require_java() -> None:
         raise MissingExtraError("Spark needs Java 17 or newer: none is on the PATH, and JAVA_HOME is not set")
 
 
-def demonstrated(folder: Path = FOLDER) -> bool:
+def run_demo(folder: Path = FOLDER) -> bool:
     """Run the example, and tell on the terminal what came of it; gives whether all interpreters agree."""
     require_java()
     prepared(folder)
@@ -269,9 +269,9 @@ __all__ = [
     "MICRO_BATCHES",
     "WEEK",
     "comparisons",
-    "demonstrated",
     "in_memory",
     "prepared",
     "report",
     "run_all",
+    "run_demo",
 ]

@@ -9,7 +9,7 @@ from flowalg import KV, MAX_TIME, MIN_TIME, Change, EventTime, Pane, ProcessingT
 from flowalg_tools.flights.pipeline import HourStats
 
 
-def told(panes: Iterable[Pane[object]], *, until: datetime | None = None) -> str:
+def format_panes(panes: Iterable[Pane[object]], *, until: datetime | None = None) -> str:
     """A line for each pane, in UTC: when it came, its key and window, its timing, and its value; ``-`` takes it back.
 
     With ``until`` only the panes of windows that end by then. Where all came at one time and were on time, as in a
@@ -55,4 +55,4 @@ def _clock(point: EventTime | ProcessingTime) -> str:
     return f"{to_datetime(point):%H:%M}"
 
 
-__all__ = ["told"]
+__all__ = ["format_panes"]

@@ -1,12 +1,10 @@
-"""Values tagged with the collection that they come from, and the combiner that separates them: for co-groups."""
+"""Values that say which of several collections they come from, and the combiner that takes them apart again."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 from flowalg.combiners.core import Combiner
-from flowalg.data.kv import KV
-from flowalg.elementwise.functions import require_keyed
 
 
 @frozen
@@ -17,14 +15,19 @@ class Tagged:
     value: object
 
 
-def tagged(pair: object, source: int, transform: str) -> KV[object, Tagged]:
-    """Returns a pair with its value tagged; raises ``KeyedCollectionError`` for an element that is not a pair."""
-    known = require_keyed(pair, transform)
-    return KV(known.key, Tagged(source, known.value))
+@frozen
+class Tag:
+    """Tags values with a number."""
+
+    source: int
+
+    def __call__(self, value: object) -> Tagged:
+        """The value, tagged."""
+        return Tagged(self.source, value)
 
 
 def untagged(value: object) -> object:
-    """Returns the user's value, which is what a trigger that looks at values observes."""
+    """The user's own value, which is what a trigger that looks at values is shown."""
     return value.value if isinstance(value, Tagged) else value
 
 
@@ -33,13 +36,13 @@ Lists = tuple[tuple[object, ...], ...]
 
 @frozen
 class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
-    """A list of the values of each of ``sources`` collections, in order of event time and, within one, of arrival."""
+    """The values of each of ``sources`` collections, in order of event time and arrival."""
 
     sources: int
 
     @property
     def total(self) -> bool:
-        """No values at all have a result: empty lists."""
+        """Empty lists."""
         return True
 
     @property
@@ -52,15 +55,15 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
 
     def add(self, accumulator: Lists, value: Tagged) -> Lists:  # noqa: D102
         return tuple(
-            (*values, value.value) if number == value.source else values
-            for number, values in enumerate(accumulator)
+            (*known, value.value) if number == value.source else known
+            for number, known in enumerate(accumulator)
         )
 
     def merge(self, one: Lists, other: Lists) -> Lists:  # noqa: D102
         return tuple((*a, *b) for a, b in zip(one, other, strict=True))
 
     def extract(self, accumulator: Lists) -> tuple[list[object], ...]:  # noqa: D102
-        return tuple(map(list, accumulator))
+        return tuple(list(known) for known in accumulator)
 
 
-__all__ = ["Lists", "Separate", "Tagged", "tagged", "untagged"]
+__all__ = ["Lists", "Separate", "Tag", "Tagged", "untagged"]

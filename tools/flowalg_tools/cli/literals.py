@@ -1,4 +1,4 @@
-"""Points in time, windows and keys as one writes them on the command line."""
+"""Parses times, windows and keys of the command line."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from flowalg.data.shapes import Shape
 from flowalg.data.values import conform
 
 
-def point_of(text: str, argument: str) -> datetime:
-    """A point in time by ISO 8601; without an offset it is in UTC."""
+def parse_time(text: str, argument: str) -> datetime:
+    """A time in ISO 8601; the default offset is UTC."""
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError as error:
         raise ArgumentError(
-            argument, text, "a point in time by ISO 8601, such as 2013-01-31T17:00:00Z", why=str(error)
+            argument, text, "a time in ISO 8601, such as 2013-01-31T17:00:00Z", why=str(error)
         ) from error
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
 
 
-def window_of(text: str, argument: str) -> Window:
-    """A window by its start and end: ``2013-01-31T17:00Z/2013-01-31T18:00Z``."""
+def parse_window(text: str, argument: str) -> Window:
+    """A window as its start and end: ``2013-01-31T17:00Z/2013-01-31T18:00Z``."""
     start, slash, end = text.partition("/")
     if not slash:
         raise ArgumentError(argument, text, "a start and an end, such as 2013-01-31T17:00Z/2013-01-31T18:00Z")
-    return Window.of(*(event_time(point_of(one, argument), argument=argument) for one in (start, end)))
+    return Window.of(*(event_time(parse_time(bound, argument), argument=argument) for bound in (start, end)))
 
 
-def key_of(text: str, shape: Shape | None, argument: str) -> object:
-    """A key: a text as it is, anything else as Python writes it."""
+def parse_key(text: str, shape: Shape | None, argument: str) -> object:
+    """A key: the text itself if the keys are texts, otherwise a Python literal."""
     if shape is None:
         return _literal(text)
     for value in (text, _literal(text)):
@@ -49,4 +49,4 @@ def _literal(text: str) -> object:
         return text
 
 
-__all__ = ["key_of", "point_of", "window_of"]
+__all__ = ["parse_key", "parse_time", "parse_window"]
