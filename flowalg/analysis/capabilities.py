@@ -48,7 +48,7 @@ class Capabilities:
 
     def asked(self, features: Iterable[Feature]) -> frozenset[Feature]:
         """Those of some features that matter to it: all for a stream, and for a batch those it has a use for."""
-        return frozenset(one for one in features if self.streams or one.in_batch)
+        return frozenset(feature for feature in features if self.streams or feature.in_batch)
 
     def lacking(self, features: Iterable[Feature]) -> Mapping[Feature, str]:
         """Those of some features that it lacks, with the reasons, in the order of ``Feature``."""

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from itertools import groupby
 from typing import Final, assert_never
+
+from attrs import define, evolve, field, frozen
 
 from flowalg.analysis.hazards import hazards
 from flowalg.data.shapes import Shape
+from flowalg.elementwise.steps import Split
 from flowalg.lifting.analysis import StepAnalysis
+from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    GroupingNode,
+    Hole,
     Node,
+    Scope,
     SourceNode,
     WindowInto,
     WithSide,
-    shape_after,
+    named,
 )
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import AsMap
@@ -25,50 +35,142 @@ from flowalg.triggers.describe import describe, length_in_words
 from flowalg.windows.strategy import Accumulation, AllowedLateness, WindowingStrategy
 
 
-def explain(pipeline: PCollection[object]) -> str:
-    """A pipeline from its sources on, a line for each step, with the type of what it gives and its hazards.
+@frozen
+class Line:
+    """A line of an explanation, with the lines under it. ``is_transform`` marks the box of a named transform."""
 
-    Windows say when they come out. A function that Spark would not run as columns says why, and where in the code.
+    text: str
+    children: tuple[Line, ...] = ()
+    is_transform: bool = False
+
+
+def explain(pipeline: PCollection[object]) -> str:
+    """Returns a pipeline as text: from its sources on a line for each step, with the type of its output, and hazards.
+
+    A named transform is one line, with its steps indented under it. A collection that several others read is written
+    once and numbered, ``(1)``. Windows say when they fire. A function that Spark would not run as columns says why, and
+    where in the code.
     """
     found = hazards(pipeline)
-    return "\n".join((*_lines(pipeline.node), *(f"! {one}" for one in found)))
+    return "\n".join((*_indented(explanation(pipeline)), *(f"! {hazard}" for hazard in found)))
 
 
-def _lines(node: Node) -> Iterator[str]:
-    match node:
-        case SourceNode(name=name, shape=shape):
-            yield f"{name}: {shape}"
-        case ElementWise(input=inner, analyses=analyses):
-            yield from _lines(inner)
-            yield from map(_step, analyses)
-        case WindowInto(input=inner, strategy=strategy):
-            yield from _lines(inner)
-            yield f"> window({strategy.windows})"
-            yield from (f"    {line}" for line in _strategy(strategy))
-        case CombinePerKey(input=inner, label=label):
-            yield from _lines(inner)
-            yield f"> {label}: {_type(shape_after(node))}"
-        case Flatten(inputs=inputs):
-            yield "flatten"
-            for inner in inputs:
-                first, *rest = _lines(inner)
-                yield f"  + {first}"
-                yield from (f"    {line}" for line in rest)
-        case WithSide(input=inner, side=side, view=view):
-            yield from _lines(inner)
-            kind = "mapping" if isinstance(view, AsMap) else "value"
-            yield f"> beside the {kind} of: {_type(shape_after(node))}"
-            yield from (f"    {line}" for line in _lines(side))
-        case _:
-            assert_never(node)
+def explanation(pipeline: PCollection[object]) -> tuple[Line, ...]:
+    """Returns the lines of ``explain`` as a tree, without the hazards."""
+    readers = Counter(id(inner) for node in nodes_of(pipeline.node) for inner in node.inputs)
+    shared = [node for node in nodes_of(pipeline.node) if readers[id(node)] > 1 and node.inputs]
+    return _boxed(
+        _Writer({id(node): f"({number})" for number, node in enumerate(shared, start=1)}).of(pipeline.node)
+    )
 
 
-def _step(one: StepAnalysis) -> str:
-    line = f"> {one.step.label}: {_type(one.after)}"
-    if one.opaque is None:
-        return line
-    place = f", at {one.opaque.place}" if one.opaque.place else ""
-    return f"{line} (in Python: {one.opaque.reason}{place})"
+@frozen
+class _Entry:
+    """A step of a pipeline: the transforms around it, its text, the type after it, and the branches that it reads."""
+
+    scope: Scope
+    text: str
+    after: str = ""
+    details: tuple[Line, ...] = ()
+    branches: tuple[tuple[str, tuple[_Entry, ...]], ...] = ()
+
+    def line(self, depth: int) -> Line:
+        """The line of the entry; ``depth`` is how many boxes are around it."""
+        inner = [
+            Line(f"{mark}{first.text}", first.children + tuple(rest), first.is_transform)
+            for mark, entries in self.branches
+            for first, *rest in [_boxed(entries, depth)]
+        ]
+        return Line(f"{self.text}{self.after}", (*self.details, *inner))
+
+
+@define
+class _Writer:
+    """Writes the entries of each node once; ``names`` has what shared nodes are called."""
+
+    names: Mapping[int, str]
+    written: set[int] = field(factory=set)
+
+    def of(self, node: Node) -> tuple[_Entry, ...]:
+        """The entries of the pipeline that ends with a node."""
+        name = self.names.get(id(node))
+        if name is None:
+            return self.entries(node)
+        if id(node) in self.written:
+            return (_Entry((), name),)
+        self.written.add(id(node))
+        *before, last = self.entries(node)
+        return (*before, evolve(last, after=f"{last.after}  {name}"))
+
+    def entries(self, node: Node) -> tuple[_Entry, ...]:
+        match node:
+            case SourceNode(name=name, shape=shape):
+                return (_Entry((), name, f": {shape}"),)
+            case Hole(shape=shape):
+                return (_Entry((), "input", f": {_type(shape)}"),)
+            case ElementWise(input=inner, analyses=analyses):
+                lines = [analysis for analysis in analyses if not isinstance(analysis.step, Split)]
+                return (*self.of(inner), *map(_step, lines))
+            case WindowInto(input=inner, strategy=strategy):
+                details = tuple(map(Line, _strategy(strategy)))
+                return (*self.of(inner), _Entry(node.scope, f"> window({strategy.windows})", "", details))
+            case CombinePerKey(input=inner):
+                return (
+                    *self.of(inner),
+                    _Entry(node.scope, f"> {_own_label(node)}", f": {_type(node.shape)}"),
+                )
+            case CoGroupByKey(inputs=inputs):
+                branches = tuple(("+ ", self.of(inner)) for inner in inputs)
+                return (_Entry(node.scope, _own_label(node), f": {_type(node.shape)}", branches=branches),)
+            case Flatten(inputs=inputs):
+                return (
+                    _Entry(node.scope, "flatten", branches=tuple(("+ ", self.of(inner)) for inner in inputs)),
+                )
+            case WithSide(input=inner, side=side, view=view):
+                kind = "mapping" if isinstance(view, AsMap) else "value"
+                before = self.of(inner)
+                text = f"> with the {kind} of a side input"
+                return (
+                    *before,
+                    _Entry(node.scope, text, f": {_type(node.shape)}", branches=(("", self.of(side)),)),
+                )
+        assert_never(node)
+
+
+def _own_label(node: GroupingNode) -> str:
+    """The label of a grouping without the transforms around it."""
+    return node.label.removeprefix(named(node.scope, ""))
+
+
+def _boxed(entries: Sequence[_Entry], depth: int = 0) -> tuple[Line, ...]:
+    """Lines, where those of one transform are the children of a line with its name."""
+
+    def box(entry: _Entry) -> str | None:
+        return entry.scope[depth] if len(entry.scope) > depth else None
+
+    lines: list[Line] = []
+    for name, group in groupby(entries, key=box):
+        inside = tuple(group)
+        if name is None:
+            lines += [entry.line(depth) for entry in inside]
+        else:
+            lines.append(Line(f"> {name}{inside[-1].after}", _boxed(inside, depth + 1), is_transform=True))
+    return tuple(lines)
+
+
+def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
+    for line in lines:
+        yield f"{indent}{line.text}"
+        yield from _indented(line.children, f"{indent}    ")
+
+
+def _step(analysis: StepAnalysis) -> _Entry:
+    step, after = analysis.step, f": {_type(analysis.after)}"
+    text = f"> {step.label.removeprefix(named(step.scope, ''))}"
+    if analysis.opaque is None:
+        return _Entry(step.scope, text, after)
+    place = f", at {analysis.opaque.place}" if analysis.opaque.place else ""
+    return _Entry(step.scope, text, f"{after} (in Python: {analysis.opaque.reason}{place})")
 
 
 def _type(shape: Shape | None) -> str:
@@ -96,4 +198,4 @@ _MODES: Final = {
 }
 
 
-__all__ = ["explain"]
+__all__ = ["Line", "explain", "explanation"]

@@ -5,32 +5,33 @@ An interpreter says which of these it lacks (``flowalg.capabilities``), and a co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum, unique
-from typing import assert_never
+from typing import Final, assert_never
 
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
 from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
 from flowalg.combiners.distinct import ApproximateDistinct
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    GroupingKind,
+    GroupingNode,
+    Hole,
     Node,
     SourceNode,
     WindowInto,
     WithSide,
-    elements_from,
-    nodes_of,
-    sources_of,
-    strategy_at,
 )
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.side_inputs import AsMap, Singleton, View
-from flowalg.pipeline.tagging import Separate
+from flowalg.pipeline.structure import last_groupings, sources_of
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -188,32 +189,31 @@ class Feature(Enum):
 def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
     """All that a pipeline asks for, but for what its sources do: their watermark policies are no part of it."""
     nodes = tuple(nodes_of(pipeline.node))
-    # The union beneath a co-group is the co-group's own; any other one is the user's.
-    unions = {id(node.input) for node in nodes if isinstance(node, CombinePerKey) and _is_co_group(node)}
-    found = {
-        feature
-        for node in nodes
-        if not (isinstance(node, Flatten) and id(node) in unions)
-        for feature in _of_node(node)
-    }
-    return frozenset(found | ({Feature.SEVERAL_SOURCES} if len(sources_of(pipeline.node)) > 1 else set()))
-
-
-def _is_co_group(node: CombinePerKey) -> bool:
-    return isinstance(_unwrapped(node.combiner), Separate)
+    found = {feature for node in nodes for feature in _of_node(node)}
+    grouped = [inner for node in nodes if isinstance(node, GroupingNode) for inner in node.inputs]
+    if any(map(last_groupings, grouped)):
+        found.add(Feature.REGROUPING)
+    if len(sources_of(pipeline.node)) > 1:
+        found.add(Feature.SEVERAL_SOURCES)
+    return frozenset(found)
 
 
 def _of_node(node: Node) -> Iterator[Feature]:
     match node:
-        case SourceNode():
+        case SourceNode() | Hole():
             pass
         case ElementWise(steps=steps):
             yield from map(_of_step, steps)
         case WindowInto():
             # What is put into windows and never grouped asks for nothing.
             pass
-        case CombinePerKey():
-            yield from _of_grouping(node)
+        case CombinePerKey(combiner=combiner, kind=kind):
+            yield from features_of_strategy(node.windowed_by.strategy)
+            yield from features_of_combiner(combiner)
+            yield from _KINDS[kind]
+        case CoGroupByKey():
+            yield from features_of_strategy(node.windowed_by.strategy)
+            yield Feature.CO_GROUP
         case Flatten():
             yield Feature.FLATTEN
         case WithSide(view=view):
@@ -222,12 +222,22 @@ def _of_node(node: Node) -> Iterator[Feature]:
             assert_never(node)
 
 
+_KINDS: Final[Mapping[GroupingKind, tuple[Feature, ...]]] = {
+    GroupingKind.COMBINE_PER_KEY: (),
+    GroupingKind.COMBINE_GLOBALLY: (Feature.GLOBALLY,),
+    GroupingKind.GROUP_BY_KEY: (),
+    GroupingKind.DISTINCT: (Feature.DISTINCT,),
+}
+
+
 def _of_step(step: Step) -> Feature:
     match step:
         case Map() | Filter():
             return Feature.ELEMENT_WISE
-        case FlatMap(name=name):
-            return Feature.SPLIT if name == "split" else Feature.FLAT_MAP
+        case FlatMap():
+            return Feature.FLAT_MAP
+        case Split():
+            return Feature.SPLIT
         case WithTimestamps():
             return Feature.WITH_TIMESTAMPS
     assert_never(step)
@@ -240,24 +250,6 @@ def _of_view(view: View) -> Feature:
         case AsMap():
             return Feature.SIDE_MAP
     assert_never(view)
-
-
-def _of_grouping(node: CombinePerKey) -> Iterator[Feature]:
-    yield from features_of_strategy(strategy_at(node.input).strategy)
-    if _is_co_group(node):
-        yield Feature.CO_GROUP
-    else:
-        yield from features_of_combiner(node.combiner)
-    if node.label.startswith("combine_globally"):
-        yield Feature.GLOBALLY
-    if node.label == "distinct":
-        yield Feature.DISTINCT
-    if _has_grouped(node.input):
-        yield Feature.REGROUPING
-
-
-def _has_grouped(node: Node) -> bool:
-    return isinstance(node, CombinePerKey) or any(map(_has_grouped, elements_from(node)))
 
 
 def features_of_strategy(strategy: WindowingStrategy) -> frozenset[Feature]:
@@ -351,8 +343,8 @@ def _of_trigger(trigger: Trigger) -> Iterator[Feature]:
 
 
 def _of_triggers(triggers: Iterable[Trigger]) -> Iterator[Feature]:
-    for one in triggers:
-        yield from _of_trigger(one)
+    for trigger in triggers:
+        yield from _of_trigger(trigger)
 
 
 def _unwrapped(combiner: Combiner[object, object, object]) -> Combiner[object, object, object]:

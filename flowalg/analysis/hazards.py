@@ -9,16 +9,10 @@ from enum import Enum, unique
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg.pipeline.nodes import (
-    CombinePerKey,
-    Node,
-    WithSide,
-    last_groupings,
-    nodes_of,
-    retracts,
-    strategy_at,
-)
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, Node, WithSide
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_groupings
 from flowalg.triggers.describe import describe, length_in_words
 from flowalg.triggers.normal_form import never_finishes
 from flowalg.triggers.syntax import (
@@ -72,8 +66,8 @@ def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
 def _hazards(root: Node) -> Iterator[Hazard]:
     for node in nodes_of(root):
         match node:
-            case CombinePerKey(label=label):
-                yield from _of_grouping(label, strategy_at(node.input).strategy)
+            case CombinePerKey(label=label) | CoGroupByKey(label=label):
+                yield from _of_grouping(label, node.windowed_by.strategy)
             case WithSide():
                 yield Hazard(
                     Danger.DROPS,
@@ -84,7 +78,7 @@ def _hazards(root: Node) -> Iterator[Hazard]:
             case _:
                 pass
     for last in last_groupings(root):
-        if retracts(last):
+        if last.retracts:
             yield Hazard(
                 Danger.RETRACTIONS,
                 last.label,

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from flowalg.combiners.core import Combiner, Group, in_order
 from flowalg.data.errors import ArgumentError, ElementError, format_value
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 
 A = TypeVar("A")
 
@@ -107,7 +107,7 @@ class TopN(Combiner[A, tuple[A, ...], list[A]]):
         try:
             rank = self.by(value)
         except Exception as cause:
-            raise failure("TopN.by", self.by, value, cause) from cause
+            raise user_function_error("TopN.by", self.by, value, cause) from cause
         return in_order(rank, "TopN")
 
 

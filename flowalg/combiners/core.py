@@ -18,7 +18,7 @@ from typing_extensions import TypeVar as DefaultingTypeVar
 
 from flowalg.data.errors import ArgumentError, ElementError, ValueRangeError, format_value
 from flowalg.data.values import check_integer
-from flowalg.elementwise.functions import Call, Spread, apply, place_of
+from flowalg.elementwise.functions import Call, Spread, apply, describe_function
 
 In_contra = TypeVar("In_contra", contravariant=True)
 Out_co = TypeVar("Out_co", covariant=True)
@@ -289,7 +289,7 @@ class Over(Combiner[A, object, B]):
     @cached_property
     def label(self) -> str:
         """The combiner as messages name it; kept, because it is looked at for each value."""
-        return f"{type(self.combiner).__name__}.of({place_of(self.function.f)})"
+        return f"{type(self.combiner).__name__}.of({describe_function(self.function.f)})"
 
 
 @frozen

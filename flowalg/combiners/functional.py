@@ -9,7 +9,7 @@ from attrs import frozen
 
 from flowalg.combiners.core import Aggregate, Combiner, Group
 from flowalg.data.errors import ArgumentError, FlowalgError
-from flowalg.elementwise.functions import failure, place_of
+from flowalg.elementwise.functions import describe_function, user_function_error
 
 A = TypeVar("A")
 Acc = TypeVar("Acc")
@@ -51,7 +51,11 @@ class Functions(Combiner[In, Acc, Out], Generic[In, Acc, Out]):
             raise self._failed("extract", self.extracting, accumulator, cause) from cause
 
     def _failed(self, part: str, f: Callable[..., object], given: object, cause: Exception) -> FlowalgError:
-        return cause if isinstance(cause, FlowalgError) else failure(f"{self.name}.{part}", f, given, cause)
+        return (
+            cause
+            if isinstance(cause, FlowalgError)
+            else user_function_error(f"{self.name}.{part}", f, given, cause)
+        )
 
     @property
     def title(self) -> str:
@@ -124,7 +128,7 @@ def combiner(
             raise ArgumentError(f"combiner.{argument}", f, "a function")
     if name is not None and (not isinstance(name, str) or not name):
         raise ArgumentError("combiner.name", name, "a non-empty str")
-    title = name or f"combiner({place_of(add)})"
+    title = name or f"combiner({describe_function(add)})"
     if subtract is None:
         return Functions(zero, add, merge, extract, title)
     return GroupOfFunctions(zero, add, merge, extract, title, subtract)
@@ -137,7 +141,7 @@ def reduce_combiner(f: Callable[[A, A], A], *, zero: A, name: str | None = None)
     """
     if not callable(f):
         raise ArgumentError("reduce_combiner.f", f, "a function of two values, such as math.gcd")
-    return combiner(zero=zero, add=f, merge=f, name=name or f"reduce_combiner({place_of(f)})")
+    return combiner(zero=zero, add=f, merge=f, name=name or f"reduce_combiner({describe_function(f)})")
 
 
 __all__ = ["Functions", "GroupOfFunctions", "combiner", "reduce_combiner"]

@@ -68,16 +68,16 @@ def relative_standard_error(lg_k: int) -> float:
 def sketch_of(hashes: Iterable[int], lg_k: int) -> bytes:
     """The sketch of some hashes, 64-bit signed integers and at least one, with ``2**lg_k`` registers."""
     filled = library().hll_sketch(lg_k, library().HLL_8, True)
-    for one in hashes:
-        filled.update(one)
+    for hash_ in hashes:
+        filled.update(hash_)
     return _joined(lg_k, filled)
 
 
 def with_hashes(sketch: bytes, hashes: Iterable[int]) -> bytes:
     """The sketch with more hashes."""
     filled = library().hll_sketch.deserialize(sketch)
-    for one in hashes:
-        filled.update(one)
+    for hash_ in hashes:
+        filled.update(hash_)
     return filled.serialize_compact()
 
 
@@ -95,8 +95,8 @@ def estimate(sketch: bytes) -> float:
 def _joined(lg_k: int, *sketches: _Sketch) -> bytes:
     union = library().hll_union(lg_k)
     # The first sketch is copied as it stands; it takes a second one, be it the same, to make a union of it.
-    for one in (*sketches, *sketches):
-        union.update(one)
+    for sketch in (*sketches, *sketches):
+        union.update(sketch)
     return union.get_result(library().HLL_8).serialize_compact()
 
 

@@ -73,7 +73,9 @@ def joined(
     combiners: tuple[object, ...], into: Callable[..., object] | None
 ) -> Combiner[object, object, object]:
     """What ``together`` gives, of one combiner or more; raises ``ArgumentError`` for what is none."""
-    parts = tuple(as_combiner(f"combiner {number}", one) for number, one in enumerate(combiners, start=1))
+    parts = tuple(
+        as_combiner(f"combiner {number}", combiner) for number, combiner in enumerate(combiners, start=1)
+    )
     if not parts:
         raise ArgumentError("combiners", parts, "one or more combiners, such as Sum()")
     whole = product(parts)

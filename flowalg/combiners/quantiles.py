@@ -58,7 +58,7 @@ class _Bucketed(Group[float, Buckets, A]):
         total = sum(count for _, count in held)
         if not total:
             raise ValueRangeError(f"{type(self).__name__} of no values does not exist")
-        return [self._value(_bucket_at(held, _rank(one, total))) for one in quantiles]
+        return [self._value(_bucket_at(held, _rank(quantile, total))) for quantile in quantiles]
 
     def _bucket(self, value: object) -> int:
         """Buckets are numbered from those just above zero, which is in bucket 0; negative ones mirror them."""

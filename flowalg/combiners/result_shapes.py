@@ -24,7 +24,7 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
-    hashable,
+    is_hashable,
     shape_of,
 )
 from flowalg.elementwise.functions import user_call
@@ -76,7 +76,7 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
         case ToList() | TopN():
             return None if value is None else ListOf(value)
         case ToSet():
-            if value is not None and not hashable(value):
+            if value is not None and not is_hashable(value):
                 raise RecordTypeError(f"ToSet cannot make a set of {value}, which cannot be hashed")
             return None if value is None else SetOf(value)
         case Functions():

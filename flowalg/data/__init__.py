@@ -1,1 +1,1 @@
-"""What elements are made of: times, values, their shapes, keys with values, and the errors that name them."""
+"""The values that elements hold: times, shapes, key-value pairs, hashing, and the errors of the library."""

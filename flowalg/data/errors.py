@@ -1,4 +1,4 @@
-"""What can go wrong, each as a type whose message names the argument, the value, its type and what is valid."""
+"""The exceptions of flowalg. A message names the argument, the expected type, and the value with its type."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def format_value(value: object) -> str:
 
 
 class FlowalgError(Exception):
-    """Every error that flowalg raises on purpose."""
+    """The base class of every error that flowalg raises deliberately."""
 
 
 class ArgumentError(FlowalgError, ValueError):
-    """A constructor or method was given a value that it cannot take."""
+    """An argument of a constructor or function is invalid."""
 
     def __init__(self, argument: str, value: object, valid: str, *, why: str | None = None) -> None:
         reason = f": {why}" if why else ""
@@ -31,50 +31,50 @@ class ArgumentError(FlowalgError, ValueError):
 
 
 class KeyedCollectionError(FlowalgError, TypeError):
-    """A key-wise method was called on a collection whose elements are not ``KV`` pairs."""
+    """A keyed transform was applied to a collection whose elements are not ``KV`` pairs."""
 
 
 class RecordTypeError(FlowalgError, TypeError):
-    """A type cannot be an element type; the message names the class, the field and what is possible."""
+    """A type cannot be an element type. The message names the class, the field and the supported types."""
 
 
 class SchemaMismatchError(FlowalgError, TypeError):
-    """A source was bound to data whose schema does not fit its record class; lists every difference."""
+    """The schema of the data does not match the record class of its source. The message lists every difference."""
 
 
 class ValueRangeError(FlowalgError, ArithmeticError):
-    """A number does not fit the 64-bit integers that element values are made of."""
+    """A number exceeds the range of its type, such as 64-bit integers or ``Decimal`` digits."""
 
 
 class ElementError(FlowalgError, ValueError):
-    """An element value is not one that its declared type allows (a null in a plain field, say)."""
+    """An element does not conform to its declared type, such as ``None`` in a field that is not optional."""
 
 
 class UserFunctionError(FlowalgError, RuntimeError):
-    """A function of the user's raised; the message names the transform, the function's place and the record."""
+    """A user function raised. The message names the transform, the function with its file and line, and the element."""
 
 
 class UnboundSourceError(FlowalgError, KeyError):
-    """A pipeline was run without data for one of its sources, or with data for a source it does not have."""
+    """A run has no data for a source of the pipeline, or has data for a source that the pipeline lacks."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class MissingExtraError(FlowalgError, ImportError):
-    """Something needs a package that is not installed; the message says which extra of flowalg brings it."""
+    """A required package is not installed. The message names the extra of flowalg that installs it."""
 
 
 class UnsupportedError(FlowalgError, NotImplementedError):
-    """An interpreter cannot run this pipeline; the message says which part, and which interpreter can."""
+    """An interpreter cannot run this pipeline. The message names the unsupported part and an interpreter that can."""
 
 
 class NotWritableError(FlowalgError, TypeError):
-    """A value has no JSON form: an opaque function, say; the message names the place and what to do."""
+    """A value cannot be serialized, such as an opaque function. The message names its path and a remedy."""
 
 
 class DocumentError(FlowalgError, ValueError):
-    """A JSON document is none that flowalg can read; the message names the place in the document."""
+    """A JSON document is not a valid pipeline. The message names the path in the document."""
 
 
 __all__ = [

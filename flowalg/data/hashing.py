@@ -1,7 +1,7 @@
-"""Hashes of values that are the same in every process, on every machine: of canonical bytes, never ``hash()``.
+"""Hashes that are the same in every process and on every machine: hashes of canonical bytes, not ``hash()``.
 
-Values that are equal have equal bytes, and others differ: ``1``, ``1.0``, ``True`` and ``Decimal(1)`` are one value,
-as they are in a set, and so are ``-0.0`` and ``0.0``, and one instant in two time zones.
+Two values have the same canonical bytes exactly if they are equal. ``1``, ``1.0``, ``True`` and ``Decimal(1)`` are
+equal, as they are in a set; so are ``-0.0`` and ``0.0``, and the same instant in two time zones.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _POSSIBLE: Final = (
 
 
 def hash64(value: object, where: str) -> int:
-    """64 bits of a value's BLAKE2b hash, as a signed integer.
+    """Returns 64 bits of the BLAKE2b hash of a value, as a signed integer.
 
-    Raises ``ElementError`` on values that have no canonical bytes, NaN among them; ``where`` names the place.
+    Raises ``ElementError`` for a value without canonical bytes, such as NaN. ``where`` names the value in messages.
     """
     digest = blake2b(canonical_bytes(value, where), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
 def canonical_bytes(value: object, where: str) -> bytes:
-    """The bytes that a value and its equals have, and nothing else; raises ``ElementError`` as ``hash64`` does."""
+    """Returns the bytes that identify a value up to equality; raises ``ElementError`` as ``hash64`` does."""
     match value:
         case int() | float() | Decimal():
             return _number(value, where)
@@ -47,26 +47,24 @@ def canonical_bytes(value: object, where: str) -> bytes:
             return b"-"
         case datetime():
             if value.utcoffset() is None:
-                raise ElementError(
-                    f"{where} was given {format_value(value)}, which is naive and so names no point in time"
-                )
+                raise ElementError(f"{where} must be a timezone-aware datetime; got {format_value(value)}")
             return b"t%d" % ((value - _EPOCH) // _MICROSECOND)
         case date():
             return b"d%d" % value.toordinal()
         case timedelta():
             return b"u%d" % (value // _MICROSECOND)
         case Enum():
-            return _parts(b"e", (type(value).__qualname__, value.name), where)
+            return _join_values(b"e", (type(value).__qualname__, value.name), where)
         case tuple():
-            return _parts(b"(", value, where)
+            return _join_values(b"(", value, where)
         case list():
-            return _parts(b"[", value, where)
+            return _join_values(b"[", value, where)
         case frozenset():
-            return _joined(b"{", sorted(canonical_bytes(item, where) for item in value))
+            return _join(b"{", sorted(canonical_bytes(item, where) for item in value))
         case _ if _is_record(value):
             return _record(value, where)
         case _:
-            raise ElementError(f"{where} was given {format_value(value)}; it takes {_POSSIBLE}")
+            raise ElementError(f"{where} must be {_POSSIBLE}; got {format_value(value)}")
 
 
 def _number(value: float | Decimal, where: str) -> bytes:
@@ -75,7 +73,7 @@ def _number(value: float | Decimal, where: str) -> bytes:
     except OverflowError:
         return b"n+" if value > 0 else b"n-"
     except ValueError as undefined:
-        raise ElementError(f"{where} was given {format_value(value)}, which equals nothing") from undefined
+        raise ElementError(f"{where} must equal itself; got {format_value(value)}") from undefined
     return b"n%x/%x" % (numerator, denominator)
 
 
@@ -85,18 +83,18 @@ def _is_record(value: object) -> bool:
 
 
 def _record(value: object, where: str) -> bytes:
-    """By the name of the class without its module, which is another one in the script that is run."""
+    """Uses the class name without its module, because a class of the main script has another module elsewhere."""
     kind: type = type(value)
-    fields = (getattr(value, one.name) for one in attrs.fields(kind) if one.eq)
-    return _parts(b"r", (kind.__qualname__, *fields), where)
+    fields = (getattr(value, field.name) for field in attrs.fields(kind) if field.eq)
+    return _join_values(b"r", (kind.__qualname__, *fields), where)
 
 
-def _parts(tag: bytes, items: Iterable[object], where: str) -> bytes:
-    return _joined(tag, (canonical_bytes(item, where) for item in items))
+def _join_values(tag: bytes, items: Iterable[object], where: str) -> bytes:
+    return _join(tag, (canonical_bytes(item, where) for item in items))
 
 
-def _joined(tag: bytes, parts: Iterable[bytes]) -> bytes:
-    """Each part with its length, so that no two lists of parts run together."""
+def _join(tag: bytes, parts: Iterable[bytes]) -> bytes:
+    """Prefixes each part with its length, which keeps the concatenation unambiguous."""
     return tag + b"".join(b"%d:%b" % (len(part), part) for part in parts)
 
 

@@ -1,8 +1,8 @@
-"""The shapes of element values: one derivation from Python types, from which every engine makes its schema.
+"""Shapes: the schemas of elements, derived from Python types; every engine derives its own schema from them.
 
 An element is a scalar (``bool``, 64-bit ``int``, ``float``, ``str``, ``bytes``, timezone-aware ``datetime``,
 ``date``, ``timedelta``, ``Decimal``, an ``Enum``), an optional, list, set or tuple of such, or a record: a frozen
-attrs class (``KV`` is one). ``shape_of`` derives the shape of a type, and says which field cannot be mapped.
+attrs class (``KV`` is one). ``shape_of`` returns the shape of a type; its errors name the unsupported field.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flowalg.data.kv import KV
 
 @frozen
 class Scalar:
-    """A shape without parts; ``python`` is the class of its values."""
+    """A primitive type; ``python`` is the class of its values."""
 
     python: type
     name: str
@@ -53,7 +53,7 @@ _SCALARS: Final[Mapping[object, Scalar]] = {
 
 @frozen
 class EnumOf:
-    """A member of an ``Enum``, which travels by its name."""
+    """A member of an ``Enum``, serialized by name."""
 
     cls: type[Enum]
 
@@ -73,7 +73,7 @@ class OptionalOf:
 
 @frozen
 class ListOf:
-    """A list of values of one shape."""
+    """A list whose items have the same shape."""
 
     of: Shape
 
@@ -83,13 +83,13 @@ class ListOf:
 
 @frozen
 class SetOf:
-    """A set of values of one shape, which can be hashed: a ``set`` if it is ``mutable``, else a ``frozenset``."""
+    """A set of hashable values of the same shape: a ``set`` if it is ``mutable``, else a ``frozenset``."""
 
     of: Shape
     mutable: bool = False
 
-    def made(self, items: Iterable[object]) -> set[object] | frozenset[object]:
-        """A set of these items."""
+    def make(self, items: Iterable[object]) -> set[object] | frozenset[object]:
+        """Returns a set of the items."""
         return set(items) if self.mutable else frozenset(items)
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class SetOf:
 
 @frozen
 class MapOf:
-    """A mapping, as the side input ``as_map`` gives. No record has one as a field."""
+    """A mapping, the value of the side input ``as_map``. Records cannot contain mappings."""
 
     key: Shape
     value: Shape
@@ -108,7 +108,7 @@ class MapOf:
 
     @property
     def item(self) -> RecordOf:
-        """The shape of a key with its value."""
+        """The shape of an entry."""
         return kv_of(self.key, self.value)
 
 
@@ -132,23 +132,23 @@ class Field:
 
 @frozen
 class RecordOf:
-    """A frozen attrs class with its fields in order of construction."""
+    """A frozen attrs class, with its fields in the order of its constructor."""
 
     cls: type
     fields: tuple[Field, ...]
 
     def field(self, name: str) -> Field | None:
-        """The field of that name, or ``None``."""
-        return next((one for one in self.fields if one.name == name), None)
+        """Returns the field with this name, or ``None``."""
+        return next((field for field in self.fields if field.name == name), None)
 
     def __str__(self) -> str:
         if self.cls is KV:
-            return f"KV[{', '.join(str(one.shape) for one in self.fields)}]"
+            return f"KV[{', '.join(str(field.shape) for field in self.fields)}]"
         return self.cls.__name__
 
 
 Shape: TypeAlias = Scalar | EnumOf | OptionalOf | ListOf | SetOf | MapOf | TupleOf | RecordOf
-"""What an element value can be made of."""
+"""The shape of an element value."""
 
 _POSSIBLE: Final = (
     "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, "
@@ -157,24 +157,24 @@ _POSSIBLE: Final = (
 
 
 ElementType: TypeAlias = Annotated[object, "the type of elements"]
-"""A type that ``shape_of`` takes, which may be no class: ``list[int]``, ``int | None``."""
+"""A type that ``shape_of`` accepts. It need not be a class: ``list[int]`` and ``int | None`` are element types."""
 
 
 def kv_of(key: Shape, value: Shape) -> RecordOf:
-    """The shape of ``KV`` pairs."""
+    """Returns the shape of ``KV`` pairs."""
     return RecordOf(KV, (Field("key", key), Field("value", value)))
 
 
 def optional(shape: Shape) -> OptionalOf:
-    """The shape of a value or ``None``."""
+    """Returns the shape that also admits ``None``."""
     return shape if isinstance(shape, OptionalOf) else OptionalOf(shape)
 
 
 def shape_of(python_type: object, *, where: str | None = None) -> Shape:
-    """The shape of a Python type.
+    """Returns the shape of a Python type.
 
-    ``where`` names the place in messages; it defaults to the type's own name. Raises ``RecordTypeError`` for a
-    type that has no shape, naming the class and the field.
+    ``where`` names the type in messages; its default is the name of the type. Raises ``RecordTypeError`` for a type
+    that cannot be an element type, naming the class and the field.
     """
     if not isinstance(python_type, Hashable):
         raise _no_type(python_type, where)
@@ -187,7 +187,7 @@ def _no_type(value: object, where: str | None) -> RecordTypeError:
         if where is None or where == str(value)
         else f"{where} is {format_value(value)}, which"
     )
-    return RecordTypeError(f"{named} is no type; it must be {_POSSIBLE}")
+    return RecordTypeError(f"{named} is not a type; it must be {_POSSIBLE}")
 
 
 def _name(python_type: object) -> str:
@@ -234,10 +234,10 @@ def _shape(
 
 
 def _set(mutable: bool, of: Shape, where: str) -> SetOf:
-    if hashable(of):
+    if is_hashable(of):
         return SetOf(of, mutable)
     raise RecordTypeError(
-        f"{where} is a set of {of}, which cannot be hashed; a set can hold frozenset and tuple"
+        f"{where} is a set of {of}, which is not hashable; use frozenset and tuple inside a set"
     )
 
 
@@ -245,34 +245,36 @@ def _record(
     cls: type, where: str, variables: Mapping[object, Shape], enclosing: tuple[object, ...]
 ) -> RecordOf:
     if cls in enclosing:
-        raise RecordTypeError(f"{where}: {cls.__name__} contains itself, so it has no finite schema")
+        raise RecordTypeError(f"{where}: {cls.__name__} is recursive; a record class must not contain itself")
     if not attrs.inspect(cls).is_frozen:
         raise RecordTypeError(
-            f"{where}: {cls.__name__} is mutable; a record class must be frozen: decorate it with attrs.frozen"
+            f"{where}: {cls.__name__} is mutable; a record class must be frozen: decorate it with @attrs.frozen"
         )
     try:
         hints = get_type_hints(cls)
     except NameError as unresolved:
         raise RecordTypeError(
-            f"{where}: the annotations of {cls.__name__} cannot be resolved ({unresolved}); define it, and the "
-            "types that it names, at the top level of a module"
+            f"{where}: the annotations of {cls.__name__} cannot be resolved ({unresolved}); define the class and "
+            "the types in its annotations at the top level of a module"
         ) from unresolved
     fields = []
     for attribute in attrs.fields(cls):
         place = f"{cls.__name__}.{attribute.name}"
         if not attribute.init:
-            raise RecordTypeError(f"{place} has init=False, so a record cannot be rebuilt from its fields")
+            raise RecordTypeError(
+                f"{place} has init=False; every field must be an argument of the constructor"
+            )
         hint = hints.get(attribute.name)
         if hint is None:
             raise RecordTypeError(f"{place} has no type annotation; it must be {_POSSIBLE}")
         fields.append(Field(attribute.name, _shape(hint, place, variables, (*enclosing, cls))))
     if not fields:
-        raise RecordTypeError(f"{where}: {cls.__name__} has no fields")
+        raise RecordTypeError(f"{where}: {cls.__name__} has no fields; a record class needs at least one")
     return RecordOf(cls, tuple(fields))
 
 
 def contains_float(shape: Shape) -> bool:
-    """Whether values of the shape hold a float somewhere, so that they cannot be compared exactly as keys."""
+    """Whether values of the shape contain floats, which makes them unfit to be keys: floats do not compare exactly."""
     match shape:
         case Scalar():
             return shape == FLOAT
@@ -285,25 +287,25 @@ def contains_float(shape: Shape) -> bool:
         case TupleOf(items=items):
             return any(contains_float(item) for item in items)
         case RecordOf(fields=fields):
-            return any(contains_float(one.shape) for one in fields)
+            return any(contains_float(field.shape) for field in fields)
     assert_never(shape)
 
 
-def hashable(shape: Shape) -> bool:
-    """Whether values of the shape can be hashed, so that a set can hold them."""
+def is_hashable(shape: Shape) -> bool:
+    """Whether values of the shape are hashable, which items of a set must be."""
     match shape:
         case Scalar() | EnumOf():
             return True
         case OptionalOf(of=inner):
-            return hashable(inner)
+            return is_hashable(inner)
         case SetOf(of=inner, mutable=mutable):
-            return not mutable and hashable(inner)
+            return not mutable and is_hashable(inner)
         case ListOf() | MapOf():
             return False
         case TupleOf(items=items):
-            return all(hashable(item) for item in items)
+            return all(is_hashable(item) for item in items)
         case RecordOf(fields=fields):
-            return all(hashable(one.shape) for one in fields)
+            return all(is_hashable(field.shape) for field in fields)
     assert_never(shape)
 
 
@@ -329,7 +331,7 @@ __all__ = [
     "Shape",
     "TupleOf",
     "contains_float",
-    "hashable",
+    "is_hashable",
     "kv_of",
     "optional",
     "shape_of",

@@ -1,7 +1,7 @@
-"""Element values at run time: what they must be, and the one form in which every interpreter sees them.
+"""Validation and normalization of element values at run time, the same for every interpreter.
 
-Integers are 64-bit, datetimes are aware and in UTC, and a float field holds a float even if it was given an
-integer (SEMANTICS section 2: one meaning, whatever computes it).
+In normal form integers fit 64 bits, datetimes are timezone-aware and in UTC, and a float field holds a float even if
+the element was made with an integer (SEMANTICS section 2: one meaning, whatever computes it).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_INTEGER: Final = 2**63 - 1
 
 
 def check_integer(value: int, where: str) -> int:
-    """The integer itself; raises ``ValueRangeError`` when it needs more than 64 bits."""
+    """Returns the integer; raises ``ValueRangeError`` if it needs more than 64 bits."""
     if MIN_INTEGER <= value <= MAX_INTEGER:
         return value
     raise ValueRangeError(
@@ -48,7 +48,7 @@ def check_integer(value: int, where: str) -> int:
 
 
 def conform(value: object, shape: Shape, where: str) -> object:
-    """The value in its one form, if it is of the shape; raises ``ElementError`` naming the field otherwise."""
+    """Returns the normal form of a value of the shape; raises ``ElementError``, naming the field, for other values."""
     match shape:
         case Scalar():
             return _scalar(value, shape, where)
@@ -62,12 +62,12 @@ def conform(value: object, shape: Shape, where: str) -> object:
                 return [conform(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]
         case SetOf(of=inner, mutable=mutable):
             if isinstance(value, set if mutable else frozenset):
-                return shape.made(conform(item, inner, f"{where}{{…}}") for item in value)
+                return shape.make(conform(item, inner, f"{where}{{…}}") for item in value)
         case MapOf(key=key, value=inner):
             if isinstance(value, Mapping):
                 return {
-                    conform(one, key, f"{where}.keys()"): conform(item, inner, f"{where}[{one!r}]")
-                    for one, item in value.items()
+                    conform(name, key, f"{where}.keys()"): conform(item, inner, f"{where}[{name!r}]")
+                    for name, item in value.items()
                 }
         case TupleOf(items=items):
             if isinstance(value, tuple) and len(value) == len(items):
@@ -78,15 +78,15 @@ def conform(value: object, shape: Shape, where: str) -> object:
         case RecordOf(cls=cls, fields=fields):
             if type(value) is cls:
                 changed = {}
-                for one in fields:
-                    old = getattr(value, one.name)
-                    new = conform(old, one.shape, f"{where}.{one.name}")
+                for field in fields:
+                    old = getattr(value, field.name)
+                    new = conform(old, field.shape, f"{where}.{field.name}")
                     if new is not old:
-                        changed[one.name] = new
+                        changed[field.name] = new
                 return rebuild(value, changed)
         case _:
             assert_never(shape)
-    raise ElementError(f"{where} must be a {shape}; got {format_value(value)}")
+    raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
 
 
 def _scalar(value: object, shape: Scalar, where: str) -> object:
@@ -95,7 +95,7 @@ def _scalar(value: object, shape: Scalar, where: str) -> object:
     if type(value) is not shape.python and not (
         isinstance(value, shape.python) and shape not in (INTEGER, FLOAT, DAY)
     ):
-        raise ElementError(f"{where} must be a {shape}; got {format_value(value)}")
+        raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
     if isinstance(value, int) and shape == INTEGER:
         return check_integer(value, where)
     if isinstance(value, datetime) and shape == TIMESTAMP:
@@ -113,8 +113,8 @@ def _decimal(value: Decimal, where: str) -> Decimal:
         or abs(value) >= Decimal(10) ** (DECIMAL_PRECISION - DECIMAL_SCALE)
     ):
         raise ValueRangeError(
-            f"{where} is {format_value(value)}; a Decimal holds at most "
-            f"{DECIMAL_PRECISION - DECIMAL_SCALE} digits before and {DECIMAL_SCALE} after the point"
+            f"{where} must be a finite Decimal with at most {DECIMAL_PRECISION - DECIMAL_SCALE} digits before and "
+            f"{DECIMAL_SCALE} after the point; got {format_value(value)}"
         )
     return value
 
@@ -124,14 +124,13 @@ def _aware(value: datetime, where: str) -> datetime:
         return value
     if value.utcoffset() is None:
         raise ElementError(
-            f"{where} is {format_value(value)}, which is naive and so names no point in time; "
-            "it must be a timezone-aware datetime"
+            f"{where} must be a timezone-aware datetime; got {format_value(value)}, which is naive"
         )
     return value.astimezone(UTC)
 
 
-def canonical(value: object, where: str) -> object:
-    """A value whose shape is not known, in its one form: integers checked, datetimes aware and in UTC."""
+def canonicalize(value: object, where: str) -> object:
+    """Returns the normal form of a value of unknown shape; raises as ``conform`` does."""
     kind: type = type(value)
     if kind is int:
         return check_integer(value, where) if isinstance(value, int) else value
@@ -140,78 +139,79 @@ def canonical(value: object, where: str) -> object:
     if isinstance(value, datetime):
         return _aware(value, where)
     if isinstance(value, tuple) and kind is tuple:
-        return tuple(canonical(item, f"{where}[{i}]") for i, item in enumerate(value))
+        return tuple(canonicalize(item, f"{where}[{i}]") for i, item in enumerate(value))
     if isinstance(value, list):
-        return [canonical(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [canonicalize(item, f"{where}[{i}]") for i, item in enumerate(value)]
     if kind is set or kind is frozenset:
         assert isinstance(value, set | frozenset)
-        return kind(canonical(item, f"{where}{{…}}") for item in value)
+        return kind(canonicalize(item, f"{where}{{…}}") for item in value)
     if attrs.has(kind):
         changed = {}
         for attribute in attrs.fields(kind):
             old = getattr(value, attribute.name)
-            new = canonical(old, f"{where}.{attribute.name}")
+            new = canonicalize(old, f"{where}.{attribute.name}")
             if new is not old:
                 changed[attribute.name] = new
         return rebuild(value, changed)
     return value
 
 
-def holds_float(value: object) -> bool:
-    """Whether a value is a float, or a tuple, list, set or record that has one inside."""
+def has_float(value: object) -> bool:
+    """Whether a value is a float, or a tuple, list, set or record that contains one."""
     if isinstance(value, float):
         return True
     if isinstance(value, tuple | list | set | frozenset):
-        return any(holds_float(item) for item in value)
+        return any(has_float(item) for item in value)
     kind: type = type(value)
-    return attrs.has(kind) and any(holds_float(getattr(value, one.name)) for one in attrs.fields(kind))
+    return attrs.has(kind) and any(has_float(getattr(value, field.name)) for field in attrs.fields(kind))
 
 
 _PLAIN: Final = (str, float, bool, type(None), bytes, date)
 
 
 def rebuild(value: object, changed: dict[str, object]) -> object:
-    """The record with some of its fields replaced; the record itself when there are none."""
+    """Returns the record with some fields replaced; the same object if ``changed`` is empty."""
     kind: type = type(value)
     if not changed or not attrs.has(kind):
         return value
     given = {
-        one.alias or one.name: changed.get(one.name, getattr(value, one.name)) for one in attrs.fields(kind)
+        field.alias or field.name: changed.get(field.name, getattr(value, field.name))
+        for field in attrs.fields(kind)
     }
     return kind(**given)
 
 
-def order_key(value: object) -> tuple[object, ...]:
-    """A key by which values of one shape sort: the order of panes of one instant and window.
+def sort_key(value: object) -> tuple[object, ...]:
+    """Returns the sort key of a value, with which panes of the same instant and window are ordered.
 
-    ``None`` sorts before everything and NaN after; records, tuples and lists by their parts in order, sets by
-    theirs in this order, and enums by name.
+    All values must have the same shape. ``None`` sorts first and NaN last. Records, tuples and lists sort
+    lexicographically, sets by their sorted items, and enums by name.
     """
     if value is None:
         return (0,)
     if isinstance(value, float) and value != value:
         return (2,)
     if isinstance(value, set | frozenset):
-        return (1, tuple(sorted(order_key(item) for item in value)))
+        return (1, tuple(sorted(sort_key(item) for item in value)))
     if isinstance(value, Mapping):
-        return (1, tuple(sorted((order_key(key), order_key(item)) for key, item in value.items())))
+        return (1, tuple(sorted((sort_key(key), sort_key(item)) for key, item in value.items())))
     if isinstance(value, Enum):
         return (1, value.name)
     if isinstance(value, tuple | list):
-        return (1, tuple(order_key(item) for item in value))
+        return (1, tuple(sort_key(item) for item in value))
     kind: type = type(value)
     if attrs.has(kind):
-        return (1, tuple(order_key(getattr(value, one.name)) for one in attrs.fields(kind)))
+        return (1, tuple(sort_key(getattr(value, field.name)) for field in attrs.fields(kind)))
     return (1, value)
 
 
 __all__ = [
     "MAX_INTEGER",
     "MIN_INTEGER",
-    "canonical",
+    "canonicalize",
     "check_integer",
     "conform",
-    "holds_float",
-    "order_key",
+    "has_float",
     "rebuild",
+    "sort_key",
 ]

@@ -1,4 +1,4 @@
-"""What a notebook shows of a value: a registry, so that nothing below presentation imports it."""
+"""A registry of HTML views for notebooks: values find their view here and do not import presentation modules."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from html import escape
 
 @singledispatch
 def html_view(value: object) -> str:
-    """The HTML of a value: that of the view registered for its class, or its ``repr``."""
+    """Returns the HTML that the view registered for the value's class renders; without one, its ``repr``."""
     return f"<pre>{escape(repr(value))}</pre>"
 
 
 class HasView:
-    """A value that notebooks show by the view registered for its class."""
+    """A value that a notebook displays with the view registered for its class."""
 
     __slots__ = ()
 

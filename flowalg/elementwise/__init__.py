@@ -1,1 +1,1 @@
-"""Element-wise transforms: the forms of user functions, and the steps that apply them."""
+"""Element-wise transforms: user functions, and the steps that apply them to elements."""

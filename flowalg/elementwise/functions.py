@@ -1,7 +1,7 @@
-"""The user's functions as values: what is applied to an element, and what is said when that fails.
+"""User functions as values: how a function is applied to an element, and the error when it raises.
 
-Four forms are enough for the whole element-wise family: a plain call, a call that spreads a tuple over its
-arguments, ``key_by`` (pair the element with a key computed from it) and ``map_values`` (leave the key alone).
+The element-wise transforms need four forms: a call, a call with the items of a tuple as arguments, ``key_by`` (pairs
+an element with a computed key) and ``map_values`` (maps the value and keeps the key).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flowalg.data.shapes import ElementType
 
 @frozen
 class Call:
-    """``f(x)``. ``result`` is the type of what it returns, where the user has said it."""
+    """``f(x)``. ``result`` is the result type if the user has declared it."""
 
     f: Callable[..., object]
     result: ElementType = None
@@ -37,21 +37,21 @@ class Call:
 
 @frozen
 class Spread:
-    """``f(*x)``, for a tuple ``x``."""
+    """``f(*x)`` for a tuple ``x``."""
 
     call: Call
 
 
 @frozen
 class WithKey:
-    """``KV(f(x), x)``: what ``key_by`` does."""
+    """``KV(f(x), x)``: the function of ``key_by``."""
 
     call: Call
 
 
 @frozen
 class OnValue:
-    """``KV(x.key, f(x.value))``: what ``map_values`` does."""
+    """``KV(x.key, f(x.value))``: the function of ``map_values``."""
 
     function: Call | Spread
 
@@ -60,7 +60,7 @@ Function: TypeAlias = Call | Spread | WithKey | OnValue
 
 
 def user_call(function: Function) -> Call:
-    """The user's own function inside a form."""
+    """Returns the call of the user function inside a form."""
     match function:
         case Call():
             return function
@@ -71,12 +71,12 @@ def user_call(function: Function) -> Call:
     assert_never(function)
 
 
-def place_of(f: Callable[..., object]) -> str:
-    """A function's name with its file and line, as messages give it.
+def describe_function(f: Callable[..., object]) -> str:
+    """Returns the name of a function with its file and line, for messages.
 
-    A callable of the project's own that ``stands_for`` a function of the user's goes by that.
+    For a callable of this library that wraps a user function (attribute ``wrapped``), describes the user function.
     """
-    f = getattr(f, "stands_for", f)
+    f = getattr(f, "wrapped", f)
     code = getattr(f, "__code__", None)
     name = getattr(f, "__qualname__", None) or repr(f)
     if code is None:
@@ -90,37 +90,37 @@ def _short(filename: str) -> str:
 
 
 def apply(function: Function, element: object, transform: str) -> object:
-    """The function's value at an element; raises as ``applied`` does."""
-    return applied(function, (element,), transform)[0]
+    """Returns the result of the function for an element; raises as ``apply_all`` does."""
+    return apply_all(function, (element,), transform)[0]
 
 
-def applied(function: Function, elements: Sequence[object], transform: str) -> list[object]:
-    """The function's value at each of some elements.
+def apply_all(function: Function, elements: Sequence[object], transform: str) -> list[object]:
+    """Returns the result of the function for each element.
 
-    What the user's function raises is raised again as ``UserFunctionError``, which names the transform, the
-    function with its file and line, and the record.
+    Raises ``UserFunctionError`` if the user function raises; the message names the transform, the function with its
+    file and line, and the element.
     """
     match function:
         case Call(f=f):
-            return _each(f, elements, transform)
+            return _call_each(f, elements, transform)
         case Spread(call=Call(f=f)):
-            return _each(lambda one: f(*one) if isinstance(one, tuple) else f(one), elements, transform, f)
+            return _call_each(lambda x: f(*x) if isinstance(x, tuple) else f(x), elements, transform, f)
         case WithKey(call=Call(f=f)):
-            return list(map(KV, _each(f, elements, transform), elements))
+            return list(map(KV, _call_each(f, elements, transform), elements))
         case OnValue(function=inner):
-            pairs = [keyed(element, transform) for element in elements]
-            values = applied(inner, [pair.value for pair in pairs], transform)
+            pairs = [require_keyed(element, transform) for element in elements]
+            values = apply_all(inner, [pair.value for pair in pairs], transform)
             return [KV(pair.key, value) for pair, value in zip(pairs, values, strict=True)]
     assert_never(function)
 
 
-def _each(
+def _call_each(
     f: Callable[..., object],
     elements: Sequence[object],
     transform: str,
     named: Callable[..., object] | None = None,
 ) -> list[object]:
-    """What ``f`` gives for each; ``named`` is the function to name when one of them fails."""
+    """Calls ``f`` for each element; ``named`` is the function that the error names, if not ``f``."""
     results: list[object] = []
     try:
         for element in elements:
@@ -128,26 +128,26 @@ def _each(
     except FlowalgError:
         raise
     except Exception as cause:
-        raise failure(transform, named or f, elements[len(results)], cause) from cause
+        raise user_function_error(transform, named or f, elements[len(results)], cause) from cause
     return results
 
 
-def keyed(element: object, transform: str) -> KV[object, object]:
-    """The element as a pair; raises ``KeyedCollectionError`` when it is none."""
+def require_keyed(element: object, transform: str) -> KV[object, object]:
+    """Returns the element, which must be a ``KV`` pair; raises ``KeyedCollectionError`` if it is not."""
     if isinstance(element, KV):
         return element
     raise KeyedCollectionError(
-        f"{transform} needs elements that are KV(key, value) pairs, and got {format_value(element)}; "
-        "call key_by(...) first"
+        f"{transform} needs elements that are KV(key, value) pairs; got {format_value(element)}; call key_by(...) first"
     )
 
 
-def failure(
+def user_function_error(
     transform: str, f: Callable[..., object], element: object, cause: BaseException
 ) -> UserFunctionError:
-    """What to raise when a user's function has raised ``cause`` on ``element``."""
+    """Returns the error to raise when a user function has raised ``cause`` for ``element``."""
     return UserFunctionError(
-        f"{transform}: {place_of(f)} raised {type(cause).__name__}: {cause}, on the record {format_value(element)}"
+        f"{transform}: {describe_function(f)} raised {type(cause).__name__}: {cause}; "
+        f"its argument was {format_value(element)}"
     )
 
 
@@ -157,10 +157,10 @@ __all__ = [
     "OnValue",
     "Spread",
     "WithKey",
-    "applied",
     "apply",
-    "failure",
-    "keyed",
-    "place_of",
+    "apply_all",
+    "describe_function",
+    "require_keyed",
     "user_call",
+    "user_function_error",
 ]

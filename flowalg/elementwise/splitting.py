@@ -1,60 +1,82 @@
-"""Functions that divide a collection into several: by a ``Result``, or by class."""
+"""Functions that split a collection in two, by a ``Result`` or by class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args, get_origin, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from attrs import frozen
 from returns.result import Result
 
 from flowalg.data.errors import ElementError, RecordTypeError, format_value
 from flowalg.data.shapes import Shape, shape_of
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 
 
 @frozen
-class Successes:
-    """What a splitting function gives as ``Success``, as a list of none or one."""
+class Outcomes:
+    """What a function that returns a ``Result`` yields: a list of successes and a list of failures, one item in all."""
 
     f: Callable[..., Result[object, object]]
 
-    def __call__(self, element: object) -> list[object]:
-        """The successes at an element."""
-        return _result(self.f, element).map(lambda value: [value]).value_or([])
+    def __call__(self, element: object) -> tuple[list[object], list[object]]:
+        """Returns the outcomes at an element."""
+        result = _result(self.f, element)
+        successes: list[object] = result.map(lambda value: [value]).value_or([])
+        failures: list[object] = result.swap().map(lambda value: [value]).value_or([])
+        return successes, failures
 
     @property
-    def stands_for(self) -> Callable[..., object]:
-        """The splitting function, which messages name."""
+    def wrapped(self) -> Callable[..., object]:
+        """The user's function, which messages name."""
         return self.f
-
-    def shape_of_items(self, element: Shape) -> Shape | None:
-        """The shape of a success, where the function is annotated with it."""
-        return _annotated(self.f, 0)
 
 
 @frozen
-class Failures:
-    """What a splitting function gives as ``Failure``, as a list of none or one."""
+class Selected:
+    """One of the two lists of ``Outcomes``: the successes (0) or the failures (1)."""
 
     f: Callable[..., Result[object, object]]
+    number: Literal[0, 1]
 
-    def __call__(self, element: object) -> list[object]:
-        """The failures at an element."""
-        return _result(self.f, element).swap().map(lambda value: [value]).value_or([])
+    def __call__(self, outcomes: tuple[list[object], list[object]]) -> list[object]:
+        """Returns the list."""
+        return outcomes[self.number]
 
     @property
-    def stands_for(self) -> Callable[..., object]:
-        """The splitting function, which messages name."""
+    def inlined(self) -> SelectedAt:
+        """The same list, computed from an element."""
+        return SelectedAt(self.f, self.number)
+
+    @property
+    def wrapped(self) -> Callable[..., object]:
+        """The user's function, which messages name."""
+        return self.f
+
+
+@frozen
+class SelectedAt:
+    """One of the two lists of outcomes at an element: for engines that cannot share outcomes between collections."""
+
+    f: Callable[..., Result[object, object]]
+    number: Literal[0, 1]
+
+    def __call__(self, element: object) -> list[object]:
+        """Returns the list."""
+        return Outcomes(self.f)(element)[self.number]
+
+    @property
+    def wrapped(self) -> Callable[..., object]:
+        """The user's function, which messages name."""
         return self.f
 
     def shape_of_items(self, element: Shape) -> Shape | None:
-        """The shape of a failure, where the function is annotated with it."""
-        return _annotated(self.f, 1)
+        """Returns the shape of an item, where the function is annotated with it."""
+        return _annotated(self.f, self.number)
 
 
 def _annotated(f: Callable[..., object], number: int) -> Shape | None:
-    """The shape of one of the two types in a function's annotated ``Result``."""
+    """Returns the shape of the type argument ``number`` of a function's annotated ``Result``."""
     try:
         hint = get_type_hints(f).get("return")
         return shape_of(get_args(hint)[number]) if get_origin(hint) is Result else None
@@ -66,20 +88,20 @@ def _result(f: Callable[..., Result[object, object]], element: object) -> Result
     result = f(element)
     if not isinstance(result, Result):
         raise ElementError(
-            f"split({place_of(f)}) gave {format_value(result)}; it must be a Success or a Failure"
+            f"the result of split({describe_function(f)}) must be a Success or a Failure; got {format_value(result)}"
         )
     return result
 
 
 @frozen
 class IsA:
-    """Whether an element is of a class."""
+    """A predicate: whether an element is an instance of a class."""
 
     kind: type
 
     def __call__(self, element: object) -> bool:
-        """The test."""
+        """Whether the element is an instance of the class."""
         return isinstance(element, self.kind)
 
 
-__all__ = ["Failures", "IsA", "Successes"]
+__all__ = ["IsA", "Outcomes", "Selected", "SelectedAt"]

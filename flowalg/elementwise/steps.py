@@ -1,91 +1,105 @@
-"""The three things that an element-wise transform can do: ``map``, ``filter`` and ``flat_map`` (ParDo, DM 2.1)."""
+"""Element-wise steps: ``map``, ``filter``, ``flat_map``, ``split`` and ``with_timestamps`` (ParDo, DM 2.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import EventTime, event_time
-from flowalg.elementwise.functions import Function, apply, place_of, user_call
+from flowalg.elementwise.functions import Function, apply, describe_function, user_call
+
+Scope: TypeAlias = tuple[str, ...]
+"""The names of the transforms that a step or node was built inside of, the outermost first. They change no meaning."""
+
+WRITTEN: Final = {"written": True}
+"""The metadata of a field that documents hold although it takes no part in equality."""
 
 
 @frozen
-class _Labelled:
-    """What every step has: the user's function, and the method that was called with it."""
+class _Step:
+    """What every step has: the user's function, the method that was called with it, and the transforms around it."""
 
     function: Function
     name: str
+    scope: Scope = field(default=(), eq=False, repr=False, kw_only=True, metadata=WRITTEN)
 
     @cached_property
     def label(self) -> str:
-        """The transform as messages name it; kept, because it is looked at for each element."""
-        return f"{self.name}({place_of(user_call(self.function).f)})"
+        """The transform as messages name it; kept, because it is read for each element."""
+        return "/".join((*self.scope, f"{self.name}({describe_function(user_call(self.function).f)})"))
 
 
 @frozen
-class Map(_Labelled):
-    """One element for each."""
+class Map(_Step):
+    """Emits the result of the function for each element."""
 
     name: str = "map"
 
 
 @frozen
-class Filter(_Labelled):
-    """The elements of which the function says ``True``."""
+class Filter(_Step):
+    """Emits the elements for which the function returns ``True``."""
 
     name: str = "filter"
 
 
 @frozen
-class FlatMap(_Labelled):
-    """Any number of elements for each."""
+class FlatMap(_Step):
+    """Emits each item of the iterable that the function returns."""
 
     name: str = "flat_map"
 
 
 @frozen
-class WithTimestamps(_Labelled):
+class Split(_Step):
+    """The ``Outcomes`` of a function for each element, which the two collections of a split select from."""
+
+    name: str = "split"
+
+
+@frozen
+class WithTimestamps(_Step):
     """The same elements, with event times that the function gives."""
 
     name: str = "with_timestamps"
 
 
-Step: TypeAlias = Map | Filter | FlatMap | WithTimestamps
+Step: TypeAlias = Map | Filter | FlatMap | Split | WithTimestamps
 
 
-def step_values(step: Step, element: object) -> Iterable[object]:
-    """What one step makes of a value.
+def apply_step(step: Step, element: object) -> Iterable[object]:
+    """Returns the elements that a step emits for an element.
 
-    Raises ``UserFunctionError`` when the user's function does, and ``ElementError`` when it gives a filter
-    anything but a ``bool``, or a ``flat_map`` anything but an iterable.
+    Raises ``UserFunctionError`` if the user function raises, and ``ElementError`` if the function of a ``filter``
+    does not return a ``bool`` or that of a ``flat_map`` does not return an iterable.
     """
     result = apply(step.function, element, step.label)
     match step:
-        case Map():
+        case Map() | Split():
             return (result,)
         case Filter():
-            return (element,) if truth(step, result) else ()
+            return (element,) if require_bool(step, result) else ()
         case FlatMap():
-            return items(step, result)
+            return require_iterable(step, result)
         case WithTimestamps():
             return (element,)
     assert_never(step)
 
 
-def truth(step: Filter, result: object) -> bool:
-    """What a filter's function gave, if that is a bool."""
+def require_bool(step: Filter, result: object) -> bool:
+    """Returns the result of a filter's function, which must be a bool; raises ``ElementError`` if it is not."""
     if isinstance(result, bool):
         return result
     raise ElementError(f"the result of {step.label} must be a bool; got {format_value(result)}")
 
 
-def items(step: FlatMap, result: object) -> Iterable[object]:
-    """What a ``flat_map``'s function gave, if that has items."""
+def require_iterable(step: FlatMap, result: object) -> Iterable[object]:
+    """Returns the result of a ``flat_map``'s function, an iterable but not a str; raises ``ElementError`` otherwise."""
     if isinstance(result, str) or not isinstance(result, Iterable):
         raise ElementError(
             f"the result of {step.label} must be an iterable of elements; got {format_value(result)}"
@@ -93,13 +107,13 @@ def items(step: FlatMap, result: object) -> Iterable[object]:
     return result
 
 
-def event_time_after(step: WithTimestamps, element: object) -> EventTime:
-    """The event time that a ``with_timestamps`` gives an element."""
-    return point(step, apply(step.function, element, step.label))
+def assign_timestamp(step: WithTimestamps, element: object) -> EventTime:
+    """Returns the event time that a ``with_timestamps`` step assigns to an element."""
+    return require_event_time(step, apply(step.function, element, step.label))
 
 
-def point(step: WithTimestamps, result: object) -> EventTime:
-    """What a ``with_timestamps``' function gave, if that is a point in time."""
+def require_event_time(step: WithTimestamps, result: object) -> EventTime:
+    """Returns the event time of a result, which must be a timezone-aware datetime; raises ``ElementError``."""
     where = f"the result of {step.label}"
     if not isinstance(result, datetime):
         raise ElementError(f"{where} must be a timezone-aware datetime; got {format_value(result)}")
@@ -107,14 +121,17 @@ def point(step: WithTimestamps, result: object) -> EventTime:
 
 
 __all__ = [
+    "WRITTEN",
     "Filter",
     "FlatMap",
     "Map",
+    "Scope",
+    "Split",
     "Step",
     "WithTimestamps",
-    "event_time_after",
-    "items",
-    "point",
-    "step_values",
-    "truth",
+    "apply_step",
+    "assign_timestamp",
+    "require_bool",
+    "require_event_time",
+    "require_iterable",
 ]

@@ -9,7 +9,7 @@ from attrs import frozen
 from flowalg.data.kv import KV
 from flowalg.data.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
 from flowalg.lifting.operations.records import list_of
 from flowalg.lifting.tree.expressions import Build, Expr, Opaque, Param, Part, opaque_part, within
@@ -49,7 +49,7 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
     )
     expression = within(step.name, analyse_function(step.function, element))
     match step:
-        case Map():
+        case Map() | Split():
             after = expression.shape
         case WithTimestamps():
             after = before
@@ -110,7 +110,7 @@ def _items(element: Expr) -> tuple[Expr, ...]:
     if isinstance(element, Build):
         return element.parts
     if isinstance(shape, TupleOf):
-        return tuple(Part(element, i, f"[{i}]", one) for i, one in enumerate(shape.items))
+        return tuple(Part(element, i, f"[{i}]", item) for i, item in enumerate(shape.items))
     return (element,)
 
 
@@ -119,7 +119,7 @@ def _key_and_value(element: Expr) -> tuple[Expr, Expr]:
     if isinstance(element, Build) and shape is not None and is_keyed(shape):
         return element.parts[0], element.parts[1]
     if isinstance(shape, RecordOf) and shape.cls is KV:
-        key, value = (Part(element, i, one.name, one.shape) for i, one in enumerate(shape.fields))
+        key, value = (Part(element, i, field.name, field.shape) for i, field in enumerate(shape.fields))
         return key, value
     unknown = element if isinstance(element, Opaque) else Opaque(None, "its element is no KV", "")
     return unknown, unknown

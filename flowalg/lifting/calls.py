@@ -52,7 +52,7 @@ def _absolute(args: Arguments, place: str) -> Expr | None:
 def _extreme(operator: ast.cmpop) -> Builtin:
     def lifted(args: Arguments, place: str) -> Expr | None:
         """The first argument, unless a later one is beyond it: so it is in Python, NaN and -0.0 included."""
-        if len(args) < 2 or len({one.shape for one in args}) != 1:
+        if len(args) < 2 or len({arg.shape for arg in args}) != 1:
             return None
         best = args[0]
         for one in args[1:]:
@@ -156,7 +156,7 @@ def builtin_call(target: object, args: Arguments, named: Mapping[str, Expr], pla
     if target in (timedelta, datetime, date, Decimal):
         return _made(target, args, named, place)
     if target in _BUILTINS and not named:
-        unknown = next((one for one in args if isinstance(one, Opaque) and one.shape is None), None)
+        unknown = next((arg for arg in args if isinstance(arg, Opaque) and arg.shape is None), None)
         if unknown is not None:
             return Opaque(known_result(target), unknown.reason, unknown.place)
         return _BUILTINS[target](args, place)
@@ -165,7 +165,7 @@ def builtin_call(target: object, args: Arguments, named: Mapping[str, Expr], pla
 
 def _made(cls: object, args: Arguments, named: Mapping[str, Expr], place: str) -> Expr | None:
     """A constant, if all arguments are; a duration also of integers that are none."""
-    if cls is timedelta and any(not isinstance(one, Constant) for one in (*args, *named.values())):
+    if cls is timedelta and any(not isinstance(arg, Constant) for arg in (*args, *named.values())):
         return times.made_duration(args, named, place)
     return None
 

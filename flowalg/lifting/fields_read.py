@@ -17,7 +17,7 @@ import attrs
 from returns.result import Success
 
 from flowalg.data.shapes import RecordOf, Shape
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.python.attributes import plain_attribute
 from flowalg.lifting.python.captured import MISSING, global_of
@@ -48,11 +48,11 @@ def call_read(
     if not isinstance(f, FunctionType) or len(arguments) != 1 or call.keywords or not call.args:
         return None
     names = {arguments[0].arg: Param(element)}
-    scope = Scope(place_of(f), partial(global_of, f), names, lift_function, (f.__code__,))
+    scope = Scope(describe_function(f), partial(global_of, f), names, lift_function, (f.__code__,))
     target = scope.resolve(call.func)
     if target is MISSING or not callable(target):
         return None
-    read = tuple(expression(one, scope) for one in call.args)
+    read = tuple(expression(arg, scope) for arg in call.args)
     known = all(one.shape is not None and opaque_part(one) is None for one in read)
     return (target, read) if known else None
 
@@ -102,7 +102,7 @@ def _add(found: dict[str, Reads | None], path: tuple[str, ...], shape: RecordOf)
     if not path:
         return False
     first, *rest = path
-    field = next((one for one in shape.fields if one.name == first), None)
+    field = next((field for field in shape.fields if field.name == first), None)
     if field is None or not plain_attribute(shape.cls, first):
         return False
     known = found.get(first, {})
@@ -127,7 +127,7 @@ def _stand_in(shape: RecordOf, reads: Reads) -> RecordOf:
             fields.append(one)
     if len(fields) == len(shape.fields) and fields == list(shape.fields):
         return shape
-    names = {one.name: attrs.field() for one in fields}
+    names = {field.name: attrs.field() for field in fields}
     cls = attrs.make_class(
         shape.cls.__name__, names, class_body={"__repr__": _repr}, slots=True, repr=False, eq=False
     )
@@ -136,7 +136,7 @@ def _stand_in(shape: RecordOf, reads: Reads) -> RecordOf:
 
 def _repr(stand_in: object) -> str:
     kind: type = type(stand_in)
-    shown = [f"{one.name}={getattr(stand_in, one.name)!r}" for one in attrs.fields(kind)]
+    shown = [f"{field.name}={getattr(stand_in, field.name)!r}" for field in attrs.fields(kind)]
     return f"{kind.__name__}({', '.join([*shown, '…'])})"
 
 

@@ -17,7 +17,7 @@ from attrs import evolve
 from returns.result import Failure, Success
 
 from flowalg.data.shapes import TupleOf
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.choices import choose
 from flowalg.lifting.python.captured import global_of
@@ -49,7 +49,7 @@ def lift_function(
 def _lifted(
     f: FunctionType, args: tuple[Expr, ...], named: Mapping[str, Expr], inside: tuple[CodeType, ...]
 ) -> Expr:
-    place = place_of(f)
+    place = describe_function(f)
     if f.__code__ in inside:
         return Opaque(None, "a function that calls itself", place)
     match syntax_of(f):
@@ -76,9 +76,9 @@ def _bound(
     parameters: ast.arguments, args: tuple[Expr, ...], named: Mapping[str, Expr]
 ) -> dict[str, Expr] | None:
     """The parameters with their arguments, if each has just one."""
-    positional = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
+    positional = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     bound = dict(zip(positional, args, strict=False))
-    by_name = {one.arg for one in parameters.args}
+    by_name = {arg.arg for arg in parameters.args}
     fits = len(args) <= len(positional) and named.keys() <= by_name - bound.keys()
     bound.update(named)
     return bound if fits and len(bound) == len(positional) else None
@@ -139,7 +139,7 @@ def _unpacked(
     targets: Sequence[ast.expr], value: Expr, node: ast.stmt, rest: Sequence[ast.stmt], scope: Scope
 ) -> Expr:
     """``a, b = value``."""
-    names = [one.id for one in targets if isinstance(one, ast.Name)]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
     if not (isinstance(value.shape, TupleOf) and len(value.shape.items) == len(names) == len(targets)):
         if isinstance(value, Opaque) and value.shape is None:
             return value

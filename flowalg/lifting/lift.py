@@ -8,7 +8,7 @@ from types import FunctionType
 from attrs import evolve
 
 from flowalg.data.shapes import Shape, shape_of
-from flowalg.elementwise.functions import Call, place_of
+from flowalg.elementwise.functions import Call, describe_function
 from flowalg.lifting.calls import builtin_call, known_result
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.operations import records
@@ -22,26 +22,28 @@ def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
     result = _declared(call)
     lifted = _lift(call.f, arguments)
     if isinstance(lifted, Constant) and lifted.shape is None:
-        lifted = Opaque(None, "its result, which is nothing but None", place_of(call.f))
+        lifted = Opaque(None, "its result, which is nothing but None", describe_function(call.f))
     if result is None:
         return lifted
     if isinstance(lifted, Opaque):
         return evolve(lifted, shape=result)
     if accepts(result, lifted):
         return widened(lifted, result)
-    return Opaque(result, f"its result, which is a {lifted.shape} and declared as {result}", place_of(call.f))
+    return Opaque(
+        result, f"its result, which is a {lifted.shape} and declared as {result}", describe_function(call.f)
+    )
 
 
 def _declared(call: Call) -> Shape | None:
     if call.result is not None:
-        return shape_of(call.result, where=f"the result of {place_of(call.f)}")
+        return shape_of(call.result, where=f"the result of {describe_function(call.f)}")
     return None
 
 
 def _lift(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Expr:
     if isinstance(f, FunctionType):
         return lift_function(f, arguments, {}, ())
-    place = place_of(f)
+    place = describe_function(f)
     lifted = builtin_call(f, arguments, {}, place)
     if lifted is not None:
         return lifted

@@ -74,7 +74,7 @@ def _expression(node: ast.expr, scope: Scope) -> Expr:
             then = expression(body, scope.given(tested, True))
             return choose(tested, then, expression(orelse, scope.given(tested, False)), place)
         case ast.Tuple(elts=elts) | ast.List(elts=elts) if not _any_starred(elts):
-            parts = tuple(expression(one, scope) for one in elts)
+            parts = tuple(expression(item, scope) for item in elts)
             return (records.tuple_of if isinstance(node, ast.Tuple) else records.list_of)(parts, place)
         case ast.Call():
             return _call(node, scope)
@@ -264,11 +264,11 @@ def _membership(of: Expr, container: ast.expr, scope: Scope) -> Expr:
     if isinstance(of, Opaque) and of.shape is None:
         return Opaque(BOOLEAN, of.reason, of.place)
     if isinstance(container, ast.Tuple | ast.List | ast.Set) and not _any_starred(container.elts):
-        return one_of(of, [expression(one, scope) for one in container.elts], place)
+        return one_of(of, [expression(item, scope) for item in container.elts], place)
     captured = scope.resolve(container)
     if isinstance(captured, tuple | frozenset) and type(captured) in (tuple, frozenset):
         items = [constant_of(one) for one in sorted(captured, key=repr)]
-        known = [one for one in items if one is not None]
+        known = [item for item in items if item is not None]
         if len(known) == len(items):
             return one_of(of, known, place)
     if isinstance(captured, list | set | dict):
@@ -292,19 +292,19 @@ def _joined(node: ast.JoinedStr, values: Sequence[ast.expr], scope: Scope) -> Ex
 
 
 def _any_starred(nodes: Sequence[ast.expr]) -> bool:
-    return any(isinstance(one, ast.Starred) for one in nodes)
+    return any(isinstance(node, ast.Starred) for node in nodes)
 
 
 def _call(node: ast.Call, scope: Scope) -> Expr:
-    if _any_starred(node.args) or any(one.arg is None for one in node.keywords):
+    if _any_starred(node.args) or any(keyword.arg is None for keyword in node.keywords):
         return scope.opaque(node, f"a call of {ast.unparse(node.func)} with unpacked arguments")
     target = scope.resolve(node.func)
     if isinstance(target, type) and target in calls.FOLDED:
         made = _folded(target, node, scope)
         if made is not None:
             return made
-    args = tuple(expression(one, scope) for one in node.args)
-    named = {str(one.arg): expression(one.value, scope) for one in node.keywords}
+    args = tuple(expression(arg, scope) for arg in node.args)
+    named = {str(keyword.arg): expression(keyword.value, scope) for keyword in node.keywords}
     place = scope.place(node)
     if isinstance(node.func, ast.Attribute) and target is MISSING:
         return _method(node.func, expression(node.func.value, scope), args, named, scope)
@@ -321,8 +321,8 @@ def _call(node: ast.Call, scope: Scope) -> Expr:
 
 def _folded(cls: type, node: ast.Call, scope: Scope) -> Expr | None:
     """A time or decimal that is made of constants alone."""
-    args = [scope.resolve(one) for one in node.args]
-    named = {str(one.arg): scope.resolve(one.value) for one in node.keywords}
+    args = [scope.resolve(arg) for arg in node.args]
+    named = {str(keyword.arg): scope.resolve(keyword.value) for keyword in node.keywords}
     if MISSING in args or MISSING in named.values():
         return None
     return calls.folded(cls, tuple(args), named)

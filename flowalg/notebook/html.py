@@ -15,7 +15,8 @@ from typing import Final, Generic, TypeVar
 
 from attrs import frozen
 
-from flowalg.analysis.explain import explain
+from flowalg.analysis.explain import Line, explanation
+from flowalg.analysis.hazards import hazards
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
 from flowalg.data.time import show
@@ -64,20 +65,18 @@ class PaneTable(HasView, Generic[A_co]):
     panes: tuple[Pane[A_co], ...]
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.panes, tuple) or not all(isinstance(one, Pane) for one in self.panes):
+        if not isinstance(self.panes, tuple) or not all(isinstance(pane, Pane) for pane in self.panes):
             raise ArgumentError("PaneTable.panes", self.panes, "a tuple of panes, such as run.panes")
 
 
 @html_view.register(PCollection)
 def pipeline_html(pipeline: PCollection[object]) -> str:
-    """What ``flowalg.explain`` tells of a pipeline, as a tree; its hazards are marked at the side."""
-    lines = explain(pipeline).split("\n")
-    steps = [line for line in lines if not line.startswith("! ")]
-    hazards = [line[2:] for line in lines if line.startswith("! ")]
+    """Returns the lines of ``flowalg.explain`` as a tree, with the hazards marked at the side."""
     warned = "".join(
-        f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {_text(one)}</div>' for one in hazards
+        f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {_text(str(hazard))}</div>'
+        for hazard in hazards(pipeline)
     )
-    return f'<div style="{_FONT}">{_tree(steps)}{warned}</div>'
+    return f'<div style="{_FONT}">{_tree(explanation(pipeline))}{warned}</div>'
 
 
 @html_view.register(Timeline)
@@ -107,9 +106,9 @@ def run_html(panes: Sequence[Pane[object]], dropped: Sequence[Drop], picture: st
 
     ``picture`` is HTML, and stands between the counts and the panes.
     """
-    timings = Counter(one.timing for one in panes if one.change is Change.VALUE)
+    timings = Counter(pane.timing for pane in panes if pane.change is Change.VALUE)
     reasons = Counter(one.reason for one in dropped)
-    taken_back = sum(one.change is Change.RETRACTION for one in panes)
+    taken_back = sum(pane.change is Change.RETRACTION for pane in panes)
     counts = [
         *(_badge(f"{timings[one]:,} {_words(one.value)}", _TIMINGS[one]) for one in Timing),
         *([_badge(counted(taken_back, "retraction"), "#d55e00")] if taken_back else []),
@@ -129,11 +128,11 @@ def _table(
 ) -> str:
     """A table of the first rows and the last ones, with a line that says how many are between them."""
     between = len(rows) - _FIRST_ROWS - _LAST_ROWS
-    shown: Iterable[str] = (_row(cells(one)) for one in rows)
+    shown: Iterable[str] = (_row(cells(row)) for row in rows)
     if between > 0:
         more = f'<tr><td colspan="{len(head)}" style="{_MORE}">… {between:,} more …</td></tr>'
-        first = (_row(cells(one)) for one in rows[:_FIRST_ROWS])
-        shown = chain(first, [more], (_row(cells(one)) for one in rows[-_LAST_ROWS:]))
+        first = (_row(cells(row)) for row in rows[:_FIRST_ROWS])
+        shown = chain(first, [more], (_row(cells(row)) for row in rows[-_LAST_ROWS:]))
     names = "".join(f'<th style="{_HEAD}">{_text(one)}</th>' for one in head)
     style = f"{_FONT} color: inherit; background: transparent; border-collapse: collapse;"
     return (
@@ -152,7 +151,7 @@ def _cell(text: str, style: str = "") -> str:
 
 def _instant(instant: Instant[object]) -> Iterator[str]:
     yield _cell(show(instant.processing_time))
-    shown = [repr(one) for one in instant.elements[:_MOST_ELEMENTS]]
+    shown = [repr(element) for element in instant.elements[:_MOST_ELEMENTS]]
     hidden = len(instant.elements) - len(shown)
     yield _cell(
         "\n".join([*map(_cut, shown), *([f"… {hidden:,} more"] if hidden else [])]), " white-space: pre-wrap;"
@@ -183,24 +182,16 @@ def _described(pane: Pane[object], value: object) -> Iterator[str]:
     yield _cell(pane.change.value)
 
 
-def _tree(lines: Sequence[str]) -> str:
-    """Lines as nested lists: what is indented belongs to the line above it."""
+def _tree(lines: Sequence[Line]) -> str:
+    """Lines as nested lists; a named transform is a box that opens."""
     style = "margin: 0; padding-left: 1.2em; list-style: none;"
     items: list[str] = []
-    at = 0
-    while at < len(lines):
-        indent = _indent(lines[at])
-        end = at + 1
-        while end < len(lines) and _indent(lines[end]) > indent:
-            end += 1
-        inner = _tree(lines[at + 1 : end]) if end > at + 1 else ""
-        items.append(f'<li style="white-space: pre-wrap;">{_text(lines[at].strip())}{inner}</li>')
-        at = end
+    for line in lines:
+        text, inner = _text(line.text), _tree(line.children) if line.children else ""
+        if line.is_transform:
+            text, inner = f"<details><summary>{text}</summary>{inner}</details>", ""
+        items.append(f'<li style="white-space: pre-wrap;">{text}{inner}</li>')
     return f'<ul style="{style}">{"".join(items)}</ul>'
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
 
 
 def _badge(text: str, colour: str) -> str:

@@ -1,14 +1,17 @@
-"""The syntax tree of a pipeline: six kinds of node, immutable, untyped (the typed handle is ``PCollection``).
+"""The kinds of node of a pipeline: immutable, untyped (``PCollection`` is the typed handle on them).
 
-Everything that the surface offers desugars to these, so that an interpreter is one exhaustive match.
+Everything that the surface offers desugars to these, so that an interpreter is one exhaustive match. What follows from
+a node (its shape, the windowing in force, whether it retracts) is derived when it is first asked for, once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, TypeAlias, assert_never
+from collections.abc import Sequence
+from enum import Enum, unique
+from functools import cached_property
+from typing import Final, TypeAlias, assert_never, cast
 
-from attrs import field, fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from flowalg.combiners.core import Combiner, Into
 from flowalg.combiners.result_shapes import combined_shape
@@ -22,160 +25,461 @@ from flowalg.data.errors import (
 from flowalg.data.shapes import ListOf, MapOf, RecordOf, Scalar, Shape, TupleOf, kv_of, optional
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import Call, OnValue
-from flowalg.elementwise.steps import Map, Step
+from flowalg.elementwise.splitting import Selected
+from flowalg.elementwise.steps import WRITTEN, FlatMap, Map, Scope, Split, Step
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
+from flowalg.pipeline.co_group import Separate
+from flowalg.pipeline.graph import Fold, equal
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, require_readable
-from flowalg.pipeline.tagging import Separate
 from flowalg.windows.strategy import Accumulation, WindowingStrategy
+
+AnyCombiner: TypeAlias = Combiner[object, object, object]
 
 
 @frozen
-class SourceNode:
+class Windowing:
+    """The windowing strategy in force at a node.
+
+    ``fresh`` is true where elements have yet to be assigned windows. After a grouping it is false: elements keep the
+    window that they were grouped in, until the next ``window(...)`` (SEMANTICS section 3).
+    """
+
+    strategy: WindowingStrategy
+    fresh: bool
+
+
+DEFAULT_WINDOWING: Final = Windowing(WindowingStrategy(), fresh=True)
+
+
+@frozen(eq=False, repr=False)
+class _Node:
+    """What all nodes have. Two nodes are equal if their pipelines are: by value, sharing aside."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes that this one reads."""
+        return ()
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The shape of the elements; ``None`` where only running the user's functions would tell."""
+        raise NotImplementedError
+
+    @cached_property
+    def windowing(self) -> Windowing:
+        """The windowing that a grouping of these elements groups by."""
+        return self.inputs[0].windowing if self.inputs else DEFAULT_WINDOWING
+
+    @cached_property
+    def retracts(self) -> bool:
+        """Whether some elements can be retractions: whether a grouping upstream retracts."""
+        return any(inner.retracts for inner in self.inputs)
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the same node over other inputs."""
+        raise NotImplementedError
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the node in words, after its inputs in words."""
+        raise NotImplementedError
+
+    @cached_property
+    def _own(self) -> tuple[object, ...]:
+        """What the node says besides its inputs."""
+        names = [each.name for each in fields(type(self)) if each.eq]
+        return tuple(getattr(self, name) for name in names if name not in ("input", "inputs", "side"))
+
+    def _alike(self, other: _Node) -> bool:
+        return type(self) is type(other) and self._own == other._own
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), self._own, self.inputs))
+
+    def __eq__(self, other: object) -> bool:
+        return equal(self, other, _Node._alike) if isinstance(other, _Node) else NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return outline(cast("Node", self))
+
+
+@frozen(eq=False, repr=False)
+class SourceNode(_Node):
     """Where elements enter: records of one class, each with an event time."""
 
     name: str
     shape: Shape
     event_time: Call
 
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the source: it reads no other node."""
+        return self
 
-@frozen
-class ElementWise:
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the source's name."""
+        return self.name
+
+
+@frozen(eq=False, repr=False)
+class Hole(_Node):
+    """Where the collection that a transform is applied to goes: elements of any shape if it is ``None``."""
+
+    shape: Shape | None
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the hole: it reads no other node."""
+        return self
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns a mark for the collection that is still missing."""
+        return "(…)"
+
+    def refused(self) -> UnsupportedError:
+        """Returns the error of whoever tries to run the body of a transform."""
+        return UnsupportedError(
+            "the pipeline is the body of a transform, which has no input yet; apply the transform to a collection"
+        )
+
+
+@frozen(eq=False, repr=False)
+class ElementWise(_Node):
     """A chain of element-wise steps (ParDo, Dataflow Model 2.1). Fusion is concatenation of the chains."""
 
     input: Node
     steps: tuple[Step, ...]
-    analyses: tuple[StepAnalysis, ...] = field(eq=False, repr=False)
+    _shorter: ElementWise | None = field(default=None, eq=False, alias="shorter", repr=False)
 
     @classmethod
-    def then(cls, node: Node, step: Step) -> ElementWise:
-        """The node followed by one more step."""
-        if isinstance(node, ElementWise):
-            steps = (*node.steps, step)
-            return cls(node.input, steps, (*node.analyses, *analyse((step,), shape_after(node))))
-        return cls(node, (step,), analyse((step,), shape_after(node)))
+    def after(cls, node: Node, step: Step, *more: Step) -> ElementWise:
+        """Returns the node followed by steps. A split ends a chain, so that the chains after it share its results."""
+        if isinstance(node, ElementWise) and not isinstance(node.steps[-1], Split):
+            chain = cls(node.input, (*node.steps, step), node)
+        else:
+            chain = cls(node, (step,))
+        return cls.after(chain, *more) if more else chain
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The node whose elements the steps transform."""
+        return (self.input,)
+
+    @cached_property
+    def unsplit(self) -> ElementWise:
+        """The same chain with the function of a split before it inlined: for engines that cannot share its results."""
+        match self:
+            case ElementWise(
+                input=ElementWise(steps=(*before, Split())) as split,
+                steps=(FlatMap(function=Call(f=Selected() as selected, result=result)) as first, *after),
+            ):
+                inlined = evolve(first, function=Call(selected.inlined, result))
+                return ElementWise.after(split.input, *before, inlined, *after).unsplit
+            case _:
+                return self
+
+    @cached_property
+    def analyses(self) -> tuple[StepAnalysis, ...]:
+        """The shapes before and after each step, and the expression that its function was lifted to."""
+        if self.unsplit is not self:
+            return self.unsplit.analyses[-len(self.steps) :]
+        shorter = self._shorter
+        if shorter is None or shorter.input is not self.input or shorter.steps != self.steps[:-1]:
+            return analyse(self.steps, self.input.shape)
+        return (*shorter.analyses, *analyse(self.steps[-1:], shorter.shape))
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The shape after the last step."""
+        return self.analyses[-1].after
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the same steps over another input, fused with the steps there."""
+        (inner,) = inputs
+        first, *more = self.steps
+        return ElementWise.after(inner, first, *more)
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the labels of the steps, after the input."""
+        return " > ".join((*inputs, *(step.label for step in self.steps)))
 
 
-@frozen
-class WindowInto:
+@frozen(eq=False, repr=False)
+class WindowInto(_Node):
     """The windowing strategy of the groupings that follow (AssignWindows, Dataflow Model 2.2.1)."""
 
     input: Node
     strategy: WindowingStrategy
+    scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The node whose elements are put into windows."""
+        return (self.input,)
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The shape of the input: windowing leaves elements alone."""
+        return self.input.shape
+
+    @cached_property
+    def windowing(self) -> Windowing:
+        """The strategy, with windows yet to be assigned."""
+        return Windowing(self.strategy, fresh=True)
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the same windows over another input."""
+        (inner,) = inputs
+        return evolve(self, input=inner)
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the windows, after the input."""
+        return f"{inputs[0]} > window({self.strategy.windows})"
 
 
-@frozen
-class CombinePerKey:
-    """One value per key and window, again and again as the trigger says (GroupByKeyAndWindow and combine)."""
+@frozen(eq=False, repr=False)
+class _Grouping(_Node):
+    """What groupings have: they group the elements of each key and window, and emit panes."""
+
+    @property
+    def windowed_by(self) -> Windowing:
+        """The windowing of the elements that are grouped."""
+        return self.inputs[0].windowing
+
+    @cached_property
+    def windowing(self) -> Windowing:
+        """The same strategy; panes keep the window that they were grouped in."""
+        return Windowing(self.windowed_by.strategy, fresh=False)
+
+    @property
+    def receives_retractions(self) -> bool:
+        """Whether some of the elements that are grouped can be retractions."""
+        return any(inner.retracts for inner in self.inputs)
+
+    @cached_property
+    def retracts(self) -> bool:
+        """Whether some panes can be retractions."""
+        mode = self.windowed_by.strategy.accumulation
+        return mode is Accumulation.RETRACTING or self.receives_retractions
+
+
+@unique
+class GroupingKind(Enum):
+    """Which transform a grouping by one combiner was written as."""
+
+    COMBINE_PER_KEY = "combine_per_key"
+    COMBINE_GLOBALLY = "combine_globally"
+    GROUP_BY_KEY = "group_by_key"
+    DISTINCT = "distinct"
+
+
+@frozen(eq=False, repr=False)
+class CombinePerKey(_Grouping):
+    """One value per key and window, refined as the trigger says (GroupByKeyAndWindow and combine, DM 2.2)."""
 
     input: Node
-    combiner: Combiner[object, object, object]
-    label: str = field(default="combine_per_key")
+    combiner: AnyCombiner
+    kind: GroupingKind = GroupingKind.COMBINE_PER_KEY
+    scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
-        shape = shape_after(self.input)
-        if shape is not None:
-            require_keyed(shape, self.label)
+        require_keyed(self.input.shape, self.label)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The node whose elements are grouped."""
+        return (self.input,)
+
+    @cached_property
+    def label(self) -> str:
+        """The transform as messages and metrics name it."""
+        if self.kind in (GroupingKind.GROUP_BY_KEY, GroupingKind.DISTINCT):
+            return named(self.scope, self.kind.value)
+        return named(self.scope, f"{self.kind.value}({self.combiner.title})")
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The key, and the combiner's result."""
+        match self.input.shape:
+            case RecordOf(fields=(key, value)):
+                result = combined_shape(self.combiner, value.shape)
+                return None if result is None else kv_of(key.shape, result)
+            case _:
+                return None
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the same grouping of another input."""
+        (inner,) = inputs
+        return evolve(self, input=inner)
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the label, after the input."""
+        return f"{inputs[0]} > {self.label}"
 
 
-def combined(node: Node, combiner: Combiner[object, object, object], transform: str) -> Node:
-    """A grouping by a combiner. What it makes *of* its result is a step after the grouping, which Spark can lift."""
-    label = f"{transform}({combiner.title})"
-    if not isinstance(combiner, Into):
-        return CombinePerKey(node, combiner, label)
-    grouped = CombinePerKey(node, combiner.combiner, label)
-    return ElementWise.then(grouped, Map(OnValue(combiner.function), f"{transform}(into=…)"))
+@frozen(eq=False, repr=False)
+class CoGroupByKey(_Grouping):
+    """For each key and window, a list of the values of each of several keyed collections (CoGroupByKey)."""
+
+    inputs: tuple[Node, ...]
+    scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
+
+    def __attrs_post_init__(self) -> None:
+        if not 2 <= len(self.inputs) <= 4:
+            raise ArgumentError("the number of collections", len(self.inputs), "two to four")
+        _require_same_windows(self.inputs)
+
+    @cached_property
+    def label(self) -> str:
+        """The transform as messages and metrics name it."""
+        return named(self.scope, f"co_group_by_key of {len(self.inputs)}")
+
+    @cached_property
+    def combiner(self) -> AnyCombiner:
+        """The combiner of values that are tagged with the number of their collection."""
+        return cast("AnyCombiner", Separate(len(self.inputs)))
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The key, and a tuple of lists."""
+        known = [
+            inner.shape
+            for inner in self.inputs
+            if isinstance(inner.shape, RecordOf) and is_keyed(inner.shape)
+        ]
+        if len(known) < len(self.inputs):
+            return None
+        lists = tuple(ListOf(pair.fields[1].shape) for pair in known)
+        return kv_of(known[0].fields[0].shape, TupleOf(lists))
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the co-group of other collections."""
+        return evolve(self, inputs=tuple(inputs))
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the label, after all inputs."""
+        return f"({' + '.join(inputs)}) > {self.label}"
 
 
-@frozen
-class Flatten:
+@frozen(eq=False, repr=False)
+class Flatten(_Node):
     """Several collections as one: their union, as bags. All must be in the same windows (Dataflow Model, 2.1)."""
 
     inputs: tuple[Node, ...]
+    scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
         if not self.inputs:
             raise ArgumentError("Flatten.inputs", self.inputs, "one or more collections")
-        first, *others = (strategy_at(node) for node in self.inputs)
-        for number, other in enumerate(others, start=2):
-            for one in fields(WindowingStrategy):
-                expected, found = getattr(first.strategy, one.name), getattr(other.strategy, one.name)
-                if found != expected:
-                    what = one.name.replace("_", " ")
-                    valid = f"that of collection 1, {expected!r}, so that all are in the same windows"
-                    raise ArgumentError(f"the {what} of collection {number}", found, valid)
-            if other.fresh != first.fresh:
-                raise ArgumentError(
-                    f"collection {number}",
-                    outline(self.inputs[number - 1]),
-                    "in the same windows as collection 1: put window(...) after the groupings of both",
-                )
+        _require_same_windows(self.inputs)
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The shape of all inputs; ``None`` if they differ."""
+        first, *others = (inner.shape for inner in self.inputs)
+        return first if all(other == first for other in others) else None
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the union of other collections."""
+        return evolve(self, inputs=tuple(inputs))
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns all inputs, in parentheses."""
+        return f"({' + '.join(inputs)})"
 
 
-@frozen
-class WithSide:
-    """Each element beside what its window of another collection comes to, once that is complete (side input)."""
+@frozen(eq=False, repr=False)
+class WithSide(_Node):
+    """Each element paired with what its window of another collection comes to, once that is complete (side input)."""
 
     input: Node
     side: Node
     view: View
+    scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
-        require_readable(strategy_at(self.side).strategy.windows, self.view)
+        require_readable(self.side.windowing.strategy.windows, self.view)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The node of the elements, and that of the side input."""
+        return (self.input, self.side)
+
+    @property
+    def label(self) -> str:
+        """The transform as messages and metrics name it."""
+        return named(self.scope, "with_side")
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The element, and what it reads."""
+        element, read = self.input.shape, shape_read(self.view, self.side.shape)
+        return None if element is None or read is None else TupleOf((element, read))
+
+    @cached_property
+    def retracts(self) -> bool:
+        """Whether the elements can be retractions: a side input is only read when it is complete."""
+        return self.input.retracts
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the same reading of another side input by other elements."""
+        inner, side = inputs
+        return evolve(self, input=inner, side=side)
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the side input in parentheses, after the input."""
+        return f"{inputs[0]} > with_side({inputs[1]})"
 
 
-Node: TypeAlias = SourceNode | ElementWise | WindowInto | CombinePerKey | Flatten | WithSide
+def combine(node: Node, combiner: AnyCombiner, kind: GroupingKind) -> Node:
+    """Returns a grouping by a combiner. The function of ``into=`` becomes a step after it, which engines can lift."""
+    if not isinstance(combiner, Into):
+        return CombinePerKey(node, combiner, kind)
+    grouped = CombinePerKey(node, combiner.combiner, kind)
+    return ElementWise.after(grouped, Map(OnValue(combiner.function), f"{kind.value}(into=…)"))
 
-DEFAULT_STRATEGY: Final = WindowingStrategy()
+
+GroupingNode: TypeAlias = CombinePerKey | CoGroupByKey
+Node: TypeAlias = (
+    SourceNode | Hole | ElementWise | WindowInto | CombinePerKey | CoGroupByKey | Flatten | WithSide
+)
 
 
-def require_keyed(shape: Shape, transform: str) -> None:
-    """Raises ``KeyedCollectionError`` unless elements of the shape are ``KV`` pairs."""
-    if not is_keyed(shape):
+def named(scope: Scope, name: str) -> str:
+    """Returns a name inside the transforms that it belongs to: ``hourly totals/combine_per_key(Sum)``."""
+    return "/".join((*scope, name))
+
+
+def require_keyed(shape: Shape | None, transform: str) -> None:
+    """Raises ``KeyedCollectionError`` unless elements of the shape, where it is known, are ``KV`` pairs."""
+    if shape is not None and not is_keyed(shape):
         raise KeyedCollectionError(
             f"{transform} needs elements that are KV(key, value) pairs, and these are {shape}; "
             "call key_by(...) first"
         )
 
 
-def shape_after(node: Node) -> Shape | None:
-    """The shape of a node's elements; ``None`` where only running the user's functions would tell."""
-    match node:
-        case SourceNode(shape=shape):
-            return shape
-        case ElementWise(analyses=analyses):
-            return analyses[-1].after
-        case WindowInto(input=inner):
-            return shape_after(inner)
-        case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
-            return _shape_co_grouped(inputs)
-        case CombinePerKey(input=inner, combiner=combiner):
-            match shape_after(inner):
-                case RecordOf(fields=(key, value)):
-                    result = combined_shape(combiner, value.shape)
-                    return None if result is None else kv_of(key.shape, result)
-                case _:
-                    return None
-        case Flatten(inputs=inputs):
-            first, *others = (shape_after(one) for one in inputs)
-            return first if all(other == first for other in others) else None
-        case WithSide(input=inner, side=side, view=view):
-            element, read = shape_after(inner), shape_read(view, shape_after(side))
-            return None if element is None or read is None else TupleOf((element, read))
-    assert_never(node)
-
-
-def _shape_co_grouped(inputs: tuple[Node, ...]) -> Shape | None:
-    """The shape of a co-group: a key, and a list for each of the collections as they were before they were tagged."""
-    pairs = [one.analyses[-1].before for one in inputs if isinstance(one, ElementWise)]
-    known = [pair for pair in pairs if isinstance(pair, RecordOf) and is_keyed(pair)]
-    if len(known) < len(inputs):
-        return None
-    lists = tuple(ListOf(pair.fields[1].shape) for pair in known)
-    return kv_of(known[0].fields[0].shape, TupleOf(lists))
+def _require_same_windows(nodes: Sequence[Node]) -> None:
+    """Raises ``ArgumentError`` unless all collections are in the same windows in the same way."""
+    first, *others = (node.windowing for node in nodes)
+    for number, other in enumerate(others, start=2):
+        for each in fields(WindowingStrategy):
+            expected, found = getattr(first.strategy, each.name), getattr(other.strategy, each.name)
+            if found != expected:
+                what = each.name.replace("_", " ")
+                valid = f"that of collection 1, {expected!r}, so that all are in the same windows"
+                raise ArgumentError(f"the {what} of collection {number}", found, valid)
+        if other.fresh != first.fresh:
+            raise ArgumentError(
+                f"collection {number}",
+                outline(nodes[number - 1]),
+                "in the same windows as collection 1: put window(...) after the groupings of both",
+            )
 
 
 def shape_read(view: View, side: Shape | None) -> Shape | None:
-    """The shape of what an element reads of a side; ``None`` where it cannot be known."""
+    """Returns the shape of what an element reads of a side input; ``None`` where it cannot be known."""
     match view:
         case Singleton(default=default):
             if default is NO_DEFAULT or side is None:
@@ -193,7 +497,7 @@ def shape_read(view: View, side: Shape | None) -> Shape | None:
 
 
 def _is_of(default: object, shape: Shape) -> bool:
-    """Whether a default is a value of a shape as it stands."""
+    """Returns whether a default is a value of a shape as it is."""
     if isinstance(shape, Scalar):
         return type(default) is shape.python
     try:
@@ -202,131 +506,35 @@ def _is_of(default: object, shape: Shape) -> bool:
         return False
 
 
-def outline(node: Node) -> str:
-    """A pipeline in one line, from its sources on."""
-    match node:
-        case SourceNode(name=name):
-            return name
-        case ElementWise(input=inner, steps=steps):
-            return " > ".join([outline(inner), *(step.label for step in steps)])
-        case WindowInto(input=inner, strategy=strategy):
-            return f"{outline(inner)} > window({strategy.windows})"
-        case CombinePerKey(input=inner, label=label):
-            return f"{outline(inner)} > {label}"
-        case Flatten(inputs=inputs):
-            return f"({' + '.join(outline(one) for one in inputs)})"
-        case WithSide(input=inner, side=side):
-            return f"{outline(inner)} > with_side({outline(side)})"
-    assert_never(node)
+def outline(root: Node) -> str:
+    """Returns a pipeline in one line, from its sources on; shared parts are written once, and then ``…``."""
 
-
-def inputs_of(node: Node) -> tuple[Node, ...]:
-    """The nodes that a node reads."""
-    match node:
-        case SourceNode():
-            return ()
-        case ElementWise(input=inner) | WindowInto(input=inner) | CombinePerKey(input=inner):
-            return (inner,)
-        case Flatten(inputs=inputs):
-            return inputs
-        case WithSide(input=inner, side=side):
-            return (side, inner)
-    assert_never(node)
-
-
-def elements_from(node: Node) -> tuple[Node, ...]:
-    """The nodes whose elements a node passes on: those that it reads, but for a side input."""
-    return (node.input,) if isinstance(node, WithSide) else inputs_of(node)
-
-
-def nodes_of(node: Node) -> Iterator[Node]:
-    """The node and everything upstream of it, sources first."""
-    for inner in inputs_of(node):
-        yield from nodes_of(inner)
-    yield node
-
-
-def sources_of(node: Node) -> tuple[SourceNode, ...]:
-    """The sources of a pipeline, each once."""
-    return tuple(dict.fromkeys(one for one in nodes_of(node) if isinstance(one, SourceNode)))
-
-
-def last_grouping(node: Node) -> CombinePerKey:
-    """The grouping that makes a pipeline's panes; raises ``UnsupportedError`` when it groups nothing."""
-    found = next(last_groupings(node), None)
-    if found is None:
-        raise UnsupportedError(
-            "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
+    def text(node: Node, known: Fold[Node, str]) -> str:
+        return node.outlined(
+            ["…" if inner in known and inner.inputs else known(inner) for inner in node.inputs]
         )
-    return found
 
-
-def last_groupings(node: Node) -> Iterator[CombinePerKey]:
-    """The groupings that make a pipeline's panes: several, where what several of them give is flattened."""
-    if isinstance(node, CombinePerKey):
-        yield node
-        return
-    for inner in elements_from(node):
-        yield from last_groupings(inner)
-
-
-def retracts(node: Node) -> bool:
-    """Whether a node's elements can be retractions: whether a grouping upstream retracts."""
-    if isinstance(node, CombinePerKey):
-        mode = strategy_at(node.input).strategy.accumulation
-        return mode is Accumulation.RETRACTING or retracts(node.input)
-    return any(retracts(inner) for inner in elements_from(node))
-
-
-@frozen
-class EffectiveStrategy:
-    """The windowing strategy in force at a node.
-
-    ``fresh`` says that elements are still to be assigned windows; after a grouping they keep the window that
-    they came out of, until the next ``window(...)`` (SEMANTICS section 3).
-    """
-
-    strategy: WindowingStrategy
-    fresh: bool
-
-
-def strategy_at(node: Node) -> EffectiveStrategy:
-    """The windowing strategy that a grouping after ``node`` groups by."""
-    match node:
-        case SourceNode():
-            return EffectiveStrategy(DEFAULT_STRATEGY, fresh=True)
-        case ElementWise(input=inner) | WithSide(input=inner):
-            return strategy_at(inner)
-        case WindowInto(strategy=strategy):
-            return EffectiveStrategy(strategy, fresh=True)
-        case CombinePerKey(input=inner):
-            return EffectiveStrategy(strategy_at(inner).strategy, fresh=False)
-        case Flatten(inputs=inputs):
-            return strategy_at(inputs[0])
-    assert_never(node)
+    return Fold(text)(root)
 
 
 __all__ = [
-    "DEFAULT_STRATEGY",
+    "DEFAULT_WINDOWING",
+    "CoGroupByKey",
     "CombinePerKey",
-    "EffectiveStrategy",
     "ElementWise",
     "Flatten",
+    "GroupingKind",
+    "GroupingNode",
+    "Hole",
     "Node",
+    "Scope",
     "SourceNode",
     "WindowInto",
+    "Windowing",
     "WithSide",
-    "combined",
-    "elements_from",
-    "inputs_of",
-    "last_grouping",
-    "last_groupings",
-    "nodes_of",
+    "combine",
+    "named",
     "outline",
     "require_keyed",
-    "retracts",
-    "shape_after",
     "shape_read",
-    "sources_of",
-    "strategy_at",
 ]

@@ -21,22 +21,22 @@ from flowalg.data.errors import ArgumentError, KeyedCollectionError
 from flowalg.data.kv import KV
 from flowalg.data.shapes import TIMESTAMP, ElementType, RecordOf, Shape
 from flowalg.data.views import HasView
-from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey, place_of
-from flowalg.elementwise.splitting import Failures, IsA, Successes
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
-from flowalg.pipeline.joins import co_grouped, inner_joined, left_joined
+from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey, describe_function
+from flowalg.elementwise.splitting import IsA, Outcomes, Selected
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.pipeline.joins import inner_join, left_join
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    GroupingKind,
     Node,
     WindowInto,
     WithSide,
-    combined,
+    combine,
     outline,
     require_keyed,
-    shape_after,
-    strategy_at,
 )
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, require_readable
 from flowalg.triggers.syntax import DEFAULT_TRIGGER, Trigger
@@ -75,7 +75,7 @@ class SideInput(Generic[A_co]):
         if not isinstance(self.node, Node) or not isinstance(self.view, View):
             made = "made by as_singleton() or as_map()"
             raise ArgumentError("SideInput", (self.node, self.view), made)
-        require_readable(strategy_at(self.node).strategy.windows, self.view)
+        require_readable(self.node.windowing.strategy.windows, self.view)
 
 
 @frozen
@@ -202,12 +202,12 @@ class PCollection(HasView, Generic[A_co]):
         With several combiners the values are read once and the result is a tuple, or what ``into`` makes of
         the results: a record class names them. Raises ``KeyedCollectionError`` on an unkeyed collection.
         """
-        return PCollection(combined(self.node, joined(combiners, into), "combine_per_key"))
+        return PCollection(combine(self.node, joined(combiners, into), GroupingKind.COMBINE_PER_KEY))
 
     def group_by_key(self: PCollection[KV[K, V]]) -> PCollection[KV[K, list[V]]]:
         """All values of each key and window, in order of event time and, within one, of arrival."""
         combiner = as_combiner("combiner", ToList())
-        return PCollection(CombinePerKey(self.node, combiner, "group_by_key"))
+        return PCollection(CombinePerKey(self.node, combiner, GroupingKind.GROUP_BY_KEY))
 
     @overload
     def co_group_by_key(
@@ -232,36 +232,36 @@ class PCollection(HasView, Generic[A_co]):
         only some of them have gets an empty list from the others.
         """
         _require_all_keyed("co_group_by_key", (self, *others))
-        return PCollection(co_grouped((self.node, *(other.node for other in others))))
+        return PCollection(CoGroupByKey((self.node, *(other.node for other in others))))
 
     def inner_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B]]]:
         """Each pair of a value of this and one of ``right``, of one key and window."""
         _require_all_keyed("inner_join", (self, right))
-        return PCollection(inner_joined(self.node, right.node))
+        return PCollection(inner_join(self.node, right.node))
 
     def left_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B | None]]]:
         """Each value with each of ``right`` of its key and window, or with ``None`` where there is none."""
         _require_all_keyed("left_join", (self, right))
-        return PCollection(left_joined(self.node, right.node))
+        return PCollection(left_join(self.node, right.node))
 
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
         """One value per window, combined from all elements in it, whatever their key; several go ``together``."""
-        everything = ElementWise.then(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
-        grouped = combined(everything, as_combiner("combiner", combiner), "combine_globally")
-        return PCollection(ElementWise.then(grouped, Map(Call(_value_of), "combine_globally")))
+        everything = ElementWise.after(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
+        grouped = combine(everything, as_combiner("combiner", combiner), GroupingKind.COMBINE_GLOBALLY)
+        return PCollection(ElementWise.after(grouped, Map(Call(_value_of), "combine_globally")))
 
     def distinct(self) -> PCollection[A_co]:
         """Each element that is in a window, once for each of the window's panes."""
         counted = CombinePerKey(
-            ElementWise.then(self.node, Map(WithKey(Call(_itself)), "distinct")),
+            ElementWise.after(self.node, Map(WithKey(Call(_itself)), "distinct")),
             as_combiner("", Count()),
-            "distinct",
+            GroupingKind.DISTINCT,
         )
-        return PCollection(ElementWise.then(counted, Map(Call(_key_of), "distinct")))
+        return PCollection(ElementWise.after(counted, Map(Call(_key_of), "distinct")))
 
     def top(self, n: int, *, by: Callable[[A_co], object] | None = None) -> PCollection[list[A_co]]:
         """The ``n`` greatest elements of each window, the greatest first, by ``by`` or by themselves."""
@@ -272,11 +272,11 @@ class PCollection(HasView, Generic[A_co]):
 
         Place it before ``window``: elements that have come out of a grouping keep the window that they came in.
         """
-        node = ElementWise.then(self.node, WithTimestamps(Call(f)))
+        node = ElementWise.after(self.node, WithTimestamps(Call(f)))
         given = node.analyses[-1].expression.shape
         if given is not None and given != TIMESTAMP:
             valid = f"a function to a datetime; this one gives {given}"
-            raise ArgumentError("with_timestamps", place_of(f), valid)
+            raise ArgumentError("with_timestamps", describe_function(f), valid)
         return PCollection(node)
 
     def split(
@@ -286,15 +286,19 @@ class PCollection(HasView, Generic[A_co]):
         result: type[B] | None = None,
         failure: type[R] | None = None,
     ) -> tuple[PCollection[B], PCollection[R]]:
-        """Two collections: what ``f`` gives as ``Success``, and what it gives as ``Failure``.
+        """Two collections: the values that ``f`` returns as ``Success``, and those that it returns as ``Failure``.
 
-        A parser is such a function: ``good, bad = lines.split(parse)``. Neither is lost. ``result`` and ``failure``
-        are the types of the two, for a function that is not annotated with them.
+        A parser is such a function: ``good, bad = lines.split(parse)``. ``f`` runs once for each element; on Spark it
+        runs once for each of the two collections that a query reads. ``result`` and ``failure`` are the types of the
+        two, for a function that is not annotated with them.
         """
-        Call(f)  # which refuses what is no function
-        success = FlatMap(Call(Successes(f), _list_of(result)), "split")
-        failed = FlatMap(Call(Failures(f), _list_of(failure)), "split")
-        return PCollection(self._then(success)), PCollection(self._then(failed))
+        Call(f)  # which refuses a value that is not callable
+        outcomes = self._then(Split(Call(Outcomes(f))))
+        successes = FlatMap(Call(Selected(f, 0), _list_of(result)), "split")
+        failures = FlatMap(Call(Selected(f, 1), _list_of(failure)), "split")
+        return PCollection(ElementWise.after(outcomes, successes)), PCollection(
+            ElementWise.after(outcomes, failures)
+        )
 
     def only(self, kind: type[B]) -> PCollection[B]:
         """The elements that are of a class: one of the outputs of a function that tags by type."""
@@ -319,7 +323,7 @@ class PCollection(HasView, Generic[A_co]):
 
         Raises ``KeyedCollectionError`` on an unkeyed collection, and ``ArgumentError`` as ``as_singleton`` does.
         """
-        shape = shape_after(self.node)
+        shape = self.node.shape
         if shape is not None:
             require_keyed(shape, "as_map")
         return SideInput(self.node, AsMap())
@@ -351,7 +355,7 @@ class PCollection(HasView, Generic[A_co]):
     def filter_with(self, side: SideInput[V], predicate: Callable[[A_co, V], bool]) -> PCollection[A_co]:
         """The elements of which ``predicate`` says ``True``, given what they read of a side input."""
         kept = self.with_side(side)._then(Filter(Spread(Call(predicate)), "filter_with"))
-        return PCollection(ElementWise.then(kept, Map(Call(_first), "filter_with")))
+        return PCollection(ElementWise.after(kept, Map(Call(_first), "filter_with")))
 
     def apply(self, transform: Callable[[PCollection[A_co]], B]) -> B:
         """A composite transform: ``transform`` is any function from this collection."""
@@ -359,11 +363,11 @@ class PCollection(HasView, Generic[A_co]):
             raise ArgumentError("transform", transform, "a function from a PCollection")
         return transform(self)
 
-    def _then(self, step: Step) -> Node:
-        return ElementWise.then(self.node, step)
+    def _then(self, step: Step) -> ElementWise:
+        return ElementWise.after(self.node, step)
 
-    def _keywise(self, step: Step) -> Node:
-        shape = shape_after(self.node)
+    def _keywise(self, step: Step) -> ElementWise:
+        shape = self.node.shape
         if shape is not None:
             require_keyed(shape, step.label)
         return self._then(step)
@@ -371,7 +375,7 @@ class PCollection(HasView, Generic[A_co]):
     @property
     def shape(self) -> Shape | None:
         """The shape of the elements; ``None`` where only running the user's functions would tell."""
-        return shape_after(self.node)
+        return self.node.shape
 
 
 def flatten(*collections: PCollection[A]) -> PCollection[A]:

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import EventTime
-from flowalg.elementwise.functions import keyed
+from flowalg.elementwise.functions import require_keyed
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import FixedWindows, SlidingWindows, WindowFn, merging
 
@@ -61,7 +61,7 @@ class AsMap:
     def read(self, values: Sequence[object], window: Window) -> dict[object, object]:
         """What the pairs of a complete window come to."""
         found: dict[object, object] = {}
-        for pair in (keyed(value, "as_map") for value in values):
+        for pair in (require_keyed(value, "as_map") for value in values):
             if pair.key in found:
                 both = f"{format_value(found[pair.key])} and {format_value(pair.value)}"
                 raise ElementError(

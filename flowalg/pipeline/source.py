@@ -8,11 +8,12 @@ from typing import TypeVar
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import TIMESTAMP, shape_of
-from flowalg.elementwise.functions import Call, apply, place_of
+from flowalg.elementwise.functions import Call, apply, describe_function
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param
-from flowalg.pipeline.nodes import SourceNode, sources_of
+from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import sources_of
 
 A_co = TypeVar("A_co", covariant=True)
 
@@ -35,7 +36,7 @@ class Source(PCollection[A_co]):
         if lifted is not None and lifted != TIMESTAMP:
             raise ArgumentError(
                 "Source.event_time",
-                place_of(event_time),
+                describe_function(event_time),
                 f"a function to a datetime; this one gives {lifted}",
             )
         super().__init__(SourceNode(name, shape, call))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from flowalg.data.errors import UnboundSourceError, format_value
-from flowalg.pipeline.nodes import Node, sources_of
+from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.source import Source
+from flowalg.pipeline.structure import sources_of
 
 Input = TypeVar("Input")
 # As a type variable, because a mapping is invariant in its keys: {flights: ...} may also be a variable of that type.

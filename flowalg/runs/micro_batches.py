@@ -11,7 +11,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import EventTime, Micros, ProcessingTime, processing_time
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks import Moment, Observation
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def in_batches(clockwork: Clockwork[A], batches: Iterable[Sequence[A]]) -> Itera
     for batch in require_iterable("batches", batches, "sequences of records"):
         require_iterable("a batch", batch, "records")
         observations = tuple(map(clockwork.observation, batch))
-        seen = [one.processing_time for one in observations]
+        seen = [observation.processing_time for observation in observations]
         time = max(seen if time is None else [time, *seen], default=None)
         if time is not None:
             yield Batch(tuple(batch), Moment(time, observations))
@@ -114,7 +114,7 @@ def _called(argument: str, f: Callable[[A], B], record: A) -> B:
     except FlowalgError:
         raise
     except Exception as cause:
-        raise failure(argument, f, record, cause) from cause
+        raise user_function_error(argument, f, record, cause) from cause
 
 
 __all__ = ["Batch", "Clockwork", "by_period", "in_batches", "with_ticks"]

@@ -58,7 +58,9 @@ class Instant(Generic[A_co]):
         _require_percentiles("Instant.percentile_watermarks", self.percentile_watermarks)
         for q, point in self.percentile_watermarks.items():
             require_point(f"Instant.percentile_watermarks[{q}]", point)
-        if not isinstance(self.signals, frozenset) or not all(isinstance(one, str) for one in self.signals):
+        if not isinstance(self.signals, frozenset) or not all(
+            isinstance(signal, str) for signal in self.signals
+        ):
             raise ArgumentError("Instant.signals", self.signals, "a frozenset of names")
 
 
@@ -188,7 +190,9 @@ class Timeline(HasView, Generic[A_co]):
 
     def without_end(self) -> Timeline[A_co]:
         """The timeline cut before its input ends: what has been seen of it while it goes on."""
-        return evolve(self, instants=tuple(one for one in self.instants if one.watermark < MAX_TIME))
+        return evolve(
+            self, instants=tuple(instant for instant in self.instants if instant.watermark < MAX_TIME)
+        )
 
 
 def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -> Timeline[A]:

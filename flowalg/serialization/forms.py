@@ -161,7 +161,9 @@ class Part:
 
 @cache
 def parts_of(cls: type) -> tuple[Part, ...]:
-    """The fields of a frozen attrs class. What is left out of equality is derived, and so not written.
+    """The fields of a frozen attrs class.
+
+    Fields that take no part in equality are derived, and not written unless their metadata says so.
 
     A user's class has no defaults here: they may change while documents are kept. Raises ``NameError`` when the
     annotations of a class cannot be resolved.
@@ -170,14 +172,14 @@ def parts_of(cls: type) -> tuple[Part, ...]:
     ours = algebra().get(cls.__name__) is cls
     return tuple(
         Part(
-            one.name,
-            one.alias or one.name,
-            form_of(hints.get(one.name)),
-            _default(one.default) if ours else NOTHING,
-            one.init,
+            field.name,
+            field.alias or field.name,
+            form_of(hints.get(field.name)),
+            _default(field.default) if ours else NOTHING,
+            field.init,
         )
-        for one in attrs.fields(cls)
-        if one.eq
+        for field in attrs.fields(cls)
+        if field.eq or field.metadata.get("written")
     )
 
 
@@ -207,7 +209,7 @@ def form_of(hint: object) -> Form:
     if origin is tuple and args:
         if len(args) == 2 and args[1] is Ellipsis:
             return Items(form_of(args[0]), tuple)
-        return Product(tuple(form_of(one) for one in args))
+        return Product(tuple(form_of(arg) for arg in args))
     if origin in (Mapping, dict) and len(args) == 2:
         return Pairs(form_of(args[0]), form_of(args[1]))
     cls = hint if origin is None else origin
@@ -215,13 +217,13 @@ def form_of(hint: object) -> Form:
 
 
 def _union(args: tuple[object, ...]) -> Form:
-    arms = tuple(one for one in args if one is not types.NoneType)
+    arms = tuple(arg for arg in args if arg is not types.NoneType)
     if len(arms) < len(args):
         return Maybe(form_of(arms[0]) if len(arms) == 1 else _union(arms))
     if set(arms) == {timedelta, Forever}:
         return Lateness()
-    classes = tuple(get_origin(one) or one for one in arms)
-    known = tuple(one for one in classes if isinstance(one, type))
+    classes = tuple(get_origin(arm) or arm for arm in arms)
+    known = tuple(class_ for class_ in classes if isinstance(class_, type))
     return Tagged(known) if len(known) == len(classes) else ANYTHING
 
 

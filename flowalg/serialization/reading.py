@@ -13,8 +13,7 @@ from returns.result import Result
 from flowalg.data.errors import DocumentError, RecordTypeError, format_value
 from flowalg.data.shapes import Shape, shape_of
 from flowalg.elementwise.steps import Step
-from flowalg.lifting.analysis import analyse
-from flowalg.pipeline.nodes import ElementWise, Node, SourceNode, shape_after
+from flowalg.pipeline.nodes import ElementWise, Node, SourceNode
 from flowalg.pipeline.source import Source
 from flowalg.serialization.forms import (
     ANYTHING,
@@ -45,7 +44,7 @@ from flowalg.windows.strategy import FOREVER
 
 A = TypeVar("A")
 _EventTimeOf: TypeAlias = Callable[[object], datetime]
-_TEXTS: Final[Mapping[str, Notation]] = {cls.__name__: one for cls, one in NOTATIONS.items()}
+_TEXTS: Final[Mapping[str, Notation]] = {cls.__name__: notation for cls, notation in NOTATIONS.items()}
 _FLOATS: Final[Mapping[str, float]] = {text: float(text) for text in ("nan", "inf", "-inf")}
 
 
@@ -100,7 +99,7 @@ class Reader:
             case Tagged(classes=classes):
                 value = self.anything(json, place)
                 if classes and not isinstance(value, classes):
-                    names = ", ".join(one.__name__ for one in classes)
+                    names = ", ".join(class_.__name__ for class_ in classes)
                     raise _refused(json, place, f"one of {names}" if len(classes) > 1 else f"a {names}")
                 return value
         assert_never(form)
@@ -200,22 +199,22 @@ def _built(cls: type, given: Mapping[str, object]) -> object:
         case _, {"node": _} if issubclass(cls, Source):
             raise DocumentError("the node of a Source must be a SourceNode")
         case _:
-            for one in inspect.signature(cls).parameters.values():
-                if one.kind is inspect.Parameter.VAR_POSITIONAL:
-                    return cls(*cast("tuple[object, ...]", given[one.name]))
+            for parameter in inspect.signature(cls).parameters.values():
+                if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                    return cls(*cast("tuple[object, ...]", given[parameter.name]))
             return cls(**given)
 
 
 def _element_wise(node: Node, steps: tuple[Step, ...]) -> ElementWise:
     if not steps:
         raise DocumentError("the steps of an ElementWise must be one or more")
-    return ElementWise(node, steps, analyse(steps, shape_after(node)))
+    return ElementWise(node, steps)
 
 
 def _gathered(cls: type, items: list[object], json: object, place: Place) -> object:
     if cls is not frozenset:
         return cls(items)
-    if not all(isinstance(one, Hashable) for one in items) or len(frozenset(items)) != len(items):
+    if not all(isinstance(item, Hashable) for item in items) or len(frozenset(items)) != len(items):
         raise _refused(json, place, "a list of different items that can be hashed")
     return frozenset(items)
 

@@ -53,7 +53,7 @@ def type_json(kind: object) -> Result[object, str]:
         short = _NAMES.get(kind) if isinstance(kind, type) or kind is None else None
         return Success(short) if short is not None else name_of(kind).map(_widened)
     tag = Success("union") if origin in (Union, types.UnionType) else type_json(origin)
-    return tag.bind(lambda name: _all(type_json(one) for one in args).map(lambda parts: {str(name): parts}))
+    return tag.bind(lambda name: _all(type_json(arg) for arg in args).map(lambda parts: {str(name): parts}))
 
 
 def _widened(name: str) -> object:
@@ -96,10 +96,10 @@ def _subscripted(tag: str, origin: object, args: list[object]) -> Result[object,
 
 def _all(results: Iterable[Result[object, str]]) -> Result[list[object], str]:
     found: list[object] = []
-    for one in results:
-        if not isinstance(one, Success):
-            return Failure(one.failure())
-        found.append(one.unwrap())
+    for result in results:
+        if not isinstance(result, Success):
+            return Failure(result.failure())
+        found.append(result.unwrap())
     return Success(found)
 
 
@@ -119,7 +119,7 @@ def type_of(shape: Shape) -> object:
         case MapOf(key=key, value=value):
             return types.GenericAlias(Mapping, (type_of(key), type_of(value)))
         case TupleOf(items=items):
-            return types.GenericAlias(tuple, tuple(type_of(one) for one in items))
+            return types.GenericAlias(tuple, tuple(type_of(item) for item in items))
         case RecordOf(cls=cls, fields=fields):
             return _record(cls, fields)
     assert_never(shape)
@@ -132,9 +132,9 @@ def _record(cls: type, fields: tuple[Field, ...]) -> object:
         return cls
     hints = get_type_hints(cls)
     given: dict[object, object] = {}
-    for one in fields:
-        _solve(hints[one.name], one.shape, given)
-    return types.GenericAlias(cls, tuple(given.get(one, int) for one in parameters))
+    for field in fields:
+        _solve(hints[field.name], field.shape, given)
+    return types.GenericAlias(cls, tuple(given.get(parameter, int) for parameter in parameters))
 
 
 def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
@@ -142,7 +142,7 @@ def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
     if isinstance(hint, TypeVar):
         given.setdefault(hint, type_of(shape))
         return
-    args = tuple(one for one in get_args(hint) if one is not types.NoneType)
+    args = tuple(arg for arg in get_args(hint) if arg is not types.NoneType)
     match shape:
         case OptionalOf(of=inner) if get_origin(hint) in (Union, types.UnionType):
             _solve(args[0], inner, given)
@@ -154,10 +154,10 @@ def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
         case RecordOf(cls=cls, fields=fields) if args:
             inner_hints = get_type_hints(cls)
             variables = dict(zip(getattr(cls, "__parameters__", ()), args, strict=True))
-            for one in fields:
-                outer = variables.get(inner_hints[one.name])
+            for field in fields:
+                outer = variables.get(inner_hints[field.name])
                 if outer is not None:
-                    _solve(outer, one.shape, given)
+                    _solve(outer, field.shape, given)
         case _:
             pass
 

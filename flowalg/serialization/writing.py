@@ -11,9 +11,9 @@ from typing import Final, assert_never
 from flowalg.combiners.core import Over
 from flowalg.data.errors import NotWritableError, RecordTypeError, format_value
 from flowalg.data.shapes import Shape, shape_of
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, WithTimestamps
-from flowalg.pipeline.nodes import CombinePerKey, Node, SourceNode, inputs_of
+from flowalg.pipeline.nodes import CombinePerKey, Node, SourceNode
 from flowalg.pipeline.source import Source
 from flowalg.serialization.forms import (
     ANYTHING,
@@ -165,8 +165,8 @@ class Writer:
         known = self._numbers.get(id(node))
         if known is not None:
             return known
-        for one in inputs_of(node):
-            self.node(one)
+        for inner in node.inputs:
+            self.node(inner)
         place = Place(f"nodes[{len(self.nodes)}]")
         self.nodes.append({_tag(node, place): self.fields(node, place)})
         self._numbers[id(node)] = len(self.nodes) - 1
@@ -199,7 +199,9 @@ def _named(f: Callable[..., object], place: Place) -> str:
     advice = f"{_AT_TOP_LEVEL}, with def, or make it a frozen attrs class with __call__"
     return or_raise(
         name_of(f),
-        lambda reason: _refused(place, f"is {place_of(f)}, which cannot be written: it {reason}; {advice}"),
+        lambda reason: _refused(
+            place, f"is {describe_function(f)}, which cannot be written: it {reason}; {advice}"
+        ),
     )
 
 

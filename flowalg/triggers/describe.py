@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -35,7 +35,9 @@ def describe(trigger: Trigger) -> str:
     match trigger:
         case SequenceOf(triggers=triggers):
             late = [any(map(_ends_on_time, triggers[:number])) for number in range(len(triggers))]
-            return ", then ".join(_told(one, after) for one, after in zip(triggers, late, strict=True))
+            return ", then ".join(
+                _told(trigger, after) for trigger, after in zip(triggers, late, strict=True)
+            )
         case Repeat(trigger=inner):
             return _repeated(inner, "")
         case OrFinally(main=main, until_=until):
@@ -96,9 +98,9 @@ def _condition(trigger: OnceTrigger) -> str:
         case AtCount(count=count):
             return f"{count} elements have come"
         case AtMeasure(measure=measure, amount=amount):
-            return f"{place_of(measure)} adds up to {amount}"
+            return f"{describe_function(measure)} adds up to {amount}"
         case AtElement(predicate=predicate):
-            return f"an element satisfies {place_of(predicate)}"
+            return f"an element satisfies {describe_function(predicate)}"
         case AtPeriod(period=period):
             return f"the next {duration_in_words(period)} begins"
         case AfterDelay(delay=delay):
@@ -110,9 +112,9 @@ def _condition(trigger: OnceTrigger) -> str:
         case Always():
             return "at once"
         case And(triggers=triggers):
-            return " and ".join(_joined(one) for one in triggers)
+            return " and ".join(_joined(trigger) for trigger in triggers)
         case Or(triggers=triggers):
-            return " or ".join(_joined(one) for one in triggers)
+            return " or ".join(_joined(trigger) for trigger in triggers)
     assert_never(trigger)
 
 

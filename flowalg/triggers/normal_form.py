@@ -112,7 +112,7 @@ def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: 
         parts.extend(one.triggers if isinstance(one, kind) else (one,))
     if zero in parts:
         return zero
-    known = [one for one in dict.fromkeys(_joined(kind, parts)) if one != unit]
+    known = [part for part in dict.fromkeys(_joined(kind, parts)) if part != unit]
     dual = Or if kind is And else And
     absorbed = [
         one for one in known if not (isinstance(one, dual) and any(other in one.triggers for other in known))
@@ -129,21 +129,24 @@ def _joined(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrig
     counts: list[int] = []
     delays: list[AfterDelay] = []
     periods: list[AtPeriod] = []
-    for one in parts:
-        match one:
+    for part in parts:
+        match part:
             case AtCount(count=count):
                 counts.append(count)
             case AfterDelay():
-                delays.append(one)
+                delays.append(part)
             case AtPeriod():
-                periods.append(one)
+                periods.append(part)
             case _:
-                rest.append(one)
+                rest.append(part)
     if counts:
         rest.append(AtCount(choose(counts)))
     if delays:
         rest.append(choose(delays, key=lambda delay: delay.delay_micros))
-    return [*rest, *(one for one in periods if not any(_implied(kind, one, other) for other in periods))]
+    return [
+        *rest,
+        *(period for period in periods if not any(_implied(kind, period, other) for other in periods)),
+    ]
 
 
 def _implied(kind: type[Junction], one: AtPeriod, other: AtPeriod) -> bool:

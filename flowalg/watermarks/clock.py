@@ -40,9 +40,9 @@ class SourceClock:
         """The partitions whose last record is at least that long ago; none if ``after`` is ``None``."""
         if after is None:
             return frozenset()
-        clocks = self.partitions.items()
+        now = self.processing_time
         return frozenset(
-            name for name, one in clocks if self.processing_time - one.latest_processing >= after
+            name for name, clock in self.partitions.items() if now - clock.latest_processing >= after
         )
 
     def reached(self, idle_after: Micros | None) -> EventTime | None:
@@ -54,12 +54,14 @@ class SourceClock:
         if not self.partitions:
             return None
         active = self.reached_by_partition(idle_after)
-        return min(active.values()) if active else max(one.latest_event for one in self.partitions.values())
+        if active:
+            return min(active.values())
+        return max(clock.latest_event for clock in self.partitions.values())
 
     def reached_by_partition(self, idle_after: Micros | None) -> dict[str, EventTime]:
         """The greatest event time of each partition that is not idle."""
         idle = self.idle(idle_after)
-        return {name: one.latest_event for name, one in self.partitions.items() if name not in idle}
+        return {name: clock.latest_event for name, clock in self.partitions.items() if name not in idle}
 
 
 __all__ = ["SourceClock"]

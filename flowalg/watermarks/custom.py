@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import EventTime, event_time, to_datetime
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import RecentLags
 from flowalg.watermarks.options import QUANTILE, is_quantile, satisfying
@@ -71,7 +71,7 @@ class CustomPolicy(WatermarkPolicy):
         except FlowalgError:
             raise
         except Exception as cause:
-            raise failure(self.name, self.watermark_of, view, cause) from cause
+            raise user_function_error(self.name, self.watermark_of, view, cause) from cause
         return None if point is None else event_time(point, argument=f"the watermark of {self.name}")
 
     def view(self, clock: SourceClock) -> ClockView:
@@ -81,7 +81,7 @@ class CustomPolicy(WatermarkPolicy):
             to_datetime(clock.watermark),
             _shown(clock.reached(self.idle_micros)),
             _shown(clock.known),
-            {name: to_datetime(one.latest_event) for name, one in clock.partitions.items()},
+            {name: to_datetime(partition.latest_event) for name, partition in clock.partitions.items()},
             clock.idle(self.idle_micros),
             clock.lags,
         )

@@ -38,7 +38,7 @@ def _least_to_come(moments: Sequence[Moment]) -> list[EventTime | None]:
     backwards = []
     for moment in reversed(moments):
         backwards.append(least)
-        events = [one.event_time for one in moment.observations]
+        events = [observation.event_time for observation in moment.observations]
         least = min(events if least is None else [*events, least], default=None)
     return backwards[::-1]
 

@@ -68,8 +68,8 @@ class RecentLags:
     def _ranked(self) -> tuple[list[Micros], list[int]]:
         """The recent lags in order, and how many records do not exceed each."""
         counts: Counter[Micros] = Counter()
-        for one in self.slices.values():
-            counts.update(one)
+        for slice_ in self.slices.values():
+            counts.update(slice_)
         lags = sorted(counts)
         return lags, list(accumulate(counts[lag] for lag in lags))
 

@@ -104,14 +104,14 @@ class WatermarkPolicy(ABC):
         partitions: dict[str, PartitionClock] = {}
         lags: dict[Micros, int] = {}
         latest: ProcessingTime | None = None
-        for one in observations:
-            event, seen = one.event_time, one.processing_time
+        for observation in observations:
+            event, seen = observation.event_time, observation.processing_time
             latest = later(latest, seen)
             if ahead is not None and event - seen > ahead:
                 continue
             clock = PartitionClock(event, seen)
-            before = partitions.get(one.partition)
-            partitions[one.partition] = clock if before is None else before.merge(clock)
+            before = partitions.get(observation.partition)
+            partitions[observation.partition] = clock if before is None else before.merge(clock)
             if keeps_lags:
                 lag = lag_of(event, seen, resolution)
                 lags[lag] = lags.get(lag, 0) + 1

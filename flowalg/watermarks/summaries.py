@@ -58,7 +58,7 @@ class ClockSummary:
     @property
     def latest_event(self) -> EventTime | None:
         """The greatest event time that counts, in any partition."""
-        return max((one.latest_event for one in self.partitions.values()), default=None)
+        return max((partition.latest_event for partition in self.partitions.values()), default=None)
 
     def merge(self, other: ClockSummary) -> ClockSummary:
         """The report of the records of both."""

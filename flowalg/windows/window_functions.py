@@ -14,7 +14,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import EventTime, Micros, duration_of
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.windows.window import GLOBAL_WINDOW, Window, clamp
 
@@ -108,7 +108,7 @@ class SlidingWindows:
         offset = duration_of("offset", self.offset, allow_zero=True)
         last = point - (point - offset) % period
         starts = range(last, point - size, -period)
-        return tuple(Window(end=clamp(one + size), start=clamp(one)) for one in reversed(starts))
+        return tuple(Window(end=clamp(start + size), start=clamp(start)) for start in reversed(starts))
 
     def __str__(self) -> str:
         shift = f" from {self.offset} on" if self.offset else ""
@@ -183,7 +183,7 @@ class CustomWindows:
         try:
             windows = tuple(dict.fromkeys(self.assign_with(point, key)))
         except Exception as cause:
-            raise failure(f"{self.name}.assign", self.assign_with, (point, key), cause) from cause
+            raise user_function_error(f"{self.name}.assign", self.assign_with, (point, key), cause) from cause
         for window in windows:
             if not isinstance(window, Window) or point not in window:
                 raise ElementError(
@@ -199,7 +199,7 @@ class CustomWindows:
         try:
             groups = [list(group) for group in self.merge_with(known)]
         except Exception as cause:
-            raise failure(f"{self.name}.merge", self.merge_with, known, cause) from cause
+            raise user_function_error(f"{self.name}.merge", self.merge_with, known, cause) from cause
         if sorted(one for group in groups for one in group) != sorted(known):
             raise ElementError(
                 f"{self.name}.merge gave {format_value(groups)}; it must divide {format_value(known)} into groups"
@@ -239,7 +239,7 @@ def _offset(offset_by_key: OffsetByKey, key: object) -> Micros:
     try:
         shift = offset_by_key(key)
     except Exception as cause:
-        raise failure("FixedWindows.offset_by_key", offset_by_key, key, cause) from cause
+        raise user_function_error("FixedWindows.offset_by_key", offset_by_key, key, cause) from cause
     return duration_of("the offset of a key", shift, allow_zero=True)
 
 

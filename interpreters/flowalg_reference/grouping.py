@@ -11,10 +11,10 @@ from attrs import define, field, frozen
 from flowalg.combiners.core import Group
 from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
-from flowalg.data.values import holds_float, order_key
-from flowalg.elementwise.functions import keyed
-from flowalg.pipeline.nodes import CombinePerKey, retracts, strategy_at
-from flowalg.pipeline.tagging import untagged
+from flowalg.data.values import has_float, sort_key
+from flowalg.elementwise.functions import require_keyed
+from flowalg.pipeline.co_group import untagged
+from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.panes import Change, Drop, DropReason
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
@@ -55,10 +55,10 @@ class Grouping:
     set_so_far: int = 0
 
     @classmethod
-    def of(cls, node: CombinePerKey, record: Callable[[Evaluation], None] | None = None) -> Grouping:
+    def of(cls, node: GroupingNode, record: Callable[[Evaluation], None] | None = None) -> Grouping:
         """The grouping of a node, before its first instant."""
-        effective = strategy_at(node.input)
-        holds = node.combiner.ordered or (retracts(node.input) and not isinstance(node.combiner, Group))
+        effective = node.windowed_by
+        holds = node.combiner.ordered or (node.receives_retractions and not isinstance(node.combiner, Group))
         return cls(Rules(node.combiner, effective.strategy, node.label, holds), effective.fresh, record)
 
     def instant(self, arrivals: Arrivals, signals: frozenset[str]) -> Arrivals:
@@ -84,7 +84,7 @@ class Grouping:
         )
         by_key: dict[object, list[tuple[Element, Window]]] = defaultdict(list)
         for element in elements:
-            key = _checked_key(keyed(element.value, self.rules.label).key, self.rules.label)
+            key = _checked_key(require_keyed(element.value, self.rules.label).key, self.rules.label)
             for window in self._assigned(element, key):
                 if self._meets_closed(key, window, element.event_time):
                     self._drop(element, window, DropReason.CLOSED, time)
@@ -98,7 +98,7 @@ class Grouping:
                     continue
                 cell = self._replace(key, window, members, before)
                 for element, _ in joining:
-                    value = keyed(element.value, self.rules.label).value
+                    value = require_keyed(element.value, self.rules.label).value
                     seen = seen_of(data, untagged(value), element.weight, time)
                     cell.take(value, element.event_time, element.weight, seen)
                 yield Place(window, key)
@@ -227,11 +227,11 @@ class Grouping:
 
 
 def _order(place: Place) -> tuple[Window, tuple[object, ...]]:
-    return place.window, order_key(place.key)
+    return place.window, sort_key(place.key)
 
 
 def _checked_key(key: object, label: str) -> object:
-    if holds_float(key):
+    if has_float(key):
         raise ElementError(
             f"{label} was given the key {format_value(key)}; floats cannot be compared exactly"
         )

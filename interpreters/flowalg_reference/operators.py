@@ -7,9 +7,21 @@ from typing import TypeAlias, assert_never
 
 from attrs import define, evolve, field
 
-from flowalg.data.values import canonical
-from flowalg.elementwise.steps import Step, WithTimestamps, event_time_after, step_values
-from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Flatten, Node, SourceNode, WindowInto, WithSide
+from flowalg.data.values import canonicalize
+from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
+from flowalg.pipeline.co_group import tagged
+from flowalg.pipeline.graph import Fold, fold
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Hole,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+)
 from flowalg.runs.panes import Drop
 from flowalg_reference.elements import Arrivals, Clocks, Element, Now
 from flowalg_reference.grouping import Grouping
@@ -26,33 +38,40 @@ class Operators:
     record: Callable[[Evaluation], None] | None = None
     groupings: dict[int, Grouping] = field(factory=dict)
     sides: dict[int, SideReader] = field(factory=dict)
-    made: dict[int, Operator] = field(factory=dict)
 
-    def of(self, node: Node) -> Operator:
-        """The operator of a node; the same one wherever the node is used."""
-        if id(node) not in self.made:
-            self.made[id(node)] = once_an_instant(self._make(node))
-        return self.made[id(node)]
+    def of(self, root: Node) -> Operator:
+        """The operator of a pipeline; nodes that several others read have one operator."""
+        return fold(root, lambda node, of: once_per_instant(self._make(node, of)))
 
-    def _make(self, node: Node) -> Operator:
+    def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
         match node:
+            case Hole():
+                raise node.refused()
             case SourceNode(name=name):
                 return lambda now: now.arrivals[name]
             case WindowInto(input=inner):
-                return self.of(inner)
+                return of(inner)
             case ElementWise(input=inner, steps=steps):
-                upstream = self.of(inner)
+                upstream = of(inner)
                 return lambda now: _through(steps, upstream(now))
             case CombinePerKey(input=inner):
-                upstream = self.of(inner)
+                upstream = of(inner)
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
                 return lambda now: grouping.instant(upstream(now), now.signals)
+            case CoGroupByKey(inputs=inputs):
+                upstreams = [of(inner) for inner in inputs]
+                grouping = Grouping.of(node, self.record)
+                self.groupings[id(node)] = grouping
+                return lambda now: grouping.instant(
+                    _flattened([_tagged(i, each(now), node.label) for i, each in enumerate(upstreams)]),
+                    now.signals,
+                )
             case Flatten(inputs=inputs):
-                upstreams = [self.of(inner) for inner in inputs]
-                return lambda now: _flattened([one(now) for one in upstreams])
+                upstreams = [of(inner) for inner in inputs]
+                return lambda now: _flattened([each(now) for each in upstreams])
             case WithSide(input=inner, side=side):
-                upstream, beside = self.of(inner), self.of(side)
+                upstream, beside = of(inner), of(side)
                 reader = SideReader.of(node)
                 self.sides[id(node)] = reader
                 return lambda now: reader.instant(upstream(now), beside(now))
@@ -65,7 +84,7 @@ class Operators:
         return tuple(drop for one in keepers for drop in one.drops)
 
 
-def once_an_instant(operator: Operator) -> Operator:
+def once_per_instant(operator: Operator) -> Operator:
     """The operator, which remembers what it gave in the instant that it was last asked about."""
     last: list[tuple[Now, Arrivals]] = []
 
@@ -87,11 +106,17 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
 
 def _stepped(step: Step, element: Element) -> Iterator[Element]:
     if isinstance(step, WithTimestamps):
-        yield evolve(element, event_time=event_time_after(step, element.value))
+        yield evolve(element, event_time=assign_timestamp(step, element.value))
         return
     where = f"the result of {step.label}"
-    for value in step_values(step, element.value):
-        yield evolve(element, value=canonical(value, where))
+    for value in apply_step(step, element.value):
+        yield evolve(element, value=canonicalize(value, where))
+
+
+def _tagged(source: int, arrivals: Arrivals, label: str) -> Arrivals:
+    """The elements of one collection of a co-group, each with the number of the collection."""
+    elements = (evolve(element, value=tagged(element.value, source, label)) for element in arrivals.elements)
+    return Arrivals(tuple(elements), arrivals.clocks)
 
 
 def _flattened(arrivals: list[Arrivals]) -> Arrivals:

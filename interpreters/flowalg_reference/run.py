@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from itertools import groupby
-from typing import Generic, TypeVar, assert_never, cast
+from typing import Generic, TypeVar, cast
 
 from attrs import evolve, field, frozen
 
@@ -15,19 +15,9 @@ from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import apply
 from flowalg.notebook.html import run_html
-from flowalg.pipeline.nodes import (
-    DEFAULT_STRATEGY,
-    CombinePerKey,
-    ElementWise,
-    Flatten,
-    Node,
-    SourceNode,
-    WindowInto,
-    WithSide,
-    last_grouping,
-    sources_of,
-)
+from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping, rebuild, sources_of
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Drop, Pane
 from flowalg.runs.timeline import Instant, Timeline
@@ -114,23 +104,18 @@ def run_batch(
     Every window emits one pane and is freed, since nothing can come after.
     """
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
-    return run(PCollection(_nothing_later(pipeline.node)), timelines)
+    return run(PCollection(rebuild(pipeline.node, _without_lateness)), timelines)
 
 
-def _nothing_later(node: Node) -> Node:
-    """The pipeline with no allowed lateness anywhere: in a batch there is nothing to wait for."""
+def _without_lateness(node: Node) -> Node:
+    """A node of the pipeline with no allowed lateness: in a batch there is nothing to wait for."""
     match node:
         case SourceNode():
-            return WindowInto(node, evolve(DEFAULT_STRATEGY, allowed_lateness=timedelta(0)))
-        case ElementWise(input=inner) | CombinePerKey(input=inner):
-            return evolve(node, input=_nothing_later(inner))
-        case WithSide(input=inner, side=side):
-            return evolve(node, input=_nothing_later(inner), side=_nothing_later(side))
-        case Flatten(inputs=inputs):
-            return Flatten(tuple(_nothing_later(inner) for inner in inputs))
+            return WindowInto(node, evolve(DEFAULT_WINDOWING.strategy, allowed_lateness=timedelta(0)))
         case WindowInto(input=inner, strategy=strategy):
-            return WindowInto(_nothing_later(inner), evolve(strategy, allowed_lateness=timedelta(0)))
-    assert_never(node)
+            return WindowInto(inner, evolve(strategy, allowed_lateness=timedelta(0)))
+        case _:
+            return node
 
 
 def origin_of(run: Run[object]) -> Origin:

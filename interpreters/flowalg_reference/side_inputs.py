@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 from flowalg.combiners.collections import ToList
 from flowalg.combiners.core import as_combiner
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
-from flowalg.pipeline.nodes import EffectiveStrategy, WithSide, strategy_at
+from flowalg.pipeline.nodes import Windowing, WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.runs.panes import Change, Drop, DropReason
 from flowalg.windows.window import Window
@@ -23,7 +23,7 @@ class SideReader:
     """What the side's windows hold, the elements that wait for them, and what has been read."""
 
     view: View
-    strategy: EffectiveStrategy
+    strategy: Windowing
     watermark: EventTime = MIN_TIME
     output: Clocks = BEGINNING
     contents: dict[Window, Contents] = field(factory=dict)
@@ -36,7 +36,7 @@ class SideReader:
     @classmethod
     def of(cls, node: WithSide) -> SideReader:
         """The state of a node before its first instant."""
-        return cls(node.view, strategy_at(node.side))
+        return cls(node.view, node.side.windowing)
 
     def instant(self, main: Arrivals, side: Arrivals) -> Arrivals:
         """The elements that are done waiting, in order of arrival, each beside what it reads."""

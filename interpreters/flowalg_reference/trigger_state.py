@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import ProcessingTime
 from flowalg.data.values import MAX_INTEGER
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -132,7 +132,7 @@ def _measured(leaf: AtMeasure, value: object) -> int:
     try:
         amount = leaf.measure(value)
     except Exception as cause:
-        raise failure("AtMeasure", leaf.measure, value, cause) from cause
+        raise user_function_error("AtMeasure", leaf.measure, value, cause) from cause
     if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MAX_INTEGER:
         raise ElementError(
             f"AtMeasure gave {format_value(amount)} for {format_value(value)}; it must be a non-negative int"
@@ -144,7 +144,7 @@ def _satisfies(leaf: AtElement, value: object) -> bool:
     try:
         answer = leaf.predicate(value)
     except Exception as cause:
-        raise failure("AtElement", leaf.predicate, value, cause) from cause
+        raise user_function_error("AtElement", leaf.predicate, value, cause) from cause
     if not isinstance(answer, bool):
         raise ElementError(
             f"AtElement gave {format_value(answer)} for {format_value(value)}; it must be a bool"

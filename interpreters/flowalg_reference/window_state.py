@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 
 from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime
-from flowalg.data.values import canonical
+from flowalg.data.values import canonicalize
 from flowalg.runs.panes import Change, PaneInfo, Timing
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from flowalg.windows.window import Window
@@ -105,7 +105,7 @@ class Cell:
             yield Element(pane.element, pane.event_time, pane.window, -1, info)
         self.standing = []
         if gives:
-            value = canonical(self.contents.extract(), f"the result of {rules.label}")
+            value = canonicalize(self.contents.extract(), f"the result of {rules.label}")
             pair, time = KV(key, value), self.pane_time(rules)
             info = self._info(Change.VALUE, when, self.panes, clocks, is_last=is_last)
             yield Element(pair, time, self.window, 1, info)

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import assert_never, get_args
+from typing import get_args
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step
-from flowalg.pipeline.nodes import (
-    CombinePerKey,
-    ElementWise,
-    Flatten,
-    Node,
-    SourceNode,
-    WindowInto,
-    WithSide,
-    elements_from,
-    last_groupings,
-    strategy_at,
-)
+from flowalg.pipeline.nodes import ElementWise, Node, WithSide
+from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
 from flowalg.triggers.normal_form import normalise
 from flowalg.triggers.syntax import AtWatermark, OnceTrigger, Repeat
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, WindowingStrategy
@@ -45,7 +35,7 @@ def require_upsertable(node: Node) -> None:
             "values; write each to a table of its own, or use changelog(...)"
         )
     (grouping,) = groupings
-    strategy = strategy_at(grouping.input).strategy
+    strategy = grouping.windowed_by.strategy
     if gives_one_pane(strategy) or strategy.accumulation is Accumulation.RETRACTING:
         return
     if strategy.accumulation is Accumulation.DISCARDING:
@@ -86,25 +76,15 @@ def keeps_keys(node: Node) -> bool:
 
 
 def steps_after(node: Node) -> Iterator[Step]:
-    """The steps that follow the last grouping."""
-    match node:
-        case CombinePerKey() | SourceNode():
-            return
-        case ElementWise(input=inner, steps=steps):
-            yield from steps_after(inner)
-            yield from steps
-        case WindowInto() | Flatten() | WithSide():
-            for inner in elements_from(node):
-                yield from steps_after(inner)
-        case _:
-            assert_never(node)
+    """Yields the steps that follow the last grouping."""
+    for after in nodes_after_groupings(node):
+        if isinstance(after, ElementWise):
+            yield from after.steps
 
 
 def _reads_sides(node: Node) -> bool:
-    """Whether elements are put beside a side input after the last grouping, which makes other elements of them."""
-    if isinstance(node, CombinePerKey):
-        return False
-    return isinstance(node, WithSide) or any(_reads_sides(inner) for inner in elements_from(node))
+    """Whether a side input is read after the last grouping: elements are then pairs with what they read."""
+    return any(isinstance(after, WithSide) for after in nodes_after_groupings(node))
 
 
 __all__ = ["gives_one_pane", "keeps_keys", "require_upsertable", "steps_after"]

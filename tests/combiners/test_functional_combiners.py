@@ -58,7 +58,7 @@ from flowalg import (
 from flowalg.combiners.core import Into, as_combiner
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
-from flowalg.pipeline.nodes import CombinePerKey, ElementWise, shape_after
+from flowalg.pipeline.nodes import CombinePerKey, ElementWise
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 A = TypeVar("A")
@@ -274,7 +274,7 @@ def test_errors_of_functions_name_combiner_and_function(
 ) -> None:
     """With the function's place and what it was given."""
     place = r"exploding at .*test_functional_combiners.py:\d+"
-    message = rf"^mine.{part}: {place} raised ZeroDivisionError: no, on the record"
+    message = rf"^mine.{part}: {place} raised ZeroDivisionError: no; its argument was"
     assert isinstance(made, Combiner)
     with pytest.raises(UserFunctionError, match=message):
         call(made)
@@ -335,8 +335,8 @@ def test_what_is_made_of_results_is_a_step_that_can_be_lifted() -> None:
         assert isinstance(node.input, CombinePerKey)
         assert node.input.label == f"{label}(Count, Mean)"
         assert not isinstance(node.input.combiner, Into)
-    assert shape_after(globally) == shape_of(Stats)
-    assert shape_after(per_key) == shape_of(KV[str, Stats])
+    assert globally.shape == shape_of(Stats)
+    assert per_key.shape == shape_of(KV[str, Stats])
 
 
 @given(st.lists(SCORE, min_size=1))

@@ -38,7 +38,7 @@ from flowalg import (
     processing_time,
     to_datetime,
 )
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from tests.support.generated_runs import runs
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -263,8 +263,8 @@ def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
         "[ ] all of",
         "[ ] any of",
         "[ ] elements: 1 of 3",
-        f"[ ] {place_of(points)} adds up: 4 of 10",
-        f"[ ] an element satisfies {place_of(large)}: none has",
+        f"[ ] {describe_function(points)} adds up: 4 of 10",
+        f"[ ] an element satisfies {describe_function(large)}: none has",
         "[ ] the signal 'go': not given",
         "[ ] the 0.9 watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
     ]

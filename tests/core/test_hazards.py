@@ -38,8 +38,8 @@ from flowalg import (
     hazards,
 )
 from flowalg.analysis.hazards import can_fire
-from flowalg.elementwise.functions import place_of
-from flowalg.pipeline.nodes import last_groupings, strategy_at
+from flowalg.elementwise.functions import describe_function
+from flowalg.pipeline.structure import last_groupings
 from flowalg.windows.strategy import AllowedLateness
 from tests.support.generated_runs import runs, sums
 from tests.support.scores import POINTS
@@ -77,7 +77,7 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.Run[object])
 def test_a_trigger_that_cannot_fire_does_not(run: reference.Run[object]) -> None:
     """What comes of its windows comes because they expire, or because the input ends."""
     nodes = tuple(last_groupings(origin_of(run).pipeline.node))
-    strategies = [strategy_at(node.input).strategy for node in nodes]
+    strategies = [node.windowed_by.strategy for node in nodes]
     if any(can_fire(one.trigger, unbounded=isinstance(one.windows, GlobalWindows)) for one in strategies):
         return
     assert Danger.SILENCE in dangers(origin_of(run).pipeline)
@@ -146,7 +146,7 @@ def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
     """Each step with its type, each window with when it comes out, and the hazards."""
     assert explain(games.STANDINGS).splitlines() == [
         "scores: Score",
-        f"> key_by({place_of(games.team_of)}): KV[str, Score]",
+        f"> key_by({describe_function(games.team_of)}): KV[str, Score]",
         "> window(fixed windows of 0:02:00)",
         "    fires every minute until the watermark passes, then at every late element",
         "    each pane is all that has come, in place of the last one (accumulating)",

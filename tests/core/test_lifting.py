@@ -13,7 +13,7 @@ import pytest
 from returns.result import Failure, Success
 
 from flowalg.data.shapes import shape_of
-from flowalg.elementwise.functions import Call, place_of
+from flowalg.elementwise.functions import Call, describe_function
 from flowalg.lifting.lift import lift
 from flowalg.lifting.python.source import KNOWN, RUNNING, syntax_of
 from flowalg.lifting.tree.expressions import Expr, Param, opaque_part
@@ -30,7 +30,7 @@ def lifted(f: EdgeFunction) -> Expr:
     return lift(Call(f), (Param(EDGE),))
 
 
-@pytest.mark.parametrize("left", LEFT, ids=[place_of(left.function) for left in LEFT])
+@pytest.mark.parametrize("left", LEFT, ids=[describe_function(left.function) for left in LEFT])
 def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
     """The reason says what was met, and the type of the result is known where syntax tells it."""
     expression = lifted(left.function)
@@ -45,8 +45,8 @@ def test_what_is_proved_is_lifted(family: Family) -> None:
     """No opaque part is left, and the type of the result is known."""
     for f in family.functions:
         expression = lifted(f)
-        assert opaque_part(expression) is None, place_of(f)
-        assert expression.shape is not None, place_of(f)
+        assert opaque_part(expression) is None, describe_function(f)
+        assert expression.shape is not None, describe_function(f)
 
 
 def test_the_right_lambda_of_a_line_is_found() -> None:

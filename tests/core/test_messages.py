@@ -15,7 +15,7 @@ import pytest
 
 import flowalg
 from flowalg import FlowalgError
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 MINUTE: Final = timedelta(minutes=1)
@@ -353,23 +353,23 @@ WINDOWS: Final[list[tuple[str, str]]] = [
     ),
     (
         "CustomWindows('mine', fails).assign(EventTime(0), 'k')",
-        "UserFunctionError: mine.assign: <fails> raised ZeroDivisionError: no, on the record (0, "
+        "UserFunctionError: mine.assign: <fails> raised ZeroDivisionError: no; its argument was (0, "
         "'k') (tuple)",
     ),
     (
         "CustomWindows('mine', three).assign(EventTime(0), 'k')",
-        "UserFunctionError: mine.assign: <three> raised TypeError: 'int' object is not iterable, "
-        "on the record (0, 'k') (tuple)",
+        "UserFunctionError: mine.assign: <three> raised TypeError: 'int' object is not iterable; its "
+        "argument was (0, 'k') (tuple)",
     ),
     (
         "CustomWindows('mine', len, fails).merge([GLOBAL_WINDOW])",
-        "UserFunctionError: mine.merge: <fails> raised ZeroDivisionError: no, on the record "
+        "UserFunctionError: mine.merge: <fails> raised ZeroDivisionError: no; its argument was "
         "(Window(end=253402128000000000, start=-62135424000000000),) (tuple)",
     ),
     (
         "CustomWindows('mine', len, three).merge([GLOBAL_WINDOW])",
-        "UserFunctionError: mine.merge: <three> raised TypeError: 'int' object is not iterable, "
-        "on the record (Window(end=253402128000000000, start=-62135424000000000),) (tuple)",
+        "UserFunctionError: mine.merge: <three> raised TypeError: 'int' object is not iterable; its "
+        "argument was (Window(end=253402128000000000, start=-62135424000000000),) (tuple)",
     ),
     (
         "CustomWindows('mine', len, lambda windows: []).merge([GLOBAL_WINDOW])",
@@ -671,9 +671,9 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "Source('s', 3, event_time=len)",
-        "RecordTypeError: 3 (int) is no type; it must be bool, int, float, str, bytes, datetime, "
-        "date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
-        "frozenset[T], set[T], tuple[T1, T2], or any of them | None",
+        "RecordTypeError: 3 (int) is not a type; it must be bool, int, float, str, bytes, datetime, "
+        "date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], frozenset[T], "
+        "set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "Source('s', dict, event_time=len)",
@@ -683,9 +683,9 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "Source('s', [int], event_time=len)",
-        "RecordTypeError: [<class 'int'>] (list) is no type; it must be bool, int, float, str, "
-        "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], "
-        "list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
+        "RecordTypeError: [<class 'int'>] (list) is not a type; it must be bool, int, float, str, bytes, "
+        "datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
+        "frozenset[T], set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "Source('s', Score, event_time=3)",
@@ -718,10 +718,9 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "SCORES.map(len, result=3)",
-        "RecordTypeError: the result of builtins.len is 3 (int), which is no type; it must be "
-        "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen "
-        "attrs class, KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | "
-        "None",
+        "RecordTypeError: the result of builtins.len is 3 (int), which is not a type; it must be bool, "
+        "int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, "
+        "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
     ),
     (
         "SCORES.filter(3)",
@@ -932,7 +931,7 @@ CASES: Final = TRIGGERS + WINDOWS + TIMES + COLLECTIONS
 def test_what_is_refused_says_why(call: str, message: str) -> None:
     """The argument, the value, its type, and what is valid. The calls are text: type checkers refuse most of them."""
     for f in (fails, three, points):
-        message = message.replace(f"<{f.__name__}>", place_of(f))
+        message = message.replace(f"<{f.__name__}>", describe_function(f))
     with pytest.raises(FlowalgError) as error:
         eval(call, {**vars(flowalg), **globals()})
     assert f"{type(error.value).__name__}: {error.value}" == message

@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from flowalg import KV, ElementError, RecordTypeError, Source, ValueRangeError
 from flowalg.data.shapes import shape_of
-from flowalg.data.values import canonical, conform, order_key
+from flowalg.data.values import canonicalize, conform, sort_key
 from tests.support.scores import NOON, Score
 
 
@@ -123,7 +123,7 @@ def test_every_kind_of_field_has_a_shape() -> None:
 @pytest.mark.parametrize(
     ("python_type", "message"),
     [
-        (Mutable, "Mutable is mutable; a record class must be frozen: decorate it with attrs.frozen"),
+        (Mutable, "Mutable is mutable; a record class must be frozen: decorate it with @attrs.frozen"),
         (
             WithMapping,
             r"WithMapping.tags has type dict\[str, int\], which is not an element type; it must be bool, int",
@@ -151,11 +151,11 @@ def test_a_type_without_a_shape_is_refused_when_the_pipeline_is_built(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (Score("a", "3", NOON), r"it.points must be a int; got '3' \(str\)"),  # type: ignore[arg-type]
+        (Score("a", "3", NOON), r"it.points must be of type int; got '3' \(str\)"),  # type: ignore[arg-type]
         (Score("a", True, NOON), r"it.points must be .*; got True \(bool\)"),
         (Score("a", 1, datetime(2024, 1, 1)), "it.at is .*naive"),
         (Score(None, 1, NOON), r"it.team must be .*; got None \(NoneType\)"),  # type: ignore[arg-type]
-        ("a", r"it must be a Score; got 'a' \(str\)"),
+        ("a", r"it must be of type Score; got 'a' \(str\)"),
     ],
 )
 def test_a_value_of_another_type_is_refused(value: object, message: str) -> None:
@@ -170,7 +170,7 @@ def test_integers_are_of_64_bits() -> None:
     with pytest.raises(ValueRangeError, match="it.points is 9223372036854775808, which overflows 64 bits"):
         conform(Score("a", 2**63, NOON), shape_of(Score), "it")
     with pytest.raises(ValueRangeError, match=r"it\[1\].value is"):
-        canonical((1, KV("a", -(2**63) - 1)), "it")
+        canonicalize((1, KV("a", -(2**63) - 1)), "it")
 
 
 def test_a_float_field_holds_a_float() -> None:
@@ -187,11 +187,11 @@ def test_sets_conform_item_by_item() -> None:
     with pytest.raises(ElementError, match=r"it\{…\} is 'a' \(str\); it must be a int"):
         conform(frozenset("a"), shape_of(frozenset[int]), "it")
     with pytest.raises(ValueRangeError, match=r"it\{…\} is 9223372036854775808"):
-        canonical({2**63}, "it")
+        canonicalize({2**63}, "it")
 
 
 def test_sets_have_one_order_among_values() -> None:
     """Equal sets have equal keys, however they were made; None is first and NaN last, as engines sort them."""
-    assert order_key(frozenset("abc")) == order_key(set("cba"))
+    assert sort_key(frozenset("abc")) == sort_key(set("cba"))
     values: list[float | None] = [float("nan"), 2.0, None, float("-inf")]
-    assert [repr(one) for one in sorted(values, key=order_key)] == ["None", "-inf", "2.0", "nan"]
+    assert [repr(one) for one in sorted(values, key=sort_key)] == ["None", "-inf", "2.0", "nan"]

@@ -13,7 +13,7 @@ from flowalg_laws.conformance import JOBS, Outcome, Replay, Runner, check_interp
 from flowalg import Accumulation, Change, Pane, PCollection, Timing, UnsupportedError
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature, features_of
-from flowalg.pipeline.nodes import last_grouping, strategy_at
+from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.panes import PaneInfo
 from tests.support.conformance_runs import BATCHES_ONLY, batch, micro_batches
 
@@ -172,7 +172,7 @@ def test_a_crash_is_no_refusal() -> None:
     """An error of any other kind fails, declared or not."""
 
     def clumsy(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-        if strategy_at(last_grouping(pipeline.node).input).strategy.accumulation is Accumulation.DISCARDING:
+        if last_grouping(pipeline.node).windowed_by.strategy.accumulation is Accumulation.DISCARDING:
             raise ValueError("oh")
         return micro_batches(pipeline, replay)
 

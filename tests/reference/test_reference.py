@@ -185,7 +185,7 @@ def test_a_function_that_raises_is_named_with_its_record() -> None:
     message = str(caught.value)
     assert "map_values(<lambda> at tests/reference/test_reference.py:" in message
     assert "raised ZeroDivisionError" in message
-    assert "on the record Score(team='a', points=0" in message
+    assert "its argument was Score(team='a', points=0" in message
 
 
 def test_overflow_is_an_error_wherever_it_happens() -> None:
@@ -200,9 +200,7 @@ def test_overflow_is_an_error_wherever_it_happens() -> None:
 def test_an_unkeyed_element_is_refused_at_run_time() -> None:
     """Where the type could not be known when the pipeline was built."""
     unknown: PCollection[KV[str, int]] = SCORES.map(lambda s: eval("s.points"))
-    with pytest.raises(
-        KeyedCollectionError, match=r"needs elements that are KV\(key, value\) pairs, and got 1"
-    ):
+    with pytest.raises(KeyedCollectionError, match=r"needs elements that are KV\(key, value\) pairs; got 1"):
         run_points(unknown.combine_per_key(Sum()), Score("a", 1, minute(0)))
 
 

@@ -40,7 +40,7 @@ from flowalg import (
     WindowFn,
 )
 from flowalg.data.time import EventTime
-from flowalg.pipeline.nodes import sources_of
+from flowalg.pipeline.structure import sources_of
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.spark_replay import table_of
 

@@ -62,7 +62,9 @@ def test_several_outputs_are_one_query_over_connect(shown: dict[str, str]) -> No
 @pytest.mark.spark
 def test_errors_come_through_connect(shown: dict[str, str]) -> None:
     """With the source, the field and the remedy."""
-    assert "source 'scores': a row has null in at, which must be a datetime" in shown["says_what_is_wrong"]
+    assert (
+        "source 'scores': a row has null in at, which must be of type datetime" in shown["says_what_is_wrong"]
+    )
 
 
 @pytest.mark.spark

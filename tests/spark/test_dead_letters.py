@@ -38,14 +38,14 @@ POLICY = BoundedOutOfOrderness(MINUTE)
 LATER = NOON + 5 * MINUTE
 
 BAD_ROWS: list[tuple[Stored, str]] = [
-    (evolve(GOOD, n=None), "a row has null in n, which must be a int"),
-    (evolve(GOOD, key=None), "a row has null in key, which must be a str"),
-    (evolve(GOOD, inner=("Rome", [1, None])), "a row has null in inner.sizes[…], which must be a int"),
-    (evolve(GOOD, tags=["a", None]), "a row has null in tags{…}, which must be a str"),
+    (evolve(GOOD, n=None), "a row has null in n, which must be of type int"),
+    (evolve(GOOD, key=None), "a row has null in key, which must be of type str"),
+    (evolve(GOOD, inner=("Rome", [1, None])), "a row has null in inner.sizes[…], which must be of type int"),
+    (evolve(GOOD, tags=["a", None]), "a row has null in tags{…}, which must be of type str"),
     (evolve(GOOD, inner=None), "a row has null in inner, which must be a Inner"),
     (evolve(GOOD, maybe=("Rome", None)), "a row has null in maybe.sizes, which must be a list[int]"),
     (evolve(GOOD, colour="GREEN"), "a row has GREEN in colour, which is no member of Colour"),
-    (evolve(GOOD, at=None), "a row has null in at, which must be a datetime"),
+    (evolve(GOOD, at=None), "a row has null in at, which must be of type datetime"),
     (evolve(GOOD, at=datetime(1, 1, 2, tzinfo=UTC)), f"{TIMES}-62135510400000000 us since 1970"),
     (evolve(GOOD, at=datetime(9999, 12, 31, tzinfo=UTC)), f"{TIMES}253402214400000000 us since 1970"),
 ]

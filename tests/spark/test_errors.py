@@ -87,14 +87,14 @@ def test_narrower_numbers_are_read(spark: SparkSession) -> None:
 def test_a_null_event_time_fails_the_query(spark: SparkSession) -> None:
     """The row is not lost silently: the source, the field and the remedy are named."""
     message = failure(SUMS.map(lambda pair: pair.value), scores(spark, ("a", 3, NOON), ("b", 4, None)))
-    assert "source 'scores': a row has null in at, which must be a datetime" in message
+    assert "source 'scores': a row has null in at, which must be of type datetime" in message
     windowed = POINTS.window(FixedWindows(timedelta(minutes=1))).combine_per_key(Sum())
     assert "a row has null in at" in failure(windowed, scores(spark, ("b", 4, None)))
 
 
 def test_a_null_in_a_field_that_is_used_fails_the_query(spark: SparkSession) -> None:
     """Spark would pass over a null in a sum, or filter it out; a record has none where its type allows none."""
-    message = "a row has null in points, which must be a int; make it int | None to allow it"
+    message = "a row has null in points, which must be of type int; make it int | None to allow it"
     frame = scores(spark, ("a", 3, NOON), ("a", None, NOON))
     assert message in failure(SUMS, frame)
     assert message in failure(POINTS.filter(lambda pair: pair.value > 1).combine_per_key(Count()), frame)
@@ -132,7 +132,7 @@ def test_a_function_that_raises_is_named_with_its_record(spark: SparkSession) ->
     message = failure(broken, scores(spark, ("a", 0, NOON)))
     assert "map_values(<lambda> at tests/spark/test_errors.py:" in message
     assert "raised ZeroDivisionError" in message
-    assert "on the record Score(points=0, …)" in message
+    assert "its argument was Score(points=0, …)" in message
 
 
 def test_nan_under_an_order_fails_the_query(spark: SparkSession) -> None:

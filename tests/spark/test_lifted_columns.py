@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.tree.expressions import opaque_part
 from tests.support.lifting.cases import LIFTED
 from tests.support.lifting.engine import Raised, column_of, frame_of, lifted, python_result, spark_results
@@ -57,7 +57,7 @@ def differences(
     bad = [frozenset(i for i, one in enumerate(results) if isinstance(one, Raised)) for results in wanted]
     found = spark_results(frame_of(spark, elements), [lifted(f) for f in functions], bad)
     return [
-        f"{place_of(f)}: {row}: {want!r}, not {got!r}"
+        f"{describe_function(f)}: {row}: {want!r}, not {got!r}"
         for f, wants, gots, skipped in zip(functions, wanted, found, bad, strict=True)
         for number, (row, want, got) in enumerate(zip(elements, wants, gots, strict=True))
         if number not in skipped and repr(want) != repr(got)
@@ -80,9 +80,9 @@ def test_what_python_raises_fails_the_query(session: SparkSession) -> None:
                 frame_of(session, [row]).select(column_of(lifted(f)).alias("c")).toArrow()
             except PySparkException as error:
                 if " at tests/lifting/" not in str(error):
-                    quiet.append(f"{place_of(f)}: {error}")
+                    quiet.append(f"{describe_function(f)}: {error}")
             else:
-                quiet.append(f"{place_of(f)} does not fail for {row}")
+                quiet.append(f"{describe_function(f)} does not fail for {row}")
     assert quiet == []
 
 
@@ -101,6 +101,8 @@ def test_expressions_that_nobody_wrote_mean_the_same(
 
 def test_every_case_is_lifted() -> None:
     """No opaque part is left, and the type of the result is known."""
-    left = [(place_of(f), opaque_part(lifted(f))) for f in LIFTED if opaque_part(lifted(f)) is not None]
+    left = [
+        (describe_function(f), opaque_part(lifted(f))) for f in LIFTED if opaque_part(lifted(f)) is not None
+    ]
     assert left == []
     assert all(lifted(f).shape is not None for f in LIFTED)

@@ -16,7 +16,7 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import FOREVER, PCollection, Source, Timeline
 from flowalg.data.errors import FlowalgError
-from flowalg.pipeline.nodes import sources_of
+from flowalg.pipeline.structure import sources_of
 from tests.support.step_pairs import Played, any_pipelines, any_windows, beside_a_count, corrections
 
 Runs = SearchStrategy[reference.Run[object]]

@@ -25,7 +25,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from flowalg import KV, Instant, PCollection, WatermarkPolicy, Window
 from flowalg.data.shapes import TIMESTAMP, RecordOf, Shape, shape_of
 from flowalg.data.time import ProcessingTime, event_time, to_datetime
-from flowalg.pipeline.nodes import CombinePerKey, WithSide, last_grouping, nodes_of, shape_after
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import GroupingNode, WithSide
+from flowalg.pipeline.structure import last_grouping
 
 END = "end_of_input"
 TICK = "tick"
@@ -189,13 +191,11 @@ def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> 
 def _key(pipeline: PCollection[object], drop: dict[str, object]) -> object:
     """The key of a drop: as it is where one stage alone can drop, else JSON."""
     stages = {
-        node.label if isinstance(node, CombinePerKey) else "with_side": node
-        for node in nodes_of(pipeline.node)
-        if isinstance(node, CombinePerKey | WithSide)
+        node.label: node for node in nodes_of(pipeline.node) if isinstance(node, GroupingNode | WithSide)
     }
     label = drop.get("stage")
     node = stages[str(label)] if label else last_grouping(pipeline.node)
-    shape = shape_after(node.side if isinstance(node, WithSide) else node)
+    shape = (node.side if isinstance(node, WithSide) else node).shape
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
     assert key is not None
     return decode(json.loads(str(drop["key"])) if label else drop["key"], key)

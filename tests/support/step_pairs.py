@@ -72,7 +72,7 @@ from flowalg import (
 )
 from flowalg.data.errors import FlowalgError
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.pipeline.nodes import sources_of, strategy_at
+from flowalg.pipeline.structure import sources_of
 from flowalg.windows.window import clamp
 
 MINUTE = 60_000_000
@@ -220,7 +220,7 @@ COUNTED = OTHERS.window(FixedWindows(timedelta(minutes=7)), allowed_lateness=tim
 
 def with_others(values: Values) -> Values:
     """The union with what another source brings, if nothing has been grouped yet."""
-    fresh = strategy_at(values.node) == strategy_at(OTHER_VALUES.node)
+    fresh = values.node.windowing == OTHER_VALUES.node.windowing
     return flatten(values, OTHER_VALUES) if fresh else values
 
 
@@ -268,7 +268,7 @@ def greatest_two(values: Values) -> Values:
 
 def different(values: Values) -> Values:
     """Each pair of key and value once in its window, unless a trigger wants to look at whole numbers."""
-    looking = Fields.of(strategy_at(values.node).strategy.trigger).data
+    looking = Fields.of(values.node.windowing.strategy.trigger).data
     return counted(values) if looking else values.distinct()
 
 

@@ -241,7 +241,9 @@ def test_what_a_function_raises_is_named() -> None:
         reads(broken, (1.0, [from_("a", 1, 1)]))
     message = str(caught.value)
     assert "mine: <lambda> at tests/watermarks/test_watermark_examples.py:" in message
-    assert "raised KeyError: 'b', on the record ClockView(processing_time=datetime.datetime(2024" in message
+    assert (
+        "raised KeyError: 'b'; its argument was ClockView(processing_time=datetime.datetime(2024" in message
+    )
 
 
 @frozen

@@ -49,9 +49,9 @@ def floating(expr: Expr, place: str) -> Expr:
 def in_utc(expr: Expr) -> bool:
     """Whether a point in time is surely in UTC: those of elements are, captured ones may not be."""
     return all(
-        one.value.tzinfo is UTC
-        for one in walk(expr)
-        if isinstance(one, Constant) and isinstance(one.value, datetime)
+        node.value.tzinfo is UTC
+        for node in walk(expr)
+        if isinstance(node, Constant) and isinstance(node.value, datetime)
     )
 
 

@@ -42,15 +42,15 @@ def one_of(of: Expr, items: Sequence[Expr], place: str) -> Expr:
     """Whether an expression is equal to one of several."""
     if isinstance(of.shape, OptionalOf):
         missing = is_none(of, place)
-        value = one_of(present(of, place), [one for one in items if not _is_none(one)], place)
+        value = one_of(present(of, place), [item for item in items if not _is_none(item)], place)
         if isinstance(missing, Opaque):
             return missing
         return Choice(missing, TRUE if any(map(_is_none, items)) else FALSE, value, BOOLEAN)
-    if any(can_fail(one) for one in items) or (not items and can_fail(of)):
+    if any(can_fail(item) for item in items) or (not items and can_fail(of)):
         return Opaque(BOOLEAN, "`in` of what may fail", place)
     if not has_plain_equality(of.shape):
         return Opaque(BOOLEAN, f"`in` with a {of.shape}", place)
-    if of.shape == FLOAT and any(_may_be_nan(one) for one in items):
+    if of.shape == FLOAT and any(_may_be_nan(item) for item in items):
         return Opaque(
             BOOLEAN, "`in` of floats that may be NaN, which is itself but not equal to itself", place
         )
@@ -76,7 +76,7 @@ def _may_be_nan(one: Expr) -> bool:
 
 
 def _are_constants(of: Expr, items: Sequence[Expr]) -> bool:
-    return all(isinstance(one, Constant) and one.shape == of.shape for one in items)
+    return all(isinstance(item, Constant) and item.shape == of.shape for item in items)
 
 
 __all__ = ["member", "one_of"]

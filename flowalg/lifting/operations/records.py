@@ -40,8 +40,8 @@ def part(of: Expr, index: int, name: str, place: str) -> Expr:
 def field(of: Expr, name: str, place: str) -> Expr | None:
     """A field that is nothing but stored; ``None`` if the record has no such."""
     assert isinstance(of.shape, RecordOf)
-    for index, one in enumerate(of.shape.fields):
-        if one.name == name and plain_attribute(of.shape.cls, name):
+    for index, attribute in enumerate(of.shape.fields):
+        if attribute.name == name and plain_attribute(of.shape.cls, name):
             return part(of, index, name, place)
     return None
 
@@ -100,7 +100,7 @@ def enum_attribute(of: Expr, name: str, place: str) -> Expr:
     if name == "name":
         return Apply(Op.ENUM_NAME, (of,), TEXT, place)
     values = [constant_of(member.value) for member in cls]
-    if None in values or len(values) > _MOST_MEMBERS or len({one.shape for one in values if one}) != 1:
+    if None in values or len(values) > _MOST_MEMBERS or len({value.shape for value in values if value}) != 1:
         return Opaque(None, f"the value of {cls.__name__}, whose values are not constants of one type", place)
     lifted: Expr | None = None
     for member, value in zip(reversed(list(cls)), reversed(values), strict=True):
@@ -119,11 +119,13 @@ def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]
     attributes = attrs.fields(cls)
     if not only_stores(cls):
         return Opaque(shape, f"{cls.__name__} has an initialiser, converter or validator of its own", place)
-    aliases = [one.alias or one.name for one in attributes if not one.kw_only]
+    aliases = [attribute.alias or attribute.name for attribute in attributes if not attribute.kw_only]
     if len(positional) > len(aliases):
         return Opaque(shape, f"{cls.__name__} takes {len(aliases)} positional arguments", place)
     given = {**dict(zip(aliases, positional, strict=False)), **named}
-    if len(given) != len(positional) + len(named) or given.keys() > {one.alias for one in attributes}:
+    if len(given) != len(positional) + len(named) or given.keys() > {
+        attribute.alias for attribute in attributes
+    }:
         return Opaque(shape, f"{cls.__name__} is given arguments that it does not take", place)
     parts = []
     for attribute, one in zip(attributes, shape.fields, strict=True):
@@ -172,7 +174,10 @@ def only_stores(cls: type) -> bool:
         and not hasattr(cls, "__attrs_post_init__")
         and not hasattr(cls, "__attrs_pre_init__")
         and getattr_static(cls, "__new__") is getattr_static(object, "__new__")
-        and not any(one.converter is not None or one.validator is not None for one in attrs.fields(cls))
+        and not any(
+            attribute.converter is not None or attribute.validator is not None
+            for attribute in attrs.fields(cls)
+        )
     )
 
 

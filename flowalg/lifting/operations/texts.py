@@ -94,9 +94,9 @@ def method(name: str, of: Expr, args: Arguments, place: str) -> Expr:
 
 
 def _method(name: str, of: Expr, args: Arguments, place: str) -> Expr | None:
-    if any(isinstance(one, Opaque) for one in args):
-        return next(one for one in args if isinstance(one, Opaque))
-    constants = [constant_text(one) for one in args]
+    if any(isinstance(arg, Opaque) for arg in args):
+        return next(arg for arg in args if isinstance(arg, Opaque))
+    constants = [constant_text(arg) for arg in args]
     match name, constants:
         case (("startswith" | "endswith"), [_]):
             op = Op.STARTS_WITH if name == "startswith" else Op.ENDS_WITH
@@ -136,7 +136,7 @@ def _affixed(op: Op, of: Expr, affix: Expr, place: str) -> Expr | None:
     if affix.shape == TEXT:
         return Apply(op, (of, affix), BOOLEAN, place)
     match affix:
-        case Build(shape=TupleOf(), parts=parts) if all(one.shape == TEXT for one in parts):
+        case Build(shape=TupleOf(), parts=parts) if all(part.shape == TEXT for part in parts):
             lifted: Expr = FALSE
             for one in reversed(parts):
                 lifted = either(Apply(op, (of, one), BOOLEAN, place), lifted)
@@ -148,8 +148,8 @@ def _affixed(op: Op, of: Expr, affix: Expr, place: str) -> Expr | None:
 def _joined(separator: Expr, items: Expr, place: str) -> Expr | None:
     match items:
         case Build(shape=TupleOf(), parts=parts) | Apply(op=Op.LIST, args=parts):
-            if all(one.shape == TEXT for one in parts):
-                between = [piece for one in parts for piece in (separator, one)]
+            if all(part.shape == TEXT for part in parts):
+                between = [piece for part in parts for piece in (separator, part)]
                 return concatenated(between[1:], place)
         case _:
             pass

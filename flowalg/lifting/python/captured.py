@@ -59,7 +59,7 @@ def constant_of(value: object) -> Expr | None:
 
 def _tuple(items: tuple[object, ...]) -> Expr | None:
     parts = tuple(one for one in map(constant_of, items) if one is not None)
-    shapes = tuple(one.shape for one in parts if one.shape is not None)
+    shapes = tuple(part.shape for part in parts if part.shape is not None)
     return Build(TupleOf(shapes), parts) if items and len(shapes) == len(items) else None
 
 

@@ -63,7 +63,9 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
         return Success(min(candidates, key=_extent))
     # Python 3.12 gives a lambda that is nothing but a constant no place in its line.
     lambdas = [
-        one for one in file.functions if isinstance(one, ast.Lambda) and one.lineno == code.co_firstlineno
+        function
+        for function in file.functions
+        if isinstance(function, ast.Lambda) and function.lineno == code.co_firstlineno
     ]
     if len(lambdas) == 1 and code.co_name == "<lambda>":
         return Success(lambdas[0])
@@ -82,9 +84,9 @@ def _compiled(text: str, filename: str) -> _File | None:
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _codes(one)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
 def _same(one: CodeType, other: CodeType) -> bool:

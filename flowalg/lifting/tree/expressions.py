@@ -145,7 +145,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def opaque_part(expr: Expr) -> Opaque | None:
     """The first thing in the expression that only Python can compute, if there is one."""
-    return next((one for one in walk(expr) if isinstance(one, Opaque)), None)
+    return next((node for node in walk(expr) if isinstance(node, Opaque)), None)
 
 
 def within(transform: str, expr: Expr) -> Expr:
@@ -156,7 +156,7 @@ def within(transform: str, expr: Expr) -> Expr:
         case Part(of=of) | As(of=of):
             return evolve(expr, of=within(transform, of))
         case Apply(args=args, place=place):
-            inside = tuple(within(transform, one) for one in args)
+            inside = tuple(within(transform, arg) for arg in args)
             return evolve(expr, args=inside, place=f"{transform}({place})")
         case Choice(condition=condition, then=then, otherwise=otherwise):
             return evolve(
@@ -166,7 +166,7 @@ def within(transform: str, expr: Expr) -> Expr:
                 otherwise=within(transform, otherwise),
             )
         case Build(parts=parts):
-            return evolve(expr, parts=tuple(within(transform, one) for one in parts))
+            return evolve(expr, parts=tuple(within(transform, part) for part in parts))
     assert_never(expr)
 
 

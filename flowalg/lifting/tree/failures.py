@@ -52,7 +52,7 @@ def is_wide(expr: Expr) -> bool:
 
 def has_wide(expr: Expr) -> bool:
     """Whether something in the expression may need more than 64 bits, so that storing it early is not exact."""
-    return any(is_wide(one) for one in walk(expr))
+    return any(is_wide(node) for node in walk(expr))
 
 
 def can_raise(expr: Expr) -> bool:

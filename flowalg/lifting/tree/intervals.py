@@ -137,7 +137,7 @@ def _of_constant(value: object) -> Interval:
 
 
 def _applied(op: Op, args: tuple[Expr, ...], shape: Shape) -> Interval:
-    bounds = [interval(one) for one in args]
+    bounds = [interval(arg) for arg in args]
     match op, bounds:
         case Op.ADD, [a, b]:
             return Interval(a.low + b.low, a.high + b.high)

@@ -8,7 +8,7 @@ from typing import assert_never
 from attrs import frozen
 
 from flowalg.data.time import show
-from flowalg.elementwise.functions import place_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -122,10 +122,10 @@ def _progress(trigger: OnceTrigger, seen: Seen, window: Window, clocks: Clocks) 
         case AtCount(count=count):
             return f"elements: {seen.count} of {count}"
         case AtMeasure(measure=measure, amount=amount):
-            return f"{place_of(measure)} adds up: {seen.measures.get(trigger, 0)} of {amount}"
+            return f"{describe_function(measure)} adds up: {seen.measures.get(trigger, 0)} of {amount}"
         case AtElement(predicate=predicate):
             some = "one has" if trigger in seen.satisfied else "none has"
-            return f"an element satisfies {place_of(predicate)}: {some}"
+            return f"an element satisfies {describe_function(predicate)}: {some}"
         case AtPeriod() | AfterDelay():
             if seen.since is None:
                 return "the time since the first element: none has come"

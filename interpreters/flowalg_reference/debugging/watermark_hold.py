@@ -8,7 +8,19 @@ from typing import assert_never
 from attrs import frozen
 
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, show
-from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Flatten, Node, SourceNode, WindowInto, WithSide
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    Hole,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+)
+from flowalg.pipeline.structure import element_inputs
 from flowalg.windows.window import Window
 from flowalg_reference.operators import Operators
 from flowalg_reference.run import Origin
@@ -28,29 +40,29 @@ class Holder:
         return self.words
 
 
-def holder(node: Node, origin: Origin, operators: Operators, until: ProcessingTime) -> Holder:
+def holder(root: Node, origin: Origin, operators: Operators, until: ProcessingTime) -> Holder:
     """What holds the watermark behind a node, once operators have done all until a point of processing time."""
-    return min(_holders(node, origin, operators, until), key=lambda one: one.at)
+    nodes = nodes_of(root, inputs=element_inputs)
+    return min(
+        (one for node in nodes for one in _holders(node, origin, operators, until)), key=lambda one: one.at
+    )
 
 
 def _holders(node: Node, origin: Origin, operators: Operators, until: ProcessingTime) -> Iterator[Holder]:
-    """All that could hold it, the nearest last, so that what holds it at the same point upstream comes first."""
+    """What a node itself could hold the watermark by."""
     match node:
         case SourceNode(name=name):
             yield _source(name, origin, until)
-        case ElementWise(input=inner) | WindowInto(input=inner):
-            yield from _holders(inner, origin, operators, until)
-        case Flatten(inputs=inputs):
-            for inner in inputs:
-                yield from _holders(inner, origin, operators, until)
-        case CombinePerKey(input=inner, label=label):
-            yield from _holders(inner, origin, operators, until)
+        case Hole():
+            raise node.refused()
+        case ElementWise() | WindowInto() | Flatten():
+            pass
+        case CombinePerKey(label=label) | CoGroupByKey(label=label):
             unshown = operators.groupings[id(node)].unshown
             for place, point in unshown.items():
                 what = f"{label}, where {place.key!r} in {place.window} has not shown all that came"
                 yield Holder(point, f"{what}; its pane will be at {show(point)}", window=place.window)
-        case WithSide(input=inner):
-            yield from _holders(inner, origin, operators, until)
+        case WithSide():
             for window, element in operators.sides[id(node)].waiting:
                 what = f"an element that waits for the side input's {window}"
                 yield Holder(

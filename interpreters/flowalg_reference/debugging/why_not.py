@@ -11,8 +11,9 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime, processing_time, show
-from flowalg.elementwise.functions import keyed
-from flowalg.pipeline.nodes import CombinePerKey, last_groupings
+from flowalg.elementwise.functions import require_keyed
+from flowalg.pipeline.nodes import GroupingNode
+from flowalg.pipeline.structure import last_groupings
 from flowalg.runs.panes import Drop, Pane
 from flowalg.triggers.syntax import AtWatermark
 from flowalg.windows.window import Window, covers
@@ -129,20 +130,25 @@ def why_not(run: Run[A], key: object, window: Window, *, at: datetime | None = N
         drops,
         waits,
         None if cell is None else due(trigger, cell.trigger, window, clocks),
-        holder(node.input, origin, operators, clocks.processing_time) if held else None,
+        None
+        if not held
+        else min(
+            (holder(inner, origin, operators, clocks.processing_time) for inner in node.inputs),
+            key=lambda one: one.at,
+        ),
         tuple(sorted(grouping.cells.get(key, {}))),
     )
 
 
-def _asked(origin: Origin, operators: Operators, key: object, window: Window) -> CombinePerKey:
+def _asked(origin: Origin, operators: Operators, key: object, window: Window) -> GroupingNode:
     """The grouping that a question is about: the one that has the window open, where panes of several are flattened."""
-    nodes = tuple(last_groupings(origin.pipeline.node))
-    return next((one for one in nodes if window in operators.groupings[id(one)].cells.get(key, {})), nodes[0])
+    last = last_groupings(origin.pipeline.node)
+    return next((one for one in last if window in operators.groupings[id(one)].cells.get(key, {})), last[0])
 
 
 def _is_of(drop: Drop, key: object, window: Window, label: str) -> bool:
     """Whether what was refused was of a key, for a window or a part of it."""
-    return covers(window, drop.window) and keyed(drop.element, label).key == key
+    return covers(window, drop.window) and require_keyed(drop.element, label).key == key
 
 
 def _reason(

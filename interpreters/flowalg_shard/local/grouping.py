@@ -10,8 +10,8 @@ from attrs import define, evolve, field, frozen
 
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.data.values import order_key
-from flowalg.pipeline.nodes import CombinePerKey
+from flowalg.data.values import sort_key
+from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.panes import Change, PaneInfo, Timing
 from flowalg.windows.window import Window
 from flowalg_shard.clocks.clocks import Clocks
@@ -96,7 +96,7 @@ class ShardedGrouping:
     drops: list[Dropped] = field(factory=list)
 
     @classmethod
-    def of(cls, node: CombinePerKey, cluster: Cluster, origins: int) -> ShardedGrouping:
+    def of(cls, node: GroupingNode, cluster: Cluster, origins: int) -> ShardedGrouping:
         """The grouping of a node, whose elements have so many origins, before its first instant."""
         grouped = Grouped.of(node)
         operator = Grouping(grouped.stage, (FromStage(),) * origins)
@@ -140,7 +140,7 @@ class ShardedGrouping:
             weight = -1 if info.change is Change.RETRACTION else 1
             element = Element(KV(key, self._value(row)), EventTime(row[EVENT_TIME]), window, weight, info)
             turn = (row.get(AT_END, row[END]), row.get(AT_START, row[START]))
-            yield (*turn, order_key(key), row.get(POSITION, 0)), element
+            yield (*turn, sort_key(key), row.get(POSITION, 0)), element
 
     def _value(self, row: dict[str, object]) -> object:
         results = [row[name] for name in self.grouped.stage.results]

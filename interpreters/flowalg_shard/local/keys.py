@@ -9,7 +9,7 @@ from attrs import define, field
 
 from flowalg.data.errors import ElementError, format_value
 from flowalg.data.shapes import INTEGER, TEXT, Shape
-from flowalg.data.values import conform, holds_float
+from flowalg.data.values import conform, has_float
 
 KEY: Final = "key"
 
@@ -35,7 +35,7 @@ class Keys:
 
     def encode(self, key: object) -> object:
         """What stands for a key. Raises ``ElementError`` for floats and for what is not hashable."""
-        if holds_float(key):
+        if has_float(key):
             raise ElementError(
                 f"{self.label} was given the key {format_value(key)}; floats cannot be compared exactly"
             )

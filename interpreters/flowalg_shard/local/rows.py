@@ -12,9 +12,9 @@ from flowalg.combiners.core import Count, Over
 from flowalg.combiners.result_shapes import argument_shape
 from flowalg.data.hashing import hash64
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, Shape
-from flowalg.elementwise.functions import apply, keyed
-from flowalg.pipeline.nodes import CombinePerKey, retracts, shape_after, strategy_at
-from flowalg.pipeline.tagging import untagged
+from flowalg.elementwise.functions import apply, require_keyed
+from flowalg.pipeline.co_group import untagged
+from flowalg.pipeline.nodes import CoGroupByKey, GroupingNode
 from flowalg.windows.window import Window
 from flowalg_shard.local.elements import Element
 from flowalg_shard.local.keys import KEY, Keys
@@ -75,12 +75,14 @@ class Grouped:
     arguments: tuple[Argument, ...]
 
     @classmethod
-    def of(cls, node: CombinePerKey) -> Grouped:
+    def of(cls, node: GroupingNode) -> Grouped:
         """The stage of a node, in columns where it has some."""
-        effective, retracting = strategy_at(node.input), retracts(node.input)
+        effective, retracting = node.windowed_by, node.receives_retractions
         shapes = _shapes(node)
         keys = Keys(None if shapes is None else shapes[0], node.label)
-        arguments = _arguments(node.combiner, None if shapes is None else shapes[1])
+        arguments = _arguments(
+            node.combiner, None if shapes is None or isinstance(node, CoGroupByKey) else shapes[1]
+        )
         native = arguments is not None and runs_in_columns(
             node.combiner, effective.strategy, retractions=retracting
         )
@@ -134,7 +136,7 @@ class Grouped:
 
     def _rows(self, element: Element, number: int, shards: int) -> Iterable[tuple[object, ...]]:
         stage = self.stage
-        pair = keyed(element.value, stage.label)
+        pair = require_keyed(element.value, stage.label)
         column = self.keys.encode(pair.key)
         shard = hash64(column, stage.label) % shards
         times = (element.event_time, element.weight, number)
@@ -157,9 +159,9 @@ class Grouped:
         return tuple((one.start, one.end) for one in windows)
 
 
-def _shapes(node: CombinePerKey) -> tuple[Shape, Shape] | None:
+def _shapes(node: GroupingNode) -> tuple[Shape, Shape] | None:
     """The shapes of key and value, if they are known."""
-    match shape_after(node.input):
+    match node.inputs[0].shape:
         case RecordOf(fields=(key, value)):
             return key.shape, value.shape
         case _:

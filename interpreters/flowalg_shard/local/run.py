@@ -9,19 +9,24 @@ from typing import Generic, TypeAlias, TypeVar, assert_never, cast
 from attrs import define, evolve, field, frozen
 
 from flowalg.data.time import ProcessingTime
-from flowalg.data.values import canonical
-from flowalg.elementwise.steps import Step, WithTimestamps, event_time_after, step_values
+from flowalg.data.values import canonicalize
+from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
+from flowalg.pipeline.co_group import tagged
+from flowalg.pipeline.graph import Fold, fold
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    GroupingNode,
+    Hole,
     Node,
     SourceNode,
     WindowInto,
     WithSide,
-    last_grouping,
 )
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Pane
 from flowalg.runs.timeline import Timeline
@@ -88,34 +93,41 @@ class Operators:
     cluster: Cluster
     groupings: list[ShardedGrouping] = field(factory=list)
     sides: list[ShardedSide] = field(factory=list)
-    made: dict[int, Operator] = field(factory=dict)
+    origins: Fold[Node, int] = field(factory=lambda: Fold(_origins))
 
-    def of(self, node: Node) -> Operator:
-        """The operator of a node; the same one wherever the node is used."""
-        if id(node) not in self.made:
-            self.made[id(node)] = _once_an_instant(self._make(node))
-        return self.made[id(node)]
+    def of(self, root: Node) -> Operator:
+        """The operator of a pipeline; nodes that several others read have one operator."""
+        return fold(root, lambda node, of: _once_per_instant(self._make(node, of)))
 
-    def _make(self, node: Node) -> Operator:
+    def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
         match node:
+            case Hole():
+                raise node.refused()
             case SourceNode(name=name):
                 return lambda now: now.arrivals[name]
             case WindowInto(input=inner):
-                return self.of(inner)
+                return of(inner)
             case ElementWise(input=inner, steps=steps):
-                upstream = self.of(inner)
+                upstream = of(inner)
                 return lambda now: _through(steps, upstream(now))
             case CombinePerKey(input=inner):
-                upstream = self.of(inner)
-                grouping = ShardedGrouping.of(node, self.cluster, origins(inner))
+                upstream = of(inner)
+                grouping = ShardedGrouping.of(node, self.cluster, self.origins(inner))
                 self.groupings.append(grouping)
                 return lambda now: grouping.instant(upstream(now))
+            case CoGroupByKey(inputs=inputs):
+                upstreams = [of(inner) for inner in inputs]
+                grouping = ShardedGrouping.of(node, self.cluster, sum(map(self.origins, inputs)))
+                self.groupings.append(grouping)
+                return lambda now: grouping.instant(
+                    _flattened([_tagged(i, each(now), node.label) for i, each in enumerate(upstreams)])
+                )
             case Flatten(inputs=inputs):
-                upstreams = [self.of(inner) for inner in inputs]
-                return lambda now: _flattened([one(now) for one in upstreams])
+                upstreams = [of(inner) for inner in inputs]
+                return lambda now: _flattened([each(now) for each in upstreams])
             case WithSide(input=inner, side=side):
-                upstream, beside = self.of(inner), self.of(side)
-                reader = ShardedSide.of(node, self.cluster, origins(inner), origins(side))
+                upstream, beside = of(inner), of(side)
+                reader = ShardedSide.of(node, self.cluster, self.origins(inner), self.origins(side))
                 self.sides.append(reader)
                 return lambda now: reader.instant(upstream(now), beside(now))
         assert_never(node)
@@ -127,7 +139,7 @@ class Operators:
         return tuple(drop for one in keepers for drop in one.drops)
 
 
-def _once_an_instant(operator: Operator) -> Operator:
+def _once_per_instant(operator: Operator) -> Operator:
     """The operator, which remembers what it gave in the instant that it was last asked about."""
     last: list[tuple[Now, Arrivals]] = []
 
@@ -148,11 +160,11 @@ def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
 
 def _stepped(step: Step, element: Element) -> Iterator[Element]:
     if isinstance(step, WithTimestamps):
-        yield evolve(element, event_time=event_time_after(step, element.value))
+        yield evolve(element, event_time=assign_timestamp(step, element.value))
         return
     where = f"the result of {step.label}"
-    for value in step_values(step, element.value):
-        yield evolve(element, value=canonical(value, where))
+    for value in apply_step(step, element.value):
+        yield evolve(element, value=canonicalize(value, where))
 
 
 def _flattened(arrivals: list[Arrivals]) -> Arrivals:
@@ -161,16 +173,17 @@ def _flattened(arrivals: list[Arrivals]) -> Arrivals:
     return Arrivals(tuple(element for one in arrivals for element in one.elements), dict(enumerate(reports)))
 
 
-def origins(node: Node) -> int:
+def _tagged(source: int, arrivals: Arrivals, label: str) -> Arrivals:
+    """The elements of one collection of a co-group, each with the number of the collection."""
+    elements = (evolve(element, value=tagged(element.value, source, label)) for element in arrivals.elements)
+    return Arrivals(tuple(elements), arrivals.reports)
+
+
+def _origins(node: Node, known: Fold[Node, int]) -> int:
     """How many sources and stages the elements of a node come from."""
-    match node:
-        case SourceNode() | CombinePerKey() | WithSide():
-            return 1
-        case ElementWise(input=inner) | WindowInto(input=inner):
-            return origins(inner)
-        case Flatten(inputs=inputs):
-            return sum(map(origins, inputs))
-    assert_never(node)
+    if isinstance(node, SourceNode | GroupingNode | WithSide):
+        return 1
+    return sum(map(known, node.inputs))
 
 
 def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGrouping]) -> Iterator[Now]:

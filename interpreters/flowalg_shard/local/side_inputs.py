@@ -10,7 +10,7 @@ import polars as pl
 from attrs import define, evolve, field
 
 from flowalg.data.time import EventTime
-from flowalg.pipeline.nodes import WithSide, strategy_at
+from flowalg.pipeline.nodes import WithSide
 from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.clocks.exchange import FromStage
 from flowalg_shard.local.elements import Arrivals, Element
@@ -36,7 +36,7 @@ class ShardedSide:
     @classmethod
     def of(cls, node: WithSide, cluster: Cluster, main: int, side: int) -> ShardedSide:
         """The operator of a node, whose elements and whose side have so many origins, before its first instant."""
-        effective = strategy_at(node.side)
+        effective = node.side.windowing
         stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
         operator = Side(stage, (FromStage(),) * main, (FromStage(),) * side)
         return cls(cluster, Shards.of(operator, cluster))

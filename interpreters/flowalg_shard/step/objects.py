@@ -16,7 +16,7 @@ from attrs import define, evolve, field, frozen
 
 from flowalg.combiners.core import Group
 from flowalg.data.time import EventTime
-from flowalg.data.values import canonical
+from flowalg.data.values import canonicalize
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage, keeps_values
 from flowalg_shard.tables.columns import (
@@ -223,7 +223,7 @@ class InObjects:
             for one in sorted(bag.held, key=lambda one: one.event_time):
                 if one.weight > 0:
                     accumulator = self.combiner.add(accumulator, one.value)
-        return canonical(self.combiner.extract(accumulator), f"the result of {self.stage.label}")
+        return canonicalize(self.combiner.extract(accumulator), f"the result of {self.stage.label}")
 
     def discarded(self, table: pl.DataFrame, shown: str) -> pl.DataFrame:
         """The table with nothing in the windows whose ``shown`` is true but retractions that met nothing."""

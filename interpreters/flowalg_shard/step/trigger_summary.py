@@ -14,7 +14,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ElementError, UnsupportedError, format_value
 from flowalg.data.values import MAX_INTEGER
-from flowalg.elementwise.functions import failure
+from flowalg.elementwise.functions import user_function_error
 from flowalg.triggers.syntax import (
     AfterDelay,
     And,
@@ -169,7 +169,7 @@ def seen_in(leaf: Leaf, value: object) -> int | bool:
             try:
                 amount = measure(value)
             except Exception as cause:
-                raise failure("AtMeasure", measure, value, cause) from cause
+                raise user_function_error("AtMeasure", measure, value, cause) from cause
             if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MAX_INTEGER:
                 raise ElementError(
                     f"AtMeasure gave {format_value(amount)} for {format_value(value)}; it must be a non-negative int"
@@ -179,7 +179,7 @@ def seen_in(leaf: Leaf, value: object) -> int | bool:
             try:
                 answer = predicate(value)
             except Exception as cause:
-                raise failure("AtElement", predicate, value, cause) from cause
+                raise user_function_error("AtElement", predicate, value, cause) from cause
             if not isinstance(answer, bool):
                 raise ElementError(
                     f"AtElement gave {format_value(answer)} for {format_value(value)}; it must be a bool"

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar, assert_never, overload
 
-from attrs import define, field
+from attrs import frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -19,20 +19,21 @@ from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.steps import FlatMap
+from flowalg.pipeline.graph import Fold
 from flowalg.pipeline.joins import Pairs
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    Hole,
     Node,
     SourceNode,
     WindowInto,
     WithSide,
-    last_grouping,
-    shape_after,
 )
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.tagging import Separate
+from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Pane
 from flowalg_spark.batch.groups import grouped
@@ -108,9 +109,10 @@ def compile_all(
     first, *others = (pipeline.node for pipeline in pipelines)
     frames = inputs_by_name(first, inputs, "frame", *others)
     clock = F.unix_micros(F.current_timestamp()) if time is None else long(processing_time(time))
-    lowering = _Lowering({name: require_frame(name, one) for name, one in frames.items()}, clock)
+    lowering = _Lowering({name: require_frame(name, frame) for name, frame in frames.items()}, clock)
+    flow = Fold(lowering)
     with few_calls():
-        return tuple(_compiled(pipeline, lowering.flow(pipeline.node)) for pipeline in pipelines)
+        return tuple(_compiled(pipeline, flow(pipeline.node)) for pipeline in pipelines)
 
 
 def _compiled(pipeline: PCollection[A], flow: Flow) -> PaneFrame[A]:
@@ -165,58 +167,55 @@ def _without_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
 
 def _last_pair(node: Node) -> RecordOf:
     """The shape of what the last grouping gives; raises ``UnsupportedError`` when there is none."""
-    shape = shape_after(last_grouping(node))
+    shape = last_grouping(node).shape
     assert isinstance(shape, RecordOf)
     return shape
 
 
-@define
+@frozen
 class _Lowering:
-    """The flows of a pipeline's nodes; a node that several others read has one flow, and so one frame."""
+    """Lowers the nodes of pipelines to flows; a node that several others read has one flow, and so one frame."""
 
     frames: Mapping[str, DataFrame]
     time: Column
-    known: dict[int, Flow] = field(factory=dict)
 
-    def flow(self, node: Node) -> Flow:
-        """The flow of a node, by the node's identity: to compare whole trees would take longer than to lower them."""
-        if id(node) not in self.known:
-            self.known[id(node)] = self.lowered(node)
-        return self.known[id(node)]
-
-    def lowered(self, node: Node) -> Flow:
+    def __call__(self, node: Node, flow: Fold[Node, Flow]) -> Flow:
+        """Returns the flow of a node, from those of its inputs."""
         match node:
             case SourceNode(name=name):
                 return bound_source(node, self.frames[name], None)
+            case Hole():
+                raise node.refused()
             case WindowInto(input=inner):
-                return self.flow(inner)
+                return flow(inner)
+            case ElementWise():
+                return self.chain(node.unsplit, flow)
+            case CombinePerKey(input=inner):
+                return grouped(node, flow(inner), self.time)
+            case CoGroupByKey(inputs=inputs):
+                return co_grouped(node, tuple(map(flow, inputs)), self.time)
+            case Flatten(inputs=inputs):
+                return union(tuple(map(flow, inputs)))
+            case WithSide(input=inner, side=side):
+                return beside(node, flow(inner), flow(side), ())
+        assert_never(node)
+
+    def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
+        """Returns the flow after a chain of steps; some inputs are best lowered together with the steps after them."""
+        match node:
             case ElementWise(
-                input=CombinePerKey(input=Flatten(inputs=inputs)) as grouping,
-                steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *steps),
+                input=CoGroupByKey(inputs=inputs) as grouping,
+                steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *after),
             ):
-                flows = tuple(self.untagged(inner) for inner in inputs)
-                return through_steps(joined(grouping, flows, self.time, outer=outer), tuple(steps))
+                pairs = joined(grouping, tuple(map(flow, inputs)), self.time, outer=outer)
+                return through_steps(pairs, tuple(after))
             case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
-                return beside(reading, self.flow(inner), self.flow(side), steps)
+                return beside(reading, flow(inner), flow(side), steps)
             case ElementWise(input=SourceNode(name=name) as source, steps=steps):
                 frame = scanned(source, self.frames[name], steps)
                 return through_steps(bound_source(source, frame, None), steps)
             case ElementWise(input=inner, steps=steps):
-                return through_steps(self.flow(inner), steps)
-            case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
-                return co_grouped(node, tuple(self.untagged(inner) for inner in inputs), self.time)
-            case CombinePerKey(input=inner):
-                return grouped(node, self.flow(inner), self.time)
-            case Flatten(inputs=inputs):
-                return union(tuple(self.flow(inner) for inner in inputs))
-            case WithSide(input=inner, side=side):
-                return beside(node, self.flow(inner), self.flow(side), ())
-        assert_never(node)
-
-    def untagged(self, node: Node) -> Flow:
-        """An input of a co-group, before its values were tagged."""
-        assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
-        return through_steps(self.flow(node.input), node.steps[:-1])
+                return through_steps(flow(inner), steps)
 
 
 __all__ = ["CAPABILITIES", "compile", "compile_all", "run", "run_all"]

@@ -8,7 +8,7 @@ from pyspark.sql import types as T
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import kv_of
-from flowalg.pipeline.nodes import CombinePerKey, strategy_at
+from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg_spark.batch.native_groups import natively_grouped
 from flowalg_spark.batch.panes import panes, require_exact_keys, require_pairs
@@ -34,7 +34,7 @@ def _python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
         raise UnsupportedError(
             f"{node.label}: Spark cannot know the type of the combiner's result; annotate what it returns"
         )
-    effective = strategy_at(node.input)
+    effective = node.input.windowing
     in_windows = placed(flow.without(SPAN), effective.strategy.windows, fresh=effective.fresh)
     pair = kv_of(key.shape, result)
     key_layout, value_layout = pair_of(layout_of(flow.shape))

@@ -12,7 +12,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.data.time import MIN_TIME
 from flowalg.elementwise.steps import Step
-from flowalg.pipeline.nodes import CombinePerKey, WithSide, shape_read, strategy_at
+from flowalg.pipeline.nodes import CoGroupByKey, WithSide, shape_read
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, merging
@@ -41,12 +41,12 @@ _COUNT: Final = "__count"
 _SIDE: Final = "__side"
 
 
-def co_grouped(node: CombinePerKey, flows: tuple[Flow, ...], time: Column) -> Flow:
+def co_grouped(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
     """The lists of several flows of pairs, of each key and window: one shuffle for all of them."""
     pairs = [require_pairs(flow, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     shapes = tuple(pair.fields[1].shape for pair in pairs)
-    effective = strategy_at(node.input)
+    effective = node.windowed_by
     in_windows = placed(_tagged(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh)
     keys = places(key_layout(in_windows.flow))
     names = [f"value/_{number}" for number in range(1, len(flows) + 1)]
@@ -95,9 +95,9 @@ def _tagged(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> F
     return whole
 
 
-def joined(node: CombinePerKey, flows: tuple[Flow, ...], time: Column, *, outer: bool) -> Flow:
+def joined(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, outer: bool) -> Flow:
     """The pairs of left and right values of one key and window: a join, as Spark does it best."""
-    effective = strategy_at(node.input)
+    effective = node.windowed_by
     strategy = effective.strategy
     if (
         merging(strategy.windows) and effective.fresh
@@ -195,7 +195,7 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
     One value of a window that has columns is a broadcast join on the window.
     """
     view = node.view
-    effective = strategy_at(node.side)
+    effective = node.side.windowing
     start = _window_read(effective.strategy.windows)
     if isinstance(view, AsMap) or start is None or not _has_column(view.default):
         return beside_in_python(node, main, side, shape_beside(main, side, view), steps)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import kv_of
-from flowalg.pipeline.nodes import CombinePerKey, strategy_at
+from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.window_functions import FixedWindows
 from flowalg_spark.batch.aggregates import Native, may_be_native, native
 from flowalg_spark.batch.panes import bounds, panes, require_pairs
@@ -30,7 +30,7 @@ def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | No
     result = combined_shape(node.combiner, value.shape)
     if result is None or not all(map(may_be_native, single_combiners(node.combiner))):
         return None
-    effective = strategy_at(node.input)
+    effective = node.input.windowing
     narrow = effective.fresh and not by_expression(effective.strategy.windows)
     ready = arguments(flow, node, narrow=narrow)
     natives = _natives(ready, node.label)

@@ -19,7 +19,7 @@ from flowalg.data.shapes import ListOf, MapOf, OptionalOf, RecordOf, SetOf, Shap
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.pipeline.nodes import WithSide, strategy_at
+from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
@@ -40,7 +40,7 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
 
     The steps that read a mapping run in the same pass, which ends where no element has it any more.
     """
-    effective = strategy_at(node.side)
+    effective = node.side.windowing
     windows = effective.strategy.windows
     together = steps_that_read(analyse(steps, shape))
     after = together[-1].after if together else shape

@@ -125,7 +125,8 @@ def _values(source: str, name: str, shape: Shape, table: pa.Table) -> list[objec
         ) from error
     if read.null_count and not isinstance(shape, OptionalOf):
         raise SchemaMismatchError(
-            f"source {source!r}: a row has null in {name}, which must be a {shape}; make it {shape} | None to allow it"
+            f"source {source!r}: a row has null in {name}, which must be of type {shape}; "
+            f"make it {shape} | None to allow it"
         )
     values: list[object] = list(read.to_pylist())
     return [decode(value, shape) for value in values]

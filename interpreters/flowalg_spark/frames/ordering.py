@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from flowalg.data.kv import KV
-from flowalg.data.values import order_key
+from flowalg.data.values import sort_key
 from flowalg.runs.panes import Change, Pane
 
 A = TypeVar("A")
@@ -40,15 +40,15 @@ def _of_instant(panes: list[Pane[A]]) -> list[Pane[A]]:
             (turn, key, True, 2 * pane.index + 1) if _which(pane) in new else (turn, key, False, pane.index)
         )
 
-    return sorted(panes, key=lambda pane: (*order(pane), order_key(pane.element)))
+    return sorted(panes, key=lambda pane: (*order(pane), sort_key(pane.element)))
 
 
 def _which(pane: Pane[object]) -> tuple[object, ...]:
-    return (pane.window, pane.index, order_key(pane.element))
+    return (pane.window, pane.index, sort_key(pane.element))
 
 
 def _key(element: object) -> tuple[object, ...]:
-    return order_key(element.key) if isinstance(element, KV) else ()
+    return sort_key(element.key) if isinstance(element, KV) else ()
 
 
 __all__ = ["in_order"]

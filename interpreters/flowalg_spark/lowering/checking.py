@@ -89,7 +89,7 @@ def _there(value: Column) -> Column:
 
 def _is_null(shape: Shape, place: Place) -> str:
     return (
-        f"source {place.source!r}: a row has null in {place.path}, which must be a {shape}; "
+        f"source {place.source!r}: a row has null in {place.path}, which must be of type {shape}; "
         f"make it {shape} | None to allow it"
     )
 

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import ListOf
 from flowalg.elementwise.functions import user_call
-from flowalg.elementwise.splitting import Failures
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
+from flowalg.elementwise.splitting import SelectedAt
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.failures import can_raise
 from flowalg_spark.lowering.columns import evaluate, single
@@ -66,6 +66,8 @@ def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
         case WithTimestamps():
             micros = F.unix_micros(single(one.expression, flow.element))
             return noted.with_meta(**{EVENT_TIME: F.when(named(KEEP), micros) if flow.guarded else micros})
+        case Split():
+            raise AssertionError("a split is inlined in the chains that read it")
     assert_never(one.step)
 
 
@@ -87,7 +89,8 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
     after = run[-1].after
     if after is None:
         first = next(one.step for one in run if one.after is None)
-        argument = "failure" if isinstance(user_call(first.function).f, Failures) else "result"
+        f = user_call(first.function).f
+        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
         raise UnsupportedError(
             f"{first.label}: Spark cannot know the type of its result; say it with {argument}=… , "
             "or use a def with a return annotation"

@@ -17,8 +17,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, RecordOf, Shape, TupleOf
-from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, applied, user_call
-from flowalg.elementwise.steps import Filter, FlatMap, Map, WithTimestamps
+from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, apply_all, user_call
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.fields_read import call_read, shape_read
 from flowalg_spark.lowering.flow import Flow
@@ -65,7 +65,7 @@ class PythonColumn:
         """The results for elements that are all there."""
         names = places(self.element)
         elements = read_columns(self.element, dict(zip(names, columns, strict=True)))
-        results = checked(self.step, applied(self.function, elements, self.step.label))
+        results = checked(self.step, apply_all(self.function, elements, self.step.label))
         return write_nested(self.result, results, f"the result of {self.step.label}")
 
 
@@ -105,8 +105,8 @@ def in_a_column(flow: Flow, one: StepAnalysis) -> Flow:
             return flow.with_meta(
                 **{EVENT_TIME: python_column(flow, one.step, one.step.function, flow.element, INTEGER)}
             )
-        case FlatMap():
-            raise AssertionError("a flat_map gives any number of things for an element")
+        case FlatMap() | Split():
+            raise AssertionError("a flat_map or split has no single result for an element")
     assert_never(one.step)
 
 

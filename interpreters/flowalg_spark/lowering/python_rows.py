@@ -12,8 +12,18 @@ import pyarrow as pa
 from attrs import define, frozen
 
 from flowalg.data.errors import FlowalgError
-from flowalg.elementwise.functions import applied
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps, items, point, truth
+from flowalg.elementwise.functions import apply_all
+from flowalg.elementwise.steps import (
+    Filter,
+    FlatMap,
+    Map,
+    Split,
+    Step,
+    WithTimestamps,
+    require_bool,
+    require_event_time,
+    require_iterable,
+)
 from flowalg_spark.lowering.layout import Layout
 from flowalg_spark.lowering.meta import (
     BAD_RECORD,
@@ -56,9 +66,11 @@ class Rows:
 
     def through(self, step: Step) -> None:
         """What one step makes of all of them."""
-        results = self.given(step.label, lambda some: checked(step, applied(step.function, some, step.label)))
+        results = self.given(
+            step.label, lambda some: checked(step, apply_all(step.function, some, step.label))
+        )
         match step:
-            case Map():
+            case Map() | Split():
                 self.elements = results
             case Filter():
                 self._keep(position for position, keep in enumerate(results) if keep)
@@ -100,14 +112,14 @@ class Rows:
 def checked(step: Step, results: list[object]) -> list[object]:
     """What a step's function gave for some elements, if that is what the step needs."""
     match step:
-        case Map():
+        case Map() | Split():
             return results
         case Filter():
-            return [truth(step, one) for one in results]
+            return [require_bool(step, one) for one in results]
         case FlatMap():
-            return [list(items(step, one)) for one in results]
+            return [list(require_iterable(step, one)) for one in results]
         case WithTimestamps():
-            return [point(step, one) for one in results]
+            return [require_event_time(step, one) for one in results]
     assert_never(step)
 
 

@@ -66,7 +66,7 @@ def spark_type(shape: Shape) -> T.DataType:
     """The Spark type of a shape.
 
     Enums travel as their member's name; sets, and the pairs of a mapping, as an array in the one order of
-    ``flowalg.values.order_key``, so that equal ones are equal arrays.
+    ``flowalg.values.sort_key``, so that equal ones are equal arrays.
     """
     match shape:
         case Scalar():

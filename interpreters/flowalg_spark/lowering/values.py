@@ -30,7 +30,7 @@ from flowalg.data.shapes import (
     TupleOf,
 )
 from flowalg.data.time import EPOCH
-from flowalg.data.values import conform, order_key
+from flowalg.data.values import conform, sort_key
 from flowalg_spark.lowering.layout import Branch, Layout, Leaf, leaves
 from flowalg_spark.lowering.records import built
 from flowalg_spark.lowering.schema import arrow_type, parts_of
@@ -96,7 +96,7 @@ def decode(value: object, shape: Shape) -> object:
         case ListOf(of=inner):
             return [decode(item, inner) for item in cast("list[object]", value)]
         case SetOf(of=inner):
-            return shape.made(decode(item, inner) for item in cast("list[object]", value))
+            return shape.make(decode(item, inner) for item in cast("list[object]", value))
         case MapOf(key=key, value=inner):
             entries = cast("list[dict[str, object]]", value)
             return {decode(one["key"], key): decode(one["value"], inner) for one in entries}
@@ -138,7 +138,7 @@ def as_json(value: object, shape: Shape) -> str:
 
 def in_order(values: Iterable[object]) -> list[object]:
     """The items of a set in the one order in which sets are stored."""
-    return sorted(values, key=order_key)
+    return sorted(values, key=sort_key)
 
 
 def write(layout: Layout, elements: list[object], where: str) -> list[AnyArray]:

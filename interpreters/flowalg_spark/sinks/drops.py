@@ -13,8 +13,8 @@ from flowalg_sinks.target import Transaction
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf
-from flowalg.pipeline.nodes import last_grouping, shape_after
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping
 from flowalg_spark.lowering.values import decode
 from flowalg_spark.sinks.json_text import json_text
 
@@ -50,7 +50,7 @@ def drop_rows(pipeline: PCollection[object], batch: int, drops: Iterable[Mapping
 
     Keys and values are JSON, whatever their type: those of different stages share a column.
     """
-    pair = shape_after(last_grouping(pipeline.node))
+    pair = last_grouping(pipeline.node).shape
     rows = sorted((_row(one, pair) for one in drops), key=_order)
     return [(batch, position, *row) for position, row in enumerate(rows)]
 

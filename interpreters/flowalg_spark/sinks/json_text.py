@@ -117,7 +117,7 @@ def _value(said: Json, shape: Shape) -> object:
         case ListOf(of=inner):
             return [_value(item, inner) for item in cast("list[Json]", said)]
         case SetOf(of=inner):
-            return shape.made(_value(item, inner) for item in cast("list[Json]", said))
+            return shape.make(_value(item, inner) for item in cast("list[Json]", said))
         case MapOf(item=pair):
             pairs = [cast("KV[object, object]", _value(item, pair)) for item in cast("list[Json]", said)]
             return {one.key: one.value for one in pairs}

@@ -6,8 +6,8 @@ from flowalg_sinks.pane_columns import shape_of_elements
 from flowalg_sinks.target import Target
 
 from flowalg.data.errors import ArgumentError, RecordTypeError
-from flowalg.pipeline.nodes import last_grouping
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping
 from flowalg_spark.frames.final_values import OWN_COLUMNS
 from flowalg_spark.sinks.cells import fields_in
 

@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError, UnsupportedError
-from flowalg.pipeline.nodes import last_grouping
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING

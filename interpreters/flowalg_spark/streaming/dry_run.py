@@ -10,7 +10,7 @@ from collections.abc import Callable
 from attrs import frozen
 
 from flowalg.combiners.core import Combiner, Over
-from flowalg.elementwise.functions import Call, applied, keyed
+from flowalg.elementwise.functions import Call, apply_all, require_keyed
 from flowalg.elementwise.steps import Filter, Step
 from flowalg_spark.lowering.arguments import single_combiners
 
@@ -24,11 +24,11 @@ class Tried:
 
     def __call__(self, pair: object) -> bool:
         """The trial."""
-        applied(self.call, (keyed(pair, self.label).value,), self.label)
+        apply_all(self.call, (require_keyed(pair, self.label).value,), self.label)
         return True
 
     @property
-    def stands_for(self) -> Callable[..., object]:
+    def wrapped(self) -> Callable[..., object]:
         """The function of the user's, which messages name."""
         return self.call.f
 

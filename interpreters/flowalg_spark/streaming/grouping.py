@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf
-from flowalg.pipeline.nodes import CombinePerKey, retracts, shape_after, strategy_at
+from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg.triggers.syntax import AtMeasure
 from flowalg_spark.batch.panes import require_exact_keys, require_pairs
@@ -46,7 +46,7 @@ class Prepared:
     pair: RecordOf
 
 
-def prepared(node: CombinePerKey, streams: Sequence[Stream], shards: tuple[int, ...]) -> Prepared:
+def prepared(node: GroupingNode, streams: Sequence[Stream], shards: tuple[int, ...]) -> Prepared:
     """A grouping of one stream of pairs, or of several that are co-grouped.
 
     Raises ``UnsupportedError`` for keys, and for results of combiners, that Spark cannot take.
@@ -57,13 +57,15 @@ def prepared(node: CombinePerKey, streams: Sequence[Stream], shards: tuple[int, 
         if pair.fields[0].shape != key:
             raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
     require_exact_keys(pairs[0], node.label)
-    result = shape_after(node)
+    result = node.shape
     if not isinstance(result, RecordOf):
         raise UnsupportedError(
             f"{node.label}: Spark cannot know the type of the combiner's result; annotate what it returns"
         )
     base = _stage(node, result)
-    if len(streams) == 1 and runs_in_columns(node.combiner, base.strategy, retractions=base.retractions):
+    if isinstance(node, CombinePerKey) and runs_in_columns(
+        node.combiner, base.strategy, retractions=base.retractions
+    ):
         rows, stage = _in_columns(streams[0], node, base, shards)
         return Prepared(rows, stage, result)
     stage = evolve(base, combiner=node.combiner)
@@ -72,16 +74,16 @@ def prepared(node: CombinePerKey, streams: Sequence[Stream], shards: tuple[int, 
     return Prepared(united(ready), stage, result)
 
 
-def _stage(node: CombinePerKey, result: RecordOf) -> Stage:
+def _stage(node: GroupingNode, result: RecordOf) -> Stage:
     """The stage of a node, but for how it holds its values."""
-    effective = strategy_at(node.input)
+    effective = node.windowed_by
     return Stage(
         node.label,
         places(pair_of(layout_of(result))[0]),
         (),
         effective.strategy,
         fresh=effective.fresh,
-        retractions=retracts(node.input),
+        retractions=node.receives_retractions,
         by_row=effective.fresh and not in_columns(effective.strategy.windows),
     )
 
@@ -105,7 +107,7 @@ def _in_columns(
 
 
 def _in_objects(
-    stream: Stream, node: CombinePerKey, stage: Stage, tag: int | None, shards: tuple[int, ...]
+    stream: Stream, node: GroupingNode, stage: Stage, tag: int | None, shards: tuple[int, ...]
 ) -> Stream:
     """The rows of a grouping whose values are pickled; tagged, if they are one collection's of a co-group."""
     flow = _looked_at(_in_windows(stream.flow, stage), stage)

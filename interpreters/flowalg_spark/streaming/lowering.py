@@ -18,19 +18,19 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
+from flowalg.pipeline.graph import Fold, nodes_of
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    GroupingNode,
+    Hole,
     Node,
     SourceNode,
     WindowInto,
     WithSide,
-    inputs_of,
-    nodes_of,
-    strategy_at,
 )
-from flowalg.pipeline.tagging import Separate
 from flowalg.windows.window_functions import GlobalWindows
 from flowalg_spark.batch.joins import shape_beside
 from flowalg_spark.batch.python_sides import steps_that_read
@@ -88,7 +88,10 @@ class Lowering:
     state_cache_bytes: int
     metrics: bool
     stages: list[str] = field(factory=list)
-    known: dict[int, Stream] = field(factory=dict)
+    known: Fold[Node, Stream] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.known = Fold(lambda node, _: self.lowered(node))
 
     @classmethod
     def of(
@@ -101,42 +104,41 @@ class Lowering:
         metrics: bool,
     ) -> Lowering:
         """The lowering of a whole pipeline."""
-        stages = {id(node): node for node in nodes_of(root) if isinstance(node, CombinePerKey | WithSide)}
-        heard = frozenset(
-            id(behind)
-            for node in stages.values()
-            for inner in inputs_of(node)
-            for behind in nodes_of(inner)
-            if id(behind) in stages
-        )
+        stages = [node for node in nodes_of(root) if isinstance(node, GroupingNode | WithSide)]
+        read = nodes_of(*(inner for stage in stages for inner in stage.inputs))
+        heard = frozenset(id(node) for node in read if isinstance(node, GroupingNode | WithSide))
         several = len(stages) > 1 or any(clocks.catches for _, clocks, _ in sources.values())
         return cls(sources, shards, heard, several, state_cache_bytes, metrics)
 
     def stream(self, node: Node) -> Stream:
-        """The stream of a node. Where it is used again it has the same rows, but tells no drops once more."""
-        if id(node) in self.known:
-            return _without_drops(self.known[id(node)])
-        self.known[id(node)] = self.lowered(node)
-        return self.known[id(node)]
+        """The stream of a node. Where it is read again it has the same rows, but without the drops."""
+        if node in self.known:
+            return _without_drops(self.known(node))
+        return self.known(node)
 
     def lowered(self, node: Node) -> Stream:
-        """The stream of a node that is not known yet."""
+        """The stream of a node that is read for the first time."""
         match node:
             case SourceNode(name=name):
                 frame, clocks, origin = self.sources[name]
                 return Stream(bound_source(node, frame, clocks), (origin,))
+            case Hole():
+                raise node.refused()
             case WindowInto(input=inner):
                 return self.stream(inner)
-            case ElementWise(input=WithSide() as reading, steps=steps):
-                return self.beside(reading, steps)
-            case ElementWise(input=inner, steps=steps):
-                return self.through(self.stream(inner), steps)
-            case CombinePerKey(input=Flatten(inputs=inputs), combiner=Separate()):
-                return self.grouped(node, prepared(node, [self.untagged(one) for one in inputs], self.shards))
+            case ElementWise():
+                chain = node.unsplit
+                if isinstance(chain.input, WithSide):
+                    return self.beside(chain.input, chain.steps)
+                return self.through(self.stream(chain.input), chain.steps)
             case CombinePerKey(input=inner):
                 return self.grouped(node, prepared(node, [self.tried(node, self.stream(inner))], self.shards))
+            case CoGroupByKey(inputs=inputs):
+                return self.grouped(
+                    node, prepared(node, [self.stream(inner) for inner in inputs], self.shards)
+                )
             case Flatten(inputs=inputs):
-                return self.flattened([self.stream(one) for one in inputs])
+                return self.flattened([self.stream(inner) for inner in inputs])
             case WithSide():
                 return self.beside(node, ())
         assert_never(node)
@@ -149,17 +151,12 @@ class Lowering:
         """The input of a grouping, less the elements that its combiners' functions cannot take, where they are told."""
         return self.through(stream, trials(node.combiner)) if stream.flow.catches else stream
 
-    def untagged(self, node: Node) -> Stream:
-        """An input of a co-group, before its values were tagged."""
-        assert isinstance(node, ElementWise), "the inputs of a co-group are tagged"
-        return self.through(self.stream(node.input), node.steps[:-1])
-
     def flattened(self, streams: list[Stream]) -> Stream:
         """The union of streams of one shape."""
         require_one_shape([one.flow for one in streams])
         return united(streams)
 
-    def grouped(self, node: CombinePerKey, ready: Prepared) -> Stream:
+    def grouped(self, node: GroupingNode, ready: Prepared) -> Stream:
         """The panes and drops of a grouping: pre-combined, exchanged by shard, stepped, and unpacked."""
         stage = ready.stage
         if stage.strategy.allowed_lateness is None and not isinstance(stage.strategy.windows, GlobalWindows):
@@ -181,7 +178,7 @@ class Lowering:
         together = steps_that_read(analyse(steps, shape))
         after = together[-1].after if together else shape
         assert after is not None, "steps run together up to one whose result is known"
-        effective = strategy_at(node.side)
+        effective = node.side.windowing
         stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
         elements, columns = _divided(main, self.shards)
         others, theirs = _broadcast(side, fresh=effective.fresh)

@@ -10,7 +10,7 @@ from attrs import frozen
 from flowalg_shard.step.trigger_summary import Leaf, seen_in
 
 from flowalg.data.time import EventTime
-from flowalg.pipeline.tagging import Tagged
+from flowalg.pipeline.co_group import Tagged
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
 from flowalg_spark.lowering.layout import Layout, places

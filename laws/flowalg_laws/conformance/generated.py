@@ -11,7 +11,8 @@ from hypothesis.strategies import SearchStrategy
 from flowalg import PCollection, describe
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
-from flowalg.pipeline.nodes import WindowInto, nodes_of, outline
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import WindowInto, outline
 from flowalg_laws.conformance.judges import Engine, due, faults
 from flowalg_laws.conformance.outcome import Runner
 from flowalg_laws.conformance.replay import Feed, Replay

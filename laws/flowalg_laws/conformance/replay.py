@@ -95,7 +95,7 @@ class Replay:
     @property
     def time(self) -> datetime:
         """When the last record came: the processing time of a batch of all of them."""
-        return max(feed.seen_at(one) for feed in self.feeds for one in feed.records)
+        return max(feed.seen_at(record) for feed in self.feeds for record in feed.records)
 
     @property
     def features(self) -> frozenset[Feature]:

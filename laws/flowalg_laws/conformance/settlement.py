@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from flowalg import FOREVER, KV, Accumulation, Change, Pane, PCollection, Window
-from flowalg.pipeline.nodes import CombinePerKey, Node, last_grouping, nodes_of, strategy_at
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import GroupingNode, Node
+from flowalg.pipeline.structure import last_grouping
 from flowalg.triggers.syntax import Repeat, SequenceOf, Trigger
 from flowalg.windows.window_functions import merging
 from flowalg_laws.conformance.drawing import shown
@@ -22,11 +24,11 @@ Bag: TypeAlias = Mapping[tuple[str, Window], int]
 def settles(pipeline: PCollection[object]) -> bool:
     """Whether a run that ends and drops nothing comes to the batch result, whatever its timeline."""
     last = last_grouping(pipeline.node)
-    return all(_settles(one, last) for one in nodes_of(pipeline.node) if isinstance(one, CombinePerKey))
+    return all(_settles(one, last) for one in nodes_of(pipeline.node) if isinstance(one, GroupingNode))
 
 
-def _settles(node: CombinePerKey, last: Node) -> bool:
-    strategy = strategy_at(node.input).strategy
+def _settles(node: GroupingNode, last: Node) -> bool:
+    strategy = node.windowed_by.strategy
     if merging(strategy.windows) and (
         strategy.allowed_lateness not in (None, FOREVER) or not _goes_on(strategy.trigger)
     ):
@@ -54,7 +56,7 @@ def bag(elements: Iterable[tuple[object, Window]]) -> Bag:
 def standing(pipeline: PCollection[object], panes: Iterable[Pane[object]], batch: Bag) -> Bag | None:
     """What stands after all panes, in the windows of a batch result; ``None`` where panes do not tell."""
     known = list(panes)
-    mode = strategy_at(last_grouping(pipeline.node).input).strategy.accumulation
+    mode = last_grouping(pipeline.node).windowed_by.strategy.accumulation
     if mode is Accumulation.RETRACTING:
         total: Counter[tuple[str, Window]] = Counter()
         for pane in known:

@@ -44,7 +44,7 @@ def the_watermark_downstream_never_moves_back(
 
     Relied on by: every grouping downstream.
     """
-    outputs = [one.output for one in run(_summed(strategy), {READINGS: timeline}).watermarks]
+    outputs = [watermark.output for watermark in run(_summed(strategy), {READINGS: timeline}).watermarks]
     return Equation(outputs, sorted(outputs))
 
 
@@ -57,7 +57,9 @@ def the_watermark_downstream_never_leads(
     Source: SEMANTICS 9.
     """
     readings = run(_summed(strategy), {READINGS: timeline}).watermarks
-    return Equation([min(one.input, one.output) for one in readings], [one.output for one in readings])
+    return Equation(
+        [min(reading.input, reading.output) for reading in readings], [reading.output for reading in readings]
+    )
 
 
 @law
@@ -102,8 +104,8 @@ def a_hold_keeps_what_is_pending_in_time(
         return None
     before = MIN_TIME
     for instant in timeline:
-        for one in instant.elements:
-            if event_time(one.at) < before:
+        for element in instant.elements:
+            if event_time(element.at) < before:
                 return None
         before = instant.watermark
     first = _summed(evolve(strategy, allowed_lateness=FOREVER, trigger=strategy.trigger.repeat()))

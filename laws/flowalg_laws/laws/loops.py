@@ -73,15 +73,15 @@ def _told(
     done = run(put_into(VALUES, plain).combine_per_key(ToList()), {READINGS: timeline})
     said = [
         Said(
-            (one.window, one.key),
-            tuple(sorted(one.value)),
-            one.timing,
-            one.index,
-            one.is_last,
-            one.processing_time,
-            one.watermark,
+            (pane.window, pane.key),
+            tuple(sorted(pane.value)),
+            pane.timing,
+            pane.index,
+            pane.is_last,
+            pane.processing_time,
+            pane.watermark,
         )
-        for one in done.panes
+        for pane in done.panes
     ]
     refused = [
         Refused(drop.element, drop.window, drop.reason, drop.processing_time)
@@ -307,7 +307,7 @@ def nothing_is_held_where_nothing_is_pending(
     Relied on by: every grouping downstream, which would wait for ever.
     """
     readings = run(_summed(evolve(strategy, trigger=Repeat(Always()))), {READINGS: timeline}).watermarks
-    return Equation([one.output for one in readings], [one.input for one in readings])
+    return Equation([reading.output for reading in readings], [reading.input for reading in readings])
 
 
 @law
@@ -324,7 +324,7 @@ def nothing_is_held_at_the_end(
     """
     sessions = evolve(strategy, windows=_SHORT, trigger=Repeat(once))
     readings = run(_summed(sessions), {READINGS: timeline}).watermarks
-    ended = [one.output for one in readings if one.input == MAX_TIME]
+    ended = [reading.output for reading in readings if reading.input == MAX_TIME]
     return Equation(ended, [MAX_TIME] * len(ended))
 
 
@@ -374,13 +374,13 @@ def the_hold_is_the_least_time_that_panes_would_carry(
     if merging(strategy.windows):
         return None
     chosen = evolve(strategy, trigger=Never(), allowed_lateness=FOREVER)
-    found = [one.output for one in run(_summed(chosen), {READINGS: timeline}).watermarks]
+    found = [watermark.output for watermark in run(_summed(chosen), {READINGS: timeline}).watermarks]
     times: dict[Place, list[EventTime]] = {}
     output, wanted = MIN_TIME, list[EventTime]()
     for instant in timeline:
-        for one in instant.elements:
-            for place in _places(chosen, [one]):
-                times.setdefault(place, []).append(event_time(one.at))
+        for element in instant.elements:
+            for place in _places(chosen, [element]):
+                times.setdefault(place, []).append(event_time(element.at))
         ended = instant.watermark == MAX_TIME
         held = [] if ended else [_carried(chosen.timestamp_combiner, *pair) for pair in times.items()]
         output = max(output, min([instant.watermark, *held]))
@@ -399,9 +399,9 @@ def _carried(choice: TimestampCombiner, place: Place, times: Sequence[EventTime]
 
 
 def _places(strategy: WindowingStrategy, elements: Iterable[Reading]) -> Iterator[Place]:
-    for one in elements:
-        for window in strategy.windows.assign(event_time(one.at), one.key):
-            yield window, one.key
+    for element in elements:
+        for window in strategy.windows.assign(event_time(element.at), element.key):
+            yield window, element.key
 
 
 def _summed(strategy: WindowingStrategy) -> PCollection[KV[str, int]]:

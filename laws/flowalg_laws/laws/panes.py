@@ -222,7 +222,7 @@ def panes_are_numbered(
     if merging(strategy.windows):
         return None
     found = [
-        [(one.index, one.is_first, one.is_last) for one in panes]
+        [(pane.index, pane.is_first, pane.is_last) for pane in panes]
         for panes in _by_window(run, strategy, timeline)
     ]
     wanted = [

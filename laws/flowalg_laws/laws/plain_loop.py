@@ -188,9 +188,9 @@ class Loop:
         return self.said, self.refused
 
     def _boundaries(self) -> Iterator[int]:
-        for one in self.windows.values():
-            for trigger, arrived in ((self.once, one.lately), (self.until, one.ever)):
-                if arrived.seen and not one.closed:
+        for window in self.windows.values():
+            for trigger, arrived in ((self.once, window.lately), (self.until, window.ever)):
+                if arrived.seen and not window.closed:
                     yield from (boundary(leaf, arrived.seen[0][0]) for leaf in _clocks(trigger))
 
     def _expired(self, window: Window, watermark: EventTime) -> bool:
@@ -203,13 +203,13 @@ class Loop:
         live = {window: held for (window, of), held in self.windows.items() if of == key}
         closed = [window for window, held in live.items() if held.closed]
         arriving: list[tuple[Reading, Window]] = []
-        for one in elements:
-            point = event_time(one.at)
+        for element in elements:
+            point = event_time(element.at)
             for window in self.strategy.windows.assign(point, key):
                 if any(shut.start <= point < shut.end if merges else window == shut for shut in closed):
-                    self.refused.append(Refused(KV(key, one.value), window, DropReason.CLOSED, now))
+                    self.refused.append(Refused(KV(key, element.value), window, DropReason.CLOSED, now))
                 else:
-                    arriving.append((one, window))
+                    arriving.append((element, window))
         protos = {window for _, window in arriving}
         known = protos | (live.keys() - set(closed))
         for group in touching(known) if merges else [{window} for window in protos]:
@@ -246,8 +246,8 @@ class Loop:
 
     def _instant(self, instant: Instant[Reading]) -> None:
         now, watermark = instant.processing_time, instant.watermark
-        for key in sorted({one.key for one in instant.elements}):
-            self._arrive(key, [one for one in instant.elements if one.key == key], now)
+        for key in sorted({element.key for element in instant.elements}):
+            self._arrive(key, [element for element in instant.elements if element.key == key], now)
         for (window, key), held in sorted(self.windows.items(), key=lambda pair: pair[0]):
             held.lately.signals |= instant.signals
             held.ever.signals |= instant.signals

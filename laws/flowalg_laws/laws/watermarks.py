@@ -57,7 +57,7 @@ def reports_are_made_in_parts(policy: WatermarkPolicy, history: History) -> Equa
     parts = [
         reduce(
             ClockSummary.merge,
-            [policy.report([one]) for one in reversed(moment.observations)],
+            [policy.report([observation]) for observation in reversed(moment.observations)],
             ClockSummary(),
         )
         for moment in history
@@ -75,7 +75,7 @@ def percentiles_lead_in_order(policy: WatermarkPolicy, history: History) -> Equa
     """
     order = sorted(policy.percentiles, reverse=True)
     readings = [[one.watermark, *(one.percentiles[q] for q in order)] for one in clocks_of(policy, history)]
-    return Equation(readings, [sorted(one) for one in readings])
+    return Equation(readings, [sorted(reading) for reading in readings])
 
 
 @law

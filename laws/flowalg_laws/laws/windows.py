@@ -141,7 +141,7 @@ def fixed_is_sliding_by_its_size(size: timedelta, points: Points) -> Equation[li
     """
     fixed, sliding = FixedWindows(size), SlidingWindows(size, size)
     return Equation(
-        [fixed.assign(one, None) for one in points], [sliding.assign(one, None) for one in points]
+        [fixed.assign(point, None) for point in points], [sliding.assign(point, None) for point in points]
     )
 
 
@@ -154,7 +154,7 @@ def sliding_with_gaps_is_fixed_cut_short(
     Source: found here.
     """
     period = size * 2
-    cut = [tuple(w for w in SlidingWindows(size, period).assign(one, None)) for one in points]
+    cut = [tuple(w for w in SlidingWindows(size, period).assign(point, None)) for point in points]
     whole = FixedWindows(period)
     wanted: list[tuple[Window, ...]] = []
     for one in points:

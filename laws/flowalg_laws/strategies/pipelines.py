@@ -179,7 +179,7 @@ def _among(
     options: Iterable[A], strategy: Callable[[A], WindowingStrategy], able: Capabilities
 ) -> SearchStrategy[A]:
     """The options whose use in a strategy is supported."""
-    return st.sampled_from([one for one in options if _runs(strategy(one), able)])
+    return st.sampled_from([option for option in options if _runs(strategy(option), able)])
 
 
 def _strategies(able: Capabilities) -> SearchStrategy[WindowingStrategy]:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from flowalg.data.errors import FlowalgError
 from flowalg.data.shapes import RecordOf, shape_of
-from flowalg.data.values import canonical
+from flowalg.data.values import canonicalize
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.lift import lift
 from flowalg.lifting.tree.expressions import Expr, Param
@@ -47,7 +47,7 @@ class Raised:
 def python_result(f: EdgeFunction, row: Edge) -> object:
     """What Python gives, or that it gives nothing that can be stored."""
     try:
-        value = canonical(f(row), "the result")
+        value = canonicalize(f(row), "the result")
     except (ArithmeticError, IndexError, ValueError, FlowalgError) as error:
         return Raised(repr(error))
     if isinstance(value, timedelta) and value // MICROSECOND not in STORED:

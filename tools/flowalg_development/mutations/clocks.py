@@ -24,20 +24,20 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "a partition is idle only after more than idle_after",
         _CLOCK,
-        "self.processing_time - one.latest_processing >= after",
-        "self.processing_time - one.latest_processing > after",
+        "now - clock.latest_processing >= after",
+        "now - clock.latest_processing > after",
     ),
     Mutant(
         "idle partitions hold the watermark back",
         _CLOCK,
-        "for name, one in self.partitions.items() if name not in idle}",
-        "for name, one in self.partitions.items()}",
+        "for name, clock in self.partitions.items() if name not in idle}",
+        "for name, clock in self.partitions.items()}",
     ),
     Mutant(
         "when all partitions are idle the slowest counts",
         _CLOCK,
-        "return min(active.values()) if active else max(one",
-        "return min(active.values()) if active else min(one",
+        "return max(clock.latest_event",
+        "return min(clock.latest_event",
     ),
     Mutant(
         "the most advanced partition counts",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowalg import PCollection, explain
-from flowalg.pipeline.nodes import ElementWise, nodes_of
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import ElementWise
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show
 

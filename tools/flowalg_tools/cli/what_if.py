@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from flowalg import KV, AllowedLateness, ArgumentError, Source, UnsupportedError, WatermarkPolicy
-from flowalg.elementwise.steps import Filter, Map, Step, step_values
-from flowalg.pipeline.nodes import (
-    CombinePerKey,
-    ElementWise,
-    Node,
-    SourceNode,
-    WindowInto,
-    nodes_of,
-    strategy_at,
-)
+from flowalg.elementwise.steps import Filter, Map, Step, apply_step
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto
 from flowalg_tools.cli.files import read_table, require_extra
 from flowalg_tools.cli.inputs import bind_paths, read_processing_times, read_records
 from flowalg_tools.cli.names import load_pipeline
@@ -62,7 +55,7 @@ def recommend(
     first = next((node for node in nodes_of(loaded.node) if isinstance(node, CombinePerKey)), None)
     if len(paths) != 1 or first is None:
         raise ArgumentError("PIPELINE", pipeline, "a pipeline with one source and a grouping")
-    windows = strategy_at(first.input).strategy.windows
+    windows = first.windowed_by.strategy.windows
     steps = tuple(_steps(first.input))
     ((source, path),) = paths.items()
     with spinner("evaluating the choices"):
@@ -119,7 +112,7 @@ def _records(source: Source[object], table: pa.Table, processing_time: str, step
 def _apply_steps(steps: Sequence[Step], element: object) -> object | None:
     """The result of the steps for an element; ``None`` if a filter drops it."""
     for step in steps:
-        values = tuple(step_values(step, element))
+        values = tuple(apply_step(step, element))
         if not values:
             return None
         (element,) = values

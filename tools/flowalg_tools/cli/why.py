@@ -10,7 +10,7 @@ from flowalg_reference import Run
 
 from flowalg import ArgumentError, Pane, PCollection, Window, to_datetime
 from flowalg.data.shapes import RecordOf, Shape
-from flowalg.pipeline.nodes import last_grouping, shape_after
+from flowalg.pipeline.structure import last_grouping
 from flowalg_tools.cli.inputs import TimelineOptions, run_timelines
 from flowalg_tools.cli.literals import parse_key, parse_time, parse_window
 from flowalg_tools.cli.names import load_pipeline
@@ -66,7 +66,7 @@ def _explain_key(
 
 def key_shape(pipeline: PCollection[object]) -> Shape | None:
     """The shape of the last grouping's keys, if it is known."""
-    pair = shape_after(last_grouping(pipeline.node))
+    pair = last_grouping(pipeline.node).shape
     return pair.fields[0].shape if isinstance(pair, RecordOf) else None
 
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from attrs import define
 
 from flowalg import KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
-from flowalg.pipeline.nodes import last_grouping, strategy_at
+from flowalg.pipeline.structure import last_grouping
 from flowalg.triggers.describe import duration_in_words
 from flowalg_tools.figures.facts import Datum
 
@@ -42,7 +42,7 @@ class Listing:
     @property
     def strategy(self) -> WindowingStrategy:
         """The where, when and how of its sum."""
-        return strategy_at(last_grouping(self.pipeline.node).input).strategy
+        return last_grouping(self.pipeline.node).windowed_by.strategy
 
     @property
     def heading(self) -> str:

@@ -11,19 +11,22 @@ from flowalg_reference import Origin, WatermarkReading
 
 from flowalg.data.kv import KV
 from flowalg.data.time import MIN_TIME, event_time
-from flowalg.elementwise.functions import applied
-from flowalg.elementwise.steps import Map, Step, WithTimestamps, event_time_after, step_values
+from flowalg.elementwise.functions import apply_all
+from flowalg.elementwise.steps import Map, Step, WithTimestamps, apply_step, assign_timestamp
+from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
+    CoGroupByKey,
     CombinePerKey,
     ElementWise,
     Flatten,
+    GroupingNode,
+    Hole,
     Node,
     SourceNode,
     WindowInto,
     WithSide,
-    nodes_of,
-    sources_of,
 )
+from flowalg.pipeline.structure import sources_of
 from flowalg.runs.panes import Drop
 
 
@@ -164,7 +167,7 @@ def _watermarks_before(readings: Sequence[WatermarkReading]) -> dict[tuple[int, 
 
 def _event_times(source: SourceNode, elements: Sequence[object]) -> list[int]:
     label = f"Source({source.name!r}).event_time"
-    points = applied(source.event_time, elements, label)
+    points = apply_all(source.event_time, elements, label)
     # The run has refused all that gives no point in time, so this narrows the type alone.
     return [int(event_time(one, argument=label)) for one in points]  # type: ignore[arg-type]
 
@@ -172,8 +175,9 @@ def _event_times(source: SourceNode, elements: Sequence[object]) -> list[int]:
 def _chains(root: Node, source: SourceNode) -> Iterator[_Chain]:
     """What is done to a source's elements on each way to a first grouping, or to a side input."""
     for node in nodes_of(root):
-        if isinstance(node, CombinePerKey):
-            yield from _ways(node.input, source)
+        if isinstance(node, GroupingNode):
+            for inner in node.inputs:
+                yield from _ways(inner, source)
         if isinstance(node, WithSide):
             yield from _ways(node.side, source)
 
@@ -193,7 +197,7 @@ def _ways(node: Node, source: SourceNode) -> Iterator[_Chain]:
                 yield from _ways(inner, source)
         case WithSide(input=inner):
             yield from (None for _ in _ways(inner, source))
-        case CombinePerKey():
+        case CombinePerKey() | CoGroupByKey() | Hole():
             return
 
 
@@ -215,11 +219,11 @@ def _heard(
 
 def _stepped(step: Step, rows: list[_Row]) -> list[_Row]:
     if isinstance(step, WithTimestamps):
-        return [(i, value, int(event_time_after(step, value))) for i, value, _ in rows]
+        return [(i, value, int(assign_timestamp(step, value))) for i, value, _ in rows]
     if isinstance(step, Map):
-        values = applied(step.function, [value for _, value, _ in rows], step.label)
+        values = apply_all(step.function, [value for _, value, _ in rows], step.label)
         return [(i, after, point) for (i, _, point), after in zip(rows, values, strict=True)]
-    return [(i, after, point) for i, value, point in rows for after in step_values(step, value)]
+    return [(i, after, point) for i, value, point in rows for after in apply_step(step, value)]
 
 
 __all__ = [

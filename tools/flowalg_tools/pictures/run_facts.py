@@ -10,18 +10,9 @@ from flowalg_reference import Run, WatermarkReading
 from flowalg.data.errors import ArgumentError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter
-from flowalg.pipeline.nodes import (
-    CombinePerKey,
-    ElementWise,
-    Flatten,
-    Node,
-    SourceNode,
-    WindowInto,
-    WithSide,
-    elements_from,
-    last_groupings,
-    strategy_at,
-)
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, SourceNode, WithSide
+from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
 from flowalg.runs.panes import Pane
 from flowalg.windows.window_functions import merging
 from flowalg_tools.pictures.elements import ANY, Observation, key_of, observations, refused_only
@@ -84,14 +75,14 @@ def facts_of(run: Run[object]) -> Facts:
     keyed = keyed and _keeps_keys(root)
     found = observations(run.origin, run.watermarks, run.dropped)
     last = list(last_groupings(root))
-    effective = strategy_at(last[0].input)
+    effective = last[0].windowed_by
     return Facts(
         f"{last[0].label}, in {effective.strategy.windows}",
         tuple(one for one in found if one.heard),
         _with_keys(run, keyed),
         run.watermarks,
         effective.fresh and merging(effective.strategy.windows) is not None,
-        keyed and all(_is_first(one.input) for one in last),
+        keyed and all(_is_first(inner) for one in last for inner in one.inputs),
         sum(not one.heard for one in found),
     )
 
@@ -100,27 +91,24 @@ def _with_keys(run: Run[object], keyed: bool) -> tuple[Keyed, ...]:
     return tuple(Keyed(key_of(one.element) if keyed else ANY, one) for one in run.panes)
 
 
-def _keeps_keys(node: Node) -> bool:
-    """Whether what comes after the last grouping leaves the keys as they are."""
+def _keeps_keys(root: Node) -> bool:
+    """Whether what follows the last grouping leaves the keys as they are."""
+    return all(map(_keeps_key, nodes_after_groupings(root)))
+
+
+def _keeps_key(node: Node) -> bool:
     match node:
-        case CombinePerKey():
-            return True
-        case ElementWise(input=inner, steps=steps):
-            keeping = all(isinstance(one, Filter) or isinstance(one.function, OnValue) for one in steps)
-            return keeping and _keeps_keys(inner)
-        case WindowInto(input=inner):
-            return _keeps_keys(inner)
-        case Flatten(inputs=inputs):
-            return all(_keeps_keys(one) for one in inputs)
+        case ElementWise(steps=steps):
+            return all(isinstance(step, Filter) or isinstance(step.function, OnValue) for step in steps)
         case SourceNode() | WithSide():
             return False
+        case _:
+            return True
 
 
-def _is_first(node: Node) -> bool:
+def _is_first(root: Node) -> bool:
     """Whether nothing is grouped before a node, and no side input read."""
-    if isinstance(node, CombinePerKey | WithSide):
-        return False
-    return all(_is_first(one) for one in elements_from(node))
+    return not any(isinstance(node, GroupingNode | WithSide) for node in nodes_of(root))
 
 
 __all__ = ["Facts", "Keyed", "facts_of"]

@@ -13,7 +13,8 @@ from flowalg_reference.operators import Operator, Operators
 from flowalg_reference.run import driven
 
 from flowalg.data.time import MIN_TIME, EventTime
-from flowalg.pipeline.nodes import CombinePerKey, Node, WithSide, nodes_of, strategy_at
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import merging
@@ -32,10 +33,10 @@ def kept_windows(run: Run[object], seen: tuple[Observation, ...]) -> Kept:
     if run.origin is None:
         return {}
     root = run.origin.pipeline.node
-    groupings = {id(one): one for one in nodes_of(root) if isinstance(one, CombinePerKey)}
+    groupings = {id(one): one for one in nodes_of(root) if isinstance(one, GroupingNode)}
     sides = any(isinstance(one, WithSide) for one in nodes_of(root))
     for grouping in groupings.values():
-        strategy = strategy_at(grouping.input).strategy
+        strategy = grouping.windowed_by.strategy
         if len(groupings) == 1 and not sides and merging(strategy.windows) is None:
             return _counted(run, seen, strategy)
     return replayed(run.origin)

@@ -13,8 +13,8 @@ from flowalg_shard.tables.columns import EVENT_TIME, PARTITION, PROCESSING_TIME
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME, MIN_TIME, micros_of
-from flowalg.data.values import holds_float
-from flowalg.elementwise.functions import failure
+from flowalg.data.values import has_float
+from flowalg.elementwise.functions import user_function_error
 from flowalg.pipeline.source import Source
 from flowalg.runs.micro_batches import Clockwork
 
@@ -116,7 +116,7 @@ def _called(argument: str, f: Callable[[A], B], record: A) -> B:
     try:
         return f(record)
     except Exception as cause:
-        raise failure(argument, f, record, cause) from cause
+        raise user_function_error(argument, f, record, cause) from cause
 
 
 def _in_columns(column: Iterable[object]) -> pl.Series | None:
@@ -171,7 +171,7 @@ def _keys(column: Iterable[object]) -> pl.Series:
     except TypeError as unhashable:
         raise ArgumentError("keys", str(unhashable), "values that can be hashed") from unhashable
     for one in numbers:
-        if holds_float(one):
+        if has_float(one):
             raise ArgumentError("keys", one, _NO_FLOATS)
     return pl.Series(codes, dtype=pl.Int64())
 

@@ -29,7 +29,7 @@ def combined(name: str, what: Aggregate[int, object], plain: Callable[[list[int]
 
     def oracle(readings: list[Reading]) -> Answer:
         for key in ("a", "b"):
-            of_key = sorted((one for one in readings if one.key == key), key=lambda one: one.at)
+            of_key = sorted((reading for reading in readings if reading.key == key), key=lambda one: one.at)
             yield KV(key, plain([one.value for one in of_key])), None
 
     return job(VALUES.combine_per_key(what), SOME, name=name, statement=f"{name}, of each key.")(oracle)
@@ -63,7 +63,7 @@ def multiplied(values: list[int]) -> int:
 def any_and_all(readings: list[Reading]) -> Answer:
     """Whether any value, and whether every one, is large."""
     for key in ("a", "b"):
-        large = [one.value > 3 for one in readings if one.key == key]
+        large = [reading.value > 3 for reading in readings if reading.key == key]
         yield KV(key, (True in large, False not in large)), None
 
 
@@ -76,7 +76,7 @@ def any_and_all(readings: list[Reading]) -> Answer:
 def quantiles(readings: list[Reading]) -> Answer:
     """The value that a share q of the others is not above; small integers can be told apart after rounding."""
     for key in ("a", "b"):
-        values = sorted(one.value for one in readings if one.key == key)
+        values = sorted(reading.value for reading in readings if reading.key == key)
         last = len(values) - 1
         yield KV(key, [values[last // 2], values[last // 100], values[99 * last // 100]]), None
 

@@ -85,7 +85,7 @@ def several_results_as_a_record(sales: list[Sale]) -> Answer:
     """Several combiners at once, whose results are named by a record."""
     for shop, window, some in by_shop_in_fives(sales):
         amounts = [s.amount for s in some]
-        yield KV(shop, Totals(len(some), sum(3 * one + 1 for one in amounts), mean(amounts))), window
+        yield KV(shop, Totals(len(some), sum(3 * amount + 1 for amount in amounts), mean(amounts))), window
 
 
 @job(
@@ -273,7 +273,7 @@ def records_on_the_way(sales: list[Sale]) -> Answer:
     """Records that are made and taken apart again before the grouping."""
     for shop, window, some in grouped(sales, lambda s: s.shop, always):
         floors = [s.place.floor + s.amount for s in some]
-        yield KV(shop, (sum(one * (one - 1) for one in floors), len(some))), window
+        yield KV(shop, (sum(floor * (floor - 1) for floor in floors), len(some))), window
 
 
 @job(

@@ -54,7 +54,9 @@ def parity(pair: KV[str, int]) -> Result[KV[str, int], str]:
 )
 def one_part_of_a_split(readings: list[Reading]) -> Answer:
     """The successes of a function, and nothing of its failures."""
-    for (one, window), values in by_key_and_five([one for one in readings if one.value % 2 == 0]).items():
+    for (one, window), values in by_key_and_five(
+        [reading for reading in readings if reading.value % 2 == 0]
+    ).items():
         yield KV(one, len(values)), window
 
 
@@ -270,7 +272,7 @@ counts_of_self = VALUES.combine_per_key(Count()).as_map()
 )
 def a_number_of_its_own(readings: list[Reading]) -> Answer:
     """A collection that reads what it comes to itself."""
-    total = sum(one.value for one in readings)
+    total = sum(reading.value for reading in readings)
     for one in ("a", "b"):
         yield KV(one, sum(total - reading.value for reading in readings if reading.key == one)), None
 

@@ -135,11 +135,11 @@ def windows_shifted_by_key(readings: list[Reading]) -> Answer:
 def chained(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
     """Readings in runs whose neighbours are at most a gap apart."""
     runs: list[list[Reading]] = []
-    for one in sorted(readings, key=number):
-        if runs and number(one) - number(runs[-1][-1]) <= gap:
-            runs[-1].append(one)
+    for reading in sorted(readings, key=number):
+        if runs and number(reading) - number(runs[-1][-1]) <= gap:
+            runs[-1].append(reading)
         else:
-            runs.append([one])
+            runs.append([reading])
     return runs
 
 
@@ -272,8 +272,8 @@ def around(point: EventTime, key: object) -> list[Window]:
 def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
     """Those that begin in the same five minutes."""
     groups: dict[int, list[Window]] = {}
-    for one in windows:
-        groups.setdefault(one.start // 300_000_000, []).append(one)
+    for window in windows:
+        groups.setdefault(window.start // 300_000_000, []).append(window)
     return list(groups.values())
 
 

@@ -1,10 +1,12 @@
-"""Values that say which of several collections they come from, and the combiner that takes them apart again."""
+"""Values tagged with the collection that they come from, and the combiner that separates them: for co-groups."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
 from flowalg.combiners.core import Combiner
+from flowalg.data.kv import KV
+from flowalg.elementwise.functions import require_keyed
 
 
 @frozen
@@ -15,19 +17,14 @@ class Tagged:
     value: object
 
 
-@frozen
-class Tag:
-    """Tags values with a number."""
-
-    source: int
-
-    def __call__(self, value: object) -> Tagged:
-        """The value, tagged."""
-        return Tagged(self.source, value)
+def tagged(pair: object, source: int, transform: str) -> KV[object, Tagged]:
+    """Returns a pair with its value tagged; raises ``KeyedCollectionError`` for an element that is not a pair."""
+    known = require_keyed(pair, transform)
+    return KV(known.key, Tagged(source, known.value))
 
 
 def untagged(value: object) -> object:
-    """The user's own value, which is what a trigger that looks at values is shown."""
+    """Returns the user's value, which is what a trigger that looks at values observes."""
     return value.value if isinstance(value, Tagged) else value
 
 
@@ -36,13 +33,13 @@ Lists = tuple[tuple[object, ...], ...]
 
 @frozen
 class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
-    """The values of each of ``sources`` collections, in order of event time and arrival."""
+    """A list of the values of each of ``sources`` collections, in order of event time and, within one, of arrival."""
 
     sources: int
 
     @property
     def total(self) -> bool:
-        """Empty lists."""
+        """No values at all have a result: empty lists."""
         return True
 
     @property
@@ -55,15 +52,15 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
 
     def add(self, accumulator: Lists, value: Tagged) -> Lists:  # noqa: D102
         return tuple(
-            (*known, value.value) if number == value.source else known
-            for number, known in enumerate(accumulator)
+            (*values, value.value) if number == value.source else values
+            for number, values in enumerate(accumulator)
         )
 
     def merge(self, one: Lists, other: Lists) -> Lists:  # noqa: D102
         return tuple((*a, *b) for a, b in zip(one, other, strict=True))
 
     def extract(self, accumulator: Lists) -> tuple[list[object], ...]:  # noqa: D102
-        return tuple(list(known) for known in accumulator)
+        return tuple(map(list, accumulator))
 
 
-__all__ = ["Lists", "Separate", "Tag", "Tagged", "untagged"]
+__all__ = ["Lists", "Separate", "Tagged", "tagged", "untagged"]

@@ -1,0 +1,63 @@
+"""What is known of a pipeline's structure: its sources, its holes, and the groupings that emit its panes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.pipeline.graph import Fold, fold, nodes_of
+from flowalg.pipeline.nodes import GroupingNode, Node, SourceNode, WithSide
+
+
+def sources_of(*roots: Node) -> tuple[SourceNode, ...]:
+    """Returns the sources of some pipelines, each once."""
+    return tuple(dict.fromkeys(node for node in nodes_of(*roots) if isinstance(node, SourceNode)))
+
+
+def element_inputs(node: Node) -> tuple[Node, ...]:
+    """Returns the nodes whose elements a node passes on: its inputs, except for a side input."""
+    return (node.input,) if isinstance(node, WithSide) else node.inputs
+
+
+def nodes_after_groupings(root: Node) -> Iterator[Node]:
+    """Yields the nodes that the elements of a pipeline passed last: its last groupings, and what follows these."""
+    return nodes_of(root, inputs=lambda node: () if isinstance(node, GroupingNode) else element_inputs(node))
+
+
+def last_groupings(root: Node) -> tuple[GroupingNode, ...]:
+    """Returns the groupings that emit a pipeline's panes: several, where the outputs of several are flattened."""
+    return tuple(node for node in nodes_after_groupings(root) if isinstance(node, GroupingNode))
+
+
+def last_grouping(root: Node) -> GroupingNode:
+    """Returns the grouping that emits a pipeline's panes; raises ``UnsupportedError`` if the pipeline has none."""
+    found = last_groupings(root)
+    if not found:
+        raise UnsupportedError(
+            "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
+        )
+    return found[0]
+
+
+def rebuild(root: Node, replace: Callable[[Node], Node]) -> Node:
+    """Returns the pipeline with some nodes replaced, inputs first; a part in which none is replaced stays as it is.
+
+    ``replace`` is called with each node once its inputs have been rebuilt.
+    """
+
+    def rebuilt(node: Node, known: Fold[Node, Node]) -> Node:
+        inputs = tuple(map(known, node.inputs))
+        unchanged = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
+        return replace(node if unchanged else node.with_inputs(inputs))
+
+    return fold(root, rebuilt)
+
+
+__all__ = [
+    "element_inputs",
+    "last_grouping",
+    "last_groupings",
+    "nodes_after_groupings",
+    "rebuild",
+    "sources_of",
+]
