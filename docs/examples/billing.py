@@ -1,10 +1,9 @@
-"""What does each advertiser owe for a day? Bills by Berlin's calendar, and credit notes when late clicks correct them.
+"""What does each advertiser owe per day? Bills by calendar day in Berlin, with credit notes for late clicks.
 
-A day begins and ends at midnight in Berlin. On 31 March 2024 the clocks were put forward, so that day had 23 hours;
-on 27 October they were put back, and that day had 25. ``CalendarDays`` knows. A bill goes out once the day is
-complete. Clicks that come up to three days later correct it, once a day: the old bill is taken back (a credit note),
-and a new one takes its place. What comes later than that is not billed, and is not lost either: it is a drop, with its
-reason.
+A day begins and ends at midnight in Berlin. On 31 March 2024 the clocks went forward, so that day had 23 hours; on 27
+October they went back, and that day had 25. ``CalendarDays`` follows the time zone. A bill is written when the day is
+complete. Clicks that are up to three days late correct it, once a day: the old bill is retracted (a credit note), and
+a new bill replaces it. Later clicks are dropped: they are not billed, but reported with the reason.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from flowalg import (
 
 @frozen
 class Click:
-    """Somebody has clicked on an advertisement: what that costs, when it was, and when the exchange heard of it."""
+    """A click on an advertisement: its price, its time, and the time at which the exchange observed it."""
 
     advertiser: str
     cents: int
@@ -45,7 +44,7 @@ class Click:
 
 @frozen
 class Bill:
-    """So many clicks, for so much."""
+    """The number of clicks and their price."""
 
     clicks: int
     cents: int
@@ -71,25 +70,25 @@ bills = (
 )
 
 
-def each_hour(advertiser: str, cents: int, first: datetime, after: datetime) -> list[Click]:
-    """A click in each hour that passes between two days, seen a minute later: the clicks of a day count its hours."""
+def hourly_clicks(advertiser: str, cents: int, first: datetime, after: datetime) -> list[Click]:
+    """One click in each hour between two days, observed a minute later: a day has as many clicks as hours."""
     start, end = first.astimezone(UTC), after.astimezone(UTC)  # the wall clock would skip or repeat an hour
     times = (start + HOUR / 2 + hour * HOUR for hour in range((end - start) // HOUR))
     return [Click(advertiser, cents, at, at + MINUTE) for at in times]
 
 
 def berlin(month: int, day: int, hour: int = 0) -> datetime:
-    """A time of 2024, as clocks in Berlin show it."""
+    """A local time of 2024 in Berlin."""
     return datetime(2024, month, day, hour, tzinfo=BERLIN)
 
 
 CLICKS: Final = (
-    *each_hour("Acme", 10, berlin(3, 30), berlin(4, 5)),
-    *each_hour("Bolt", 25, berlin(3, 31), berlin(4, 1)),
-    *each_hour("Acme", 10, berlin(10, 26), berlin(10, 28)),
-    Click("Acme", 10, berlin(3, 31, 14), berlin(4, 2, 9)),  # two days late: it corrects a bill
+    *hourly_clicks("Acme", 10, berlin(3, 30), berlin(4, 5)),
+    *hourly_clicks("Bolt", 25, berlin(3, 31), berlin(4, 1)),
+    *hourly_clicks("Acme", 10, berlin(10, 26), berlin(10, 28)),
+    Click("Acme", 10, berlin(3, 31, 14), berlin(4, 2, 9)),  # two days late: corrects a bill
     Click("Acme", 10, berlin(3, 31, 15), berlin(4, 2, 11)),
-    Click("Bolt", 25, berlin(3, 30, 12), berlin(4, 4, 9)),  # five days late: it is not billed
+    Click("Bolt", 25, berlin(3, 30, 12), berlin(4, 4, 9)),  # five days late: dropped
 )
 
 TIMELINE: Final = Timeline.from_records(
@@ -97,7 +96,7 @@ TIMELINE: Final = Timeline.from_records(
 )
 
 
-def told(pane: Pane[KV[str, Bill]]) -> str:
+def format_pane(pane: Pane[KV[str, Bill]]) -> str:
     """A pane as a line of the ledger."""
     day, hours = (
         to_datetime(pane.window.start).astimezone(BERLIN),
@@ -113,14 +112,16 @@ def told(pane: Pane[KV[str, Bill]]) -> str:
 
 
 def main() -> None:
-    """Print the ledger, and what was seen too late to be billed."""
+    """Prints the ledger, and the clicks that were too late to be billed."""
     run = reference.run(bills, {clicks: TIMELINE})
-    print("written on    what         to    for the day              so much")
-    print(*map(told, run.panes), sep="\n")
+    print("written       document     to    day                      content")
+    print(*map(format_pane, run.panes), sep="\n")
     for drop in run.dropped:
         assert isinstance(drop.element, KV)
         click: Click = drop.element.value
-        print(f"\nNot billed: {click.advertiser}, a click of {click.at:%d %b}, seen on {click.seen:%d %b}")
+        print(
+            f"\nNot billed: {click.advertiser}, a click of {click.at:%d %b}, observed on {click.seen:%d %b}"
+        )
 
 
 if __name__ == "__main__":

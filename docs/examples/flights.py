@@ -1,7 +1,7 @@
-"""Delays at New York's three airports in 2013: what ``flowalg demo`` runs, and the names that it is made of.
+"""Delays at New York's three airports in 2013: the example that ``flowalg demo`` runs, and its names.
 
-The pipeline is written in ``flowalg_tools/flights/pipeline.py``, and how each interpreter runs it in ``demo.py``
-beside it: they are part of the package, so that they run where it is installed.
+The pipeline is in ``flowalg_tools/flights/pipeline.py``, and the code that runs it in each interpreter in
+``flowalg_tools/flights/demo.py``. They are part of the package, so the demo runs wherever it is installed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How long should the watermark wait for a year of New York's flights? *What if*, with real delays.
+"""How long should the watermark wait for a year of New York's flights? What-if analysis on real delays.
 
-Event time is when a flight was scheduled to leave, processing time when it left; the airport is the key, and windows
-are hours. The table says what each watermark policy and allowed lateness would have come to, and the words below it
-which one to take. The picture goes to ``build/what-if``, or to the folder that is given.
+Event time is the scheduled departure, and processing time the actual departure. The airport is the key, and windows are
+hours. The table shows the results of each watermark policy and allowed lateness, and the text below it recommends one.
+The picture is written to ``build/what-if``, or to the folder in the first argument.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ MINUTE: Final = timedelta(minutes=1)
 FOLDER: Final = Path(__file__).resolve().parents[2] / "build" / "what-if"
 
 
-def flights_of_the_year() -> Records:
-    """The departures of 2013: scheduled, actual, and from which airport."""
+def read_records() -> Records:
+    """The departures of 2013, with their scheduled and actual times and their airports."""
     departed = clean(read_flights()).departed
     return Records.of(departed["scheduled"], departed["actual"], keys=departed["origin"])
 
 
-def tried(records: Records) -> WhatIf:
-    """A grid that is read off the delays, with a micro-batch every minute, whether a flight left in it or not."""
+def evaluate(records: Records) -> WhatIf:
+    """Evaluates a grid derived from the delays, with a micro-batch every minute even if no flight leaves."""
     return what_if(records, FixedWindows(HOUR), every=MINUTE, tick=MINUTE)
 
 
 def main(folder: Path = FOLDER) -> int:
-    """Print the table and the recommendation, and draw the picture."""
-    records = flights_of_the_year()
-    found = tried(records)
+    """Prints the table and the recommendation, and draws the picture."""
+    records = read_records()
+    found = evaluate(records)
     print(f"{len(records):,} departures of 2013 in hourly windows of three airports\n")
     print(found.table(), found.recommendation(), sep="\n\n")
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Scores of teams, as in the papers; as a pipeline that can be written as JSON, since all its functions have names."""
+"""Scores of teams, as in the papers. All functions have names, so the pipeline can be written as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowalg import AtCount, AtPeriod, AtWatermark, Count, FixedWindows, Source,
 
 @frozen
 class Score:
-    """A team's points, when they were made."""
+    """Points of a team, and the time at which it scored them."""
 
     team: str
     points: int
@@ -21,24 +21,24 @@ class Score:
 
 @frozen
 class Standing:
-    """What a team has come to."""
+    """The points of a team, and the number of its scores."""
 
     points: int
     scores: int
 
 
 def when(score: Score) -> datetime:
-    """When it happened."""
+    """The event time of a score."""
     return score.at
 
 
 def team_of(score: Score) -> str:
-    """Who made it."""
+    """The team of a score."""
     return score.team
 
 
 def points_of(score: Score) -> int:
-    """How much it was."""
+    """The points of a score."""
     return score.points
 
 
@@ -56,7 +56,7 @@ STANDINGS = (
 
 
 def at(minute: float) -> datetime:
-    """So many minutes after noon."""
+    """A time, in minutes after noon."""
     return datetime(2015, 1, 1, 12, tzinfo=UTC) + minute * MINUTE
 
 
@@ -69,15 +69,15 @@ TIMELINE = (
     .at(at(9.5), Score("blue", 2, at(8.5)), watermark=at(8))
     .end(at(10.5))
 )
-"""Five scores, as they were seen."""
+"""Five scores, in the order in which they are observed."""
 
 
 def main() -> None:
-    """Print each standing as it comes out."""
+    """Prints each standing when its pane fires."""
     for pane in reference.run(STANDINGS, {SCORES: TIMELINE}).panes:
         clock = to_datetime(pane.processing_time)
         start, end = to_datetime(pane.window.start), to_datetime(pane.window.end)
-        standing = f"{pane.value.points:>2} points of {pane.value.scores}"
+        standing = f"{pane.value.points:>2} points, {pane.value.scores} scores"
         print(
             f"{clock:%H:%M:%S}  {pane.key:<4}  {start:%H:%M} to {end:%H:%M}  {standing}  {pane.timing.value}"
         )

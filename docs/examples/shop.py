@@ -1,9 +1,9 @@
-"""How many visits to a shop lasted under five minutes? Sessions, counted again whenever a late click changes them.
+"""How many visits to a shop lasted under five minutes? Sessions that are recounted when a late click changes them.
 
-A visit is a session: all clicks of a visitor with no pause of more than ten minutes. The first grouping finds the
-visits; the second counts them by hour, the short ones apart from the long ones. A late click makes a visit longer, or
-makes one visit of two. Then the count has to change too, so the first grouping *retracts*: it takes the old visit back
-before it gives the new one, and the second grouping subtracts what it had counted.
+A visit is a session: all clicks of a visitor without a pause of more than ten minutes. The first grouping finds the
+visits, and the second counts short and long visits by hour. A late click extends a visit, or merges two visits into
+one. The count must then change too, so the first grouping *retracts* the old visit before it emits the new one, and the
+second grouping subtracts the retracted visit from its count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from flowalg import (
 
 @frozen
 class Click:
-    """A visitor has looked at a page: when that was, and when the shop heard of it."""
+    """A visitor opens a page: the time of the click, and the time at which the shop observed it."""
 
     visitor: str
     page: str
@@ -43,7 +43,7 @@ class Click:
 
 @frozen
 class Visit:
-    """From a visitor's first click to the last one."""
+    """The first and the last click of a visit."""
 
     first: datetime
     last: datetime
@@ -72,11 +72,11 @@ lengths = (
     )
     .combine_per_key(Count())
 )
-"""How many short and how many long visits there were in each hour: that in which the ten minutes after them ended."""
+"""The number of short and of long visits per hour; a visit belongs to the hour in which its ten-minute gap ended."""
 
 
 def clock(minute: float) -> datetime:
-    """So many minutes after nine in the morning."""
+    """A time, in minutes after nine in the morning."""
     return datetime(2024, 5, 6, 9, tzinfo=UTC) + minute * MINUTE
 
 
@@ -84,14 +84,14 @@ CLICKS: Final = (
     Click("ana", "shoes", clock(0), clock(0.5)),
     Click("ben", "hats", clock(1), clock(1.5)),
     Click("ana", "boots", clock(2), clock(2.5)),
-    Click("ana", "basket", clock(14), clock(14.5)),  # twelve minutes after her last click that was seen
+    Click("ana", "basket", clock(14), clock(14.5)),  # twelve minutes after her last observed click
     Click("cem", "coats", clock(20), clock(20.5)),
     Click("cem", "basket", clock(29), clock(29.5)),
     Click("dora", "scarves", clock(61), clock(61.5)),
     Click("dora", "gloves", clock(75), clock(75.5)),
-    Click("ana", "size guide", clock(8), clock(80)),  # from a tunnel: it makes one visit of two
+    Click("ana", "size guide", clock(8), clock(80)),  # from a tunnel: merges two visits
     Click("dora", "hats", clock(95), clock(95.5)),
-    Click("ben", "caps", clock(1.5), clock(140)),  # too late to be taken
+    Click("ben", "caps", clock(1.5), clock(140)),  # too late: dropped
 )
 
 TIMELINE: Final = Timeline.from_records(
@@ -99,27 +99,27 @@ TIMELINE: Final = Timeline.from_records(
 )
 
 
-def told(pane: Pane[KV[str, int]]) -> str:
-    """A pane of the counts in a line."""
+def format_pane(pane: Pane[KV[str, int]]) -> str:
+    """A pane of the counts as a line of text."""
     hour = to_datetime(pane.window.start)
-    verb = "takes back" if pane.change is Change.RETRACTION else "says"
-    return f"{to_datetime(pane.processing_time):%H:%M:%S}  {verb:<10}  visits of {hour:%H:%M}: {pane.value} {pane.key}"
+    verb = "retracts" if pane.change is Change.RETRACTION else "emits"
+    return f"{to_datetime(pane.processing_time):%H:%M:%S}  {verb:<8}  visits of {hour:%H:%M}: {pane.value} {pane.key}"
 
 
 def main() -> None:
-    """Print every visit and every count as it is said, taken back and said again; and what came too late."""
-    print("Visits, as they are known:")
+    """Prints every visit and every count when it is emitted or retracted, and the clicks that were dropped."""
+    print("Visits:")
     for visit in reference.run(visits, {clicks: TIMELINE}).panes:
-        verb = "takes back" if visit.change is Change.RETRACTION else "says"
+        verb = "retracts" if visit.change is Change.RETRACTION else "emits"
         span = f"{visit.value.first:%H:%M:%S} to {visit.value.last:%H:%M:%S}"
-        print(f"{to_datetime(visit.processing_time):%H:%M:%S}  {verb:<10}  {visit.key:<4}  {span}")
+        print(f"{to_datetime(visit.processing_time):%H:%M:%S}  {verb:<8}  {visit.key:<4}  {span}")
     run = reference.run(lengths, {clicks: TIMELINE})
-    print("\nHow many of them were short (under five minutes) or long:")
-    print(*map(told, run.panes), sep="\n")
+    print("\nNumbers of short visits (under five minutes) and long visits:")
+    print(*map(format_pane, run.panes), sep="\n")
     for drop in run.dropped:
         assert isinstance(drop.element, KV)
         click: Click = drop.element.value
-        print(f"\nToo late: {click.visitor}'s click at {click.at:%H:%M:%S}, seen at {click.seen:%H:%M:%S}")
+        print(f"\nDropped: {click.visitor}'s click at {click.at:%H:%M:%S}, observed at {click.seen:%H:%M:%S}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The examples run as they stand, and what they print is right: by plain code, where that says the same more simply."""
+"""The examples run as scripts, and their results are correct, by plain code where that is simpler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 @pytest.mark.parametrize("name", ["games", "shop", "billing"])
 def test_an_example_prints_something_when_it_is_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As ``python docs/examples/shop.py`` does; importing it prints nothing."""
+    """An example prints its results as a script, and nothing when it is imported."""
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
     assert capsys.readouterr().out == ""
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
@@ -50,21 +50,21 @@ def test_an_example_prints_something_when_it_is_run(name: str, capsys: pytest.Ca
         (["draw", "billing:bills", "billing:TIMELINE", "--output", "bills.svg"], "11 panes"),
     ],
 )
-def test_the_command_line_takes_an_example(
+def test_the_command_line_runs_an_example(
     arguments: list[str],
     word: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Its pipeline and its timeline go by name."""
+    """A command finds the pipeline and the timeline of an example by name."""
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 0
     assert word in capsys.readouterr().out
 
 
-def test_a_late_click_makes_one_visit_of_two() -> None:
-    """Both are taken back, and the one that takes their place is long: so the hour's counts change too."""
+def test_a_late_click_merges_two_visits() -> None:
+    """Both visits are retracted, and the merged visit is long, so the counts of the hour change too."""
     hour = [
         (pane.change, pane.key, pane.value)
         for pane in run(shop.lengths, {shop.clicks: shop.TIMELINE}).panes
@@ -80,8 +80,8 @@ def test_a_late_click_makes_one_visit_of_two() -> None:
     ]
 
 
-def test_what_stands_of_the_shop_is_what_plain_code_counts() -> None:
-    """Visits cut by hand from all clicks but the one that came too late: so many of each kind, in each hour."""
+def test_the_current_counts_of_the_shop_are_those_of_plain_code() -> None:
+    """Plain code cuts visits from all clicks except the dropped one, and counts as many of each kind in each hour."""
     streamed = run(shop.lengths, {shop.clicks: shop.TIMELINE})
     (late,) = streamed.dropped
     assert late.element.value == shop.CLICKS[-1]  # type: ignore[attr-defined]
@@ -92,15 +92,15 @@ def test_what_stands_of_the_shop_is_what_plain_code_counts() -> None:
         for start, end in zip(starts, [*starts[1:], len(times)], strict=True):
             long = times[end - 1] - times[start] >= timedelta(minutes=5)
             plain[(times[end - 1] + timedelta(minutes=10)).hour, "long" if long else "short"] += 1
-    standing: Counter[tuple[int, str]] = Counter()
+    current: Counter[tuple[int, str]] = Counter()
     for pane in streamed.panes:
         sign = 1 if pane.change is Change.VALUE else -1
-        standing[to_datetime(pane.window.start).hour, pane.key] += sign * pane.value
-    assert +standing == plain
+        current[to_datetime(pane.window.start).hour, pane.key] += sign * pane.value
+    assert +current == plain
 
 
 def test_the_days_of_clock_changes_have_their_own_length() -> None:
-    """With a click an hour, the first bill for a day has as many clicks as the day has hours: 23, 24 or 25."""
+    """With one click per hour, the first bill of a day has as many clicks as the day has hours: 23, 24 or 25."""
     first = {
         to_datetime(pane.window.start).astimezone(billing.BERLIN).date(): pane.value.clicks
         for pane in run(billing.bills, {billing.clicks: billing.TIMELINE}).panes
@@ -113,7 +113,7 @@ def test_the_days_of_clock_changes_have_their_own_length() -> None:
 
 
 def test_a_late_click_corrects_a_bill_and_one_that_is_too_late_does_not() -> None:
-    """Two late clicks are one credit note and one bill, since corrections go out once a day; one is dropped."""
+    """Two late clicks cause one credit note and one bill, since corrections fire once a day; one click is dropped."""
     found = run(billing.bills, {billing.clicks: billing.TIMELINE})
     notes = [
         (pane.key, pane.change, pane.value)
@@ -140,13 +140,13 @@ def test_spark_batch_gives_the_same(
     spark: SparkSession,
     tmp_path: Path,
 ) -> None:
-    """The panes that the reference gives for all clicks at once, but for their order and the clock."""
+    """Spark batch emits the reference's panes for all clicks at once, except for their order and processing time."""
     from pyarrow import parquet
 
     path = str(tmp_path / "clicks.parquet")
     parquet.write_table(table_of(type(elements[0]), elements), path)
     found = collect(pipeline, batch.compile(pipeline, {source: spark.read.parquet(path)}))
-    wanted = run_batch(pipeline, {source: elements}).panes
-    assert Counter((one.element, one.window) for one in found) == Counter(
-        (one.element, one.window) for one in wanted
+    expected = run_batch(pipeline, {source: elements}).panes
+    assert Counter((pane.element, pane.window) for pane in found) == Counter(
+        (pane.element, pane.window) for pane in expected
     )
