@@ -40,6 +40,7 @@ from flowalg.data.time import (
 )
 from flowalg.notebook.html import PaneTable
 from flowalg.pipeline.pcollection import PCollection, SideInput, flatten
+from flowalg.pipeline.ptransform import PTransform, ptransform
 from flowalg.pipeline.source import Source, sources
 from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
 from flowalg.runs.timeline import Instant, Timeline
@@ -159,6 +160,7 @@ __all__ = [
     "Or",
     "OrFinally",
     "PCollection",
+    "PTransform",
     "Pane",
     "PaneInfo",
     "PaneTable",
@@ -203,6 +205,7 @@ __all__ = [
     "hazards",
     "normalise",
     "processing_time",
+    "ptransform",
     "reduce_combiner",
     "sources",
     "to_datetime",

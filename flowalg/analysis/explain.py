@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
-from typing import Final, assert_never
+from typing import Final, Never, assert_never
 
 from attrs import define, evolve, field, frozen
 
@@ -30,6 +30,7 @@ from flowalg.pipeline.nodes import (
     named,
 )
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.ptransform import PTransform
 from flowalg.pipeline.side_inputs import AsMap
 from flowalg.triggers.describe import describe, length_in_words
 from flowalg.windows.strategy import Accumulation, AllowedLateness, WindowingStrategy
@@ -44,13 +45,15 @@ class Line:
     is_transform: bool = False
 
 
-def explain(pipeline: PCollection[object]) -> str:
+def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     """Returns a pipeline as text: from its sources on a line for each step, with the type of its output, and hazards.
 
     A named transform is one line, with its steps indented under it. A collection that several others read is written
     once and numbered, ``(1)``. Windows say when they fire. A function that Spark would not run as columns says why, and
     where in the code.
     """
+    if isinstance(pipeline, PTransform):
+        pipeline = PCollection(pipeline.body)
     found = hazards(pipeline)
     return "\n".join((*_indented(explanation(pipeline)), *(f"! {hazard}" for hazard in found)))
 
@@ -71,6 +74,7 @@ class _Entry:
     scope: Scope
     text: str
     after: str = ""
+    mark: str = ""
     details: tuple[Line, ...] = ()
     branches: tuple[tuple[str, tuple[_Entry, ...]], ...] = ()
 
@@ -81,7 +85,7 @@ class _Entry:
             for mark, entries in self.branches
             for first, *rest in [_boxed(entries, depth)]
         ]
-        return Line(f"{self.text}{self.after}", (*self.details, *inner))
+        return Line(f"{self.text}{self.after}{self.mark}", (*self.details, *inner))
 
 
 @define
@@ -100,7 +104,7 @@ class _Writer:
             return (_Entry((), name),)
         self.written.add(id(node))
         *before, last = self.entries(node)
-        return (*before, evolve(last, after=f"{last.after}  {name}"))
+        return (*before, evolve(last, mark=f"  {name}"))
 
     def entries(self, node: Node) -> tuple[_Entry, ...]:
         match node:
@@ -113,18 +117,20 @@ class _Writer:
                 return (*self.of(inner), *map(_step, lines))
             case WindowInto(input=inner, strategy=strategy):
                 details = tuple(map(Line, _strategy(strategy)))
-                return (*self.of(inner), _Entry(node.scope, f"> window({strategy.windows})", "", details))
+                return (*self.of(inner), _Entry(node.scope, f"> window({strategy.windows})", details=details))
             case CombinePerKey(input=inner):
                 return (
                     *self.of(inner),
                     _Entry(node.scope, f"> {_own_label(node)}", f": {_type(node.shape)}"),
                 )
             case CoGroupByKey(inputs=inputs):
-                branches = tuple(("+ ", self.of(inner)) for inner in inputs)
+                branches = tuple((_BRANCH, self.of(inner)) for inner in inputs)
                 return (_Entry(node.scope, _own_label(node), f": {_type(node.shape)}", branches=branches),)
             case Flatten(inputs=inputs):
                 return (
-                    _Entry(node.scope, "flatten", branches=tuple(("+ ", self.of(inner)) for inner in inputs)),
+                    _Entry(
+                        node.scope, "flatten", branches=tuple((_BRANCH, self.of(inner)) for inner in inputs)
+                    ),
                 )
             case WithSide(input=inner, side=side, view=view):
                 kind = "mapping" if isinstance(view, AsMap) else "value"
@@ -154,14 +160,18 @@ def _boxed(entries: Sequence[_Entry], depth: int = 0) -> tuple[Line, ...]:
         if name is None:
             lines += [entry.line(depth) for entry in inside]
         else:
-            lines.append(Line(f"> {name}{inside[-1].after}", _boxed(inside, depth + 1), is_transform=True))
+            *before, last = inside
+            steps = _boxed((*before, evolve(last, mark="")), depth + 1)
+            lines.append(Line(f"> {name}{last.after}{last.mark}", steps, is_transform=True))
     return tuple(lines)
 
 
 def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
+    """The text of lines: those under a line are indented by four, and the start of a branch by two."""
     for line in lines:
-        yield f"{indent}{line.text}"
-        yield from _indented(line.children, f"{indent}    ")
+        starts_branch = line.text.startswith(_BRANCH)
+        yield f"{indent[2:] if starts_branch else indent}{line.text}"
+        yield from _indented(line.children, indent if starts_branch else f"{indent}    ")
 
 
 def _step(analysis: StepAnalysis) -> _Entry:
@@ -191,6 +201,7 @@ def _lateness(lateness: AllowedLateness | None) -> str:
     return f"takes late elements for {length_in_words(lateness)} of event time"
 
 
+_BRANCH: Final = "+ "
 _MODES: Final = {
     Accumulation.DISCARDING: "what has come since the last one (discarding)",
     Accumulation.ACCUMULATING: "all that has come, in place of the last one (accumulating)",

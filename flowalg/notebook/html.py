@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Never, TypeVar
 
 from attrs import frozen
 
@@ -22,6 +22,7 @@ from flowalg.data.kv import KV
 from flowalg.data.time import show
 from flowalg.data.views import HasView, html_view
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.ptransform import PTransform
 from flowalg.runs.panes import Change, Drop, Pane, Timing
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.triggers.describe import counted
@@ -77,6 +78,11 @@ def pipeline_html(pipeline: PCollection[object]) -> str:
         for hazard in hazards(pipeline)
     )
     return f'<div style="{_FONT}">{_tree(explanation(pipeline))}{warned}</div>'
+
+
+@html_view.register(PTransform)
+def _transform_html(transform: PTransform[Never, object]) -> str:
+    return pipeline_html(PCollection(transform.body))
 
 
 @html_view.register(Timeline)

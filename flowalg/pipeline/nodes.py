@@ -128,6 +128,17 @@ class Hole(_Node):
     """Where the collection that a transform is applied to goes: elements of any shape if it is ``None``."""
 
     shape: Shape | None
+    _context: Node | None = field(default=None, eq=False, repr=False, alias="context")
+
+    @cached_property
+    def windowing(self) -> Windowing:
+        """The windowing of the collection that is known to go here, or else that of a source."""
+        return DEFAULT_WINDOWING if self._context is None else self._context.windowing
+
+    @cached_property
+    def retracts(self) -> bool:
+        """Whether the collection that is known to go here retracts."""
+        return self._context is not None and self._context.retracts
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the hole: it reads no other node."""

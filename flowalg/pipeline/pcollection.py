@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import GenericAlias
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar, cast, overload
 
 from attrs import field, frozen
 from returns.result import Result
@@ -24,6 +24,7 @@ from flowalg.data.views import HasView
 from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey, describe_function
 from flowalg.elementwise.splitting import IsA, Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.pipeline.holes import fill, require_name
 from flowalg.pipeline.joins import inner_join, left_join
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -31,6 +32,7 @@ from flowalg.pipeline.nodes import (
     ElementWise,
     Flatten,
     GroupingKind,
+    Hole,
     Node,
     WindowInto,
     WithSide,
@@ -357,11 +359,27 @@ class PCollection(HasView, Generic[A_co]):
         kept = self.with_side(side)._then(Filter(Spread(Call(predicate)), "filter_with"))
         return PCollection(ElementWise.after(kept, Map(Call(_first), "filter_with")))
 
-    def apply(self, transform: Callable[[PCollection[A_co]], B]) -> B:
-        """A composite transform: ``transform`` is any function from this collection."""
+    def apply(self, transform: Callable[[PCollection[A_co]], B], *, label: str | None = None) -> B:
+        """Applies a transform: a ``PTransform``, or any function from this collection.
+
+        ``label`` names the steps of a function, which is shown as one box then: it must return a collection, or a
+        tuple of collections. A ``PTransform`` has its own name. Law: ``c.apply(f >> g) == c.apply(f).apply(g)``.
+        """
         if not callable(transform):
-            raise ArgumentError("transform", transform, "a function from a PCollection")
-        return transform(self)
+            raise ArgumentError("transform", transform, "a PTransform, or a function from a PCollection")
+        return transform(self) if label is None else self._labelled(transform, label)
+
+    def _labelled(self, transform: Callable[[PCollection[A_co]], B], label: str) -> B:
+        """The result of a function, with the steps that it adds in the scope ``label``."""
+        require_name("label", label)
+        hole = Hole(self.node.shape, self.node)
+        made = transform(PCollection(hole))
+        found: list[PCollection[object]] = []
+        for each in made if isinstance(made, tuple) else (made,):
+            if not isinstance(each, PCollection):
+                raise ArgumentError(f"the result of {label!r}", made, "a PCollection, or a tuple of them")
+            found.append(PCollection(fill(hole, each.node, self.node, label)))
+        return cast("B", tuple(found) if isinstance(made, tuple) else found[0])
 
     def _then(self, step: Step) -> ElementWise:
         return ElementWise.after(self.node, step)

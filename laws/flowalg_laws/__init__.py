@@ -24,6 +24,7 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.kit.situations import Situation, observed
 from flowalg_laws.laws.clocks import CLOCK_LAWS
 from flowalg_laws.laws.combiners import COMBINER_LAWS
+from flowalg_laws.laws.composition import TRANSFORM_LAWS
 from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
 from flowalg_laws.laws.serialization import SERIALISATION_LAWS
@@ -60,6 +61,7 @@ __all__ = [
     "READINGS",
     "SERIALISATION_LAWS",
     "SIZE_LAWS",
+    "TRANSFORM_LAWS",
     "TRIGGER_LAWS",
     "VALUES",
     "WATERMARK_LAWS",

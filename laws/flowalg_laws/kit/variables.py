@@ -10,11 +10,22 @@ from typing import get_type_hints
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import KV, OnceTrigger, Timeline, Trigger, WatermarkPolicy, WindowFn, WindowingStrategy
+from flowalg import (
+    KV,
+    OnceTrigger,
+    PTransform,
+    Timeline,
+    Trigger,
+    WatermarkPolicy,
+    WindowFn,
+    WindowingStrategy,
+    flatten,
+)
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.kit.interpreters import Interpreter, continuous, micro_batch
 from flowalg_laws.kit.law import Law
 from flowalg_laws.kit.readings import Crowd, Reading
+from flowalg_laws.laws.composition import Transform
 from flowalg_laws.laws.transforms import Endo, Pair, Spread, Test
 from flowalg_laws.laws.triggers import Small
 from flowalg_laws.laws.watermarks import History
@@ -70,6 +81,16 @@ def positives(pair: Pair) -> list[Pair]:
 
 
 @cache
+def transforms() -> tuple[Transform, ...]:
+    """Transforms of pairs: element-wise ones, one of no step, one that groups, and one that is made of others."""
+    pairs = KV[str, int]
+    larger: Transform = PTransform.of(pairs, lambda values: values.map_values(lambda n: n + 1), name="larger")
+    even: Transform = PTransform.of(pairs, lambda values: values.filter(is_even))
+    both: Transform = PTransform.of(pairs, lambda values: flatten(values, values.map(doubled)), name="both")
+    return larger, even, both, PTransform.identity(pairs), (larger >> both).named("larger and both")
+
+
+@cache
 def ranges() -> Mapping[object, SearchStrategy[object]]:
     """The strategy for each type."""
     endos: list[Endo] = [doubled, swapped, below]
@@ -93,6 +114,7 @@ def ranges() -> Mapping[object, SearchStrategy[object]]:
         Endo: st.sampled_from(endos),
         Test: st.sampled_from(tests),
         Spread: st.sampled_from(spreads),
+        Transform: st.sampled_from(transforms()),
     }
 
 

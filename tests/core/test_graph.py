@@ -1,0 +1,177 @@
+"""Pipelines are graphs: each node is visited once, however many others read it.
+
+This family catches a walk that treats the graph as a tree: right on every small pipeline, endless on a deep one.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from datetime import datetime
+from typing import Final
+
+import flowalg_reference
+import flowalg_shard.local
+import pytest
+from pyspark.sql import SparkSession
+
+from flowalg import (
+    KV,
+    Count,
+    FixedWindows,
+    PCollection,
+    PTransform,
+    Source,
+    Sum,
+    Timeline,
+    explain,
+    flatten,
+    from_json,
+    hazards,
+    to_json,
+)
+from flowalg.analysis.features import features_of
+from flowalg.pipeline.graph import Fold, fold, nodes_of
+from flowalg.pipeline.nodes import Node, outline
+from flowalg.pipeline.structure import last_groupings, rebuild, sources_of
+from tests.support.scores import NOON, POINTS, Score, minute
+
+DEPTH: Final = 40
+TIMELINE: Final = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("red", 2, NOON)).end(minute(5))
+
+
+def time_of(score: Score) -> datetime:
+    """When a score was made."""
+    return score.at
+
+
+def pair_of(score: Score) -> KV[str, int]:
+    """The team with the points."""
+    return KV(score.team, score.points)
+
+
+def is_even(pair: KV[str, int]) -> bool:
+    """Whether a value is even."""
+    return pair.value % 2 == 0
+
+
+def is_odd(pair: KV[str, int]) -> bool:
+    """Whether a value is odd."""
+    return pair.value % 2 == 1
+
+
+EVENTS: Final = Source("events", Score, event_time=time_of)
+
+
+def diamond(depth: int) -> PCollection[KV[str, int]]:
+    """Pairs that part and meet again ``depth`` times, and are summed: as a tree it would have 2**depth branches."""
+    pairs = EVENTS.map(pair_of)
+    for _ in range(depth):
+        pairs = flatten(pairs.filter(is_even), pairs.filter(is_odd))
+    return pairs.window(FixedWindows(minute(2) - minute(0))).combine_per_key(Sum())
+
+
+def calls(function: Callable[[], object]) -> int:
+    """How many Python functions of the project a function calls, directly or not."""
+    count = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call" and "flowalg" in frame.f_code.co_filename
+
+    sys.setprofile(profile)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_a_fold_visits_each_node_once() -> None:
+    """Forty diamonds have 122 nodes, and a fold visits each of them one time."""
+    root = diamond(DEPTH).node
+    visits = Counter[int]()
+
+    def height(node: Node, known: Fold[Node, int]) -> int:
+        visits[id(node)] += 1
+        return 1 + max(map(known, node.inputs), default=0)
+
+    assert fold(root, height) == 2 * DEPTH + 4
+    assert visits == Counter(id(node) for node in nodes_of(root))
+    assert set(visits.values()) == {1}
+
+
+def test_inputs_come_before_the_nodes_that_read_them() -> None:
+    """The order of ``nodes_of`` is topological."""
+    seen: set[int] = set()
+    for node in nodes_of(diamond(5).node):
+        assert all(id(inner) in seen for inner in node.inputs)
+        seen.add(id(node))
+
+
+WALKS: Final[dict[str, Callable[[int], object]]] = {
+    "build": diamond,
+    "shape": lambda depth: diamond(depth).shape,
+    "hash": lambda depth: hash(diamond(depth)),
+    "equality": lambda depth: diamond(depth) == diamond(depth),
+    "outline": lambda depth: outline(diamond(depth).node),
+    "explain": lambda depth: explain(diamond(depth)),
+    "notebook": lambda depth: diamond(depth)._repr_html_(),
+    "hazards": lambda depth: hazards(diamond(depth)),
+    "features": lambda depth: features_of(diamond(depth)),
+    "sources": lambda depth: sources_of(diamond(depth).node),
+    "last groupings": lambda depth: last_groupings(diamond(depth).node),
+    "rebuild": lambda depth: rebuild(diamond(depth).node, lambda node: node),
+    "transform": lambda depth: POINTS.apply(PTransform.of(KV[str, int], lambda _: diamond(depth))),
+    "pickle": lambda depth: pickle.loads(pickle.dumps(diamond(depth))),
+    "reference": lambda depth: flowalg_reference.run(diamond(depth), {EVENTS: TIMELINE}),
+    "reference, batch": lambda depth: flowalg_reference.run_batch(
+        diamond(depth), {EVENTS: [Score("a", 3, NOON)]}
+    ),
+    "local engine": lambda depth: flowalg_shard.local.run(diamond(depth), {EVENTS: TIMELINE}),
+}
+
+
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+def test_work_grows_with_the_number_of_nodes(walk: Callable[[int], object]) -> None:
+    """Twice as many diamonds take about twice as many calls; as a tree they would take a million times as many."""
+    walk(2)  # what is cached between calls is not counted
+    assert calls(lambda: walk(DEPTH)) < 2.5 * calls(lambda: walk(DEPTH // 2))
+
+
+def test_a_deep_diamond_is_equal_to_one_that_is_built_again() -> None:
+    """By value, and so is its document."""
+    assert diamond(DEPTH) == diamond(DEPTH)
+    assert diamond(DEPTH) != diamond(DEPTH - 1)
+    assert from_json(to_json(diamond(DEPTH)), PCollection[object]) == diamond(DEPTH)
+
+
+def test_a_deep_diamond_gives_one_pane() -> None:
+    """Each element takes one way at each of forty partings."""
+    (pane,) = flowalg_reference.run(diamond(DEPTH), {EVENTS: TIMELINE}).panes
+    assert pane.value == 7
+
+
+def test_shared_collections_are_explained_once() -> None:
+    """Each is numbered where it is written, and named by its number where it is read again."""
+    pairs = POINTS.combine_per_key(Sum())
+    lines = explain(flatten(pairs.filter(is_even), pairs.filter(is_odd)).group_by_key()).splitlines()
+    assert [line.strip() for line in lines if "(1)" in line] == [
+        "> combine_per_key(Sum): KV[str, int]  (1)",
+        "+ (1)",
+    ]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("depth", [6])
+def test_spark_lowers_each_node_once(spark: SparkSession, depth: int) -> None:
+    """A shared collection has one flow. (Spark's own plan is a tree, so it doubles with each level.)"""
+    from flowalg_spark import batch, schema_of
+
+    frame = spark.createDataFrame([], schema_of(EVENTS))
+    assert calls(lambda: batch.compile(diamond(depth), {EVENTS: frame})) < 2.5 * calls(
+        lambda: batch.compile(diamond(depth // 2), {EVENTS: frame})
+    )

@@ -1,0 +1,205 @@
+"""Transforms are values: built once, applied, composed, compared and tested by themselves.
+
+The laws of composition are among the laws (``flowalg_laws``); this family has what they do not say: scopes, names,
+what is refused, and what notebooks and ``explain`` show.
+"""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+from typing import Final
+
+import flowalg_reference
+import pytest
+
+from flowalg import (
+    KV,
+    ArgumentError,
+    Count,
+    FixedWindows,
+    PCollection,
+    PTransform,
+    RecordTypeError,
+    Sum,
+    Timeline,
+    UnsupportedError,
+    explain,
+    flatten,
+    from_json,
+    hazards,
+    ptransform,
+    to_json,
+)
+from tests.support.scores import NOON, POINTS, SCORES, Score, minute
+
+
+def is_positive(score: Score) -> bool:
+    """Whether a score counts."""
+    return score.points > 0
+
+
+def team_of(score: Score) -> str:
+    """The team."""
+    return score.team
+
+
+def points_of(score: Score) -> int:
+    """The points."""
+    return score.points
+
+
+BY_TEAM: Final = PTransform.of(
+    Score, lambda scores: scores.filter(is_positive).key_by(team_of), name="by team"
+)
+
+
+@ptransform
+def totals(scores: PCollection[KV[str, Score]]) -> PCollection[KV[str, int]]:
+    """The sum of the points of each key in two minutes."""
+    return scores.window(FixedWindows(timedelta(minutes=2))).combine_per_key(Sum.of(points_of))
+
+
+@ptransform(name="count per key")
+def counted(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """How many values each key has."""
+    return pairs.combine_per_key(Count())
+
+
+def test_a_transform_is_what_its_function_builds() -> None:
+    """Applied to a collection it gives the pipeline that the function would have given."""
+    by_hand = (
+        SCORES.filter(is_positive)
+        .key_by(team_of)
+        .window(FixedWindows(timedelta(minutes=2)))
+        .combine_per_key(Sum.of(points_of))
+    )
+    assert SCORES.apply(BY_TEAM >> totals) == by_hand
+    assert totals(BY_TEAM(SCORES)) == by_hand
+    assert hash(totals(BY_TEAM(SCORES))) == hash(by_hand)
+
+
+def test_steps_fuse_across_transforms() -> None:
+    """The steps of a transform join the chain that they follow."""
+    composed = SCORES.map(lambda s: s).apply(BY_TEAM)
+    assert len(composed.node.inputs[0].inputs) == 0
+
+
+def test_a_transform_can_be_tested_by_itself() -> None:
+    """It is run over any source of its input's type, the reference needs nothing else."""
+    timeline = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("red", -1, NOON)).end(minute(5))
+    (pane,) = flowalg_reference.run(SCORES.apply(BY_TEAM >> totals), {SCORES: timeline}).panes
+    assert (pane.key, pane.value) == ("red", 5)
+
+
+def test_transforms_are_values() -> None:
+    """Equal by what they do, hashable, picklable, serialisable; a name takes no part in equality."""
+    again = PTransform.of(Score, lambda scores: scores.filter(is_positive).key_by(team_of))
+    assert again == BY_TEAM
+    assert hash(again) == hash(BY_TEAM)
+    assert again != PTransform.of(Score, lambda scores: scores.key_by(team_of))
+    loaded = pickle.loads(pickle.dumps(BY_TEAM))
+    assert loaded == BY_TEAM
+    assert SCORES.apply(loaded) == SCORES.apply(BY_TEAM)
+    read = from_json(to_json(BY_TEAM), PTransform[Score, KV[str, Score]])
+    assert (read, read.name) == (BY_TEAM, "by team")
+    assert SCORES.apply(read) == SCORES.apply(BY_TEAM)
+
+
+def test_a_transform_is_one_box_that_opens() -> None:
+    """``explain`` shows its name and type, and its steps under that; so does the notebook, as a box."""
+    lines = explain(SCORES.apply(BY_TEAM >> totals)).splitlines()
+    assert lines[:3] == [
+        "scores: Score",
+        "> by team: KV[str, Score]",
+        "    > filter(is_positive at tests/core/test_ptransform.py:37): Score",
+    ]
+    assert "> totals: KV[str, int]" in lines
+    assert (
+        SCORES.apply(BY_TEAM)._repr_html_().count("<details><summary>&gt; by team: KV[str, Score]</summary>")
+        == 1
+    )
+    assert "(…)" in str(BY_TEAM)
+    assert explain(BY_TEAM).startswith("input: Score\n> filter(")
+
+
+def test_transforms_nest() -> None:
+    """A named transform of named transforms is a box of boxes, and labels hold the whole path."""
+    whole = (BY_TEAM >> totals).named("scoring")
+    assert [line for line in explain(SCORES.apply(whole)).splitlines() if line.strip().startswith("> ")][
+        :3
+    ] == [
+        "> scoring: KV[str, int]",
+        "    > by team: KV[str, Score]",
+        "        > filter(is_positive at tests/core/test_ptransform.py:37): Score",
+    ]
+    assert {hazard.where for hazard in hazards(SCORES.apply(whole))} == {
+        "scoring/totals/combine_per_key(Sum)"
+    }
+
+
+def test_a_function_can_be_applied_under_a_label() -> None:
+    """Its steps become a box, the windows of its input are known to it, and several outputs stay several."""
+    windowed = POINTS.window(FixedWindows(timedelta(minutes=2)))
+
+    def halves(
+        pairs: PCollection[KV[str, int]],
+    ) -> tuple[PCollection[KV[str, int]], PCollection[KV[str, int]]]:
+        return pairs.filter(lambda pair: pair.value > 1), flatten(pairs, windowed)
+
+    large, both = windowed.apply(halves, label="halves")
+    assert both == flatten(windowed, windowed)
+    assert "> halves: KV[str, int]" in explain(large.combine_per_key(Sum()))
+    with pytest.raises(
+        ArgumentError, match=r"the result of 'count' must be a PCollection, or a tuple of them; got 3 \(int\)"
+    ):
+        windowed.apply(lambda pairs: 3, label="count")
+
+
+def test_side_inputs_and_joins_can_be_captured() -> None:
+    """What does not depend on the input keeps its own scope, and is shared."""
+    limits = POINTS.combine_globally(Sum.of(lambda pair: pair.value)).as_singleton(default=0)
+    below = PTransform.of(
+        KV[str, int],
+        lambda pairs: pairs.filter_with(limits, lambda pair, limit: pair.value < limit),
+        name="below",
+    )
+    timeline = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("red", 3, NOON)).end(minute(5))
+    panes = flowalg_reference.run(POINTS.apply(below >> counted), {SCORES: timeline}).panes
+    assert [pane.value for pane in panes] == [2]
+
+
+def test_a_mismatch_names_both_sides() -> None:
+    """The names and the shapes of what was composed, or applied."""
+    with pytest.raises(
+        ArgumentError,
+        match=r"the input of transform 'totals' must be a collection of KV\[str, Score\]; "
+        r"got PTransform\('count per key: .*its elements are KV\[str, int\]",
+    ):
+        counted >> totals  # type: ignore[operator]
+    with pytest.raises(
+        ArgumentError,
+        match=r"the input of transform 'totals' must be a collection of KV\[str, Score\]; "
+        r"got Source\(node=scores\) \(Source\): its elements are Score",
+    ):
+        SCORES.apply(totals)  # type: ignore[arg-type]
+
+
+def test_what_is_not_a_transform_is_refused() -> None:
+    """With what would be one."""
+    with pytest.raises(
+        ArgumentError, match=r"build must be a function from a PCollection to a PCollection; got 3"
+    ):
+        PTransform.of(Score, 3)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"the result of .* must be a PCollection; got 3 \(int\)"):
+        PTransform.of(Score, lambda scores: 3)  # type: ignore[arg-type,return-value]
+    with pytest.raises(RecordTypeError, match="object"):
+        PTransform.of(object, lambda scores: scores)
+    with pytest.raises(ArgumentError, match="one parameter annotated as PCollection"):
+        ptransform(lambda scores: scores)
+    with pytest.raises(
+        ArgumentError, match=r"transform must be a PTransform, or a function from a PCollection; got 3"
+    ):
+        SCORES.apply(3)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="the body of a transform, which has no input yet"):
+        flowalg_reference.run(PCollection(totals.body), {})
