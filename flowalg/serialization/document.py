@@ -20,6 +20,7 @@ from flowalg.data.errors import (
 from flowalg.data.shapes import Shape, shape_of
 from flowalg.data.values import conform
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.ptransform import PTransform
 from flowalg.runs.timeline import Timeline
 from flowalg.serialization.paths import Place
 from flowalg.serialization.reading import Reader
@@ -39,6 +40,7 @@ _WIDTH: Final = 90
 
 Writable: TypeAlias = (
     PCollection[object]
+    | PTransform[Never, object]
     | Trigger
     | WindowFn
     | WindowingStrategy

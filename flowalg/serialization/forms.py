@@ -18,7 +18,7 @@ from attrs import NOTHING, frozen
 
 from flowalg.data.shapes import ElementType, Shape
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.pipeline.nodes import Node
+from flowalg.pipeline.nodes import Hole, Node
 from flowalg.serialization.registry import algebra
 from flowalg.serialization.texts import NOTATIONS
 from flowalg.windows.strategy import Forever
@@ -247,6 +247,7 @@ _KNOWN: Final[Mapping[object, Form]] = {
     type: TypeName(),
     Shape: ShapeName(),
     Node: NodeNumber(),
+    Hole: NodeNumber(),
 }
 
 __all__ = [

@@ -9,8 +9,8 @@ import pickle
 import sys
 from collections import Counter
 from collections.abc import Callable
-from types import FrameType
 from datetime import datetime
+from types import FrameType
 from typing import Final
 
 import flowalg_reference
@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 
 from flowalg import (
     KV,
-    Count,
     FixedWindows,
     PCollection,
     PTransform,

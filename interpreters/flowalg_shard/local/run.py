@@ -30,6 +30,7 @@ from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Pane
 from flowalg.runs.timeline import Timeline
+from flowalg_shard.clocks.exchange import StageReport
 from flowalg_shard.local.elements import Arrivals, Element, Now
 from flowalg_shard.local.grouping import Cluster, Dropped, ShardedGrouping
 from flowalg_shard.local.inputs import Recording, instants_of
@@ -93,7 +94,7 @@ class Operators:
     cluster: Cluster
     groupings: list[ShardedGrouping] = field(factory=list)
     sides: list[ShardedSide] = field(factory=list)
-    origins: Fold[Node, int] = field(factory=lambda: Fold(_origins))
+    origins: Fold[Node, tuple[int, ...]] = field(factory=lambda: Fold(_origins))
 
     def of(self, root: Node) -> Operator:
         """The operator of a pipeline; nodes that several others read have one operator."""
@@ -112,22 +113,22 @@ class Operators:
                 return lambda now: _through(steps, upstream(now))
             case CombinePerKey(input=inner):
                 upstream = of(inner)
-                grouping = ShardedGrouping.of(node, self.cluster, self.origins(inner))
+                grouping = ShardedGrouping.of(node, self.cluster, len(self.origins(inner)))
                 self.groupings.append(grouping)
                 return lambda now: grouping.instant(upstream(now))
             case CoGroupByKey(inputs=inputs):
-                upstreams = [of(inner) for inner in inputs]
-                grouping = ShardedGrouping.of(node, self.cluster, sum(map(self.origins, inputs)))
+                upstreams, ids = [of(inner) for inner in inputs], [self.origins(inner) for inner in inputs]
+                grouping = ShardedGrouping.of(node, self.cluster, len(_union(ids)))
                 self.groupings.append(grouping)
                 return lambda now: grouping.instant(
-                    _flattened([_tagged(i, each(now), node.label) for i, each in enumerate(upstreams)])
+                    _flattened([_tagged(i, each(now), node.label) for i, each in enumerate(upstreams)], ids)
                 )
             case Flatten(inputs=inputs):
-                upstreams = [of(inner) for inner in inputs]
-                return lambda now: _flattened([each(now) for each in upstreams])
+                upstreams, ids = [of(inner) for inner in inputs], [self.origins(inner) for inner in inputs]
+                return lambda now: _flattened([each(now) for each in upstreams], ids)
             case WithSide(input=inner, side=side):
                 upstream, beside = of(inner), of(side)
-                reader = ShardedSide.of(node, self.cluster, self.origins(inner), self.origins(side))
+                reader = ShardedSide.of(node, self.cluster, len(self.origins(inner)), len(self.origins(side)))
                 self.sides.append(reader)
                 return lambda now: reader.instant(upstream(now), beside(now))
         assert_never(node)
@@ -167,10 +168,14 @@ def _stepped(step: Step, element: Element) -> Iterator[Element]:
         yield evolve(element, value=canonicalize(value, where))
 
 
-def _flattened(arrivals: list[Arrivals]) -> Arrivals:
-    """The union of what several operators give: all of their origins, in order."""
-    reports = [report for one in arrivals for _, report in sorted(one.reports.items())]
-    return Arrivals(tuple(element for one in arrivals for element in one.elements), dict(enumerate(reports)))
+def _flattened(arrivals: list[Arrivals], origins: list[tuple[int, ...]]) -> Arrivals:
+    """The union of the outputs of several operators, with one report for each of their origins."""
+    reports: dict[int, StageReport] = {}
+    for each, ids in zip(arrivals, origins, strict=True):
+        for number, origin in enumerate(ids):
+            reports.setdefault(origin, each.reports[number])
+    elements = tuple(element for each in arrivals for element in each.elements)
+    return Arrivals(elements, dict(enumerate(reports.values())))
 
 
 def _tagged(source: int, arrivals: Arrivals, label: str) -> Arrivals:
@@ -179,11 +184,15 @@ def _tagged(source: int, arrivals: Arrivals, label: str) -> Arrivals:
     return Arrivals(tuple(elements), arrivals.reports)
 
 
-def _origins(node: Node, known: Fold[Node, int]) -> int:
-    """How many sources and stages the elements of a node come from."""
+def _origins(node: Node, known: Fold[Node, tuple[int, ...]]) -> tuple[int, ...]:
+    """The sources and stages that a node's elements come from, by identity: two ways from one are one origin."""
     if isinstance(node, SourceNode | GroupingNode | WithSide):
-        return 1
-    return sum(map(known, node.inputs))
+        return (id(node),)
+    return _union(map(known, node.inputs))
+
+
+def _union(origins: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(origin for some in origins for origin in some))
 
 
 def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGrouping]) -> Iterator[Now]:
