@@ -18,7 +18,14 @@ from flowalg.pipeline.source import Source
 from flowalg.serialization.names import name_of, named
 
 # What is derived from functions is computed again, and the forms of documents are no values of the algebra.
-_APART: Final = ("flowalg.documents", "flowalg.lifting")
+_APART: Final = (
+    "flowalg.analysis",
+    "flowalg.lifting",
+    "flowalg.notebook",
+    "flowalg.pipeline.co_group",
+    "flowalg.pipeline.graph",
+    "flowalg.serialization",
+)
 
 
 @cache

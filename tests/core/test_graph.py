@@ -98,7 +98,7 @@ def test_a_fold_visits_each_node_once() -> None:
         visits[id(node)] += 1
         return 1 + max(map(known, node.inputs), default=0)
 
-    assert fold(root, height) == 2 * DEPTH + 4
+    assert fold(root, height) == 2 * DEPTH + 3
     assert visits == Counter(id(node) for node in nodes_of(root))
     assert set(visits.values()) == {1}
 

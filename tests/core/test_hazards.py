@@ -165,8 +165,8 @@ def test_branches_and_functions_in_python_are_told() -> None:
     text = explain(flatten(sums, sums).map_with(side, lambda pair, known: len(known)))
     lines = text.splitlines()
     assert lines[0] == "flatten"
-    assert [line for line in lines if line.startswith("  + ")] == ["  + scores: Score", "  + scores: Score"]
-    assert "> beside the mapping of: tuple[KV[str, int], Mapping[str, str]]" in lines
+    assert [line for line in lines if line.startswith("  + ")] == ["  + scores: Score", "  + (1)"]
+    assert "> with the mapping of a side input: tuple[KV[str, int], Mapping[str, str]]" in lines
     assert "        takes no late elements" in lines
     unknown = explain(POINTS.map(lambda pair: vars(pair)))
     assert "only running it would tell (in Python: " in unknown
