@@ -14,7 +14,7 @@ from flowalg.data.shapes import shape_of
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.lift import lift
 from flowalg.lifting.python.source import syntax_of
-from flowalg.lifting.tree.expressions import Param, opaque_part
+from flowalg.lifting.tree.expressions import Param, first_opaque
 from tests.support.lifting.cases import FAMILIES
 from tests.support.lifting.family import Family
 from tests.support.lifting.left import LEFT
@@ -73,7 +73,7 @@ def _family(family: Family) -> Iterator[str]:
 
 def _left() -> Iterator[str]:
     for left in LEFT:
-        opaque = opaque_part(lift(Call(left.function), (Param(shape_of(Edge)),)))
+        opaque = first_opaque(lift(Call(left.function), (Param(shape_of(Edge)),)))
         assert opaque is not None
         shown = _shown(left.function)
         cells = (shown if shown.startswith("`") else f"`{shown}`", opaque.reason, left.why)

@@ -179,7 +179,7 @@ def _step(analysis: StepAnalysis) -> _Entry:
     text = f"> {step.label.removeprefix(named(step.scope, ''))}"
     if analysis.opaque is None:
         return _Entry(step.scope, text, after)
-    place = f", at {analysis.opaque.place}" if analysis.opaque.place else ""
+    place = f", at {analysis.opaque.location}" if analysis.opaque.location else ""
     return _Entry(step.scope, text, f"{after} (in Python: {analysis.opaque.reason}{place})")
 
 

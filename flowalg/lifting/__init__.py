@@ -1,9 +1,9 @@
-"""Lifting: a user function, proved to be a closed expression over its element, as a value.
+"""Lifting: translates a user function into an expression over its element, if the translation is provably exact.
 
-- ``tree``: the engine-free expressions, and what is known of one: its interval, whether it can fail.
-- ``python``: the source of a function, proved to be the code that would run, and what its names stand for.
-- ``operations``: the operations of Python that are understood, one kind of value a module.
-- ``functions``, ``syntax`` and ``calls`` turn syntax into the tree; ``lift`` does it for a function, ``analysis`` for
-  a chain of steps.
-- ``fields_read``: which fields a function reads that must run in Python.
+- ``tree``: the engine-independent expressions, with their value intervals and where they can fail.
+- ``python``: the source of a function, verified against its bytecode, and the values that its names refer to.
+- ``operations``: the supported operations of Python, one module for each kind of value.
+- ``syntax``, ``functions`` and ``builtin_calls`` translate syntax; ``lift`` translates a function, ``analysis`` a chain
+  of steps.
+- ``required_fields``: which fields of its element a function reads that cannot be lifted.
 """

@@ -1,4 +1,4 @@
-"""What is known of a chain of element-wise steps: the shape after each, and which of them lift."""
+"""The analysis of a chain of element-wise steps: the shape after each step, and whether the step is lifted."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from flowalg.data.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
-from flowalg.lifting.operations.records import list_of
-from flowalg.lifting.tree.expressions import Build, Expr, Opaque, Param, Part, opaque_part, within
+from flowalg.lifting.operations.records import make_list
+from flowalg.lifting.tree.expressions import Build, Expr, Opaque, Param, Part, first_opaque, qualify_locations
 
 
 @frozen
 class StepAnalysis:
-    """One step, with the expression of its function at an element and the shapes before and after.
+    """One step: the expression that its function computes from an element, and the shapes before and after.
 
-    A shape is ``None`` where only running the function would tell it.
+    A shape is ``None`` if only running the function would determine it.
     """
 
     step: Step
@@ -29,25 +29,23 @@ class StepAnalysis:
 
     @property
     def opaque(self) -> Opaque | None:
-        """Why the step runs in Python; ``None`` when it is lifted."""
-        return opaque_part(self.expression)
+        """Why the step runs in Python, or ``None`` if it is lifted."""
+        return first_opaque(self.expression)
 
 
 def analyse(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:
-    """Each step of a chain, analysed in the shape that the steps before it leave."""
+    """Analyses each step of a chain, starting from the shape ``before`` the first step."""
     found = []
     for step in steps:
-        one = _analyse_step(step, before)
-        found.append(one)
-        before = one.after
+        analysis = _analyse_step(step, before)
+        found.append(analysis)
+        before = analysis.after
     return tuple(found)
 
 
 def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
-    element: Expr = (
-        Opaque(None, "the type of its input is not known", "") if before is None else Param(before)
-    )
-    expression = within(step.name, analyse_function(step.function, element))
+    element: Expr = Opaque(None, "the type of its input is unknown", "") if before is None else Param(before)
+    expression = qualify_locations(step.name, analyse_function(step.function, element))
     match step:
         case Map() | Split():
             after = expression.shape
@@ -55,10 +53,8 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
             after = before
         case Filter():
             after = before
-            if expression.shape != BOOLEAN and opaque_part(expression) is None:
-                expression = Opaque(
-                    expression.shape, f"it gives a {expression.shape}, not a bool", step.label
-                )
+            if expression.shape != BOOLEAN and first_opaque(expression) is None:
+                expression = Opaque(expression.shape, f"it returns {expression.shape}, not bool", step.label)
         case FlatMap():
             expression = _as_list(expression, step)
             after = expression.shape.of if isinstance(expression.shape, ListOf) else _items_said(step, before)
@@ -68,20 +64,20 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
 
 
 def _as_list(expression: Expr, step: FlatMap) -> Expr:
-    """The items of a ``flat_map``, which may be written as a tuple; only a list of them is lifted."""
+    """Converts the result of a ``flat_map`` to a list; it may be written as a tuple, but only lists are lifted."""
     if isinstance(expression, Build) and isinstance(expression.shape, TupleOf):
-        expression = list_of(expression.parts, step.label)
-    if isinstance(expression.shape, ListOf) or opaque_part(expression) is not None:
+        expression = make_list(expression.parts, step.label)
+    if isinstance(expression.shape, ListOf) or first_opaque(expression) is not None:
         return expression
-    return Opaque(expression.shape, f"it gives a {expression.shape}, not a list", step.label)
+    return Opaque(expression.shape, f"it returns {expression.shape}, not a list", step.label)
 
 
 @runtime_checkable
 class ShapedItems(Protocol):
-    """A function of the project's own that knows the shape of the items that it gives."""
+    """A function of this library that knows the shape of the items it returns."""
 
     def shape_of_items(self, element: Shape) -> Shape | None:
-        """The shape of an item, for elements of a shape."""
+        """Returns the shape of an item, for elements of the given shape."""
         ...
 
 
@@ -91,7 +87,7 @@ def _items_said(step: FlatMap, before: Shape | None) -> Shape | None:
 
 
 def analyse_function(function: Function, element: Expr) -> Expr:
-    """The expression that one form of user function computes from an element."""
+    """Returns the expression that a user function computes from an element."""
     match function:
         case Call():
             return lift(function, (element,))
@@ -121,19 +117,21 @@ def _key_and_value(element: Expr) -> tuple[Expr, Expr]:
     if isinstance(shape, RecordOf) and shape.cls is KV:
         key, value = (Part(element, i, field.name, field.shape) for i, field in enumerate(shape.fields))
         return key, value
-    unknown = element if isinstance(element, Opaque) else Opaque(None, "its element is no KV", "")
+    unknown = element if isinstance(element, Opaque) else Opaque(None, "its element is not a KV", "")
     return unknown, unknown
 
 
 def _pair(key: Expr, value: Expr) -> Expr:
     if key.shape is not None and value.shape is not None:
         return Build(kv_of(key.shape, value.shape), (key, value))
-    missing = opaque_part(key) if key.shape is None else opaque_part(value)
-    return Opaque(None, *(("unknown", "") if missing is None else (missing.reason, missing.place)))
+    missing = first_opaque(key) if key.shape is None else first_opaque(value)
+    if missing is None:
+        return Opaque(None, "the type of a part is unknown", "")
+    return Opaque(None, missing.reason, missing.location)
 
 
 def is_keyed(shape: Shape) -> bool:
-    """Whether a shape is that of ``KV`` pairs."""
+    """Whether the shape is that of ``KV`` pairs."""
     return isinstance(shape, RecordOf) and shape.cls is KV
 
 

@@ -1,7 +1,7 @@
-"""Functions and their bodies: statements that only name values and return one are an expression.
+"""Function bodies: a body of assignments, ``if`` and ``return`` statements is translated to one expression.
 
-A function that calls another one holds the other's expression, so that a failure in it has to happen all the same:
-arguments and variables that may fail must be evaluated whichever way the function takes.
+A call of another function is inlined. Its failures must be preserved: an argument or variable that may fail must be
+evaluated on every path of the function, otherwise the function is left to Python.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from returns.result import Failure, Success
 from flowalg.data.shapes import TupleOf
 from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.operations import records
-from flowalg.lifting.operations.choices import choose
-from flowalg.lifting.python.captured import global_of
+from flowalg.lifting.operations.conditionals import choose
+from flowalg.lifting.python.captured_values import resolve_global
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.source import syntax_of
-from flowalg.lifting.syntax import annotated, condition, expression
+from flowalg.lifting.python.syntax_names import describe_statement
+from flowalg.lifting.syntax import annotated_shape, lift_condition, lift_expression
 from flowalg.lifting.tree.expressions import Constant, Expr, Opaque, walk
-from flowalg.lifting.tree.failures import can_fail, surely_evaluated
+from flowalg.lifting.tree.failures import always_evaluated, can_fail
 
 LARGEST: Final = 2000
-"""An expression of more parts than this is left to Python."""
+"""An expression with more nodes than this is left to Python."""
 _MOST_FORKS: Final = 6
-"""An ``if`` both of whose ways go on doubles what follows; a function with more of them is left to Python."""
+"""An ``if`` without ``return`` duplicates the statements after it; a function with more of them is left to Python."""
 
 
 def lift_function(
@@ -39,43 +40,45 @@ def lift_function(
     named: Mapping[str, Expr],
     inside: tuple[CodeType, ...],
 ) -> Expr:
-    """The expression that a call of ``f`` computes, inside of calls of other functions."""
-    lifted = _lifted(f, args, named, inside)
+    """Returns the expression that a call of ``f`` computes; ``inside`` are the enclosing functions being inlined."""
+    lifted = _lift_call(f, args, named, inside)
     if lifted.shape is None and isinstance(lifted, Opaque):
-        return evolve(lifted, shape=annotated(f))
+        return evolve(lifted, shape=annotated_shape(f))
     return lifted
 
 
-def _lifted(
+def _lift_call(
     f: FunctionType, args: tuple[Expr, ...], named: Mapping[str, Expr], inside: tuple[CodeType, ...]
 ) -> Expr:
-    place = describe_function(f)
+    location = describe_function(f)
     if f.__code__ in inside:
-        return Opaque(None, "a function that calls itself", place)
+        return Opaque(None, "recursion", location)
     match syntax_of(f):
         case Success(ast.Lambda() | ast.FunctionDef() as syntax):
             pass
         case Failure(reason):
-            return Opaque(None, str(reason), place)
+            return Opaque(None, str(reason), location)
         case _:
-            return Opaque(None, "its source is not available", place)
-    names = _bound(syntax.args, args, named)
+            return Opaque(None, "its source is not available", location)
+    names = _bind(syntax.args, args, named)
     if names is None:
         count = len(syntax.args.posonlyargs) + len(syntax.args.args)
-        return Opaque(None, f"it takes {count} arguments, not {len(args) + len(named)}", place)
-    scope = Scope(place, partial(global_of, f), names, lift_function, (*inside, f.__code__))
+        return Opaque(None, f"it takes {count} arguments, not {len(args) + len(named)}", location)
+    scope = Scope(location, partial(resolve_global, f), names, lift_function, (*inside, f.__code__))
     body = syntax.body
-    lifted = block(body, scope) if isinstance(body, list) else expression(body, scope)
+    lifted = lift_block(body, scope) if isinstance(body, list) else lift_expression(body, scope)
     for name, value in names.items():
-        if can_fail(value) and value not in surely_evaluated(lifted):
-            return Opaque(lifted.shape, f"the argument {name}, which may fail and is not always used", place)
-    return _bounded(lifted, place)
+        if can_fail(value) and value not in always_evaluated(lifted):
+            return Opaque(
+                lifted.shape, f"the argument {name}, which may fail and is not always used", location
+            )
+    return _limit_size(lifted, location)
 
 
-def _bound(
+def _bind(
     parameters: ast.arguments, args: tuple[Expr, ...], named: Mapping[str, Expr]
 ) -> dict[str, Expr] | None:
-    """The parameters with their arguments, if each has just one."""
+    """Binds arguments to parameters; returns ``None`` unless each parameter has exactly one argument."""
     positional = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     bound = dict(zip(positional, args, strict=False))
     by_name = {arg.arg for arg in parameters.args}
@@ -84,14 +87,14 @@ def _bound(
     return bound if fits and len(bound) == len(positional) else None
 
 
-def _bounded(lifted: Expr, place: str) -> Expr:
+def _limit_size(lifted: Expr, location: str) -> Expr:
     if sum(1 for _ in islice(walk(lifted), LARGEST + 1)) > LARGEST:
-        return Opaque(lifted.shape, f"an expression of more than {LARGEST} parts", place)
+        return Opaque(lifted.shape, f"an expression of more than {LARGEST} nodes", location)
     return lifted
 
 
-def block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
-    """What a body returns: assignments to variables, ``if`` and ``return``."""
+def lift_block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
+    """Lifts a body of assignments, ``if`` and ``return`` statements; a body without ``return`` returns ``None``."""
     if not statements:
         return Constant(None, None)
     first, *rest = statements
@@ -99,69 +102,69 @@ def block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
         case ast.Return(value=None):
             return Constant(None, None)
         case ast.Return(value=ast.expr() as value):
-            return expression(value, scope)
+            return lift_expression(value, scope)
         case ast.Pass() | ast.Expr(value=ast.Constant()):
-            return block(rest, scope)
+            return lift_block(rest, scope)
         case (
             ast.Assign(targets=[ast.Name(id=name)], value=value)
             | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
         ):
-            return _assigned((name,), (expression(value, scope),), first, rest, scope)
+            return _lift_assignment((name,), (lift_expression(value, scope),), first, rest, scope)
         case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
             old = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             new = ast.copy_location(ast.BinOp(old, op, value), first)
-            return _assigned((name,), (expression(new, scope),), first, rest, scope)
+            return _lift_assignment((name,), (lift_expression(new, scope),), first, rest, scope)
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-            return _unpacked(targets, expression(value, scope), first, rest, scope)
+            return _lift_unpacking(targets, lift_expression(value, scope), first, rest, scope)
         case ast.If():
-            return _branched(first, rest, scope)
+            return _lift_branch(first, rest, scope)
         case _:
-            return scope.opaque(first, f"the statement {type(first).__name__}, which is not lifted")
+            return scope.opaque(first, f"a `{describe_statement(first)}` statement")
 
 
-def _assigned(
+def _lift_assignment(
     names: Sequence[str], values: Sequence[Expr], node: ast.stmt, rest: Sequence[ast.stmt], scope: Scope
 ) -> Expr:
     after = scope
     for name, value in zip(names, values, strict=True):
         if isinstance(value, Opaque) and value.shape is None:
             return value
-        after = after.bound(name, value)
-    result = _bounded(block(rest, after), scope.place(node))
+        after = after.with_variable(name, value)
+    result = _limit_size(lift_block(rest, after), scope.location(node))
     for name, value in zip(names, values, strict=True):
-        if can_fail(value) and value not in surely_evaluated(result):
+        if can_fail(value) and value not in always_evaluated(result):
             reason = f"the variable {name}, which may fail and is not always used"
             return scope.opaque(node, reason, result.shape)
     return result
 
 
-def _unpacked(
+def _lift_unpacking(
     targets: Sequence[ast.expr], value: Expr, node: ast.stmt, rest: Sequence[ast.stmt], scope: Scope
 ) -> Expr:
-    """``a, b = value``."""
+    """Lifts ``a, b = value``."""
     names = [target.id for target in targets if isinstance(target, ast.Name)]
     if not (isinstance(value.shape, TupleOf) and len(value.shape.items) == len(names) == len(targets)):
         if isinstance(value, Opaque) and value.shape is None:
             return value
-        return scope.opaque(node, f"the unpacking of a {value.shape}")
-    place = scope.place(node)
-    items = [records.item(value, index, place) for index in range(len(names))]
-    return _assigned(names, items, node, rest, scope)
+        return scope.opaque(node, f"unpacking of {value.shape}")
+    location = scope.location(node)
+    items = [records.get_item(value, index, location) for index in range(len(names))]
+    return _lift_assignment(names, items, node, rest, scope)
 
 
-def _branched(node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Expr:
+def _lift_branch(node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Expr:
     if rest and not _returns(node.body) and not _returns(node.orelse):
         scope = evolve(scope, forks=scope.forks + 1)
         if scope.forks > _MOST_FORKS:
-            return scope.opaque(node, f"more than {_MOST_FORKS} ifs in a row that do not return")
-    tested = condition(node.test, scope)
-    then = block([*node.body, *rest], scope.given(tested, True))
-    otherwise = block([*node.orelse, *rest], scope.given(tested, False))
-    return choose(tested, then, otherwise, scope.place(node))
+            return scope.opaque(node, f"more than {_MOST_FORKS} consecutive `if` statements without `return`")
+    tested = lift_condition(node.test, scope)
+    then = lift_block([*node.body, *rest], scope.assuming(tested, True))
+    otherwise = lift_block([*node.orelse, *rest], scope.assuming(tested, False))
+    return choose(tested, then, otherwise, scope.location(node))
 
 
 def _returns(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a body surely ends with a return."""
+    """Whether every path of a body ends with a return."""
     match statements:
         case [*_, ast.Return()]:
             return True

@@ -1,8 +1,7 @@
-"""From syntax to an expression: a whitelist, in which anything unknown becomes opaque.
+"""Translates syntax to expressions. Only known syntax is translated; any other becomes ``Opaque``.
 
-An opaque part may still have a known shape (an f-string is text), so that engines with schemas know the type of
-what Python computes. Soundness is the rule: an expression without opaque parts means exactly what the function
-does, errors included.
+An opaque expression may still have a known shape (an f-string is a str), which engines with schemas need. The
+translation is sound: an expression without opaque parts computes exactly what the function computes, errors included.
 """
 
 from __future__ import annotations
@@ -16,16 +15,17 @@ import attrs
 
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import BOOLEAN, DURATION, TEXT, EnumOf, OptionalOf, RecordOf, Shape, shape_of
-from flowalg.lifting import calls
-from flowalg.lifting.operations import records, texts, times
-from flowalg.lifting.operations.choices import choose, truth
-from flowalg.lifting.operations.comparisons import compared, is_none, present
+from flowalg.lifting import builtin_calls
+from flowalg.lifting.operations import records, strings, times
+from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
+from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import is_number
-from flowalg.lifting.operations.membership import member, one_of
-from flowalg.lifting.operations.numbers import arithmetic, negative
-from flowalg.lifting.python.captured import MISSING, constant_of
+from flowalg.lifting.operations.membership import is_member, is_one_of
+from flowalg.lifting.operations.numbers import lift_arithmetic, negate
+from flowalg.lifting.python.captured_values import MISSING, to_constant
 from flowalg.lifting.python.enums import is_plain
 from flowalg.lifting.python.scope import Scope
+from flowalg.lifting.python.syntax_names import describe_expression, symbol_of
 from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
@@ -33,102 +33,104 @@ from flowalg.lifting.tree.expressions import (
     Constant,
     Expr,
     Opaque,
-    both,
-    either,
+    conjunction,
+    disjunction,
     negation,
 )
 from flowalg.lifting.tree.primitives import Op
 
 
-def expression(node: ast.expr, scope: Scope) -> Expr:
-    """What a piece of syntax computes; an optional that has a value here has the shape of that value."""
-    lifted = _expression(node, scope)
+def lift_expression(node: ast.expr, scope: Scope) -> Expr:
+    """Lifts an expression; an optional that is known not to be ``None`` here has the shape of its value."""
+    lifted = _lift_node(node, scope)
     if isinstance(lifted.shape, OptionalOf) and lifted in scope.present:
-        return present(lifted, scope.place(node))
+        return unwrap_optional(lifted, scope.location(node))
     return lifted
 
 
-def _expression(node: ast.expr, scope: Scope) -> Expr:
-    place = scope.place(node)
+def _lift_node(node: ast.expr, scope: Scope) -> Expr:
+    location = scope.location(node)
     match node:
         case ast.Name(id=name) if name in scope.names:
             return scope.names[name]
         case ast.Name() | ast.Constant():
-            return _captured(node, scope)
+            return _lift_captured(node, scope)
         case ast.Attribute():
-            return _attribute(node, scope)
+            return _lift_attribute(node, scope)
         case ast.Subscript(value=value, slice=index):
-            return _item(node, expression(value, scope), index, scope)
+            return _lift_subscript(node, lift_expression(value, scope), index, scope)
         case ast.BinOp(left=left, op=op, right=right):
-            return _arithmetic(op, expression(left, scope), expression(right, scope), place)
+            return _lift_binary(op, lift_expression(left, scope), lift_expression(right, scope), location)
         case ast.UnaryOp(op=ast.Not()):
-            return condition(node, scope)
+            return lift_condition(node, scope)
         case ast.UnaryOp(op=op, operand=operand):
-            return _signed(op, expression(operand, scope), place)
+            return _lift_unary(op, lift_expression(operand, scope), location)
         case ast.Compare(left=left, ops=ops, comparators=comparators):
-            return _comparisons([left, *comparators], ops, scope)
+            return _lift_comparisons([left, *comparators], ops, scope)
         case ast.BoolOp(op=op, values=values):
-            return _logical(op, values, scope)
+            return _lift_logical(op, values, scope)
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            tested = condition(test, scope)
-            then = expression(body, scope.given(tested, True))
-            return choose(tested, then, expression(orelse, scope.given(tested, False)), place)
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) if not _any_starred(elts):
-            parts = tuple(expression(item, scope) for item in elts)
-            return (records.tuple_of if isinstance(node, ast.Tuple) else records.list_of)(parts, place)
+            tested = lift_condition(test, scope)
+            then = lift_expression(body, scope.assuming(tested, True))
+            return choose(tested, then, lift_expression(orelse, scope.assuming(tested, False)), location)
+        case ast.Tuple(elts=elts) | ast.List(elts=elts) if not _has_starred(elts):
+            parts = tuple(lift_expression(item, scope) for item in elts)
+            return (records.make_tuple if isinstance(node, ast.Tuple) else records.make_list)(parts, location)
         case ast.Call():
-            return _call(node, scope)
+            return _lift_call(node, scope)
         case ast.JoinedStr(values=values):
-            return _joined(node, values, scope)
+            return _lift_fstring(node, values, scope)
         case _:
-            return scope.opaque(node, f"{type(node).__name__}, which is not lifted")
+            return scope.opaque(node, describe_expression(node))
 
 
-def condition(node: ast.expr, scope: Scope) -> Expr:
-    """Whether a piece of syntax counts as true where it is tested."""
+def lift_condition(node: ast.expr, scope: Scope) -> Expr:
+    """Lifts an expression in a boolean context, such as the test of an ``if``."""
     match node:
         case ast.BoolOp(op=op, values=[first, *others]):
-            left = condition(first, scope)
+            left = lift_condition(first, scope)
             if not others:
                 return left
             is_and = isinstance(op, ast.And)
             rest = ast.copy_location(ast.BoolOp(op, others), node)
-            right = condition(rest, scope.given(left, is_and))
-            return (both if is_and else either)(left, right)
+            right = lift_condition(rest, scope.assuming(left, is_and))
+            return (conjunction if is_and else disjunction)(left, right)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return negation(condition(operand, scope), scope.place(node))
+            return negation(lift_condition(operand, scope), scope.location(node))
         case _:
-            return truth(expression(node, scope), scope.place(node))
+            return to_bool(lift_expression(node, scope), scope.location(node))
 
 
-def _logical(op: ast.boolop, values: Sequence[ast.expr], scope: Scope) -> Expr:
-    """``and`` and ``or`` as values: one of the operands, the first that decides."""
+def _lift_logical(op: ast.boolop, values: Sequence[ast.expr], scope: Scope) -> Expr:
+    """Lifts ``and`` and ``or`` as values: the result is the first operand that decides."""
     first, *others = values
-    place = scope.place(first)
-    left = expression(first, scope)
+    location = scope.location(first)
+    left = lift_expression(first, scope)
     if not others:
         return left
     is_and = isinstance(op, ast.And)
-    tested = truth(left, place)
-    right = _logical(op, others, scope.given(tested, is_and))
+    tested = to_bool(left, location)
+    right = _lift_logical(op, others, scope.assuming(tested, is_and))
     if left.shape == BOOLEAN:
         kept: Expr = FALSE if is_and else TRUE
     else:
-        inside = scope.given(tested, not is_and)
-        kept = present(left, place) if left in inside.present else left
-    return choose(tested, right, kept, place) if is_and else choose(tested, kept, right, place)
+        inside = scope.assuming(tested, not is_and)
+        kept = unwrap_optional(left, location) if left in inside.present else left
+    return choose(tested, right, kept, location) if is_and else choose(tested, kept, right, location)
 
 
-def _captured(node: ast.expr, scope: Scope) -> Expr:
+def _lift_captured(node: ast.expr, scope: Scope) -> Expr:
     value = scope.resolve(node)
     if value is MISSING:
-        return scope.opaque(node, f"the name {ast.unparse(node)}, which is not bound")
-    lifted = constant_of(value)
+        return scope.opaque(node, f"the name {ast.unparse(node)}, which is not defined")
+    lifted = to_constant(value)
     if lifted is None:
         kind = type(value)
         shape = shape_of(kind) if attrs.has(kind) and _has_shape(kind) else None
         return scope.opaque(
-            node, f"{ast.unparse(node)}, which is a {kind.__name__} and not an immutable constant", shape
+            node,
+            f"{ast.unparse(node)}, which has type {kind.__name__} and is not an immutable constant",
+            shape,
         )
     return lifted
 
@@ -141,216 +143,220 @@ def _has_shape(kind: type) -> bool:
     return True
 
 
-def _attribute(node: ast.Attribute, scope: Scope) -> Expr:
+def _lift_attribute(node: ast.Attribute, scope: Scope) -> Expr:
     if scope.resolve(node) is not MISSING:
-        return _captured(node, scope)
-    of = expression(node.value, scope)
-    place = scope.place(node)
+        return _lift_captured(node, scope)
+    of = lift_expression(node.value, scope)
+    location = scope.location(node)
     match of.shape:
         case None:
             return of
         case EnumOf():
-            return records.enum_attribute(of, node.attr, place)
+            return records.enum_attribute(of, node.attr, location)
         case RecordOf(cls=cls):
-            found = records.field(of, node.attr, place)
-            code = records.own_code(cls, node.attr)
+            found = records.get_field(of, node.attr, location)
+            code = records.defined_code(cls, node.attr)
             if found is not None:
                 return found
             if isinstance(code, property) and isinstance(code.fget, FunctionType):
                 return scope.inline(code.fget, (of,), {}, scope.inside)
-            return scope.opaque(node, f"{of.shape} has no plain field {node.attr}")
+            return scope.opaque(node, f"{of.shape}.{node.attr}, which is not a plain field")
         case _ if times.is_time(of):
-            return times.attribute(of, node.attr, place)
+            return times.lift_attribute(of, node.attr, location)
         case _:
-            return scope.opaque(node, f"the attribute {node.attr} of a {of.shape}")
+            return scope.opaque(node, f"the attribute {node.attr} of {of.shape}")
 
 
-def _item(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope) -> Expr:
-    place = scope.place(node)
+def _lift_subscript(node: ast.Subscript, of: Expr, index: ast.expr, scope: Scope) -> Expr:
+    location = scope.location(node)
     match index:
         case _ if isinstance(of, Opaque) and of.shape is None:
             return of
         case ast.Slice(lower=lower, upper=upper, step=None) if of.shape == TEXT:
-            start, stop = _bound(lower, scope), _bound(upper, scope)
+            start, stop = _constant_bound(lower, scope), _constant_bound(upper, scope)
             if start is not MISSING and stop is not MISSING:
-                return texts.sliced(
+                return strings.slice_string(
                     of,
                     start if isinstance(start, int) else None,
                     stop if isinstance(stop, int) else None,
-                    place,
+                    location,
                 )
-            return scope.opaque(node, "a slice whose bounds are no constants", TEXT)
+            return scope.opaque(node, "a slice with bounds that are not constant", TEXT)
         case ast.Slice():
-            return scope.opaque(node, f"a slice of a {of.shape}", of.shape if of.shape == TEXT else None)
+            return scope.opaque(node, f"a slice of {of.shape}", of.shape if of.shape == TEXT else None)
         case _:
             at = scope.resolve(index)
             if type(at) is not int:
-                return scope.opaque(node, f"an item of a {of.shape} at an index that is no constant")
-            return texts.character(of, at, place) if of.shape == TEXT else records.item(of, at, place)
+                return scope.opaque(node, f"an item of {of.shape} at an index that is not constant")
+            return (
+                strings.get_character(of, at, location)
+                if of.shape == TEXT
+                else records.get_item(of, at, location)
+            )
 
 
-def _bound(node: ast.expr | None, scope: Scope) -> object:
-    """The bound of a slice: an integer or ``None``, and ``MISSING`` for any other."""
+def _constant_bound(node: ast.expr | None, scope: Scope) -> object:
+    """Returns the constant bound of a slice, an integer or ``None``; ``MISSING`` if it is not constant."""
     value = None if node is None else scope.resolve(node)
     return value if value is None or (type(value) is int and abs(value) < 2**31) else MISSING
 
 
-def _arithmetic(operator: ast.operator, left: Expr, right: Expr, place: str) -> Expr:
-    for one in (left, right):
-        if isinstance(one, Opaque) and one.shape is None:
-            return one
+def _lift_binary(operator: ast.operator, left: Expr, right: Expr, location: str) -> Expr:
+    for operand in (left, right):
+        if isinstance(operand, Opaque) and operand.shape is None:
+            return operand
     if is_number(left) and is_number(right):
-        return arithmetic(operator, left, right, place)
+        return lift_arithmetic(operator, left, right, location)
     if times.is_time(left) or times.is_time(right):
-        return times.arithmetic_of_times(operator, left, right, place)
+        return times.time_arithmetic(operator, left, right, location)
     textual = left.shape == TEXT and isinstance(operator, ast.Add | ast.Mod)
     if textual and right.shape == TEXT and isinstance(operator, ast.Add):
-        return texts.concatenated((left, right), place)
-    reason = f"{type(operator).__name__} of {left.shape} and {right.shape}"
-    return Opaque(TEXT if textual else None, reason, place)
+        return strings.concatenate((left, right), location)
+    reason = f"`{symbol_of(operator)}` of {left.shape} and {right.shape}"
+    return Opaque(TEXT if textual else None, reason, location)
 
 
-def _signed(operator: ast.unaryop, of: Expr, place: str) -> Expr:
+def _lift_unary(operator: ast.unaryop, of: Expr, location: str) -> Expr:
     if isinstance(of, Opaque) and of.shape is None:
         return of
     if isinstance(operator, ast.USub) and of.shape == DURATION:
-        return times.negative_duration(of, place)
+        return times.negate_duration(of, location)
     if is_number(of) and isinstance(operator, ast.USub):
-        return negative(of, place)
-    return Opaque(None, f"{type(operator).__name__} of a {of.shape}", place)
+        return negate(of, location)
+    return Opaque(None, f"`{symbol_of(operator)}` of {of.shape}", location)
 
 
-def _comparisons(operands: Sequence[ast.expr], ops: Sequence[ast.cmpop], scope: Scope) -> Expr:
+def _lift_comparisons(operands: Sequence[ast.expr], ops: Sequence[ast.cmpop], scope: Scope) -> Expr:
     pairs = [
-        _comparison(left, op, right, scope)
+        _lift_comparison(left, op, right, scope)
         for left, op, right in zip(operands, ops, operands[1:], strict=False)
     ]
     lifted = pairs[-1]
     for pair in reversed(pairs[:-1]):
-        lifted = both(pair, lifted)
+        lifted = conjunction(pair, lifted)
     return lifted
 
 
-def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, scope: Scope) -> Expr:
-    place = scope.place(right)
-    of = expression(left, scope)
+def _lift_comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, scope: Scope) -> Expr:
+    location = scope.location(right)
+    of = lift_expression(left, scope)
     if isinstance(operator, ast.In | ast.NotIn):
-        test = _membership(of, right, scope)
-        return negation(test, place) if isinstance(operator, ast.NotIn) else test
-    other = expression(right, scope)
+        test = _lift_membership(of, right, scope)
+        return negation(test, location) if isinstance(operator, ast.NotIn) else test
+    other = lift_expression(right, scope)
     if isinstance(operator, ast.Is | ast.IsNot):
-        test = _identity(of, other, place)
-        return negation(test, place) if isinstance(operator, ast.IsNot) else test
-    for one in (of, other):
-        if isinstance(one, Opaque) and one.shape is None:
-            return Opaque(BOOLEAN, one.reason, one.place)
-    return compared(operator, of, other, place)
+        test = _lift_identity(of, other, location)
+        return negation(test, location) if isinstance(operator, ast.IsNot) else test
+    for operand in (of, other):
+        if isinstance(operand, Opaque) and operand.shape is None:
+            return Opaque(BOOLEAN, operand.reason, operand.location)
+    return compare(operator, of, other, location)
 
 
-def _identity(of: Expr, other: Expr, place: str) -> Expr:
-    """``is``, with ``None``, with a boolean, and of members of an enum; anything else depends on the interpreter."""
-    for one, another in ((of, other), (other, of)):
+def _lift_identity(of: Expr, other: Expr, location: str) -> Expr:
+    """Lifts ``is`` with ``None``, booleans and enum members; other identities depend on the Python implementation."""
+    for operand, another in ((of, other), (other, of)):
         if isinstance(another, Constant) and another.value is None:
-            return is_none(one, place)
+            return is_none(operand, location)
     if of.shape == other.shape and of.shape is not None:
         identical = isinstance(of.shape, EnumOf) and is_plain(of.shape.cls)
         if identical or of.shape == BOOLEAN:
-            return Apply(Op.EQUAL, (of, other), BOOLEAN, place)
-    return Opaque(BOOLEAN, f"`is` of {of.shape} and {other.shape}", place)
+            return Apply(Op.EQUAL, (of, other), BOOLEAN, location)
+    return Opaque(BOOLEAN, f"`is` of {of.shape} and {other.shape}", location)
 
 
-def _membership(of: Expr, container: ast.expr, scope: Scope) -> Expr:
-    place = scope.place(container)
+def _lift_membership(of: Expr, container: ast.expr, scope: Scope) -> Expr:
+    location = scope.location(container)
     if isinstance(of, Opaque) and of.shape is None:
-        return Opaque(BOOLEAN, of.reason, of.place)
-    if isinstance(container, ast.Tuple | ast.List | ast.Set) and not _any_starred(container.elts):
-        return one_of(of, [expression(item, scope) for item in container.elts], place)
+        return Opaque(BOOLEAN, of.reason, of.location)
+    if isinstance(container, ast.Tuple | ast.List | ast.Set) and not _has_starred(container.elts):
+        return is_one_of(of, [lift_expression(item, scope) for item in container.elts], location)
     captured = scope.resolve(container)
     if isinstance(captured, tuple | frozenset) and type(captured) in (tuple, frozenset):
-        items = [constant_of(one) for one in sorted(captured, key=repr)]
+        items = [to_constant(item) for item in sorted(captured, key=repr)]
         known = [item for item in items if item is not None]
         if len(known) == len(items):
-            return one_of(of, known, place)
+            return is_one_of(of, known, location)
     if isinstance(captured, list | set | dict):
         name = ast.unparse(container)
-        return scope.opaque(container, f"{name}, a {type(captured).__name__}, which may change", BOOLEAN)
-    return member(of, expression(container, scope), place)
+        return scope.opaque(container, f"{name}, a mutable {type(captured).__name__}", BOOLEAN)
+    return is_member(of, lift_expression(container, scope), location)
 
 
-def _joined(node: ast.JoinedStr, values: Sequence[ast.expr], scope: Scope) -> Expr:
-    """An f-string."""
+def _lift_fstring(node: ast.JoinedStr, values: Sequence[ast.expr], scope: Scope) -> Expr:
+    """Lifts an f-string without formats and conversions."""
     parts: list[Expr] = []
-    for one in values:
-        match one:
+    for value_node in values:
+        match value_node:
             case ast.Constant(value=str() as value):
-                parts.append(texts.text(value))
+                parts.append(strings.string_constant(value))
             case ast.FormattedValue(value=inner, conversion=-1 | 115, format_spec=None):
-                parts.append(texts.as_text(expression(inner, scope), scope.place(inner)))
+                parts.append(strings.to_string(lift_expression(inner, scope), scope.location(inner)))
             case _:
-                return scope.opaque(node, "an f-string with a format or a conversion", TEXT)
-    return texts.concatenated(parts, scope.place(node)) if parts else texts.text("")
+                return scope.opaque(node, "an f-string with a format or conversion", TEXT)
+    return strings.concatenate(parts, scope.location(node)) if parts else strings.string_constant("")
 
 
-def _any_starred(nodes: Sequence[ast.expr]) -> bool:
+def _has_starred(nodes: Sequence[ast.expr]) -> bool:
     return any(isinstance(node, ast.Starred) for node in nodes)
 
 
-def _call(node: ast.Call, scope: Scope) -> Expr:
-    if _any_starred(node.args) or any(keyword.arg is None for keyword in node.keywords):
+def _lift_call(node: ast.Call, scope: Scope) -> Expr:
+    if _has_starred(node.args) or any(keyword.arg is None for keyword in node.keywords):
         return scope.opaque(node, f"a call of {ast.unparse(node.func)} with unpacked arguments")
     target = scope.resolve(node.func)
-    if isinstance(target, type) and target in calls.FOLDED:
-        made = _folded(target, node, scope)
+    if isinstance(target, type) and target in builtin_calls.FOLDED:
+        made = _construct_constant(target, node, scope)
         if made is not None:
             return made
-    args = tuple(expression(arg, scope) for arg in node.args)
-    named = {str(keyword.arg): expression(keyword.value, scope) for keyword in node.keywords}
-    place = scope.place(node)
+    args = tuple(lift_expression(arg, scope) for arg in node.args)
+    named = {str(keyword.arg): lift_expression(keyword.value, scope) for keyword in node.keywords}
+    location = scope.location(node)
     if isinstance(node.func, ast.Attribute) and target is MISSING:
-        return _method(node.func, expression(node.func.value, scope), args, named, scope)
-    lifted = calls.builtin_call(target, args, named, place)
+        return _lift_method(node.func, lift_expression(node.func.value, scope), args, named, scope)
+    lifted = builtin_calls.lift_builtin_call(target, args, named, location)
     if lifted is not None:
         return lifted
     if isinstance(target, type) and attrs.has(target):
-        return records.construct(target, args, named, place)
+        return records.construct(target, args, named, location)
     if isinstance(target, FunctionType):
         return scope.inline(target, args, named, scope.inside)
-    known = calls.known_result(target) or annotated(target)
+    known = builtin_calls.result_shape(target) or annotated_shape(target)
     return scope.opaque(node, f"a call of {ast.unparse(node.func)}", known)
 
 
-def _folded(cls: type, node: ast.Call, scope: Scope) -> Expr | None:
-    """A time or decimal that is made of constants alone."""
+def _construct_constant(cls: type, node: ast.Call, scope: Scope) -> Expr | None:
+    """Evaluates a constructor of a time or decimal whose arguments are all constants."""
     args = [scope.resolve(arg) for arg in node.args]
     named = {str(keyword.arg): scope.resolve(keyword.value) for keyword in node.keywords}
     if MISSING in args or MISSING in named.values():
         return None
-    return calls.folded(cls, tuple(args), named)
+    return builtin_calls.construct_constant(cls, tuple(args), named)
 
 
-def _method(
+def _lift_method(
     function: ast.Attribute, of: Expr, args: tuple[Expr, ...], named: dict[str, Expr], scope: Scope
 ) -> Expr:
     name = function.attr
-    place = scope.place(function)
+    location = scope.location(function)
     match of.shape:
         case None:
             return of
         case shape if shape == TEXT and not named:
-            return texts.method(name, of, args, place)
+            return strings.lift_method(name, of, args, location)
         case RecordOf(cls=cls):
-            code = records.own_code(cls, name)
-            if isinstance(code, FunctionType) and records.field(of, name, place) is None:
+            code = records.defined_code(cls, name)
+            if isinstance(code, FunctionType) and records.get_field(of, name, location) is None:
                 return scope.inline(code, (of, *args), named, scope.inside)
             return scope.opaque(function, f"the method {name} of {of.shape}")
         case _ if times.is_time(of):
-            return times.method(name, of, args, named, place)
+            return times.lift_method(name, of, args, named, location)
         case _:
-            return scope.opaque(function, f"the method {name} of a {of.shape}")
+            return scope.opaque(function, f"the method {name} of {of.shape}")
 
 
-def annotated(f: object) -> Shape | None:
-    """The shape of a function's annotated result, if it says one that is an element type."""
+def annotated_shape(f: object) -> Shape | None:
+    """Returns the shape of a function's return annotation if it is an element type."""
     if not callable(f):
         return None
     try:
@@ -360,4 +366,4 @@ def annotated(f: object) -> Shape | None:
         return None
 
 
-__all__ = ["annotated", "condition", "expression"]
+__all__ = ["annotated_shape", "lift_condition", "lift_expression"]

@@ -16,7 +16,7 @@ from flowalg.data.shapes import shape_of
 from flowalg.elementwise.functions import Call, describe_function
 from flowalg.lifting.lift import lift
 from flowalg.lifting.python.source import KNOWN, RUNNING, syntax_of
-from flowalg.lifting.tree.expressions import Expr, Param, opaque_part
+from flowalg.lifting.tree.expressions import Expr, Param, first_opaque
 from tests.support.lifting.cases import FAMILIES
 from tests.support.lifting.family import EdgeFunction, Family, Left
 from tests.support.lifting.left import LEFT
@@ -34,7 +34,7 @@ def lifted(f: EdgeFunction) -> Expr:
 def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
     """The reason says what was met, and the type of the result is known where syntax tells it."""
     expression = lifted(left.function)
-    opaque = opaque_part(expression)
+    opaque = first_opaque(expression)
     assert opaque is not None
     assert left.reason in opaque.reason
     assert expression.shape == left.shape
@@ -45,7 +45,7 @@ def test_what_is_proved_is_lifted(family: Family) -> None:
     """No opaque part is left, and the type of the result is known."""
     for f in family.functions:
         expression = lifted(f)
-        assert opaque_part(expression) is None, describe_function(f)
+        assert first_opaque(expression) is None, describe_function(f)
         assert expression.shape is not None, describe_function(f)
 
 
@@ -63,8 +63,8 @@ def test_a_captured_variable_has_its_value_at_lifting() -> None:
     def plus(n: object) -> Callable[[Edge], object]:
         return lambda e: e.x + n  # type: ignore[operator]
 
-    assert opaque_part(lifted(plus(3))) is None
-    assert opaque_part(lifted(plus([3]))) is not None
+    assert first_opaque(lifted(plus(3))) is None
+    assert first_opaque(lifted(plus([3]))) is not None
 
 
 def test_source_that_has_changed_since_is_not_believed(tmp_path: Path) -> None:
@@ -77,16 +77,16 @@ def test_source_that_has_changed_since_is_not_believed(tmp_path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     path.write_text("f = lambda e: e.x - 1\n")
-    opaque = opaque_part(lifted(module.f))
+    opaque = first_opaque(lifted(module.f))
     assert opaque is not None
-    assert opaque.reason == "its source on disk is not the code that is loaded"
+    assert opaque.reason == "a source file that differs from the code that is loaded"
 
 
 def test_code_without_source_runs_in_python() -> None:
     """What was made by ``eval`` or typed at a prompt has no file to read."""
-    opaque = opaque_part(lifted(eval("lambda e: e.x")))
+    opaque = first_opaque(lifted(eval("lambda e: e.x")))
     assert opaque is not None
-    assert opaque.reason == "its source is not available"
+    assert opaque.reason == "source that is not available"
 
 
 @pytest.mark.parametrize("version", [("cpython", 3, 10), ("cpython", 4, 0), ("pypy", 3, 11)])
@@ -96,7 +96,7 @@ def test_an_unknown_interpreter_falls_back_to_Python(version: tuple[str, int, in
     assert isinstance(syntax_of(f, RUNNING), Success)
     match syntax_of(f, version):
         case Failure(reason):
-            assert "is no version of Python that lifting knows" in str(reason)
+            assert "lifting does not support" in str(reason)
         case found:
             pytest.fail(f"{found} of an unknown version")
 
@@ -126,10 +126,10 @@ def helper(n: int) -> str:
 
 def test_the_place_inside_a_helper_is_named() -> None:
     """What keeps a function in Python may lie in one that it calls."""
-    opaque = opaque_part(lifted(lambda e: helper(e.x) + "!"))
+    opaque = first_opaque(lifted(lambda e: helper(e.x) + "!"))
     assert opaque is not None
     line = helper.__code__.co_firstlineno + 2
-    assert opaque.place == f"helper at tests/core/test_lifting.py:{line}"
+    assert opaque.location == f"helper at tests/core/test_lifting.py:{line}"
 
 
 def test_an_expression_that_grows_too_large_is_left_to_python() -> None:
@@ -141,9 +141,9 @@ def test_an_expression_that_grows_too_large_is_left_to_python() -> None:
     def often(n: int) -> int:
         return twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(n)))))))))))
 
-    opaque = opaque_part(lifted(lambda e: often(e.x)))
+    opaque = first_opaque(lifted(lambda e: often(e.x)))
     assert opaque is not None
-    assert opaque.reason == "an expression of more than 2000 parts"
+    assert opaque.reason == "an expression of more than 2000 nodes"
 
 
 def test_a_local_variable_is_not_a_global_one() -> None:
@@ -155,6 +155,6 @@ def test_a_local_variable_is_not_a_global_one() -> None:
         later = e.x
         return later + 1
 
-    opaque = opaque_part(lifted(early))
+    opaque = first_opaque(lifted(early))
     assert opaque is not None
-    assert opaque.reason == "the name later, which is not bound"
+    assert opaque.reason == "the name later, which is not defined"

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from flowalg.elementwise.functions import describe_function
-from flowalg.lifting.tree.expressions import opaque_part
+from flowalg.lifting.tree.expressions import first_opaque
 from tests.support.lifting.cases import LIFTED
 from tests.support.lifting.engine import Raised, column_of, frame_of, lifted, python_result, spark_results
 from tests.support.lifting.family import EdgeFunction
@@ -94,7 +94,7 @@ def test_expressions_that_nobody_wrote_mean_the_same(
     """Generated ones, several operations deep; those that are left to Python are few enough."""
     sources = data.draw(st.lists(expressions(2), min_size=20, max_size=20))
     functions = compiled(sources, tmp_path_factory.mktemp("generated"))
-    inside = [f for f in functions if opaque_part(lifted(f)) is None]
+    inside = [f for f in functions if first_opaque(lifted(f)) is None]
     assert len(inside) >= len(functions) // 2
     assert differences(spark, inside, ROWS[:100]) == []
 
@@ -102,7 +102,7 @@ def test_expressions_that_nobody_wrote_mean_the_same(
 def test_every_case_is_lifted() -> None:
     """No opaque part is left, and the type of the result is known."""
     left = [
-        (describe_function(f), opaque_part(lifted(f))) for f in LIFTED if opaque_part(lifted(f)) is not None
+        (describe_function(f), first_opaque(lifted(f))) for f in LIFTED if first_opaque(lifted(f)) is not None
     ]
     assert left == []
     assert all(lifted(f).shape is not None for f in LIFTED)

@@ -25,7 +25,7 @@ from flowalg.data.errors import ElementError, ValueRangeError
 from flowalg.data.shapes import FLOAT, INTEGER, OptionalOf, RecordOf, kv_of, shape_of
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.steps import FlatMap, Map
-from flowalg.lifting.fields_read import call_read, shape_read
+from flowalg.lifting.required_fields import delegated_call, required_shape
 
 
 def test_none_is_an_element_and_not_an_absence() -> None:
@@ -119,11 +119,11 @@ def wordy(r: Reading) -> str:
 def test_only_what_a_function_reads_is_brought_to_it() -> None:
     """A call of a function is that function of lifted arguments; a function that reads some fields has a stand-in."""
     shape = shape_of(Reading)
-    found = call_read(lambda r: scaled(3, r.value + 1), shape)
+    found = delegated_call(lambda r: scaled(3, r.value + 1), shape)
     assert found is not None
     assert found[0] is scaled
     assert [one.shape for one in found[1]] == [INTEGER, INTEGER]
-    read = shape_read(wordy, shape)
+    read = required_shape(wordy, shape)
     assert isinstance(read, RecordOf)
     assert [one.name for one in read.fields] == ["key", "value"]
     assert wordy(read.cls("a", 1)) == "a  1"
@@ -136,8 +136,8 @@ def test_only_what_a_function_reads_is_brought_to_it() -> None:
 def test_a_function_that_looks_at_its_element_gets_it(f: Callable[[Reading], object]) -> None:
     """The element itself, as soon as it is used in any way but reading a field."""
     shape = shape_of(Reading)
-    found = call_read(f, shape)
-    assert shape_read(f, shape) is shape
+    found = delegated_call(f, shape)
+    assert required_shape(f, shape) is shape
     assert found is None or [one.shape for one in found[1]] == [shape]
 
 

@@ -29,7 +29,7 @@ from flowalg import Count, PCollection
 from flowalg.data.shapes import INTEGER, Shape, shape_of
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.steps import Map
-from flowalg.lifting.fields_read import call_read, shape_read
+from flowalg.lifting.required_fields import delegated_call, required_shape
 
 BUILD: Final = Path(__file__).parents[3] / "build" / "bench"
 ROWS: Final = 1_000_000
@@ -119,9 +119,9 @@ FUNCTIONS: Final = (
 def in_python(one: Simple, batch_of_sales: pa.RecordBatch) -> float:
     """Records a second of processor time, of Python alone."""
     shape = shape_of(one.of)
-    found = call_read(one.f, shape)
+    found = delegated_call(one.f, shape)
     call = Call(one.f if found is None else found[0])
-    read = shape_read(one.f, shape) if found is None else INTEGER
+    read = required_shape(one.f, shape) if found is None else INTEGER
     column = PythonColumn(Map(call), call, layout_of(read), one.result, guarded=False)
     names = ["amount"] if found is not None else [leaf.at for leaf in leaves(layout_of(read))]
     arrays = [batch_of_sales.column(name) for name in names]

@@ -1,1 +1,1 @@
-"""The operations of Python that lifting understands, one kind of value a module."""
+"""The supported operations of Python, one module for each kind of value."""

@@ -1,4 +1,4 @@
-"""Comparisons, as the three orders that engines need; opaque where an engine's order is not Python's."""
+"""Comparisons, reduced to ``EQUAL``, ``LESS`` and ``LESS_EQUAL``; opaque where engines order values unlike Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ from flowalg.data.shapes import (
     EnumOf,
     OptionalOf,
 )
-from flowalg.lifting.operations.conversions import floating, integer, is_number, micros_of_duration, number
+from flowalg.lifting.operations.conversions import (
+    int_constant,
+    is_number,
+    micros_of_duration,
+    to_float,
+    to_int,
+)
 from flowalg.lifting.python.enums import compares_by_identity
 from flowalg.lifting.tree.expressions import (
     FALSE,
@@ -42,112 +48,112 @@ from flowalg.lifting.tree.primitives import Op
 _ORDERED: Final = (BOOLEAN, TEXT, DAY, TIMESTAMP, DECIMAL, BINARY)
 _DECIMAL_LIMIT: Final[int] = 10 ** (DECIMAL_PRECISION - DECIMAL_SCALE)
 _AS_FLOATS: Final = Interval(-(2**53), 2**53)
-"""Integers that floats hold exactly."""
+"""Integers that floats represent exactly."""
 
 
-def compared(operator: ast.cmpop, left: Expr, right: Expr, place: str) -> Expr:
-    """``left operator right``, for the six comparisons by value."""
+def compare(operator: ast.cmpop, left: Expr, right: Expr, location: str) -> Expr:
+    """Lifts ``left operator right`` for the six comparisons by value."""
     match operator:
         case ast.Eq():
-            return _equal(left, right, place)
+            return _lift_equal(left, right, location)
         case ast.NotEq():
-            return _negated(_equal(left, right, place), place)
+            return _negate(_lift_equal(left, right, location), location)
         case ast.Lt():
-            return _ordered(Op.LESS, left, right, place)
+            return _order(Op.LESS, left, right, location)
         case ast.LtE():
-            return _ordered(Op.LESS_EQUAL, left, right, place)
+            return _order(Op.LESS_EQUAL, left, right, location)
         case ast.Gt():
-            return _ordered(Op.LESS, right, left, place)
+            return _order(Op.LESS, right, left, location)
         case ast.GtE():
-            return _ordered(Op.LESS_EQUAL, right, left, place)
+            return _order(Op.LESS_EQUAL, right, left, location)
         case _:
-            return Opaque(BOOLEAN, f"`{type(operator).__name__}`", place)
+            return Opaque(BOOLEAN, f"the comparison `{type(operator).__name__}`", location)
 
 
-def _negated(test: Expr, place: str) -> Expr:
-    return test if isinstance(test, Opaque) else negation(test, place)
+def _negate(test: Expr, location: str) -> Expr:
+    return test if isinstance(test, Opaque) else negation(test, location)
 
 
-def is_none(of: Expr, place: str) -> Expr:
-    """``of is None``."""
+def is_none(of: Expr, location: str) -> Expr:
+    """Lifts ``of is None``."""
     if isinstance(of, Constant) and of.value is None:
         return TRUE
     if of.shape is None:
-        return Opaque(BOOLEAN, "`is None` of what only Python can compute", place)
+        return Opaque(BOOLEAN, "`is None` of a value that only Python can compute", location)
     if isinstance(of.shape, OptionalOf):
         if has_wide(of):
-            return Opaque(BOOLEAN, "`is None` of an integer that may exceed 64 bits", place)
-        return FALSE if isinstance(of, As) else Apply(Op.IS_NONE, (of,), BOOLEAN, place)
+            return Opaque(BOOLEAN, "`is None` of an integer that may exceed 64 bits", location)
+        return FALSE if isinstance(of, As) else Apply(Op.IS_NONE, (of,), BOOLEAN, location)
     if can_fail(of):
-        return Opaque(BOOLEAN, "`is None` of what may fail and is never None", place)
+        return Opaque(BOOLEAN, "`is None` of a value that is never None but may fail", location)
     return FALSE
 
 
-def present(of: Expr, place: str) -> Expr:
-    """An optional that has been shown not to be ``None``, with the shape of its value."""
+def unwrap_optional(of: Expr, location: str) -> Expr:
+    """Unwraps an optional that is known not to be ``None``: the result has the shape of its value."""
     if not isinstance(of.shape, OptionalOf):
         return of
     if isinstance(of, As):
         return of.of
     if has_wide(of):
-        return Opaque(of.shape.of, "an optional integer that may exceed 64 bits", place)
+        return Opaque(of.shape.of, "an optional integer that may exceed 64 bits", location)
     return As(of, of.shape.of)
 
 
-def _equal(left: Expr, right: Expr, place: str) -> Expr:
-    """``left == right``; a value is not equal to ``None``, which is equal to itself."""
+def _lift_equal(left: Expr, right: Expr, location: str) -> Expr:
+    """Lifts ``left == right``; a value never equals ``None``, and ``None`` equals ``None``."""
     if left.shape is None and right.shape is None:
-        return Opaque(BOOLEAN, "a comparison of what only Python can compute", place)
-    for one, other in ((left, right), (right, left)):
+        return Opaque(BOOLEAN, "a comparison of values that only Python can compute", location)
+    for operand, other in ((left, right), (right, left)):
         if isinstance(other, Constant) and other.value is None:
-            return _none_equal(one, place)
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one.shape, OptionalOf):
-            missing = is_none(one, place)
-            value = _equal(present(one, place), other, place)
+            return _equal_to_none(operand, location)
+    for operand, other in ((left, right), (right, left)):
+        if isinstance(operand.shape, OptionalOf):
+            missing = is_none(operand, location)
+            value = _lift_equal(unwrap_optional(operand, location), other, location)
             if isinstance(value, Opaque):
                 return value
             if can_fail(other):
-                return Opaque(BOOLEAN, f"{left.shape} == {right.shape}, where one side may fail", place)
-            return Choice(missing, is_none(other, place), value, BOOLEAN)
-    return _same(left, right, place)
+                return Opaque(BOOLEAN, f"{left.shape} == {right.shape}, where one side may fail", location)
+            return Choice(missing, is_none(other, location), value, BOOLEAN)
+    return _same_shape_equal(left, right, location)
 
 
-def _none_equal(of: Expr, place: str) -> Expr:
+def _equal_to_none(of: Expr, location: str) -> Expr:
     inner = of.shape.of if isinstance(of.shape, OptionalOf) else of.shape
     if has_plain_equality(inner):
-        return is_none(of, place)
-    return Opaque(BOOLEAN, f"{of.shape} == None", place)
+        return is_none(of, location)
+    return Opaque(BOOLEAN, f"{of.shape} == None", location)
 
 
 def has_plain_equality(shape: object) -> bool:
-    """Whether values of the shape are equal when an engine says so, and never to ``None``."""
+    """Whether engines and Python agree on the equality of values of the shape, which never equal ``None``."""
     if isinstance(shape, EnumOf):
         return compares_by_identity(shape.cls)
     return shape in (*_ORDERED, INTEGER, FLOAT, DURATION)
 
 
-def _same(left: Expr, right: Expr, place: str) -> Expr:
+def _same_shape_equal(left: Expr, right: Expr, location: str) -> Expr:
     if left.shape == right.shape and isinstance(left.shape, EnumOf):
         if compares_by_identity(left.shape.cls):
-            return Apply(Op.EQUAL, (left, right), BOOLEAN, place)
-        return Opaque(BOOLEAN, f"`==` of {left.shape}, which has an equality of its own", place)
-    return _ordered(Op.EQUAL, left, right, place)
+            return Apply(Op.EQUAL, (left, right), BOOLEAN, location)
+        return Opaque(BOOLEAN, f"`==` of {left.shape}, which defines its own equality", location)
+    return _order(Op.EQUAL, left, right, location)
 
 
-def _ordered(op: Op, left: Expr, right: Expr, place: str) -> Expr:
-    """One of the three orders, on values of one shape or on two numbers."""
+def _order(op: Op, left: Expr, right: Expr, location: str) -> Expr:
+    """Lifts a comparison of two values of the same shape, or of two numbers."""
     if left.shape == right.shape and left.shape in _ORDERED:
-        return Apply(op, (left, right), BOOLEAN, place)
+        return Apply(op, (left, right), BOOLEAN, location)
     if left.shape == right.shape == DURATION:
-        return _ordered(op, micros_of_duration(left, place), micros_of_duration(right, place), place)
+        return _order(op, micros_of_duration(left, location), micros_of_duration(right, location), location)
     if is_number(left) and is_number(right):
-        return _numbers(op, integer(left), integer(right), place)
+        return _compare_numbers(op, to_int(left), to_int(right), location)
     decimals = _decimals(left, right)
     if decimals is not None:
-        return Apply(op, decimals, BOOLEAN, place)
+        return Apply(op, decimals, BOOLEAN, location)
     symbol = {Op.EQUAL: "==", Op.LESS: "<"}.get(op, "<=")
-    return Opaque(BOOLEAN, f"{left.shape} {symbol} {right.shape}", place)
+    return Opaque(BOOLEAN, f"{left.shape} {symbol} {right.shape}", location)
 
 
 _ON_FLOATS: Final = {
@@ -157,63 +163,63 @@ _ON_FLOATS: Final = {
 }
 
 
-def _numbers(op: Op, left: Expr, right: Expr, place: str) -> Expr:
+def _compare_numbers(op: Op, left: Expr, right: Expr, location: str) -> Expr:
     if left.shape == right.shape == INTEGER:
         if interval(left).within(EXACT) and interval(right).within(EXACT):
-            return Apply(op, (left, right), BOOLEAN, place)
-        return Opaque(BOOLEAN, "a comparison of an integer that may have more than 38 digits", place)
+            return Apply(op, (left, right), BOOLEAN, location)
+        return Opaque(BOOLEAN, "a comparison of an integer that may have more than 38 digits", location)
     if left.shape == right.shape or all(
-        one.shape == FLOAT or interval(one).within(_AS_FLOATS) for one in (left, right)
+        operand.shape == FLOAT or interval(operand).within(_AS_FLOATS) for operand in (left, right)
     ):
-        return Apply(_ON_FLOATS[op], (floating(left, place), floating(right, place)), BOOLEAN, place)
+        return Apply(_ON_FLOATS[op], (to_float(left, location), to_float(right, location)), BOOLEAN, location)
     if interval(left).within(EXACT) and interval(right).within(EXACT):
         match left, right:
             case _, Constant(value=float() as limit) if math.isfinite(limit):
-                return _below(op, left, limit, place)
+                return _compare_with_float(op, left, limit, location)
             case Constant(value=float() as limit), _ if math.isfinite(limit):
-                return _above(op, limit, right, place)
+                return _compare_float_with(op, limit, right, location)
             case _:
                 pass
-    return Opaque(BOOLEAN, "a comparison of a float with an integer that may exceed 2**53", place)
+    return Opaque(BOOLEAN, "a comparison of a float with an integer that may exceed 2**53", location)
 
 
-def _clamped(limit: int) -> Constant:
-    return number(max(EXACT.low, min(EXACT.high, limit)))
+def _clamp_to_exact(limit: int) -> Constant:
+    return int_constant(max(EXACT.low, min(EXACT.high, limit)))
 
 
-def _below(op: Op, left: Expr, limit: float, place: str) -> Expr:
-    """An integer against a float: Python compares the numbers themselves, so the float is rounded the right way."""
+def _compare_with_float(op: Op, left: Expr, limit: float, location: str) -> Expr:
+    """Compares an integer with a float exactly, as Python does, by rounding the float to the right integer."""
     whole = math.floor(limit)
     match op:
         case Op.LESS:
-            return Apply(Op.LESS_EQUAL, (left, _clamped(math.ceil(limit) - 1)), BOOLEAN, place)
+            return Apply(Op.LESS_EQUAL, (left, _clamp_to_exact(math.ceil(limit) - 1)), BOOLEAN, location)
         case Op.LESS_EQUAL:
-            return Apply(Op.LESS_EQUAL, (left, _clamped(whole)), BOOLEAN, place)
+            return Apply(Op.LESS_EQUAL, (left, _clamp_to_exact(whole)), BOOLEAN, location)
         case _:
-            return _equal_to(left, whole, limit, place)
+            return _equal_to_float(left, whole, limit, location)
 
 
-def _above(op: Op, limit: float, right: Expr, place: str) -> Expr:
+def _compare_float_with(op: Op, limit: float, right: Expr, location: str) -> Expr:
     whole = math.ceil(limit)
     match op:
         case Op.LESS:
-            return Apply(Op.LESS_EQUAL, (_clamped(math.floor(limit) + 1), right), BOOLEAN, place)
+            return Apply(Op.LESS_EQUAL, (_clamp_to_exact(math.floor(limit) + 1), right), BOOLEAN, location)
         case Op.LESS_EQUAL:
-            return Apply(Op.LESS_EQUAL, (_clamped(whole), right), BOOLEAN, place)
+            return Apply(Op.LESS_EQUAL, (_clamp_to_exact(whole), right), BOOLEAN, location)
         case _:
-            return _equal_to(right, whole, limit, place)
+            return _equal_to_float(right, whole, limit, location)
 
 
-def _equal_to(of: Expr, whole: int, limit: float, place: str) -> Expr:
+def _equal_to_float(of: Expr, whole: int, limit: float, location: str) -> Expr:
     if whole == limit and whole in interval(of):
-        return Apply(Op.EQUAL, (of, number(whole)), BOOLEAN, place)
-    return Opaque(BOOLEAN, "a comparison that is never true", place) if can_fail(of) else FALSE
+        return Apply(Op.EQUAL, (of, int_constant(whole)), BOOLEAN, location)
+    return Opaque(BOOLEAN, "a comparison that is never true", location) if can_fail(of) else FALSE
 
 
 def _decimals(left: Expr, right: Expr) -> tuple[Expr, Expr] | None:
-    """A decimal and an integer constant, as two decimals."""
-    one, other = _as_decimal(left), _as_decimal(right)
-    return (one, other) if one is not None and other is not None else None
+    """Converts a decimal and an integer constant to two decimals; returns ``None`` for other operands."""
+    first, second = _as_decimal(left), _as_decimal(right)
+    return (first, second) if first is not None and second is not None else None
 
 
 def _as_decimal(of: Expr) -> Expr | None:
@@ -230,4 +236,4 @@ def _fits(value: int) -> bool:
     return abs(value) < _DECIMAL_LIMIT
 
 
-__all__ = ["compared", "has_plain_equality", "is_none", "present"]
+__all__ = ["compare", "has_plain_equality", "is_none", "unwrap_optional"]

@@ -1,4 +1,4 @@
-"""Between the shapes of numbers: booleans as integers, integers as floats, and times as the numbers behind them."""
+"""Conversions between numbers, and between times and the integers that represent them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from flowalg.data.shapes import BOOLEAN, DAY, DURATION, FLOAT, INTEGER, TIMESTAMP
 from flowalg.lifting.tree.expressions import Apply, Choice, Constant, Expr, Opaque, walk
-from flowalg.lifting.tree.failures import fails
+from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import EPOCH_DAY, EXACT, MICROSECOND, interval, point_micros
 from flowalg.lifting.tree.primitives import Op
 
@@ -15,8 +15,8 @@ MICROS_PER_SECOND: Final = 10**6
 MICROS_PER_DAY: Final = 86_400 * MICROS_PER_SECOND
 
 
-def number(value: int) -> Constant:
-    """An integer constant."""
+def int_constant(value: int) -> Constant:
+    """Returns an integer constant."""
     return Constant(value, INTEGER)
 
 
@@ -25,29 +25,29 @@ def is_number(expr: Expr) -> bool:
     return expr.shape in (INTEGER, FLOAT, BOOLEAN)
 
 
-def integer(expr: Expr) -> Expr:
-    """A boolean as the integer that it is; an integer as it stands."""
+def to_int(expr: Expr) -> Expr:
+    """Converts a boolean to an integer; returns an integer unchanged."""
     if expr.shape != BOOLEAN:
         return expr
     if isinstance(expr, Constant):
-        return number(int(bool(expr.value)))
-    return Choice(expr, number(1), number(0), INTEGER)
+        return int_constant(int(bool(expr.value)))
+    return Choice(expr, int_constant(1), int_constant(0), INTEGER)
 
 
-def floating(expr: Expr, place: str) -> Expr:
-    """``float(expr)``, of a number."""
+def to_float(expr: Expr, location: str) -> Expr:
+    """Lifts ``float(expr)`` of a number."""
     if expr.shape == FLOAT:
         return expr
-    whole = integer(expr)
+    whole = to_int(expr)
     if not interval(whole).within(EXACT):
-        return Opaque(FLOAT, "a float made of an integer that may have more than 38 digits", place)
+        return Opaque(FLOAT, "a float of an integer that may have more than 38 digits", location)
     if isinstance(whole, Constant) and isinstance(whole.value, int):
         return Constant(float(whole.value), FLOAT)
-    return Apply(Op.TO_FLOAT, (whole,), FLOAT, place)
+    return Apply(Op.TO_FLOAT, (whole,), FLOAT, location)
 
 
-def in_utc(expr: Expr) -> bool:
-    """Whether a point in time is surely in UTC: those of elements are, captured ones may not be."""
+def is_in_utc(expr: Expr) -> bool:
+    """Whether a point in time is certainly in UTC: points of elements are, captured ones may not be."""
     return all(
         node.value.tzinfo is UTC
         for node in walk(expr)
@@ -55,69 +55,69 @@ def in_utc(expr: Expr) -> bool:
     )
 
 
-def micros_of_instant(point: Expr, place: str) -> Expr:
-    """The microseconds since the epoch of a point in time."""
+def micros_of_instant(point: Expr, location: str) -> Expr:
+    """Returns the microseconds since the epoch of a point in time."""
     match point:
         case Constant(value=datetime() as value):
-            return number(point_micros(value))
-        case Apply(op=Op.INSTANT, args=(micros,)) if not fails(point):
+            return int_constant(point_micros(value))
+        case Apply(op=Op.INSTANT, args=(micros,)) if not can_fail_itself(point):
             return micros
         case _:
-            return Apply(Op.MICROS, (point,), INTEGER, place)
+            return Apply(Op.MICROS, (point,), INTEGER, location)
 
 
-def days_of_day(day: Expr, place: str) -> Expr:
-    """The days since the epoch of a date."""
-    match day:
+def days_of_day(of: Expr, location: str) -> Expr:
+    """Returns the days since the epoch of a date."""
+    match of:
         case Constant(value=date() as value):
-            return number(value.toordinal() - EPOCH_DAY.toordinal())
-        case Apply(op=Op.DAY, args=(days,)) if not fails(day):
+            return int_constant(value.toordinal() - EPOCH_DAY.toordinal())
+        case Apply(op=Op.DAY, args=(days,)) if not can_fail_itself(of):
             return days
         case _:
-            return Apply(Op.DAYS, (day,), INTEGER, place)
+            return Apply(Op.DAYS, (of,), INTEGER, location)
 
 
-def micros_of_duration(duration: Expr, place: str) -> Expr:
-    """The microseconds of a duration, which is never stored on the way: a timedelta may exceed 64 bits."""
-    match duration:
+def micros_of_duration(of: Expr, location: str) -> Expr:
+    """Returns the microseconds of a duration. It is never stored in between, because a timedelta may exceed 64 bits."""
+    match of:
         case Constant(value=timedelta() as value):
-            return number(value // MICROSECOND)
-        case Apply(op=Op.DURATION, args=(micros,)) if not fails(duration):
+            return int_constant(value // MICROSECOND)
+        case Apply(op=Op.DURATION, args=(micros,)) if not can_fail_itself(of):
             return micros
         case Choice(condition=condition, then=then, otherwise=otherwise):
-            sides = micros_of_duration(then, place), micros_of_duration(otherwise, place)
+            sides = micros_of_duration(then, location), micros_of_duration(otherwise, location)
             return Choice(condition, sides[0], sides[1], INTEGER)
         case _:
-            return Apply(Op.DURATION_MICROS, (duration,), INTEGER, place)
+            return Apply(Op.DURATION_MICROS, (of,), INTEGER, location)
 
 
-def instant(micros: Expr, place: str) -> Expr:
-    """The point in time, in UTC, so many microseconds after the epoch."""
-    return Apply(Op.INSTANT, (micros,), TIMESTAMP, place)
+def make_instant(micros: Expr, location: str) -> Expr:
+    """Returns the point in time, in UTC, that is ``micros`` microseconds after the epoch."""
+    return Apply(Op.INSTANT, (micros,), TIMESTAMP, location)
 
 
-def day(days: Expr, place: str) -> Expr:
-    """The date so many days after the epoch."""
-    return Apply(Op.DAY, (days,), DAY, place)
+def make_day(days: Expr, location: str) -> Expr:
+    """Returns the date that is ``days`` days after the epoch."""
+    return Apply(Op.DAY, (days,), DAY, location)
 
 
-def duration(micros: Expr, place: str) -> Expr:
-    """The timedelta of so many microseconds."""
-    return Apply(Op.DURATION, (micros,), DURATION, place)
+def make_duration(micros: Expr, location: str) -> Expr:
+    """Returns the timedelta of ``micros`` microseconds."""
+    return Apply(Op.DURATION, (micros,), DURATION, location)
 
 
 __all__ = [
     "MICROS_PER_DAY",
     "MICROS_PER_SECOND",
-    "day",
     "days_of_day",
-    "duration",
-    "floating",
-    "in_utc",
-    "instant",
-    "integer",
+    "int_constant",
+    "is_in_utc",
     "is_number",
+    "make_day",
+    "make_duration",
+    "make_instant",
     "micros_of_duration",
     "micros_of_instant",
-    "number",
+    "to_float",
+    "to_int",
 ]

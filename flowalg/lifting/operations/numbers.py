@@ -1,4 +1,4 @@
-"""Arithmetic of integers and floats, as primitive operations; opaque where an engine could not be exact."""
+"""Arithmetic of integers and floats as primitive operations; opaque where an engine could not be exact."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from flowalg.data.shapes import FLOAT, INTEGER
-from flowalg.lifting.operations.choices import choose
-from flowalg.lifting.operations.comparisons import compared
-from flowalg.lifting.operations.conversions import floating, integer, number
-from flowalg.lifting.python.captured import constant_of
+from flowalg.lifting.operations.comparisons import compare
+from flowalg.lifting.operations.conditionals import choose
+from flowalg.lifting.operations.conversions import int_constant, to_float, to_int
+from flowalg.lifting.python.captured_values import to_constant
+from flowalg.lifting.python.syntax_names import symbol_of
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque
 from flowalg.lifting.tree.intervals import EXACT, STORED, Interval, interval
 from flowalg.lifting.tree.primitives import Op
@@ -38,8 +39,8 @@ _ON_BITS: Final[Mapping[type[ast.operator], Op]] = {
     ast.BitXor: Op.BIT_XOR,
 }
 _DIVISIBLE: Final = Interval(-(10**32) + 1, 10**32 - 1)
-"""Integers whose quotients 38 decimal digits hold exactly, six of which are behind the point."""
-_COMPUTED: Final[Mapping[type[ast.operator], Callable[[float, float], object]]] = {
+"""Dividends whose quotients fit 38 decimal digits exactly, six of them after the decimal point."""
+_OPERATIONS: Final[Mapping[type[ast.operator], Callable[[float, float], object]]] = {
     ast.Add: operators.add,
     ast.Sub: operators.sub,
     ast.Mult: operators.mul,
@@ -52,44 +53,44 @@ _LARGEST_FOLDED: Final = 128
 _LARGEST_POWER: Final = 8
 
 
-def arithmetic(operator: ast.operator, left: Expr, right: Expr, place: str) -> Expr:
-    """``left operator right`` of two numbers."""
-    folded = _folded(operator, left, right)
+def lift_arithmetic(operator: ast.operator, left: Expr, right: Expr, location: str) -> Expr:
+    """Lifts ``left operator right`` of two numbers."""
+    folded = _fold(operator, left, right)
     if folded is not None:
         return folded
     if FLOAT in (left.shape, right.shape):
-        return _of_floats(operator, left, right, place)
-    left, right = integer(left), integer(right)
+        return _float_operation(operator, left, right, location)
+    left, right = to_int(left), to_int(right)
     if isinstance(operator, ast.Pow):
-        return _power(left, right, place)
+        return _power(left, right, location)
     if isinstance(operator, ast.LShift | ast.RShift):
-        return _shifted(operator, left, right, place)
+        return _shift(operator, left, right, location)
     if type(operator) in _ON_BITS:
         if interval(left).within(STORED) and interval(right).within(STORED):
-            return Apply(_ON_BITS[type(operator)], (left, right), INTEGER, place)
-        return Opaque(INTEGER, "bits of an integer that may exceed 64 bits", place)
+            return Apply(_ON_BITS[type(operator)], (left, right), INTEGER, location)
+        return Opaque(INTEGER, "a bitwise operation on an integer that may exceed 64 bits", location)
     op = _ON_INTEGERS.get(type(operator))
     if op is None:
-        return Opaque(None, f"{type(operator).__name__} of {left.shape} and {right.shape}", place)
-    return of_integers(op, left, right, place)
+        return Opaque(None, f"`{symbol_of(operator)}` of {left.shape} and {right.shape}", location)
+    return integer_operation(op, left, right, location)
 
 
-def of_integers(op: Op, left: Expr, right: Expr, place: str) -> Expr:
-    """An operation on two integers, if 38 decimal digits are enough for it."""
+def integer_operation(op: Op, left: Expr, right: Expr, location: str) -> Expr:
+    """Lifts an operation on two integers if 38 decimal digits suffice for it."""
     shape = FLOAT if op is Op.DIVIDE else INTEGER
-    lifted = Apply(op, (left, right), shape, place)
-    if not all(interval(one).within(EXACT) for one in (left, right, lifted)):
-        return Opaque(shape, "an intermediate result may have more than 38 digits", place)
+    lifted = Apply(op, (left, right), shape, location)
+    if not all(interval(operand).within(EXACT) for operand in (left, right, lifted)):
+        return Opaque(shape, "an intermediate result may have more than 38 digits", location)
     if op in (Op.FLOOR_DIVIDE, Op.DIVIDE) and not interval(left).within(_DIVISIBLE):
-        return Opaque(shape, "a quotient of what may have more than 32 digits", place)
+        return Opaque(shape, "a quotient of an integer that may have more than 32 digits", location)
     if op is Op.DIVIDE and not interval(right).within(STORED):
-        return Opaque(shape, "a quotient by an integer that may exceed 64 bits", place)
+        return Opaque(shape, "a quotient by an integer that may exceed 64 bits", location)
     return lifted
 
 
-def _folded(operator: ast.operator, left: Expr, right: Expr) -> Expr | None:
-    """An operation on two constants, so that ``60 * 1000`` is one; ``None`` where it fails, or is far too large."""
-    compute = _COMPUTED.get(type(operator))
+def _fold(operator: ast.operator, left: Expr, right: Expr) -> Expr | None:
+    """Evaluates an operation on two constants; returns ``None`` if it fails or its result is too large."""
+    compute = _OPERATIONS.get(type(operator))
     match left, right:
         case Constant(value=int() | float() as a), Constant(value=int() | float() as b) if (
             compute is not None
@@ -97,74 +98,76 @@ def _folded(operator: ast.operator, left: Expr, right: Expr) -> Expr | None:
             if isinstance(operator, ast.Pow) and abs(b) > _LARGEST_FOLDED:
                 return None
             try:
-                return constant_of(compute(a, b))
+                return to_constant(compute(a, b))
             except ArithmeticError:
                 return None
         case _:
             return None
 
 
-def _of_floats(operator: ast.operator, left: Expr, right: Expr, place: str) -> Expr:
+def _float_operation(operator: ast.operator, left: Expr, right: Expr, location: str) -> Expr:
     op = _ON_FLOATS.get(type(operator))
     if op is None:
-        return Opaque(None, f"{type(operator).__name__} of {left.shape} and {right.shape}", place)
-    return Apply(op, (floating(left, place), floating(right, place)), FLOAT, place)
+        return Opaque(None, f"`{symbol_of(operator)}` of {left.shape} and {right.shape}", location)
+    return Apply(op, (to_float(left, location), to_float(right, location)), FLOAT, location)
 
 
-def _power(base: Expr, exponent: Expr, place: str) -> Expr:
+def _power(base: Expr, exponent: Expr, location: str) -> Expr:
     match exponent:
         case Constant(value=int() as times) if 1 <= times <= _LARGEST_POWER:
             lifted = base
             for _ in range(times - 1):
-                lifted = of_integers(Op.MULTIPLY, lifted, base, place)
+                lifted = integer_operation(Op.MULTIPLY, lifted, base, location)
             return lifted
         case _:
-            return Opaque(None, f"a power that is no constant from 1 to {_LARGEST_POWER}", place)
+            return Opaque(
+                None, f"a power whose exponent is not a constant from 1 to {_LARGEST_POWER}", location
+            )
 
 
-def _shifted(operator: ast.operator, left: Expr, right: Expr, place: str) -> Expr:
+def _shift(operator: ast.operator, left: Expr, right: Expr, location: str) -> Expr:
     match right:
         case Constant(value=int() as by) if 0 <= by < 64:
             op = Op.MULTIPLY if isinstance(operator, ast.LShift) else Op.FLOOR_DIVIDE
-            return of_integers(op, left, number(2**by), place)
+            return integer_operation(op, left, int_constant(2**by), location)
         case _:
-            return Opaque(INTEGER, "a shift that is no constant from 0 to 63", place)
+            return Opaque(INTEGER, "a shift by a number that is not a constant from 0 to 63", location)
 
 
-def negative(of: Expr, place: str) -> Expr:
-    """``-of``, of a number."""
+def negate(of: Expr, location: str) -> Expr:
+    """Lifts ``-of`` of a number."""
     if of.shape == FLOAT:
         if isinstance(of, Constant) and isinstance(of.value, float):
             return Constant(-of.value, FLOAT)
-        return Apply(Op.FLOAT_NEGATE, (of,), FLOAT, place)
-    whole = integer(of)
+        return Apply(Op.FLOAT_NEGATE, (of,), FLOAT, location)
+    whole = to_int(of)
     if isinstance(whole, Constant) and isinstance(whole.value, int):
-        return number(-whole.value)
+        return int_constant(-whole.value)
     if not interval(whole).within(EXACT):
-        return Opaque(INTEGER, "an integer that may have more than 38 digits", place)
-    return Apply(Op.NEGATE, (whole,), INTEGER, place)
+        return Opaque(INTEGER, "an integer that may have more than 38 digits", location)
+    return Apply(Op.NEGATE, (whole,), INTEGER, location)
 
 
-def absolute(of: Expr, place: str) -> Expr:
-    """``abs(of)``, of a number."""
+def absolute_value(of: Expr, location: str) -> Expr:
+    """Lifts ``abs(of)`` of a number."""
     if of.shape == FLOAT:
-        return Apply(Op.FLOAT_ABSOLUTE, (of,), FLOAT, place)
-    whole = integer(of)
-    is_negative = compared(ast.Lt(), whole, number(0), place)
-    return choose(is_negative, negative(whole, place), whole, place)
+        return Apply(Op.FLOAT_ABSOLUTE, (of,), FLOAT, location)
+    whole = to_int(of)
+    is_negative = compare(ast.Lt(), whole, int_constant(0), location)
+    return choose(is_negative, negate(whole, location), whole, location)
 
 
-def to_integer(op: Op, of: Expr, place: str) -> Expr:
-    """A number as an integer, by one of the ways to round; an integer is one already."""
+def round_to_int(op: Op, of: Expr, location: str) -> Expr:
+    """Rounds a number to an integer with ``op``; an integer is returned unchanged."""
     if of.shape != FLOAT:
-        return integer(of)
-    return Apply(op, (of,), INTEGER, place)
+        return to_int(of)
+    return Apply(op, (of,), INTEGER, location)
 
 
 __all__ = [
-    "absolute",
-    "arithmetic",
-    "negative",
-    "of_integers",
-    "to_integer",
+    "absolute_value",
+    "integer_operation",
+    "lift_arithmetic",
+    "negate",
+    "round_to_int",
 ]

@@ -1,4 +1,4 @@
-"""Records, tuples and lists: their parts, and how they are made."""
+"""Records, tuples and lists: construction and access to their parts."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ import attrs
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.kv import KV
 from flowalg.data.shapes import BOOLEAN, TEXT, EnumOf, ListOf, RecordOf, TupleOf, kv_of, shape_of
-from flowalg.lifting.operations.choices import accepts, choose, widened
-from flowalg.lifting.operations.conversions import number
-from flowalg.lifting.python.attributes import plain_attribute
-from flowalg.lifting.python.captured import MISSING, constant_of
-from flowalg.lifting.python.enums import has_own
+from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
+from flowalg.lifting.operations.conversions import int_constant
+from flowalg.lifting.python.attributes import is_plain_attribute
+from flowalg.lifting.python.captured_values import MISSING, to_constant
+from flowalg.lifting.python.enums import overrides
 from flowalg.lifting.tree.expressions import Apply, Build, Constant, Expr, Opaque, Part
 from flowalg.lifting.tree.failures import can_fail
 from flowalg.lifting.tree.primitives import Op
 
 _MOST_MEMBERS: Final = 64
-"""Of enums with more members the value is left to Python."""
+"""The value of an enum with more members is left to Python."""
 
 
-def part(of: Expr, index: int, name: str, place: str) -> Expr:
-    """A field of a record, or an item of a tuple; of one that has just been made, what it was made of."""
+def get_part(of: Expr, index: int, name: str, location: str) -> Expr:
+    """Returns a field of a record or an item of a tuple; if the expression builds the value, the part it holds."""
     assert isinstance(of.shape, RecordOf | TupleOf)
     shape = of.shape.fields[index].shape if isinstance(of.shape, RecordOf) else of.shape.items[index]
     if not isinstance(of, Build):
         return Part(of, index, name, shape)
-    if any(can_fail(one) for other, one in enumerate(of.parts) if other != index):
-        return Opaque(shape, f"{name} of {of.shape}, other parts of which may fail", place)
+    if any(can_fail(part) for other, part in enumerate(of.parts) if other != index):
+        return Opaque(shape, f"{name} of {of.shape}, other parts of which may fail", location)
     return of.parts[index]
 
 
-def field(of: Expr, name: str, place: str) -> Expr | None:
-    """A field that is nothing but stored; ``None`` if the record has no such."""
+def get_field(of: Expr, name: str, location: str) -> Expr | None:
+    """Returns a field that is a plain attribute, or ``None`` if the record has no such field."""
     assert isinstance(of.shape, RecordOf)
     for index, attribute in enumerate(of.shape.fields):
-        if attribute.name == name and plain_attribute(of.shape.cls, name):
-            return part(of, index, name, place)
+        if attribute.name == name and is_plain_attribute(of.shape.cls, name):
+            return get_part(of, index, name, location)
     return None
 
 
-def own_code(cls: type, name: str) -> FunctionType | property | None:
-    """A method or property that the record class defines.
+def defined_code(cls: type, name: str) -> FunctionType | property | None:
+    """Returns the method or property that the record class defines, or ``None``.
 
-    Elements are of exactly the class that a collection declares (``flowalg.values.conform`` refuses subclasses), so
-    that this is the code that runs.
+    It is the code that runs, because elements are instances of exactly the declared class:
+    ``flowalg.data.values.conform`` rejects subclasses.
     """
     if getattr_static(cls, "__getattribute__") is not object.__getattribute__:
         return None
@@ -58,116 +58,122 @@ def own_code(cls: type, name: str) -> FunctionType | property | None:
     return found if isinstance(found, FunctionType | property) else None
 
 
-def item(of: Expr, index: int, place: str) -> Expr:
-    """``of[index]``, of a tuple or a list."""
+def get_item(of: Expr, index: int, location: str) -> Expr:
+    """Lifts ``of[index]`` of a tuple or a list."""
     match of.shape:
         case TupleOf(items=items) if -len(items) <= index < len(items):
-            return part(of, index % len(items), f"[{index}]", place)
+            return get_part(of, index % len(items), f"[{index}]", location)
         case ListOf(of=inner):
-            return Apply(Op.ITEM, (of, number(index)), inner, place)
+            return Apply(Op.ITEM, (of, int_constant(index)), inner, location)
         case _:
-            return Opaque(None, f"item {index} of a {of.shape}", place)
+            return Opaque(None, f"item {index} of {of.shape}", location)
 
 
-def tuple_of(parts: tuple[Expr, ...], place: str) -> Expr:
-    """A tuple."""
-    shapes = tuple(one.shape for one in parts if one.shape is not None)
+def make_tuple(parts: tuple[Expr, ...], location: str) -> Expr:
+    """Lifts a tuple."""
+    shapes = tuple(part.shape for part in parts if part.shape is not None)
     if not parts or len(shapes) != len(parts):
-        return _first_unknown(parts) or Opaque(None, "a tuple with a part of unknown type", place)
+        return _first_unknown(parts) or Opaque(None, "a tuple with a part of unknown type", location)
     return Build(TupleOf(shapes), parts)
 
 
-def list_of(parts: tuple[Expr, ...], place: str) -> Expr:
-    """A list of values of one shape."""
-    shapes = {one.shape for one in parts}
+def make_list(parts: tuple[Expr, ...], location: str) -> Expr:
+    """Lifts a list whose items have the same shape."""
+    shapes = {part.shape for part in parts}
     if len(shapes) != 1 or None in shapes:
-        return _first_unknown(parts) or Opaque(None, "a list whose items have no shape in common", place)
+        return _first_unknown(parts) or Opaque(None, "a list whose items have no common type", location)
     shape = parts[0].shape
     assert shape is not None
-    return Apply(Op.LIST, parts, ListOf(shape), place)
+    return Apply(Op.LIST, parts, ListOf(shape), location)
 
 
 def _first_unknown(parts: tuple[Expr, ...]) -> Opaque | None:
-    return next((one for one in parts if isinstance(one, Opaque)), None)
+    return next((part for part in parts if isinstance(part, Opaque)), None)
 
 
-def enum_attribute(of: Expr, name: str, place: str) -> Expr:
-    """``name`` or ``value`` of an enum's member."""
+def enum_attribute(of: Expr, name: str, location: str) -> Expr:
+    """Lifts ``name`` or ``value`` of an enum member."""
     assert isinstance(of.shape, EnumOf)
     cls = of.shape.cls
-    if name not in ("name", "value") or has_own(cls, name):
-        return Opaque(None, f"the attribute {name} of {cls.__name__}", place)
+    if name not in ("name", "value") or overrides(cls, name):
+        return Opaque(None, f"the attribute {name} of {cls.__name__}", location)
     if name == "name":
-        return Apply(Op.ENUM_NAME, (of,), TEXT, place)
-    values = [constant_of(member.value) for member in cls]
+        return Apply(Op.ENUM_NAME, (of,), TEXT, location)
+    values = [to_constant(member.value) for member in cls]
     if None in values or len(values) > _MOST_MEMBERS or len({value.shape for value in values if value}) != 1:
-        return Opaque(None, f"the value of {cls.__name__}, whose values are not constants of one type", place)
+        return Opaque(
+            None, f"the value of {cls.__name__}, whose values are not constants of one type", location
+        )
     lifted: Expr | None = None
     for member, value in zip(reversed(list(cls)), reversed(values), strict=True):
         assert value is not None
-        is_it = Apply(Op.EQUAL, (of, Constant(member, of.shape)), BOOLEAN, place)
-        lifted = value if lifted is None else choose(is_it, value, lifted, place)
-    return lifted or Opaque(None, f"{cls.__name__} has no members", place)
+        is_it = Apply(Op.EQUAL, (of, Constant(member, of.shape)), BOOLEAN, location)
+        lifted = value if lifted is None else choose(is_it, value, lifted, location)
+    return lifted or Opaque(None, f"{cls.__name__} has no members", location)
 
 
-def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr], place: str) -> Expr:
-    """``cls(...)``: lifted when constructing the record does nothing but store its fields."""
+def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr], location: str) -> Expr:
+    """Lifts ``cls(...)`` if the constructor only stores its arguments in fields."""
     try:
         shape = _shape_with(cls, positional, named)
     except (RecordTypeError, TypeError):
-        return Opaque(None, f"the construction of {cls.__name__}", place)
+        return Opaque(None, f"construction of {cls.__name__}", location)
     attributes = attrs.fields(cls)
-    if not only_stores(cls):
-        return Opaque(shape, f"{cls.__name__} has an initialiser, converter or validator of its own", place)
+    if not has_plain_constructor(cls):
+        return Opaque(
+            shape, f"{cls.__name__}, which has a custom constructor, converter or validator", location
+        )
     aliases = [attribute.alias or attribute.name for attribute in attributes if not attribute.kw_only]
     if len(positional) > len(aliases):
-        return Opaque(shape, f"{cls.__name__} takes {len(aliases)} positional arguments", place)
+        return Opaque(shape, f"more than the {len(aliases)} positional arguments of {cls.__name__}", location)
     given = {**dict(zip(aliases, positional, strict=False)), **named}
     if len(given) != len(positional) + len(named) or given.keys() > {
         attribute.alias for attribute in attributes
     }:
-        return Opaque(shape, f"{cls.__name__} is given arguments that it does not take", place)
+        return Opaque(shape, f"arguments that do not match the fields of {cls.__name__}", location)
     parts = []
-    for attribute, one in zip(attributes, shape.fields, strict=True):
+    for attribute, field in zip(attributes, shape.fields, strict=True):
         value = given.pop(attribute.alias or attribute.name, None)
         if value is None and attribute.default is not attrs.NOTHING:
-            value = constant_of(attribute.default)
+            value = to_constant(attribute.default)
         if value is None:
-            return Opaque(shape, f"{cls.__name__}.{one.name} is left to its default", place)
-        if not accepts(one.shape, value):
+            return Opaque(shape, f"{cls.__name__}.{field.name}, whose default is not a constant", location)
+        if not is_assignable(field.shape, value):
             described = "None" if value.shape is None else value.shape
             if isinstance(value, Opaque):
-                return Opaque(shape, value.reason, value.place)
+                return Opaque(shape, value.reason, value.location)
             return Opaque(
-                shape, f"{cls.__name__}.{one.name} is a {one.shape} and is given {described}", place
+                shape,
+                f"{cls.__name__}.{field.name}, which has type {field.shape} and receives {described}",
+                location,
             )
-        parts.append(widened(value, one.shape))
+        parts.append(widen(value, field.shape))
     if given:
-        return Opaque(shape, f"{cls.__name__} is given arguments that it does not take", place)
+        return Opaque(shape, f"arguments that do not match the fields of {cls.__name__}", location)
     return Build(shape, tuple(parts))
 
 
-def evolve(of: Expr, changes: Mapping[str, Expr], place: str) -> Expr:
-    """``attrs.evolve(of, ...)``."""
+def evolve(of: Expr, changes: Mapping[str, Expr], location: str) -> Expr:
+    """Lifts ``attrs.evolve(of, ...)``."""
     if not isinstance(of.shape, RecordOf):
-        return Opaque(None, f"attrs.evolve of a {of.shape}", place)
+        return Opaque(None, f"attrs.evolve of {of.shape}", location)
     kept: dict[str, Expr] = {}
     for index, attribute in enumerate(attrs.fields(of.shape.cls)):
         alias = attribute.alias or attribute.name
         if alias in changes:
             continue
-        if not plain_attribute(of.shape.cls, attribute.name):
-            return Opaque(of.shape, f"{of.shape} has code of its own behind {attribute.name}", place)
+        if not is_plain_attribute(of.shape.cls, attribute.name):
+            return Opaque(of.shape, f"{of.shape}.{attribute.name}, which is not a plain field", location)
         kept[alias] = Part(of, index, attribute.name, of.shape.fields[index].shape)
         if isinstance(of, Build):
             kept[alias] = of.parts[index]
     if isinstance(of, Build) and can_fail(of):
-        return Opaque(of.shape, f"attrs.evolve of {of.shape}, parts of which may fail", place)
-    return construct(of.shape.cls, (), {**kept, **changes}, place)
+        return Opaque(of.shape, f"attrs.evolve of {of.shape}, parts of which may fail", location)
+    return construct(of.shape.cls, (), {**kept, **changes}, location)
 
 
-def only_stores(cls: type) -> bool:
-    """Whether the construction of a record does nothing but store its fields."""
+def has_plain_constructor(cls: type) -> bool:
+    """Whether the constructor of a record only stores its arguments in fields."""
     return (
         type(cls) in (type, ABCMeta)
         and attrs.inspect(cls).added_init
@@ -182,10 +188,10 @@ def only_stores(cls: type) -> bool:
 
 
 def _shape_with(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]) -> RecordOf:
-    """The shape of a record class; that of ``KV`` follows from its arguments."""
+    """Returns the shape of a record class; that of ``KV`` depends on the arguments."""
     if cls is KV:
         pair = [*positional, *(named[name] for name in ("key", "value") if name in named)]
-        key, value = (one.shape for one in pair)
+        key, value = (part.shape for part in pair)
         if key is None or value is None:
             raise RecordTypeError("a KV with a part of unknown type")
         return kv_of(key, value)
@@ -197,13 +203,13 @@ def _shape_with(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Exp
 
 __all__ = [
     "construct",
+    "defined_code",
     "enum_attribute",
     "evolve",
-    "field",
-    "item",
-    "list_of",
-    "only_stores",
-    "own_code",
-    "part",
-    "tuple_of",
+    "get_field",
+    "get_item",
+    "get_part",
+    "has_plain_constructor",
+    "make_list",
+    "make_tuple",
 ]

@@ -1,4 +1,4 @@
-"""Members of enums: which enums behave as plain ones, and what their names and values are."""
+"""Enums: which ones behave like plain enums in comparisons, truth values and attributes."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ _PLAIN_EQUALITY: Final = (object.__eq__, str.__eq__)
 
 
 def is_plain(cls: type[Enum]) -> bool:
-    """Whether each value of the class is one of its members: flags also have combinations."""
+    """Whether every value of the class is a member; flags also have combinations."""
     return not issubclass(cls, Flag)
 
 
 def compares_by_identity(cls: type[Enum]) -> bool:
-    """Whether two members are equal only if they are one."""
+    """Whether two members are equal only if they are identical."""
     return is_plain(cls) and cls.__eq__ in _PLAIN_EQUALITY
 
 
 def is_always_true(cls: type[Enum]) -> bool:
-    """Whether every member counts as true."""
-    return not any(name in vars(one) for one in cls.__mro__ for name in ("__bool__", "__len__"))
+    """Whether every member is true in a boolean context."""
+    return not any(name in vars(base) for base in cls.__mro__ for name in ("__bool__", "__len__"))
 
 
-def has_own(cls: type[Enum], name: str) -> bool:
-    """Whether the class defines ``name`` or ``value`` in place of what every enum has."""
+def overrides(cls: type[Enum], name: str) -> bool:
+    """Whether the class replaces the ``name`` or ``value`` that every enum has."""
     return inspect.getattr_static(cls, name, _MISSING) is not inspect.getattr_static(Enum, name)
 
 
-__all__ = ["compares_by_identity", "has_own", "is_always_true", "is_plain"]
+__all__ = ["compares_by_identity", "is_always_true", "is_plain", "overrides"]

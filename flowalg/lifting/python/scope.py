@@ -1,4 +1,4 @@
-"""What is known at one place of a function that is being lifted: its names, and which optionals have values."""
+"""The scope at one location of a function that is being lifted: its names, and which optionals are not ``None``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from flowalg.data.shapes import Shape
-from flowalg.lifting.python.captured import MISSING, attribute_of
+from flowalg.lifting.python.captured_values import MISSING, resolve_attribute
 from flowalg.lifting.tree.expressions import Expr, Opaque
-from flowalg.lifting.tree.narrowing import known_present
+from flowalg.lifting.tree.narrowing import non_null_given
 
 Inline: TypeAlias = Callable[[FunctionType, tuple[Expr, ...], Mapping[str, Expr], tuple[CodeType, ...]], Expr]
-"""The expression of a call: the function, its arguments, and the functions that are being lifted around it."""
+"""Lifts a call: the function, its positional and named arguments, and the functions that are being inlined."""
 
 
 @frozen
 class Scope:
-    """A place in a function.
+    """The scope at one location of a function.
 
-    ``where`` says which function, ``names`` are its parameters and variables so far, as expressions, and ``captured``
-    gives what other names stand for.
+    ``where`` describes the function, ``names`` are its parameters and the variables so far, as expressions, and
+    ``captured`` returns the value of any other name.
     """
 
     where: str
@@ -34,31 +34,31 @@ class Scope:
     present: frozenset[Expr] = frozenset()
     forks: int = 0
 
-    def place(self, node: ast.expr | ast.stmt) -> str:
-        """Where a piece of syntax stands, as messages give it."""
+    def location(self, node: ast.expr | ast.stmt) -> str:
+        """Returns the source location of a node, for messages."""
         name, separator, line = self.where.rpartition(":")
         return f"{name}:{node.lineno}" if separator and line.isdigit() else self.where
 
     def opaque(self, node: ast.expr | ast.stmt, reason: str, shape: Shape | None = None) -> Opaque:
-        """What only Python can compute, at a piece of syntax."""
-        return Opaque(shape, reason, self.place(node))
+        """Returns an opaque expression for a node that only Python can compute."""
+        return Opaque(shape, reason, self.location(node))
 
-    def bound(self, name: str, value: Expr) -> Scope:
-        """The place after an assignment."""
+    def with_variable(self, name: str, value: Expr) -> Scope:
+        """Returns the scope after an assignment."""
         return evolve(self, names={**self.names, name: value})
 
-    def given(self, condition: Expr, outcome: bool) -> Scope:
-        """The place where a condition has come out so."""
-        return evolve(self, present=self.present | known_present(condition, outcome))
+    def assuming(self, condition: Expr, outcome: bool) -> Scope:
+        """Returns the scope in which a condition had the outcome."""
+        return evolve(self, present=self.present | non_null_given(condition, outcome))
 
     def resolve(self, node: ast.expr) -> object:
-        """What a name that is no variable, or an attribute of such, stands for when the pipeline is compiled."""
+        """Returns the captured value of a name or of an attribute of it; ``MISSING`` if it has none at compile time."""
         match node:
             case ast.Name(id=name) if name not in self.names:
                 return self.captured(name)
             case ast.Attribute(value=value, attr=attr):
                 owner = self.resolve(value)
-                found = MISSING if owner is MISSING else attribute_of(owner, attr)
+                found = MISSING if owner is MISSING else resolve_attribute(owner, attr)
                 return found.__func__ if isinstance(found, staticmethod) else found
             case ast.Constant(value=value):
                 return value

@@ -1,10 +1,10 @@
-"""The syntax of a function, proved to be the code that would run.
+"""The syntax of a function, verified to be the source of the code that runs.
 
-A function's file may have been edited since it was imported, and one line may hold several lambdas. So the whole
-file is compiled again by the running interpreter, and must contain the very code that the function has: the same
-bytecode, constants and names, at the same positions. Otherwise there is no syntax, and the function stays ordinary
-Python. Nothing about the bytecode of a version is relied on, only that syntax means what it has meant in the versions
-that are known; under any other the function stays ordinary Python too.
+A file may have been edited since it was imported, and one line may contain several lambdas. So the running
+interpreter compiles the file again, and the result must contain the code of the function: the same bytecode,
+constants and names at the same positions. Otherwise the function has no known syntax and runs in Python. This relies
+on no property of a version's bytecode, only on the meaning of syntax in the known versions; under any other version
+all functions run in Python.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from returns.result import Failure, Result, Success
 Syntax: TypeAlias = ast.Lambda | ast.FunctionDef
 
 Version: TypeAlias = tuple[str, int, int]
-"""An implementation of Python, and the first two numbers of its version."""
+"""An implementation of Python, with its major and minor version."""
 
 KNOWN: Final[tuple[Version, ...]] = (("cpython", 3, 11), ("cpython", 3, 12), ("cpython", 3, 13))
-"""The interpreters whose syntax lifting knows, and on which it is tested."""
+"""The Python versions whose syntax lifting supports, and on which it is tested."""
 
 RUNNING: Final[Version] = (sys.implementation.name, *sys.version_info[:2])
 
@@ -36,32 +36,32 @@ _VARIABLE_ARGUMENTS: Final = 0x04 | 0x08
 
 @frozen
 class _File:
-    """The functions in a file's syntax, and every piece of code that it compiles to."""
+    """The functions in the syntax of a file, and all code objects that it compiles to."""
 
     functions: tuple[Syntax, ...]
     codes: tuple[CodeType, ...]
 
 
 def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Syntax, str]:
-    """The lambda or ``def`` that ``f`` was compiled from, or the reason why it cannot be known."""
+    """Returns the lambda or ``def`` that ``f`` was compiled from, or the reason why it is unknown."""
     if version not in KNOWN:
-        return Failure(f"{version[0]} {version[1]}.{version[2]} is no version of Python that lifting knows")
+        return Failure(f"lifting does not support {version[0]} {version[1]}.{version[2]}")
     if not isinstance(f, FunctionType):
-        return Failure(f"{type(f).__name__} objects have no Python source")
+        return Failure(f"a {type(f).__name__}, which has no Python source")
     code = f.__code__
     if code.co_flags & _GENERATOR_OR_COROUTINE:
-        return Failure("it is a generator or a coroutine")
+        return Failure("a generator or coroutine")
     if code.co_flags & _VARIABLE_ARGUMENTS or code.co_kwonlyargcount or f.__defaults__:
-        return Failure("it has default, keyword-only or variable arguments")
-    file = _compiled("".join(linecache.getlines(code.co_filename, f.__globals__)), code.co_filename)
+        return Failure("default, keyword-only or variable arguments")
+    file = _compile("".join(linecache.getlines(code.co_filename, f.__globals__)), code.co_filename)
     if file is None:
-        return Failure("its source is not available")
-    if not any(_same(one, code) for one in file.codes):
-        return Failure("its source on disk is not the code that is loaded")
-    candidates = [node for node in file.functions if _spans(node, code)]
+        return Failure("source that is not available")
+    if not any(_is_same(candidate, code) for candidate in file.codes):
+        return Failure("a source file that differs from the code that is loaded")
+    candidates = [node for node in file.functions if _contains(node, code)]
     if candidates:
         return Success(min(candidates, key=_extent))
-    # Python 3.12 gives a lambda that is nothing but a constant no place in its line.
+    # Python 3.12 gives no column positions for a lambda whose body is a constant.
     lambdas = [
         function
         for function in file.functions
@@ -69,52 +69,52 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
     ]
     if len(lambdas) == 1 and code.co_name == "<lambda>":
         return Success(lambdas[0])
-    return Failure("its place in its source cannot be told")
+    return Failure("an ambiguous location in its source file")
 
 
 @lru_cache(maxsize=128)
-def _compiled(text: str, filename: str) -> _File | None:
+def _compile(text: str, filename: str) -> _File | None:
     try:
         functions = tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, Syntax))
-        codes = tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))
+        codes = tuple(_code_objects(compile(text, filename, "exec", dont_inherit=True)))
         return _File(functions, codes) if text else None
     except (SyntaxError, ValueError):
         return None
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def _code_objects(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield from _code_objects(constant)
 
 
-def _same(one: CodeType, other: CodeType) -> bool:
+def _is_same(left: CodeType, right: CodeType) -> bool:
     return (
-        one.co_firstlineno == other.co_firstlineno
-        and one.co_code == other.co_code
-        and one.co_names == other.co_names
-        and one.co_varnames == other.co_varnames
-        and one.co_freevars == other.co_freevars
-        and one.co_cellvars == other.co_cellvars
-        and one.co_argcount == other.co_argcount
-        and len(one.co_consts) == len(other.co_consts)
-        and all(_same_constant(a, b) for a, b in zip(one.co_consts, other.co_consts, strict=True))
-        and list(one.co_positions()) == list(other.co_positions())
+        left.co_firstlineno == right.co_firstlineno
+        and left.co_code == right.co_code
+        and left.co_names == right.co_names
+        and left.co_varnames == right.co_varnames
+        and left.co_freevars == right.co_freevars
+        and left.co_cellvars == right.co_cellvars
+        and left.co_argcount == right.co_argcount
+        and len(left.co_consts) == len(right.co_consts)
+        and all(_is_same_constant(a, b) for a, b in zip(left.co_consts, right.co_consts, strict=True))
+        and list(left.co_positions()) == list(right.co_positions())
     )
 
 
-def _same_constant(one: object, other: object) -> bool:
-    if isinstance(one, CodeType) and isinstance(other, CodeType):
-        return _same(one, other)
-    return type(one) is type(other) and repr(one) == repr(other)
+def _is_same_constant(left: object, right: object) -> bool:
+    if isinstance(left, CodeType) and isinstance(right, CodeType):
+        return _is_same(left, right)
+    return type(left) is type(right) and repr(left) == repr(right)
 
 
 Span: TypeAlias = tuple[int, int, int, int]
 
 
 def _extent(node: Syntax) -> tuple[int, int]:
-    """How much text the function takes: lines, then columns."""
+    """Returns the length of a function's text: lines, then columns."""
     line, end_line, column, end_column = _span(node)
     return end_line - line, end_column - column
 
@@ -129,16 +129,16 @@ def _span(node: Syntax) -> Span:
     )
 
 
-def _spans(node: Syntax, code: CodeType) -> bool:
-    """Whether every instruction of the code stands inside the body of the function."""
+def _contains(node: Syntax, code: CodeType) -> bool:
+    """Whether every instruction of the code lies inside the body of the function."""
     line, end_line, column, end_column = _span(node)
-    places = [
+    locations = [
         ((start, start_column), (end, stop))
         for start, end, start_column, stop in code.co_positions()
         if start is not None and end is not None and start_column is not None and stop is not None
     ]
-    # Instructions that stand for no text, such as the first and the last, have an empty place.
-    real = [(first, last) for first, last in places if first < last]
+    # Instructions without source text, such as the first and the last, have an empty range.
+    real = [(first, last) for first, last in locations if first < last]
     return bool(real) and all(
         (line, column) <= first and last <= (end_line, end_column) for first, last in real
     )

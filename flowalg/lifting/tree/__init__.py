@@ -1,1 +1,1 @@
-"""The engine-free expression tree that a user function is lifted to, and what is known of an expression."""
+"""The engine-independent expression tree of lifted functions, and its analyses."""

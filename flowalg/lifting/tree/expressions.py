@@ -1,6 +1,7 @@
-"""The expression tree that a lifted function becomes: small, closed, typed by shapes, and free of any engine.
+"""The expression tree of a lifted function: a small, closed set of nodes, typed by shapes, independent of any engine.
 
-Its meaning is Python's, exactly. Integers are unbounded inside an expression, and must fit 64 bits where they leave it.
+It has exactly the meaning of the Python function. Integers are unbounded inside an expression; stored results must fit
+64 bits.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from flowalg.data.shapes import BOOLEAN, RecordOf, Shape, TupleOf
 from flowalg.lifting.tree.primitives import Op
 
 Scalar: TypeAlias = bool | int | float | str | datetime | date | timedelta | Decimal | Enum | None
-"""A value that an expression can hold as a constant."""
+"""A constant in an expression."""
 
 
 @frozen
 class Param:
-    """The element that the function is applied to."""
+    """The element to which the function is applied."""
 
     shape: Shape
 
 
 @frozen
 class Part:
-    """A field of a record, or an item of a tuple (``index`` counts either)."""
+    """A field of a record or an item of a tuple, by position."""
 
     of: Expr
     index: int
@@ -39,9 +40,9 @@ class Part:
 
 @frozen
 class Constant:
-    """A literal, or a captured immutable scalar. The shape of ``None`` is known where another branch has one.
+    """A literal, or a captured immutable scalar. ``None`` takes its shape from another branch if there is one.
 
-    Constants are equal when they read the same: 0.0 is not -0.0, and NaN is NaN.
+    Constants are equal if their ``repr`` is equal: 0.0 differs from -0.0, and NaN equals NaN.
     """
 
     value: Scalar = field(eq=repr)
@@ -50,17 +51,17 @@ class Constant:
 
 @frozen(cache_hash=True)
 class Apply:
-    """A primitive operation on its arguments; ``place`` is where it stands, for messages."""
+    """A primitive operation on its arguments; ``location`` is its source location, for messages."""
 
     op: Op
     args: tuple[Expr, ...]
     shape: Shape
-    place: str = field(eq=False)
+    location: str = field(eq=False)
 
 
 @frozen(cache_hash=True)
 class Choice:
-    """``then if condition else otherwise``; only the chosen side is evaluated. ``and`` and ``or`` are choices too."""
+    """``then if condition else otherwise``: evaluates only the chosen branch. ``and`` and ``or`` are choices too."""
 
     condition: Expr
     then: Expr
@@ -70,7 +71,7 @@ class Choice:
 
 @frozen
 class As:
-    """The same value seen with another shape: an optional one shown not to be ``None``, or the other way round."""
+    """The same value with another shape: an optional known not to be ``None``, or a value as an optional."""
 
     of: Expr
     shape: Shape
@@ -78,7 +79,7 @@ class As:
 
 @frozen(cache_hash=True)
 class Build:
-    """A record or tuple made of parts."""
+    """Builds a record or tuple from its parts."""
 
     shape: RecordOf | TupleOf
     parts: tuple[Expr, ...]
@@ -86,11 +87,11 @@ class Build:
 
 @frozen
 class Opaque:
-    """What only Python can compute: why and where, and the shape of the result where it is known."""
+    """A part that only Python can compute: the reason, the location, and the shape of its result if it is known."""
 
     shape: Shape | None
     reason: str
-    place: str
+    location: str
 
 
 Expr: TypeAlias = Param | Part | Constant | Apply | Choice | As | Build | Opaque
@@ -99,29 +100,29 @@ TRUE: Final = Constant(True, BOOLEAN)
 FALSE: Final = Constant(False, BOOLEAN)
 
 
-def both(left: Expr, right: Expr) -> Expr:
-    """``left and right`` of two booleans."""
+def conjunction(left: Expr, right: Expr) -> Expr:
+    """Returns ``left and right`` of two booleans."""
     return Choice(left, right, FALSE, BOOLEAN)
 
 
-def either(left: Expr, right: Expr) -> Expr:
-    """``left or right`` of two booleans."""
+def disjunction(left: Expr, right: Expr) -> Expr:
+    """Returns ``left or right`` of two booleans."""
     return Choice(left, TRUE, right, BOOLEAN)
 
 
-def negation(of: Expr, place: str) -> Expr:
-    """``not of``, of a boolean."""
+def negation(of: Expr, location: str) -> Expr:
+    """Returns ``not of`` of a boolean."""
     match of:
         case Constant(value=bool() as value):
             return FALSE if value else TRUE
         case Apply(op=Op.NOT, args=(inner,)):
             return inner
         case _:
-            return Apply(Op.NOT, (of,), BOOLEAN, place)
+            return Apply(Op.NOT, (of,), BOOLEAN, location)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct parts of an expression, in order of evaluation."""
+    """Returns the direct children of an expression, in order of evaluation."""
     match expr:
         case Param() | Constant() | Opaque():
             return ()
@@ -137,36 +138,36 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything inside it, outermost first."""
+    """Yields the expression and all nodes inside it, outermost first."""
     yield expr
     for child in children(expr):
         yield from walk(child)
 
 
-def opaque_part(expr: Expr) -> Opaque | None:
-    """The first thing in the expression that only Python can compute, if there is one."""
+def first_opaque(expr: Expr) -> Opaque | None:
+    """Returns the first part that only Python can compute, or ``None``."""
     return next((node for node in walk(expr) if isinstance(node, Opaque)), None)
 
 
-def within(transform: str, expr: Expr) -> Expr:
-    """The expression with the transform that it belongs to before every place in it: ``map(<lambda> at file:line)``."""
+def qualify_locations(transform: str, expr: Expr) -> Expr:
+    """Prefixes each location in the expression with the transform: ``map(<lambda> at file:line)``."""
     match expr:
         case Param() | Constant() | Opaque():
             return expr
         case Part(of=of) | As(of=of):
-            return evolve(expr, of=within(transform, of))
-        case Apply(args=args, place=place):
-            inside = tuple(within(transform, arg) for arg in args)
-            return evolve(expr, args=inside, place=f"{transform}({place})")
+            return evolve(expr, of=qualify_locations(transform, of))
+        case Apply(args=args, location=location):
+            inside = tuple(qualify_locations(transform, arg) for arg in args)
+            return evolve(expr, args=inside, location=f"{transform}({location})")
         case Choice(condition=condition, then=then, otherwise=otherwise):
             return evolve(
                 expr,
-                condition=within(transform, condition),
-                then=within(transform, then),
-                otherwise=within(transform, otherwise),
+                condition=qualify_locations(transform, condition),
+                then=qualify_locations(transform, then),
+                otherwise=qualify_locations(transform, otherwise),
             )
         case Build(parts=parts):
-            return evolve(expr, parts=tuple(within(transform, part) for part in parts))
+            return evolve(expr, parts=tuple(qualify_locations(transform, part) for part in parts))
     assert_never(expr)
 
 
@@ -183,11 +184,11 @@ __all__ = [
     "Param",
     "Part",
     "Scalar",
-    "both",
     "children",
-    "either",
+    "conjunction",
+    "disjunction",
+    "first_opaque",
     "negation",
-    "opaque_part",
+    "qualify_locations",
     "walk",
-    "within",
 ]

@@ -25,8 +25,8 @@ _PARTIAL: Final = (
 )
 
 
-def fails(expr: Expr) -> bool:
-    """Whether Python may raise at this very node, given its arguments; what is opaque may do anything."""
+def can_fail_itself(expr: Expr) -> bool:
+    """Whether this node itself may raise in Python, given its arguments; an opaque node may do anything."""
     if not isinstance(expr, Apply):
         return isinstance(expr, Opaque)
     if expr.op in _DIVISIONS:
@@ -41,31 +41,31 @@ def fails(expr: Expr) -> bool:
 
 @lru_cache(maxsize=4096)
 def can_fail(expr: Expr) -> bool:
-    """Whether Python may raise in evaluating the expression."""
-    return fails(expr) or any(can_fail(child) for child in children(expr))
+    """Whether evaluating the expression may raise in Python."""
+    return can_fail_itself(expr) or any(can_fail(child) for child in children(expr))
 
 
 def is_wide(expr: Expr) -> bool:
-    """Whether the expression is a number that 64 bits may not hold."""
+    """Whether the expression is a number that may exceed 64 bits."""
     return expr.shape in (INTEGER, DURATION) and not interval(expr).within(STORED)
 
 
 def has_wide(expr: Expr) -> bool:
-    """Whether something in the expression may need more than 64 bits, so that storing it early is not exact."""
+    """Whether some part of the expression may exceed 64 bits, so that storing it early would not be exact."""
     return any(is_wide(node) for node in walk(expr))
 
 
-def can_raise(expr: Expr) -> bool:
-    """Whether an engine may raise in evaluating the expression: where Python does, and where 64 bits are too few."""
+def can_raise_in_engine(expr: Expr) -> bool:
+    """Whether evaluating the expression may raise in an engine: as in Python, or where 64 bits do not suffice."""
     return can_fail(expr) or has_wide(expr)
 
 
-def surely_evaluated(expr: Expr) -> frozenset[Expr]:
-    """What is evaluated inside an expression whichever way its choices go."""
+def always_evaluated(expr: Expr) -> frozenset[Expr]:
+    """Returns the parts of an expression that are evaluated on every path."""
     if isinstance(expr, Choice):
-        sides = surely_evaluated(expr.then) & surely_evaluated(expr.otherwise)
-        return surely_evaluated(expr.condition) | sides | {expr}
-    return frozenset({expr}).union(*map(surely_evaluated, children(expr)))
+        sides = always_evaluated(expr.then) & always_evaluated(expr.otherwise)
+        return always_evaluated(expr.condition) | sides | {expr}
+    return frozenset({expr}).union(*map(always_evaluated, children(expr)))
 
 
-__all__ = ["can_fail", "can_raise", "fails", "has_wide", "is_wide", "surely_evaluated"]
+__all__ = ["always_evaluated", "can_fail", "can_fail_itself", "can_raise_in_engine", "has_wide", "is_wide"]

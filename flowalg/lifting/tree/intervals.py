@@ -1,4 +1,4 @@
-"""Between which bounds the numbers of an expression lie, so that an engine can tell where 64 bits may not be enough.
+"""The bounds of the numbers in an expression, from which an engine knows where 64 bits may not suffice.
 
 Points in time count as microseconds since the epoch, dates as days since it, durations as microseconds.
 """
@@ -23,7 +23,7 @@ EPOCH_DAY: Final = date(1970, 1, 1)
 
 @frozen
 class Interval:
-    """All integers from ``low`` to ``high``, both included."""
+    """The integers from ``low`` to ``high``, inclusive."""
 
     low: int
     high: int
@@ -32,19 +32,23 @@ class Interval:
         return self.low <= value <= self.high
 
     def within(self, other: Interval) -> bool:
-        """Whether all of it lies in the other."""
+        """Whether this interval lies inside the other."""
         return other.low <= self.low and self.high <= other.high
 
     def hull(self, other: Interval) -> Interval:
-        """The smallest interval that holds both."""
+        """Returns the smallest interval that contains both."""
         return Interval(min(self.low, other.low), max(self.high, other.high))
 
-    def clamped(self, other: Interval) -> Interval:
-        """What of it lies in the other, which is all that an operation that checks lets pass."""
-        return Interval(max(self.low, other.low), min(self.high, other.high)) if self.meets(other) else other
+    def clamp(self, other: Interval) -> Interval:
+        """Returns the intersection with the range that a checked operation admits; that range if they are disjoint."""
+        return (
+            Interval(max(self.low, other.low), min(self.high, other.high))
+            if self.intersects(other)
+            else other
+        )
 
-    def meets(self, other: Interval) -> bool:
-        """Whether they have a number in common."""
+    def intersects(self, other: Interval) -> bool:
+        """Whether the intervals intersect."""
         return self.low <= other.high and other.low <= self.high
 
     @property
@@ -54,29 +58,29 @@ class Interval:
 
 
 def point_micros(point: datetime) -> int:
-    """Microseconds since the epoch of an aware datetime, however far."""
+    """Returns the microseconds since the epoch of a timezone-aware datetime, without a limit."""
     return (point - EPOCH) // MICROSECOND
 
 
 STORED: Final = Interval(-(2**63), 2**63 - 1)
-"""What 64 bits hold."""
+"""The range of 64-bit integers."""
 
 EXACT: Final = Interval(-(10**38) + 1, 10**38 - 1)
-"""What every engine computes exactly: 38 decimal digits."""
+"""The range that every engine computes exactly: 38 decimal digits."""
 
 UNLIMITED: Final = Interval(-(2**1024), 2**1024)
-"""What an integer made of a float may be."""
+"""The range of integers converted from floats."""
 
 INSTANTS: Final = Interval(
     point_micros(datetime.min.replace(tzinfo=UTC)), point_micros(datetime.max.replace(tzinfo=UTC))
 )
-"""The points in time that a datetime in UTC can be."""
+"""The range of a datetime in UTC, in microseconds."""
 
 DAYS: Final = Interval((date.min - EPOCH_DAY).days, (date.max - EPOCH_DAY).days)
-"""The days that a date can be."""
+"""The range of a date, in days."""
 
 DURATIONS: Final = Interval(timedelta.min // MICROSECOND, timedelta.max // MICROSECOND)
-"""The microseconds that a timedelta can be: more than 64 bits hold."""
+"""The range of a timedelta, in microseconds, which exceeds 64 bits."""
 
 _OF_SHAPE: Final[Mapping[Scalar, Interval]] = {
     BOOLEAN: Interval(0, 1),
@@ -99,28 +103,28 @@ _OF_OPERATION: Final[Mapping[Op, Interval]] = {
 }
 
 
-def of_shape(shape: Shape | None) -> Interval:
-    """Where the numbers of a shape lie when they come from an element."""
+def shape_interval(shape: Shape | None) -> Interval:
+    """Returns the bounds of an element's value of the shape."""
     return _OF_SHAPE.get(shape, STORED) if isinstance(shape, Scalar) else STORED
 
 
 @lru_cache(maxsize=4096)
 def interval(expr: Expr) -> Interval:
-    """Bounds of an integer expression, or of the number behind a time."""
+    """Returns the bounds of an integer expression, or of the integer that represents a time."""
     match expr:
         case Constant(value=value):
-            return _of_constant(value)
+            return _constant_interval(value)
         case Choice(then=then, otherwise=otherwise):
             return interval(then).hull(interval(otherwise))
         case Apply(op=op, args=args):
-            return _OF_OPERATION[op] if op in _OF_OPERATION else _applied(op, args, expr.shape)
+            return _OF_OPERATION[op] if op in _OF_OPERATION else _operation_interval(op, args, expr.shape)
         case As(of=of, shape=shape) if of.shape == shape:
             return interval(of)
         case _:
-            return of_shape(expr.shape)
+            return shape_interval(expr.shape)
 
 
-def _of_constant(value: object) -> Interval:
+def _constant_interval(value: object) -> Interval:
     number = 0
     match value:
         case bool() | int():
@@ -136,7 +140,7 @@ def _of_constant(value: object) -> Interval:
     return Interval(number, number)
 
 
-def _applied(op: Op, args: tuple[Expr, ...], shape: Shape) -> Interval:
+def _operation_interval(op: Op, args: tuple[Expr, ...], shape: Shape) -> Interval:
     bounds = [interval(arg) for arg in args]
     match op, bounds:
         case Op.ADD, [a, b]:
@@ -160,13 +164,13 @@ def _applied(op: Op, args: tuple[Expr, ...], shape: Shape) -> Interval:
         case ((Op.MICROS | Op.DAYS | Op.DURATION_MICROS), [a]):
             return a
         case Op.INSTANT, [a]:
-            return a.clamped(INSTANTS)
+            return a.clamp(INSTANTS)
         case Op.DAY, [a]:
-            return a.clamped(DAYS)
+            return a.clamp(DAYS)
         case Op.DURATION, [a]:
-            return a.clamped(DURATIONS)
+            return a.clamp(DURATIONS)
         case _:
-            return of_shape(shape)
+            return shape_interval(shape)
 
 
 __all__ = [

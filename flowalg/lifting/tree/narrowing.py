@@ -1,4 +1,4 @@
-"""What a condition tells about optionals: after ``e.m is not None``, ``e.m`` has a value."""
+"""Narrowing of optionals by conditions: where ``e.m is not None`` holds, ``e.m`` has a value."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from flowalg.lifting.tree.expressions import Apply, Choice, Constant, Expr
 from flowalg.lifting.tree.primitives import Op
 
 
-def known_present(condition: Expr, outcome: bool) -> frozenset[Expr]:
-    """The expressions that are surely not ``None`` when the condition has come out so.
+def non_null_given(condition: Expr, outcome: bool) -> frozenset[Expr]:
+    """Returns the expressions that are certainly not ``None`` if the condition had the outcome.
 
-    Expressions are pure, so what held when the condition was evaluated still holds.
+    Expressions are pure, so they keep the value that they had when the condition was evaluated.
     """
     match condition:
         case Apply(op=Op.IS_NONE, args=(of,)):
             return frozenset() if outcome else frozenset({of})
         case Apply(op=Op.NOT, args=(of,)):
-            return known_present(of, not outcome)
+            return non_null_given(of, not outcome)
         case Choice(condition=test, then=then, otherwise=otherwise):
             ways = [
-                known_present(test, went) | known_present(side, outcome)
+                non_null_given(test, went) | non_null_given(side, outcome)
                 for went, side in ((True, then), (False, otherwise))
                 if not (isinstance(side, Constant) and side.value is not outcome)
             ]
@@ -27,4 +27,4 @@ def known_present(condition: Expr, outcome: bool) -> frozenset[Expr]:
             return frozenset()
 
 
-__all__ = ["known_present"]
+__all__ = ["non_null_given"]

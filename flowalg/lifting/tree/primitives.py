@@ -1,7 +1,7 @@
-"""The primitive operations of lifted expressions: a closed list, each with Python's meaning.
+"""The primitive operations of lifted expressions: a closed list, each with its meaning in Python.
 
-What a function says in many ways comes down to these: a comparison of any kind is one of ``EQUAL``, ``LESS`` and
-``LESS_EQUAL``, and arithmetic on times is arithmetic on microseconds. So an engine needs one table to compile them.
+Python's operations reduce to these: each comparison is one of ``EQUAL``, ``LESS`` and ``LESS_EQUAL``, and arithmetic on
+times is arithmetic on microseconds. An engine needs one table to compile them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from enum import Enum, auto
 
 
 class Op(Enum):
-    """A function of values that are not ``None`` (but for ``IS_NONE``); ``failures.fails`` says when it may fail."""
+    """An operation on values that are not ``None`` (except ``IS_NONE``); ``can_fail_itself`` says when it may raise."""
 
-    # Integers, without bound: only what is stored must fit 64 bits.
+    # Integers, unbounded; only stored results must fit 64 bits.
     ADD = auto()
     SUBTRACT = auto()
     MULTIPLY = auto()
@@ -25,7 +25,7 @@ class Op(Enum):
     BIT_OR = auto()
     BIT_XOR = auto()
 
-    # Floats, as IEEE 754 has them, NaN, infinities and the sign of zero included.
+    # Floats as in IEEE 754, including NaN, infinities and signed zeros.
     FLOAT_ADD = auto()
     FLOAT_SUBTRACT = auto()
     FLOAT_MULTIPLY = auto()
@@ -38,53 +38,53 @@ class Op(Enum):
     TO_FLOAT = auto()
     """The float nearest to an integer."""
     TRUNCATE = auto()
-    """A float to an integer, as are the next three."""
+    """Converts a float to an integer, like the next three."""
     FLOOR = auto()
     CEILING = auto()
     ROUND_HALF_EVEN = auto()
     IS_NAN = auto()
     IS_INFINITE = auto()
 
-    # Logic. ``and``, ``or`` and ``if`` are choices.
+    # Logic; ``and``, ``or`` and ``if`` are choices.
     NOT = auto()
     IS_NONE = auto()
 
-    # Orders of two values of one shape: integers, booleans, text by code point, dates, points in time.
+    # Comparisons of two values of the same shape: integers, booleans, strings by code point, dates, points in time.
     EQUAL = auto()
     LESS = auto()
     LESS_EQUAL = auto()
     FLOAT_EQUAL = auto()
-    """Not true of NaN, like the next two."""
+    """False for NaN, like the next two."""
     FLOAT_LESS = auto()
     FLOAT_LESS_EQUAL = auto()
     ONE_OF = auto()
-    """Whether the first is equal to one of the others, which are constants."""
+    """Whether the first argument equals one of the others, which are constants."""
 
-    # Text, counted in code points.
+    # Strings, counted in code points.
     LENGTH = auto()
     CONCATENATE = auto()
     CONTAINS = auto()
-    """Whether the first has the second inside."""
+    """Whether the first argument contains the second."""
     STARTS_WITH = auto()
     ENDS_WITH = auto()
     FIND = auto()
-    """The index of the first place of the second in the first, or -1."""
+    """The index of the first occurrence of the second argument in the first, or -1."""
     REPLACE = auto()
-    """The second, which is not empty, by the third, everywhere in the first."""
+    """Replaces every occurrence of the second argument, which is not empty, in the first by the third."""
     STRIP = auto()
-    """The first without the characters of the second, a constant, at its ends."""
+    """Strips the characters of the second argument, a constant, from both ends of the first."""
     STRIP_LEFT = auto()
     STRIP_RIGHT = auto()
     SLICE = auto()
-    """From one constant index to another, or to the end; a negative one counts from the end."""
+    """The slice from a constant index to another or to the end; negative indices count from the end."""
     CHARACTER = auto()
     SPLIT = auto()
-    """At each place of a constant separator, which is not empty."""
+    """Splits at each occurrence of a constant separator, which is not empty."""
     WORDS = auto()
-    """What stands between white space, as the running Python has it."""
+    """Splits at whitespace as the running Python defines it."""
     TEXT_OF_INTEGER = auto()
     TEXT_OF_DAY = auto()
-    """YYYY-MM-DD."""
+    """The date as YYYY-MM-DD."""
     ENUM_NAME = auto()
 
     # Lists.
@@ -93,7 +93,7 @@ class Op(Enum):
     LIST = auto()
     HAS_ITEM = auto()
 
-    # Times as numbers: microseconds since the epoch, days since it, microseconds of a duration; and back.
+    # Times as integers: microseconds since the epoch, days since the epoch, microseconds of a duration; and back.
     MICROS = auto()
     INSTANT = auto()
     DAYS = auto()

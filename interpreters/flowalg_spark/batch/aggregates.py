@@ -25,7 +25,7 @@ from flowalg.data.shapes import (
 )
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.tree.expressions import Param, opaque_part, within
+from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
 from flowalg_spark.lowering.columns import single
 from flowalg_spark.lowering.layout import Columns, Leaf, nested
 from flowalg_spark.lowering.schema import spark_type
@@ -134,8 +134,8 @@ def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None
     """The greatest values by a rank that Spark orders as Python does."""
     rank = Leaf(argument.shape, nested(argument))
     if top.by is not None:
-        expression = within("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
-        if opaque_part(expression) is not None or expression.shape is None:
+        expression = qualify_locations("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
+        if first_opaque(expression) is not None or expression.shape is None:
             return None
         if expression.shape not in ORDERED:
             return None

@@ -27,9 +27,9 @@ from flowalg.lifting.tree.expressions import (
     Param,
     Part,
     children,
-    opaque_part,
+    first_opaque,
 )
-from flowalg.lifting.tree.failures import can_raise
+from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.lowering.binding import require_schema
@@ -62,15 +62,15 @@ def _conditions(element: Expr, steps: tuple[Step, ...]) -> Iterator[Expr]:
     for step in steps:
         found = analyse_function(step.function, element)
         match step:
-            case Filter() if opaque_part(found) is None:
+            case Filter() if first_opaque(found) is None:
                 yield from (one for one in _conjuncts(found) if _told_by_a_scan(one))
-            case Map() if opaque_part(found) is None:
+            case Map() if first_opaque(found) is None:
                 element = found
-            case WithTimestamps() if opaque_part(found) is None:
+            case WithTimestamps() if first_opaque(found) is None:
                 pass
             case _:
                 return
-        if can_raise(found):
+        if can_raise_in_engine(found):
             return
 
 

@@ -9,7 +9,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import BOOLEAN, RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Map
 from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.tree.expressions import Constant, Expr, Param, Part, opaque_part, within
+from flowalg.lifting.tree.expressions import Constant, Expr, Param, Part, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg_spark.lowering.flow import Flow, LiftingNote
 from flowalg_spark.lowering.layout import Branch, Columns, named, pair_of, unnested
@@ -63,7 +63,7 @@ def arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False) -> Argum
     combiners = single_combiners(node.combiner)
     for part in combiners:
         expression = _read(part, value)
-        opaque = opaque_part(expression)
+        opaque = first_opaque(expression)
         if expression not in columns:
             element = pair_of(flow.element)[1]
             if opaque is None:
@@ -72,7 +72,7 @@ def arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False) -> Argum
                 flow, columns[expression] = _in_python(flow, part, expression, f"__argument{len(columns)}")
         reads.append(list(columns).index(expression))
         if isinstance(part, Over):
-            reason, place = (None, None) if opaque is None else (opaque.reason, opaque.place or None)
+            reason, place = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
             flow = flow.noted(LiftingNote(part.label, reason, place))
     found = Arguments(flow, combiners, tuple(columns.values()), tuple(reads))
     return found.narrowed() if narrow or not all(map(_is_there, columns)) else found
@@ -100,7 +100,9 @@ def _read(part: AnyCombiner, value: Shape) -> Expr:
         return Constant(True, BOOLEAN)
     if not isinstance(part, Over):
         return Param(value)
-    return within(f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value)))
+    return qualify_locations(
+        f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value))
+    )
 
 
 def reads_nothing(part: AnyCombiner) -> bool:

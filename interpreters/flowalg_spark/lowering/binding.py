@@ -32,8 +32,8 @@ from flowalg.data.shapes import (
 from flowalg.data.time import MAX_TIME, MIN_TIME, show
 from flowalg.elementwise.steps import WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
-from flowalg.lifting.tree.expressions import Expr, Param, opaque_part, within
-from flowalg.lifting.tree.failures import can_raise
+from flowalg.lifting.tree.expressions import Expr, Param, first_opaque, qualify_locations
+from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.lowering.checking import Place, problem, required, stored
 from flowalg_spark.lowering.columns import single
@@ -139,9 +139,9 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     require_schema(source, frame.schema)
     meta = {} if clocks is None else clocks.columns
     label = f"Source({source.name!r}).event_time"
-    expression = within(label, analyse_function(source.event_time, Param(shape)))
+    expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
     catches = clocks is not None and clocks.catches
-    in_columns = opaque_part(expression) is None and not (catches and can_raise(expression))
+    in_columns = first_opaque(expression) is None and not (catches and can_raise_in_engine(expression))
     if clocks is not None and catches:
         bad = _bad(source, frame.schema, clocks, expression if in_columns else None)
         frame = frame.select("*", F.when(meta[KEEP], bad.wrong).alias(_WRONG))

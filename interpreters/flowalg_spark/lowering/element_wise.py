@@ -13,7 +13,7 @@ from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
-from flowalg.lifting.tree.failures import can_raise
+from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_spark.lowering.columns import evaluate, single
 from flowalg_spark.lowering.flow import Flow, LiftingNote, arrow_schema, row_schema, sighted
 from flowalg_spark.lowering.layout import Leaf, layout_of, named
@@ -47,7 +47,7 @@ def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
 
 def _in_python(flow: Flow, one: StepAnalysis) -> bool:
     """Whether Python has to compute a step."""
-    return one.opaque is not None or (flow.catches and can_raise(one.expression))
+    return one.opaque is not None or (flow.catches and can_raise_in_engine(one.expression))
 
 
 def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
@@ -108,11 +108,11 @@ def in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
 def note_of(one: StepAnalysis, *, catches: bool = False) -> LiftingNote:
     """How a step runs that Python computes, and why; with ``catches`` it may be because it can fail."""
     opaque = one.opaque
-    if opaque is None and catches and can_raise(one.expression):
+    if opaque is None and catches and can_raise_in_engine(one.expression):
         return LiftingNote(one.step.label, "what can fail, of which bad records are told", None)
     if opaque is None:
         return LiftingNote(one.step.label, "a neighbouring step that does", None)
-    return LiftingNote(one.step.label, opaque.reason, opaque.place or None)
+    return LiftingNote(one.step.label, opaque.reason, opaque.location or None)
 
 
 __all__ = ["in_python", "note_of", "through_steps"]

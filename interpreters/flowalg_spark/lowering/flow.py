@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.lifting.tree.expressions import Expr
-from flowalg.lifting.tree.failures import can_raise
+from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_spark.lowering.columns import evaluate, single
 from flowalg_spark.lowering.layout import (
     Branch,
@@ -37,17 +37,17 @@ from flowalg_spark.lowering.schema import as_type, spark_type
 
 @frozen
 class LiftingNote:
-    """How one of the user's functions runs: inside Spark, or in Python and why."""
+    """Whether a user function runs as Spark columns or in Python, with the reason and the source location."""
 
     transform: str
     reason: str | None
-    place: str | None
+    location: str | None
 
     def __str__(self) -> str:
         if self.reason is None:
             return f"{self.transform}: lifted to Spark columns"
-        where = f", at {self.place}" if self.place else ""
-        return f"{self.transform}: runs in Python, because of {self.reason}{where}"
+        where = f", at {self.location}" if self.location else ""
+        return f"{self.transform}: runs in Python: {self.reason}{where}"
 
 
 @frozen
@@ -156,7 +156,7 @@ class Flow:
     def evaluated(self, expression: Expr, element: Columns) -> Columns:
         """What an expression gives for elements; on rows that are not kept it is not evaluated if it can fail."""
         columns = evaluate(expression, element)
-        return guarded(columns) if self.guarded and can_raise(expression) else columns
+        return guarded(columns) if self.guarded and can_raise_in_engine(expression) else columns
 
     def mapped_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
         """The flow with its rows replaced by what a function of Arrow batches makes of them."""

@@ -20,7 +20,7 @@ from flowalg.data.shapes import BOOLEAN, INTEGER, RecordOf, Shape, TupleOf
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, apply_all, user_call
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
-from flowalg.lifting.fields_read import call_read, shape_read
+from flowalg.lifting.required_fields import delegated_call, required_shape
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.layout import (
     Branch,
@@ -147,7 +147,7 @@ def _part(pair: Shape, index: int) -> Shape:
 def python_column(flow: Flow, step: OneToOne, function: Function, element: Columns, result: Shape) -> Column:
     """The column of what the user's own function gives for the element that lies in ``element``."""
     own, element = _called(flow, function, element)
-    read = shape_read(own.f, element.shape) if isinstance(own, Call) else element.shape
+    read = required_shape(own.f, element.shape) if isinstance(own, Call) else element.shape
     layout = layout_of(read)
     names = places(layout_of(element.shape))
     at = dict(zip(names, places(element), strict=True))
@@ -163,7 +163,7 @@ def _called(flow: Flow, function: Function, element: Columns) -> tuple[Plain, Co
     call = user_call(function)
     if isinstance(function, Spread):
         return function, element
-    found = call_read(call.f, element.shape)
+    found = delegated_call(call.f, element.shape)
     if found is None:
         return call, element
     target, arguments = found

@@ -12,7 +12,7 @@ from types import MemberDescriptorType
 
 import attrs
 
-from flowalg.lifting.operations.records import only_stores
+from flowalg.lifting.operations.records import has_plain_constructor
 
 
 def built(cls: type, columns: list[list[object]]) -> list[object]:
@@ -51,7 +51,7 @@ def _slots(cls: type) -> tuple[MemberDescriptorType, ...] | None:
     """The slots of a class's fields, if its instances have nothing else, and nothing else happens when one is made."""
     names = [one.name for one in attrs.fields(cls)]
     own = {slot for base in cls.__mro__ for slot in vars(base).get("__slots__", ())}
-    if not only_stores(cls) or own - {"__weakref__"} != set(names) or cls.__dictoffset__:
+    if not has_plain_constructor(cls) or own - {"__weakref__"} != set(names) or cls.__dictoffset__:
         return None
     found = [inspect.getattr_static(cls, name) for name in names]
     slots = tuple(one for one in found if isinstance(one, MemberDescriptorType))

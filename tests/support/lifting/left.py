@@ -98,16 +98,16 @@ LEFT: Final = (
     Left(lambda e: e.s.isdigit(), None, "the method isdigit: engines differ", _UNICODE),
     Left(lambda e: e.s.replace("", "-"), TEXT, "the method replace", "Python puts it between all characters"),
     Left(lambda e: e.s.split(e.t), None, "the method split", "fails for an empty one, which is not known"),
-    Left(lambda e: e.s[::-1], TEXT, "a slice of a str", "engines have no steps"),
-    Left(lambda e: e.s[e.x], None, "at an index that is no constant", "not needed so far"),
-    Left(lambda e: str(e.f), TEXT, "the text of a float", "engines print floats in other ways"),
+    Left(lambda e: e.s[::-1], TEXT, "a slice of str", "engines have no steps"),
+    Left(lambda e: e.s[e.x], None, "at an index that is not constant", "not needed so far"),
+    Left(lambda e: str(e.f), TEXT, "the string form of float", "engines print floats in other ways"),
     Left(lambda e: f"{e.x:>10}", TEXT, "an f-string with a format", "a language of its own"),
     Left(lambda e: int(e.s), INTEGER, "a call of int", "Python reads digits of all scripts, and underscores"),
-    Left(lambda e: e.f**2, None, "Pow of float", "powers of floats are not rounded correctly everywhere"),
+    Left(lambda e: e.f**2, None, "`**` of float", "powers of floats are not rounded correctly everywhere"),
     Left(lambda e: math.log(e.f), None, "a call of math.log", "nor are logarithms, sines and the like"),
     Left(lambda e: round(e.f, 2), None, "a call of round", "Python rounds the exact binary fraction"),
     Left(lambda e: e.x * e.x * e.x, INTEGER, "more than 38 digits", _UNBOUND),
-    Left(lambda e: e.x**e.y, None, "a power that is no constant", _UNBOUND),
+    Left(lambda e: e.x**e.y, None, "a power whose exponent is not a constant", _UNBOUND),
     Left(lambda e: int(e.f) + 1, INTEGER, "more than 38 digits", _UNBOUND),
     Left(lambda e: e.x * e.y // 2, INTEGER, "more than 32 digits", _UNBOUND),
     Left(
@@ -117,15 +117,15 @@ LEFT: Final = (
         "they compare without rounding",
     ),
     Left(
-        lambda e: e.price + e.cost, None, "Add of Decimal and Decimal", "rounds to the context of the thread"
+        lambda e: e.price + e.cost, None, "`+` of Decimal and Decimal", "rounds to the context of the thread"
     ),
     Left(lambda e: e.s is e.t, BOOLEAN, "`is` of str and str", "depends on the interpreter"),
-    Left(lambda e: e.m + 1, None, "Add of int | None and int", "test it for None first"),  # type: ignore[operator]
+    Left(lambda e: e.m + 1, None, "`+` of int | None and int", "test it for None first"),  # type: ignore[operator]
     Left(lambda e: e.inner == e.maybe, BOOLEAN, "Inner == Inner", "a record may have an equality of its own"),
-    Left(lambda e: e.x if e.b else e.f, None, "a choice between int and float", "has no one type"),
-    Left(lambda e: e.x and e.s, None, "a choice between", "has no one type"),
-    Left(lambda e: e.x in ALLOWED, BOOLEAN, "a set, which may change", "capture a frozenset"),
-    Left(lambda e: TABLE[e.s], None, "which is a dict and not an immutable constant", "it may change"),
+    Left(lambda e: e.x if e.b else e.f, None, "a conditional with results of type int and float", "has no one type"),
+    Left(lambda e: e.x and e.s, None, "a conditional with", "has no one type"),
+    Left(lambda e: e.x in ALLOWED, BOOLEAN, "a mutable set", "capture a frozenset"),
+    Left(lambda e: TABLE[e.s], None, "which has type dict and is not an immutable constant", "it may change"),
     Left(
         lambda e: e.f in (math.nan, 1.0),
         BOOLEAN,
@@ -137,19 +137,19 @@ LEFT: Final = (
     Left(
         lambda e: e.at < AMBIGUOUS,
         BOOLEAN,
-        "which is a datetime",
+        "which has type datetime",
         "an hour that comes twice is equal to nothing",
     ),
     Left(lambda e: e.at.strftime("%H"), TEXT, "the method strftime", "formats of the platform"),
     Left(lambda e: e.at.replace(month=2), TIMESTAMP, "the method replace", "not every month has every day"),
-    Left(lambda e: e.d / 2, None, "Div of timedelta and int", "rounds to even"),
+    Left(lambda e: e.d / 2, None, "`/` of timedelta and int", "rounds to even"),
     Left(
-        lambda e: e.at + timedelta(seconds=e.f), TIMESTAMP, "a timedelta made of a float", "rounds in steps"
+        lambda e: e.at + timedelta(seconds=e.f), TIMESTAMP, "a timedelta of float", "rounds in steps"
     ),
-    Left(lambda e: [c for c in e.words], None, "ListComp", "comprehensions are not lifted"),  # noqa: C416
+    Left(lambda e: [c for c in e.words], None, "a list comprehension", "comprehensions are not lifted"),  # noqa: C416
     Left(lambda e: sum(e.xs), None, "a call of sum", "loops are not lifted"),
-    Left(looped, INTEGER, "the statement For", "loops are not lifted"),
-    Left(lambda e: recursive(e.x), INTEGER, "a function that calls itself", "has no end that could be seen"),
+    Left(looped, INTEGER, "a `for` statement", "loops are not lifted"),
+    Left(lambda e: recursive(e.x), INTEGER, "recursion", "its depth is unknown"),
     Left(unused, INTEGER, "the variable ratio, which may fail", "Spark would not compute it"),
     Left(
         lambda e: first(e.x, e.y // e.x),
@@ -160,14 +160,14 @@ LEFT: Final = (
     Left(
         lambda e: (e.x // e.y, e.s)[1], TEXT, "other parts of which may fail", "Spark would not compute them"
     ),
-    Left(branching, INTEGER, "more than 6 ifs in a row", "each doubles what follows"),
-    Left(nothing, None, "nothing but None", "has no type"),
-    Left(lambda e: Checked(e.x), shape_of(Checked), "validator of its own", "only what stores is exact"),
-    Left(lambda e: Listed(e.x), shape_of(Listed), "left to its default", "made by a call"),
+    Left(branching, INTEGER, "more than 6 consecutive `if` statements", "each doubles what follows"),
+    Left(nothing, None, "always None", "has no type"),
+    Left(lambda e: Checked(e.x), shape_of(Checked), "custom constructor, converter or validator", "only what stores is exact"),
+    Left(lambda e: Listed(e.x), shape_of(Listed), "whose default is not a constant", "made by a call"),
     Left(lambda e: attrs.asdict(e.inner), None, "default", "not one of the functions that are known"),
     Left(defaulted, INTEGER, "default, keyword-only or variable", "may change"),
     Left(lambda e: Inner(*e.pair), None, "unpacked arguments", "not needed so far"),
-    Left(str, TEXT, "the text of a Edge", "what repr says is a record's own"),
+    Left(str, TEXT, "the string form of Edge", "what repr says is a record's own"),
     Left(
         lambda e: e.x / e.y * (e.f + e.g) < math.hypot(e.f, e.g),
         BOOLEAN,

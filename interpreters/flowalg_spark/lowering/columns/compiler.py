@@ -29,7 +29,7 @@ from flowalg.lifting.tree.expressions import (
     Param,
     Part,
 )
-from flowalg.lifting.tree.failures import can_raise, is_wide
+from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
 from flowalg.lifting.tree.intervals import EPOCH_DAY, MICROSECOND, point_micros
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.lowering.columns.errors import overflow
@@ -79,8 +79,8 @@ class _Compiler:
             case Constant(shape=shape):
                 assert shape is not None, "a None without a type is not lifted"
                 return unnested(_constant(expr), shape)
-            case Opaque(reason=reason, place=place):
-                raise AssertionError(f"not lifted: {reason} at {place}")
+            case Opaque(reason=reason, location=location):
+                raise AssertionError(f"not lifted: {reason} at {location}")
         assert_never(expr)
 
     def single(self, expr: Expr) -> Column:
@@ -101,9 +101,9 @@ class _Compiler:
     def choice(self, expr: Choice) -> Column:
         """``and``, ``or``, or a choice between two values."""
         condition, then, otherwise = (self.single(one) for one in (expr.condition, expr.then, expr.otherwise))
-        if expr.otherwise == FALSE and not can_raise(expr.then):
+        if expr.otherwise == FALSE and not can_raise_in_engine(expr.then):
             return condition & then
-        if expr.then == TRUE and not can_raise(expr.otherwise):
+        if expr.then == TRUE and not can_raise_in_engine(expr.otherwise):
             return condition | otherwise
         return F.when(condition, then).otherwise(otherwise)
 
@@ -125,7 +125,7 @@ class _Compiler:
         attempts = [self.fast(expr)]
         if _only_on_the_way(expr):
             attempts.append(self.exact(expr).try_cast("bigint"))
-        return F.coalesce(*attempts, overflow(_place(expr)))
+        return F.coalesce(*attempts, overflow(_location(expr)))
 
     def fast(self, expr: Expr) -> Column:
         """An integer in 64 bits; null where any part of it overflows."""
@@ -190,13 +190,13 @@ def _only_on_the_way(expr: Expr) -> bool:
             return False
 
 
-def _place(expr: Expr) -> str:
-    """Where the first operation of an expression stands."""
+def _location(expr: Expr) -> str:
+    """Returns the source location of the first operation of an expression."""
     match expr:
-        case Apply(place=place):
-            return place
+        case Apply(location=location):
+            return location
         case Choice(then=then, otherwise=otherwise):
-            return _place(then) or _place(otherwise)
+            return _location(then) or _location(otherwise)
         case _:
             return ""
 

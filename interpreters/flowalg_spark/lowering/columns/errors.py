@@ -20,7 +20,7 @@ def overflow(place: str) -> Column:
 
 def unless(wrong: Column, node: Apply, message: str, value: Column) -> Column:
     """A value, or a failure where something is wrong; null where it is unknown whether it is."""
-    return F.when(wrong, failure(node.place, message)).otherwise(value)
+    return F.when(wrong, failure(node.location, message)).otherwise(value)
 
 
 __all__ = ["failure", "overflow", "unless"]

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr
-from flowalg.lifting.tree.failures import fails
+from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.lowering.columns.errors import unless
@@ -80,7 +80,9 @@ def _floor(a: Column) -> Column:
 
 
 def _checked(node: Apply, divisor: Column, value: Column, message: str) -> Column:
-    return unless(divisor == 0, node, f"ZeroDivisionError: {message}", value) if fails(node) else value
+    return (
+        unless(divisor == 0, node, f"ZeroDivisionError: {message}", value) if can_fail_itself(node) else value
+    )
 
 
 def square_root(node: Apply, a: Column) -> Column:
@@ -120,7 +122,7 @@ def true_quotient(node: Apply, a: Column, b: Column) -> Column:
     if not all(interval(one).within(Interval(-_AS_FLOATS, _AS_FLOATS)) for one in node.args):
         value = F.when(small, value).otherwise(_long_division(a.cast(EXACT), b.cast(EXACT)))
     by_zero = "ZeroDivisionError: division by zero"
-    return unless(b == 0, node, by_zero, value) if fails(node) else value
+    return unless(b == 0, node, by_zero, value) if can_fail_itself(node) else value
 
 
 def _is_small(expr: Expr, column: Column) -> Column:

@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.lifting.tree.expressions import Apply
-from flowalg.lifting.tree.failures import fails
+from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import STORED, interval
 from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.lowering.columns.errors import unless
@@ -71,7 +71,7 @@ def in_38_digits(node: Apply, *args: Column) -> Column:
 
 
 def _checked(node: Apply, divisor: Column, value: Column) -> Column:
-    return unless(divisor == F.lit(0), node, _BY_ZERO, value) if fails(node) else value
+    return unless(divisor == F.lit(0), node, _BY_ZERO, value) if can_fail_itself(node) else value
 
 
 def _floor_divided(node: Apply, a: Column, b: Column) -> Column:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.lifting.tree.expressions import Apply
-from flowalg.lifting.tree.failures import fails
+from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import DAYS, INSTANTS, STORED, Interval, interval
 from flowalg_spark.lowering.columns.errors import overflow, unless
 from flowalg_spark.lowering.columns.integers import long, quotient
@@ -19,7 +19,7 @@ _SECONDS: Final = T.DayTimeIntervalType(3, 3)
 
 
 def _in_range(node: Apply, number: Column, bounds: Interval, value: Column) -> Column:
-    if not fails(node):
+    if not can_fail_itself(node):
         return value
     outside = (number < F.lit(bounds.low)) | (number > F.lit(bounds.high))
     return unless(outside, node, "OverflowError: date value out of range", value)
@@ -39,7 +39,7 @@ def duration(node: Apply, micros: Column) -> Column:
     """The interval of so many microseconds; each of its parts rounds towards zero, so that none overflows."""
     if not interval(node.args[0]).within(STORED):
         outside = (micros < F.lit(STORED.low)) | (micros > F.lit(STORED.high))
-        micros = F.when(outside, overflow(node.place)).otherwise(micros.try_cast("bigint"))
+        micros = F.when(outside, overflow(node.location)).otherwise(micros.try_cast("bigint"))
     seconds = (micros % long(_DAY)).cast("decimal(18,0)") / F.lit(10**6)
     days = quotient(micros, long(_DAY)).cast("int")
     return F.make_dt_interval(days, F.lit(0), F.lit(0), seconds.cast("decimal(18,6)"))

@@ -1,8 +1,7 @@
-"""What names stand for: values that are captured when the pipeline is compiled, and can never change afterwards.
+"""The values that names refer to, captured when the pipeline is compiled.
 
-A variable that is assigned anew later keeps, in a lifted function, the value that it had. So only immutable values
-are captured: scalars, members of enums, tuples of such. Anything that could change under the same name, such as a list,
-is left to Python.
+A variable that is reassigned later keeps its captured value in a lifted function. Only immutable values are captured:
+scalars, enum members, and tuples of them. Functions that use mutable values, such as lists, are left to Python.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ from flowalg.data.shapes import (
     TupleOf,
 )
 from flowalg.data.values import conform
-from flowalg.lifting.python.attributes import plain_attribute
+from flowalg.lifting.python.attributes import is_plain_attribute
 from flowalg.lifting.python.enums import is_plain
 from flowalg.lifting.tree.expressions import Build, Constant, Expr
 from flowalg.lifting.tree.intervals import EXACT
 
 MISSING: Final = object()
-"""What a name that stands for nothing known gives."""
+"""The result for a name that does not refer to a known value."""
 
 
-def constant_of(value: object) -> Expr | None:
-    """An immutable value as an expression; ``None`` for any other."""
+def to_constant(value: object) -> Expr | None:
+    """Returns an immutable value as an expression; ``None`` for other values."""
     if value is None:
         return Constant(None, None)
     if isinstance(value, Enum):
@@ -58,7 +57,7 @@ def constant_of(value: object) -> Expr | None:
 
 
 def _tuple(items: tuple[object, ...]) -> Expr | None:
-    parts = tuple(one for one in map(constant_of, items) if one is not None)
+    parts = tuple(part for part in map(to_constant, items) if part is not None)
     shapes = tuple(part.shape for part in parts if part.shape is not None)
     return Build(TupleOf(shapes), parts) if items and len(shapes) == len(items) else None
 
@@ -82,7 +81,7 @@ def _number(value: object) -> Constant | None:
 
 
 def _point(value: datetime) -> Constant | None:
-    """A point in time; those that a change of the clock makes ambiguous compare in ways of their own (PEP 495)."""
+    """Lifts a datetime, unless it is ambiguous in its time zone (PEP 495): such datetimes equal no other."""
     if value.utcoffset() is None or value.utcoffset() != value.replace(fold=1 - value.fold).utcoffset():
         return None
     return Constant(value.replace(tzinfo=UTC) if _is_utc(value) else value, TIMESTAMP)
@@ -108,8 +107,8 @@ def _conforms(value: Decimal) -> bool:
     return True
 
 
-def global_of(f: FunctionType, name: str) -> object:
-    """What a name that is no parameter or local variable stands for in a function, now."""
+def resolve_global(f: FunctionType, name: str) -> object:
+    """Returns the current value of a name that is neither a parameter nor a local variable of a function."""
     code = f.__code__
     if name in code.co_varnames or name in code.co_cellvars:
         return MISSING
@@ -122,16 +121,16 @@ def global_of(f: FunctionType, name: str) -> object:
     return f.__globals__[name] if name in f.__globals__ else vars(builtins).get(name, MISSING)
 
 
-def attribute_of(owner: object, name: str) -> object:
-    """An attribute that reading runs no code for: of a module, a class, an enum, or a frozen record."""
+def resolve_attribute(owner: object, name: str) -> object:
+    """Returns an attribute of a module, class, enum or frozen record, if reading it runs no code; else ``MISSING``."""
     if isinstance(owner, EnumType):
         return owner.__members__.get(name, MISSING)
     if type(owner) in (ModuleType, type, ABCMeta):
         return inspect.getattr_static(owner, name, MISSING)
     kind = type(owner)
-    if attrs.has(kind) and attrs.inspect(kind).is_frozen and plain_attribute(kind, name):
+    if attrs.has(kind) and attrs.inspect(kind).is_frozen and is_plain_attribute(kind, name):
         return getattr(owner, name, MISSING)
     return MISSING
 
 
-__all__ = ["MISSING", "attribute_of", "constant_of", "global_of"]
+__all__ = ["MISSING", "resolve_attribute", "resolve_global", "to_constant"]

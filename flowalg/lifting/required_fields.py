@@ -1,8 +1,7 @@
-"""What a function that only Python can run needs of its element, where its syntax tells.
+"""Which fields of its element a function reads that must run in Python; an engine need not transfer the others.
 
-``lambda s: grade(s.note)`` is ``grade`` of a column. A function that only reads some fields is given a stand-in: an
-object that has these fields, and nothing that the function could tell from the element. Either way an engine need not
-bring the other columns to Python.
+For ``lambda s: grade(s.note)`` an engine passes the column ``s.note`` to ``grade``. A function that reads only some
+fields receives a stand-in: an object with these fields, which the function cannot distinguish from the element.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from returns.result import Success
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.functions import lift_function
-from flowalg.lifting.python.attributes import plain_attribute
-from flowalg.lifting.python.captured import MISSING, global_of
+from flowalg.lifting.python.attributes import is_plain_attribute
+from flowalg.lifting.python.captured_values import MISSING, resolve_global
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.source import Syntax, syntax_of
-from flowalg.lifting.syntax import expression
-from flowalg.lifting.tree.expressions import Expr, Param, opaque_part
+from flowalg.lifting.syntax import lift_expression
+from flowalg.lifting.tree.expressions import Expr, Param, first_opaque
 
 Reads: TypeAlias = Mapping[str, "Reads | None"]
-"""The fields that are read, each with what is read of it; ``None`` for all of it."""
+"""The fields that are read, each with the fields that are read of it, or ``None`` if it is used as a whole."""
 
-_LOOKING_AROUND: Final = frozenset({"locals", "vars", "eval", "exec", "globals", "dir", "super"})
-"""What could see a variable without naming it."""
+_INTROSPECTION: Final = frozenset({"locals", "vars", "eval", "exec", "globals", "dir", "super"})
+"""Functions that can access a variable without naming it."""
 
 
-def call_read(
+def delegated_call(
     f: Callable[..., object], element: Shape
 ) -> tuple[Callable[..., object], tuple[Expr, ...]] | None:
-    """The function that ``f`` does nothing but call, as it is now, and what it calls it with; ``None`` for others."""
+    """If ``f`` only calls another function, returns that function and its lifted arguments; else ``None``."""
     match syntax_of(f):
         case Success(ast.Lambda(body=ast.Call() as call) as syntax):
             pass
@@ -48,43 +47,45 @@ def call_read(
     if not isinstance(f, FunctionType) or len(arguments) != 1 or call.keywords or not call.args:
         return None
     names = {arguments[0].arg: Param(element)}
-    scope = Scope(describe_function(f), partial(global_of, f), names, lift_function, (f.__code__,))
+    scope = Scope(describe_function(f), partial(resolve_global, f), names, lift_function, (f.__code__,))
     target = scope.resolve(call.func)
     if target is MISSING or not callable(target):
         return None
-    read = tuple(expression(arg, scope) for arg in call.args)
-    known = all(one.shape is not None and opaque_part(one) is None for one in read)
+    read = tuple(lift_expression(arg, scope) for arg in call.args)
+    known = all(arg.shape is not None and first_opaque(arg) is None for arg in read)
     return (target, read) if known else None
 
 
-def shape_read(f: Callable[..., object], element: Shape) -> Shape:
-    """The shape of what ``f`` needs of an element: that of a stand-in with fewer fields, or ``element`` itself."""
+def required_shape(f: Callable[..., object], element: Shape) -> Shape:
+    """Returns the shape of the fields of an element that ``f`` reads: that of a stand-in, or ``element`` itself."""
     if not isinstance(element, RecordOf) or not element.fields:
         return element
     match syntax_of(f):
         case Success(syntax):
-            reads = _reads(syntax, element)
-            # A function that reads nothing is still called once for each element.
-            return element if reads is None else _stand_in(element, reads or {element.fields[0].name: None})
+            reads = _fields_read(syntax, element)
+            # A function that reads no field is still called once for each element.
+            return (
+                element if reads is None else _make_stand_in(element, reads or {element.fields[0].name: None})
+            )
         case _:
             return element
 
 
-def _reads(syntax: Syntax, element: RecordOf) -> Reads | None:
+def _fields_read(syntax: Syntax, element: RecordOf) -> Reads | None:
     arguments = (*syntax.args.posonlyargs, *syntax.args.args)
     names = {node.id for node in ast.walk(syntax) if isinstance(node, ast.Name)}
-    if len(arguments) != 1 or names & _LOOKING_AROUND:
+    if len(arguments) != 1 or names & _INTROSPECTION:
         return None
     found: dict[str, Reads | None] = {}
     body = syntax.body if isinstance(syntax.body, list) else [syntax.body]
-    for path in (path for part in body for path in _paths(part, arguments[0].arg)):
+    for path in (path for part in body for path in _attribute_paths(part, arguments[0].arg)):
         if not _add(found, path, element):
             return None
     return found
 
 
-def _paths(node: ast.AST, name: str) -> Iterator[tuple[str, ...]]:
-    """The attributes that are read of a variable, each as a path; an empty one where it is used as a whole."""
+def _attribute_paths(node: ast.AST, name: str) -> Iterator[tuple[str, ...]]:
+    """The attribute paths that are read of a variable; a path is empty where the variable is used as a whole."""
     path: list[str] = []
     inner = node
     while isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load):
@@ -94,16 +95,16 @@ def _paths(node: ast.AST, name: str) -> Iterator[tuple[str, ...]]:
         yield tuple(path) if isinstance(inner.ctx, ast.Load) else ()
         return
     for child in ast.iter_child_nodes(node):
-        yield from _paths(child, name)
+        yield from _attribute_paths(child, name)
 
 
 def _add(found: dict[str, Reads | None], path: tuple[str, ...], shape: RecordOf) -> bool:
-    """Whether the first name of a path is a plain field, which is then added with what is read of it."""
+    """Adds an attribute path to the fields that are read; returns whether its first name is a plain field."""
     if not path:
         return False
     first, *rest = path
     field = next((field for field in shape.fields if field.name == first), None)
-    if field is None or not plain_attribute(shape.cls, first):
+    if field is None or not is_plain_attribute(shape.cls, first):
         return False
     known = found.get(first, {})
     if known is None:
@@ -116,15 +117,15 @@ def _add(found: dict[str, Reads | None], path: tuple[str, ...], shape: RecordOf)
     return True
 
 
-def _stand_in(shape: RecordOf, reads: Reads) -> RecordOf:
-    """A record class like that of ``shape`` which has only the fields that are read, and says so in messages."""
+def _make_stand_in(shape: RecordOf, reads: Reads) -> RecordOf:
+    """Makes a record class with only the fields that are read; its ``repr`` shows that fields are missing."""
     fields = []
-    for one in shape.fields:
-        if one.name in reads:
-            inner = reads[one.name]
-            if inner is not None and isinstance(one.shape, RecordOf):
-                one = attrs.evolve(one, shape=_stand_in(one.shape, inner))
-            fields.append(one)
+    for field in shape.fields:
+        if field.name in reads:
+            inner = reads[field.name]
+            if inner is not None and isinstance(field.shape, RecordOf):
+                field = attrs.evolve(field, shape=_make_stand_in(field.shape, inner))
+            fields.append(field)
     if len(fields) == len(shape.fields) and fields == list(shape.fields):
         return shape
     names = {field.name: attrs.field() for field in fields}
@@ -140,4 +141,4 @@ def _repr(stand_in: object) -> str:
     return f"{kind.__name__}({', '.join([*shown, '…'])})"
 
 
-__all__ = ["call_read", "shape_read"]
+__all__ = ["delegated_call", "required_shape"]

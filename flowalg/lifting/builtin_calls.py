@@ -1,0 +1,186 @@
+"""Calls of built-in functions, functions of ``math``, and constructors of times and decimals."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from types import BuiltinFunctionType
+from typing import Final, TypeAlias
+
+import attrs
+
+from flowalg.data.shapes import BOOLEAN, DAY, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP, ListOf, Shape
+from flowalg.lifting.operations import records, times
+from flowalg.lifting.operations.comparisons import compare
+from flowalg.lifting.operations.conditionals import choose, to_bool
+from flowalg.lifting.operations.conversions import is_number, to_float
+from flowalg.lifting.operations.numbers import absolute_value, round_to_int
+from flowalg.lifting.operations.strings import to_string
+from flowalg.lifting.python.captured_values import to_constant
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Opaque, disjunction, negation
+from flowalg.lifting.tree.primitives import Op
+
+Arguments: TypeAlias = tuple[Expr, ...]
+Builtin: TypeAlias = Callable[[Arguments, str], Expr | None]
+
+
+def _size(args: Arguments, location: str) -> Expr | None:
+    match args:
+        case [operand] if operand.shape == TEXT:
+            return Apply(Op.LENGTH, args, INTEGER, location)
+        case [operand] if isinstance(operand.shape, ListOf):
+            return Apply(Op.SIZE, args, INTEGER, location)
+        case _:
+            return None
+
+
+def _absolute_value(args: Arguments, location: str) -> Expr | None:
+    match args:
+        case [operand] if is_number(operand):
+            return absolute_value(operand, location)
+        case [operand] if operand.shape == DURATION:
+            negative = times.negate_duration(operand, location)
+            is_negative = compare(ast.Lt(), operand, Constant(timedelta(0), DURATION), location)
+            return choose(is_negative, negative, operand, location)
+        case _:
+            return None
+
+
+def _extremum(operator: ast.cmpop) -> Builtin:
+    def lift(args: Arguments, location: str) -> Expr | None:
+        """Returns the first argument unless a later one compares beyond it, as Python does for NaN and -0.0."""
+        if len(args) < 2 or len({arg.shape for arg in args}) != 1:
+            return None
+        best = args[0]
+        for arg in args[1:]:
+            best = choose(compare(operator, arg, best, location), arg, best, location)
+        return best
+
+    return lift
+
+
+def _to_string(args: Arguments, location: str) -> Expr | None:
+    return to_string(args[0], location) if len(args) == 1 else None
+
+
+def _to_bool(args: Arguments, location: str) -> Expr | None:
+    return to_bool(args[0], location) if len(args) == 1 else None
+
+
+def _to_float(args: Arguments, location: str) -> Expr | None:
+    return to_float(args[0], location) if len(args) == 1 and is_number(args[0]) else None
+
+
+def _round_with(op: Op) -> Builtin:
+    def lift(args: Arguments, location: str) -> Expr | None:
+        return round_to_int(op, args[0], location) if len(args) == 1 and is_number(args[0]) else None
+
+    return lift
+
+
+def _apply_to_float(make: Callable[[Expr, str], Expr]) -> Builtin:
+    def lift(args: Arguments, location: str) -> Expr | None:
+        if len(args) == 1 and is_number(args[0]):
+            return make(to_float(args[0], location), location)
+        return None
+
+    return lift
+
+
+def _is_nan(of: Expr, location: str) -> Expr:
+    return Apply(Op.IS_NAN, (of,), BOOLEAN, location)
+
+
+def _is_infinite(of: Expr, location: str) -> Expr:
+    return Apply(Op.IS_INFINITE, (of,), BOOLEAN, location)
+
+
+def _is_finite(of: Expr, location: str) -> Expr:
+    return negation(disjunction(_is_nan(of, location), _is_infinite(of, location)), location)
+
+
+def _square_root(of: Expr, location: str) -> Expr:
+    return Apply(Op.SQUARE_ROOT, (of,), FLOAT, location)
+
+
+def _magnitude(of: Expr, location: str) -> Expr:
+    return Apply(Op.FLOAT_ABSOLUTE, (of,), FLOAT, location)
+
+
+_BUILTINS: Final[Mapping[object, Builtin]] = {
+    len: _size,
+    abs: _absolute_value,
+    min: _extremum(ast.Lt()),
+    max: _extremum(ast.Gt()),
+    str: _to_string,
+    bool: _to_bool,
+    float: _to_float,
+    int: _round_with(Op.TRUNCATE),
+    round: _round_with(Op.ROUND_HALF_EVEN),
+    math.trunc: _round_with(Op.TRUNCATE),
+    math.floor: _round_with(Op.FLOOR),
+    math.ceil: _round_with(Op.CEILING),
+    math.sqrt: _apply_to_float(_square_root),
+    math.fabs: _apply_to_float(_magnitude),
+    math.isnan: _apply_to_float(_is_nan),
+    math.isinf: _apply_to_float(_is_infinite),
+    math.isfinite: _apply_to_float(_is_finite),
+}
+_RESULTS: Final[Mapping[object, Shape]] = {
+    len: INTEGER,
+    str: TEXT,
+    int: INTEGER,
+    float: FLOAT,
+    bool: BOOLEAN,
+    math.sqrt: FLOAT,
+    datetime: TIMESTAMP,
+    date: DAY,
+    timedelta: DURATION,
+}
+
+
+def result_shape(target: object) -> Shape | None:
+    """Returns the result shape of a built-in function if it does not depend on the arguments."""
+    return _RESULTS.get(target) if isinstance(target, type | BuiltinFunctionType) else None
+
+
+def lift_builtin_call(
+    target: object, args: Arguments, named: Mapping[str, Expr], location: str
+) -> Expr | None:
+    """Lifts a call of a built-in function; returns ``None`` if it cannot be lift."""
+    if target is attrs.evolve and len(args) == 1:
+        return records.evolve(args[0], named, location)
+    if not isinstance(target, type | BuiltinFunctionType):
+        return None
+    if target in (timedelta, datetime, date, Decimal):
+        return _construct(target, args, named, location)
+    if target in _BUILTINS and not named:
+        unknown = next((arg for arg in args if isinstance(arg, Opaque) and arg.shape is None), None)
+        if unknown is not None:
+            return Opaque(result_shape(target), unknown.reason, unknown.location)
+        return _BUILTINS[target](args, location)
+    return None
+
+
+def _construct(cls: object, args: Arguments, named: Mapping[str, Expr], location: str) -> Expr | None:
+    """Lifts ``timedelta`` of integer expressions. Calls with constant arguments have been evaluated before."""
+    if cls is timedelta and any(not isinstance(arg, Constant) for arg in (*args, *named.values())):
+        return times.construct_duration(args, named, location)
+    return None
+
+
+def construct_constant(cls: type, args: tuple[object, ...], named: Mapping[str, object]) -> Expr | None:
+    """Evaluates a constructor of constants; returns ``None`` if the constructor raises."""
+    try:
+        return to_constant(cls(*args, **named))
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+
+
+FOLDED: Final = (timedelta, datetime, date, Decimal)
+"""Immutable classes whose instances are constructed at compile time if all arguments are constants."""
+
+__all__ = ["FOLDED", "construct_constant", "lift_builtin_call", "result_shape"]

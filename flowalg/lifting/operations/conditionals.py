@@ -1,0 +1,133 @@
+"""Conditionals and truth values: ``if``, ``and``, ``or`` and ``not`` of values that need not be booleans."""
+
+from __future__ import annotations
+
+import ast
+
+from flowalg.data.shapes import (
+    BOOLEAN,
+    DAY,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    OptionalOf,
+    RecordOf,
+    Shape,
+    TupleOf,
+    optional,
+)
+from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
+from flowalg.lifting.operations.conversions import int_constant, micros_of_duration
+from flowalg.lifting.python.enums import is_always_true
+from flowalg.lifting.tree.expressions import (
+    FALSE,
+    TRUE,
+    Apply,
+    As,
+    Choice,
+    Constant,
+    Expr,
+    Opaque,
+)
+from flowalg.lifting.tree.failures import can_fail
+from flowalg.lifting.tree.primitives import Op
+
+
+def choose(condition: Expr, then: Expr, otherwise: Expr, location: str) -> Expr:
+    """Lifts ``then if condition else otherwise``, where the condition is a boolean."""
+    if isinstance(condition, Constant):
+        return then if condition.value else otherwise
+    shape = common_shape(then, otherwise)
+    if shape is None:
+        for side in (then, otherwise):
+            if isinstance(side, Opaque) and side.shape is None:
+                return side
+        return Opaque(
+            None, f"a conditional with results of type {then.shape} and {otherwise.shape}", location
+        )
+    return Choice(condition, widen(then, shape), widen(otherwise, shape), shape)
+
+
+def common_shape(first: Expr, second: Expr) -> Shape | None:
+    """Returns the shape that both values have, widened to an optional if need be; ``None`` if there is none."""
+    if first.shape == second.shape:
+        return first.shape
+    for value, another in ((first, second), (second, first)):
+        if isinstance(value, Constant) and value.value is None and another.shape is not None:
+            return optional(another.shape)
+        if isinstance(value.shape, OptionalOf) and value.shape.of == another.shape:
+            return value.shape
+    return None
+
+
+def widen(expr: Expr, shape: Shape) -> Expr:
+    """Returns the expression with a shape that includes its own, such as the optional of it."""
+    if expr.shape == shape:
+        return expr
+    if isinstance(expr, Constant) and expr.value is None:
+        return Constant(None, shape)
+    return As(expr, shape)
+
+
+def is_assignable(shape: Shape, expr: Expr) -> bool:
+    """Whether an expression can be assigned where a value of the shape is expected."""
+    if isinstance(shape, OptionalOf) and isinstance(expr, Constant) and expr.value is None:
+        return True
+    return expr.shape == shape or (isinstance(shape, OptionalOf) and expr.shape == shape.of)
+
+
+def to_bool(of: Expr, location: str) -> Expr:
+    """Lifts ``bool(of)``."""
+    match of.shape:
+        case None:
+            return FALSE if isinstance(of, Constant) else _no_truth_value(of, location)
+        case shape if shape == BOOLEAN:
+            return of
+        case shape if shape == INTEGER:
+            return compare(ast.NotEq(), of, int_constant(0), location)
+        case shape if shape == FLOAT:
+            return compare(ast.NotEq(), of, Constant(0.0, FLOAT), location)
+        case shape if shape == TEXT:
+            return compare(ast.NotEq(), of, Constant("", TEXT), location)
+        case shape if shape == DURATION:
+            return compare(ast.NotEq(), micros_of_duration(of, location), int_constant(0), location)
+        case OptionalOf():
+            return _optional_to_bool(of, location)
+        case ListOf():
+            size = Apply(Op.SIZE, (of,), INTEGER, location)
+            return compare(ast.NotEq(), size, int_constant(0), location)
+        case _:
+            return TRUE if _is_always_true(of.shape) and not can_fail(of) else _no_truth_value(of, location)
+
+
+def _optional_to_bool(of: Expr, location: str) -> Expr:
+    missing = is_none(of, location)
+    value = to_bool(unwrap_optional(of, location), location)
+    if isinstance(missing, Opaque):
+        return missing
+    return value if isinstance(value, Opaque) else Choice(missing, FALSE, value, BOOLEAN)
+
+
+def _is_always_true(shape: Shape | None) -> bool:
+    match shape:
+        case TupleOf():
+            return True
+        case EnumOf(cls=enum):
+            return is_always_true(enum)
+        case RecordOf(cls=cls):
+            return not hasattr(cls, "__bool__") and not hasattr(cls, "__len__")
+        case _:
+            return shape in (TIMESTAMP, DAY)
+
+
+def _no_truth_value(of: Expr, location: str) -> Opaque:
+    if isinstance(of, Opaque):
+        return Opaque(BOOLEAN, of.reason, of.location)
+    return Opaque(BOOLEAN, f"the truth value of {of.shape}", location)
+
+
+__all__ = ["choose", "common_shape", "is_assignable", "to_bool", "widen"]

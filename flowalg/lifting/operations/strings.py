@@ -1,0 +1,170 @@
+"""Strings: the operators and methods that engines compute exactly as Python does, counted in code points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from flowalg.data.shapes import BOOLEAN, DAY, INTEGER, TEXT, ListOf, TupleOf
+from flowalg.lifting.operations.conditionals import choose
+from flowalg.lifting.operations.conversions import int_constant, to_int
+from flowalg.lifting.tree.expressions import FALSE, Apply, Build, Constant, Expr, Opaque, disjunction
+from flowalg.lifting.tree.intervals import EXACT, interval
+from flowalg.lifting.tree.primitives import Op
+
+Arguments: TypeAlias = Sequence[Expr]
+
+UNICODE_REASON: Final = "engines differ beyond ASCII and between Unicode versions"
+_LEFT_TO_PYTHON: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("upper", "lower", "title", "capitalize", "swapcase", "casefold"), UNICODE_REASON),
+    **dict.fromkeys(("isalpha", "isdigit", "isalnum", "isupper", "islower", "isspace"), UNICODE_REASON),
+}
+_TEXTUAL: Final = frozenset(
+    {"upper", "lower", "title", "capitalize", "swapcase", "casefold", "join", "format", "zfill"}
+    | {"strip", "lstrip", "rstrip", "replace", "removeprefix", "removesuffix", "center", "ljust", "rjust"}
+)
+_BOOLEAN: Final = frozenset({"startswith", "endswith"})
+
+
+def string_constant(value: str) -> Constant:
+    """Returns a string constant."""
+    return Constant(value, TEXT)
+
+
+@lru_cache(maxsize=1)
+def whitespace() -> str:
+    """Returns all characters at which the running Python strips and splits."""
+    return "".join(character for character in map(chr, range(0x110000)) if character.isspace())
+
+
+def constant_string(expr: Expr) -> str | None:
+    """Returns the value of a string constant, or ``None`` for other expressions."""
+    if isinstance(expr, Constant) and expr.shape == TEXT and isinstance(expr.value, str):
+        return expr.value
+    return None
+
+
+def concatenate(parts: Arguments, location: str) -> Expr:
+    """Lifts the concatenation of strings."""
+    return parts[0] if len(parts) == 1 else Apply(Op.CONCATENATE, tuple(parts), TEXT, location)
+
+
+def to_string(of: Expr, location: str) -> Expr:
+    """Lifts ``str(of)`` and ``f"{of}"`` of strings, integers, booleans and dates."""
+    match of.shape:
+        case shape if shape == TEXT:
+            return of
+        case shape if shape == BOOLEAN:
+            return choose(of, string_constant("True"), string_constant("False"), location)
+        case shape if shape == INTEGER and interval(of).within(EXACT):
+            return Apply(Op.TEXT_OF_INTEGER, (to_int(of),), TEXT, location)
+        case shape if shape == DAY:
+            return Apply(Op.TEXT_OF_DAY, (of,), TEXT, location)
+        case None if isinstance(of, Opaque):
+            return Opaque(TEXT, of.reason, of.location)
+        case _:
+            return Opaque(TEXT, f"the string form of {of.shape}", location)
+
+
+def slice_string(of: Expr, start: int | None, stop: int | None, location: str) -> Expr:
+    """Lifts ``of[start:stop]``."""
+    bounds = [int_constant(start or 0), *([] if stop is None else [int_constant(stop)])]
+    return Apply(Op.SLICE, (of, *bounds), TEXT, location)
+
+
+def get_character(of: Expr, index: int, location: str) -> Expr:
+    """Lifts ``of[index]``, which fails if the index is out of range."""
+    return Apply(Op.CHARACTER, (of, int_constant(index)), TEXT, location)
+
+
+def contains(of: Expr, inner: Expr, location: str) -> Expr:
+    """Lifts ``inner in of``."""
+    return Apply(Op.CONTAINS, (of, inner), BOOLEAN, location)
+
+
+def lift_method(name: str, of: Expr, args: Arguments, location: str) -> Expr:
+    """Lifts a method call on a string."""
+    lifted = _lift_known_method(name, of, args, location)
+    if lifted is not None:
+        return lifted
+    reason = _LEFT_TO_PYTHON.get(name)
+    shape = TEXT if name in _TEXTUAL else BOOLEAN if name in _BOOLEAN else None
+    return Opaque(
+        shape, f"the method {name}" + (f": {reason}" if reason else " with these arguments"), location
+    )
+
+
+def _lift_known_method(name: str, of: Expr, args: Arguments, location: str) -> Expr | None:
+    if any(isinstance(arg, Opaque) for arg in args):
+        return next(arg for arg in args if isinstance(arg, Opaque))
+    constants = [constant_string(arg) for arg in args]
+    match name, constants:
+        case (("startswith" | "endswith"), [_]):
+            op = Op.STARTS_WITH if name == "startswith" else Op.ENDS_WITH
+            return _has_affix(op, of, args[0], location)
+        case "find", [_] if args[0].shape == TEXT:
+            return Apply(Op.FIND, (of, args[0]), INTEGER, location)
+        case "replace", [str() as old, _] if old and args[1].shape == TEXT:
+            return Apply(Op.REPLACE, (of, *args), TEXT, location)
+        case "removeprefix", [str() as prefix]:
+            has = Apply(Op.STARTS_WITH, (of, *args), BOOLEAN, location)
+            return choose(has, slice_string(of, len(prefix), None, location), of, location)
+        case "removesuffix", [str() as suffix] if suffix:
+            has = Apply(Op.ENDS_WITH, (of, *args), BOOLEAN, location)
+            return choose(has, slice_string(of, 0, -len(suffix), location), of, location)
+        case (("strip" | "lstrip" | "rstrip"), ([] | [str()])):
+            characters = args[0] if args else string_constant(whitespace())
+            return Apply(_STRIPS[name], (of, characters), TEXT, location)
+        case "split", []:
+            return Apply(Op.WORDS, (of, string_constant(whitespace())), ListOf(TEXT), location)
+        case "split", [str() as separator] if separator:
+            return Apply(Op.SPLIT, (of, *args), ListOf(TEXT), location)
+        case "join", [_]:
+            return _join(of, args[0], location)
+        case _:
+            return None
+
+
+_STRIPS: Final[Mapping[str, Op]] = {
+    "strip": Op.STRIP,
+    "lstrip": Op.STRIP_LEFT,
+    "rstrip": Op.STRIP_RIGHT,
+}
+
+
+def _has_affix(op: Op, of: Expr, affix: Expr, location: str) -> Expr | None:
+    """Lifts ``startswith`` or ``endswith`` with a string or a tuple of strings."""
+    if affix.shape == TEXT:
+        return Apply(op, (of, affix), BOOLEAN, location)
+    match affix:
+        case Build(shape=TupleOf(), parts=parts) if all(part.shape == TEXT for part in parts):
+            lifted: Expr = FALSE
+            for affix_part in reversed(parts):
+                lifted = disjunction(Apply(op, (of, affix_part), BOOLEAN, location), lifted)
+            return lifted
+        case _:
+            return None
+
+
+def _join(separator: Expr, items: Expr, location: str) -> Expr | None:
+    match items:
+        case Build(shape=TupleOf(), parts=parts) | Apply(op=Op.LIST, args=parts):
+            if all(part.shape == TEXT for part in parts):
+                between = [piece for part in parts for piece in (separator, part)]
+                return concatenate(between[1:], location)
+        case _:
+            pass
+    return None
+
+
+__all__ = [
+    "concatenate",
+    "constant_string",
+    "contains",
+    "get_character",
+    "lift_method",
+    "slice_string",
+    "string_constant",
+    "to_string",
+]
