@@ -1,4 +1,4 @@
-"""``docs/lifting.md``: which functions run inside Spark, from the cases that the tests hold to Python."""
+"""``docs/lifting.md``: which functions run inside Spark, generated from the test cases."""
 
 from __future__ import annotations
 
@@ -25,36 +25,37 @@ PATH: Final = Path(__file__).parents[1] / "lifting.md"
 _HEAD: Final = """\
 # What runs inside Spark
 
-Made by `make docs` from the cases that `tests/spark/test_lifted_columns.py` holds to Python, each over hundreds of rows
-of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to 9999, changes of the clock,
-`None`. It does so with Spark's ANSI mode on and off, in two time zones, with expressions compiled and interpreted.
+`make docs` generates this page from the test cases of `tests/spark/test_lifted_columns.py`. Each case compares Spark with
+Python on hundreds of rows of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to
+9999, daylight-saving transitions, `None`. The tests run with Spark's ANSI mode on and off, in two time zones, and with
+compiled and interpreted expressions.
 
-A function that is lifted becomes columns, and `explain()` says so; of any other it says why not, and where. Such a
-function runs in Python over Arrow batches, with the same result.
+A lifted function becomes Spark columns. A function that is not lifted runs in Python over Arrow batches, with the same
+result. `explain()` names the functions that are not lifted, with the reason and the source location.
 
-- A lifted function gives what Python gives, to the bit. Where Python raises, or an integer that is stored needs more
-  than 64 bits, the query fails with a message that names the place in the function. Only what nobody reads may differ:
-  Spark does not compute a field that no later step uses, and so does not fail in it.
-- *Captured* means the value at the time when the pipeline is compiled. Only immutable values are captured. A global
-  variable that is assigned anew later keeps, in Spark, the value that it had.
-- Elements are of exactly the class that a collection declares, so that its methods are the ones that run.
-- The syntax is read from the file, which is compiled again and must contain the very code that the function has. That
-  relies on nothing about the bytecode of a version. CPython 3.11, 3.12 and 3.13 are known; under any other, and for
-  code without a file, every function runs in Python.
-- In the expressions `e` is an element. All of them are made of the operations in `flowalg/lifting/tree/primitives.py`.
+- A lifted function returns exactly what Python returns, bit for bit. Where Python raises, or where an integer to be
+  stored exceeds 64 bits, the query fails with a message that names the location in the function. The only difference:
+  Spark does not compute a field that no later step reads, so an error in that field does not occur.
+- A *captured* variable has the value of the time when the pipeline is compiled, even if it is reassigned later. Only
+  immutable values are captured.
+- Elements are instances of exactly the class that a collection declares, so the methods of that class run.
+- The syntax is read from the source file. The file is compiled again, and the result must contain the code of the
+  function. This relies on no property of a version's bytecode. CPython 3.11, 3.12 and 3.13 are supported; under any
+  other version, and for code without a file, every function runs in Python.
+- In the expressions below, `e` is an element. `flowalg/lifting/tree/primitives.py` lists the primitive operations.
 """
 
 _LEFT: Final = """\
 ## Left to Python
 
-The reason is what `explain()` says.
+`explain()` prints the reason.
 
-| function | reason | why so |
+| function | reason | explanation |
 | --- | --- | --- |"""
 
 
 def page() -> str:
-    """The whole page."""
+    """Returns the whole page."""
     return "\n".join([_HEAD, *(line for family in FAMILIES for line in _family(family)), _LEFT, *_left(), ""])
 
 
@@ -64,9 +65,9 @@ def _family(family: Family) -> Iterator[str]:
     expressions = [f for f in family.functions if f.__name__ == "<lambda>"]
     if expressions:
         yield "```text"
-        yield from map(_shown, expressions)
+        yield from map(_show, expressions)
         yield "```\n"
-    yield from (f"- {_shown(f)}" for f in family.functions if f not in expressions)
+    yield from (f"- {_show(f)}" for f in family.functions if f not in expressions)
     if len(expressions) < len(family.functions):
         yield ""
 
@@ -75,13 +76,13 @@ def _left() -> Iterator[str]:
     for left in LEFT:
         opaque = first_opaque(lift(Call(left.function), (Param(shape_of(Edge)),)))
         assert opaque is not None
-        shown = _shown(left.function)
+        shown = _show(left.function)
         cells = (shown if shown.startswith("`") else f"`{shown}`", opaque.reason, left.why)
         yield f"| {' | '.join(one.replace('|', chr(92) + '|') for one in cells)} |"
 
 
-def _shown(f: Callable[..., object]) -> str:
-    """The expression of a lambda; the name of a function, and what it is said to be."""
+def _show(f: Callable[..., object]) -> str:
+    """Returns the expression of a lambda, or the name of a function with the first line of its docstring."""
     match syntax_of(f):
         case Success(ast.Lambda(body=body)):
             return ast.unparse(body)

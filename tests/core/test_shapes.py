@@ -184,7 +184,7 @@ def test_sets_conform_item_by_item() -> None:
     for wrong, kind in (({1}, frozenset[int]), (frozenset({1}), set[int])):
         with pytest.raises(ElementError, match=r"it must be of type (frozen)?set\[int\]; got .*"):
             conform(wrong, shape_of(kind), "it")
-    with pytest.raises(ElementError, match=r"it\{…\} is 'a' \(str\); it must be a int"):
+    with pytest.raises(ElementError, match=r"it\{…\} must be of type int; got 'a' \(str\)"):
         conform(frozenset("a"), shape_of(frozenset[int]), "it")
     with pytest.raises(ValueRangeError, match=r"it\{…\} is 9223372036854775808"):
         canonicalize({2**63}, "it")

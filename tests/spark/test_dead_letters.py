@@ -175,7 +175,7 @@ def test_what_functions_cannot_take_is_told(spark: SparkSession, tmp_path: Path)
     assert found == wanted
     assert not none
     errors = Counter(
-        str(drop["error"]).split(": ", 1)[1].partition(", on the record")[0][:60] for drop in drops
+        str(drop["error"]).split(": ", 1)[1].partition("; its argument was")[0][:60] for drop in drops
     )
     assert {drop["reason"] for drop in drops} == {"bad_record"}
     assert len(drops) == 9, errors

@@ -1,4 +1,4 @@
-"""Every case of lifting: what is lifted, by families, and what is not."""
+"""All functions that are lifted, by families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python gives for a function of an edge row, and what Spark gives for its expression: many at a time."""
+"""Evaluates functions of an edge row in Python, and their expressions in Spark, many at a time."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ AT_ROW: Final = "at_row"
 
 
 def lifted(f: EdgeFunction) -> Expr:
-    """What lifting makes of a function of an edge row."""
+    """Lifts a function of an edge row."""
     return lift(Call(f), (Param(EDGE),))
 
 
 @frozen
 class Raised:
-    """That Python gives no value that an element may have."""
+    """The outcome of a function without a valid result."""
 
     error: str
 
 
 def python_result(f: EdgeFunction, row: Edge) -> object:
-    """What Python gives, or that it gives nothing that can be stored."""
+    """Returns the result of the function in Python, or ``Raised`` if it has no valid result."""
     try:
         value = canonicalize(f(row), "the result")
     except (ArithmeticError, IndexError, ValueError, FlowalgError) as error:

@@ -1,4 +1,4 @@
-"""What the families of cases are made of."""
+"""The cases of lifting: families of functions that are lifted, and functions that are not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EdgeFunction: TypeAlias = Callable[[Edge], object]
 
 @frozen
 class Family:
-    """Operations of one kind that are lifted, with what is to be said of their meaning and restrictions."""
+    """Operations of one kind that are lifted, with notes on their meaning and restrictions."""
 
     title: str
     notes: str
@@ -24,7 +24,7 @@ class Family:
 
 @frozen
 class Left:
-    """A function that is left to Python: the shape of its result, if syntax tells it, and words of the reason."""
+    """A function that is left to Python, with the known shape of its result, a part of the reason, and why."""
 
     function: EdgeFunction
     shape: Shape | None

@@ -108,9 +108,9 @@ def factor() -> int:
 FAMILIES: Final = (
     Family(
         "Records",
-        "Fields, and construction of records that do nothing but store their fields, defaults that are constants "
-        "included; `attrs.evolve`. An error in a field that nobody reads later does not happen in Spark, which does "
-        "not compute the field.",
+        "Field access, construction of records whose constructor only stores its arguments (constant defaults "
+        "included), and `attrs.evolve`. Spark does not compute a field that no later step reads, so an error in "
+        "such a field does not occur.",
         (
             lambda e: e,
             lambda e: e.x,
@@ -129,9 +129,9 @@ FAMILIES: Final = (
     ),
     Family(
         "Functions",
-        "Functions whose body names values, tests and returns, called from a lifted one; methods and properties of the "
-        "record's own class, which elements have exactly: subclasses are refused. None may call itself, or have "
-        "default, keyword-only or variable arguments.",
+        "Functions whose body consists of assignments, `if` and `return`, called from a lifted function; methods "
+        "and properties that the record class defines. Elements are instances of exactly that class. Recursive "
+        "functions, and functions with default, keyword-only or variable arguments, are not lifted.",
         (
             doubled,
             bucket,
@@ -151,8 +151,8 @@ FAMILIES: Final = (
     ),
     Family(
         "Constants",
-        "Names of modules, classes, frozen records and enclosing functions that stand for immutable values: scalars, "
-        "times, members of enums, tuples of such. Their value is the one at the time when the pipeline is compiled.",
+        "Names of modules, classes, frozen records and enclosing functions that refer to immutable values: "
+        "scalars, times, enum members, and tuples of them. The value is captured when the pipeline is compiled.",
         (
             lambda e: 7,
             lambda e: RATE,

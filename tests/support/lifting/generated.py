@@ -1,4 +1,4 @@
-"""Expressions of any form over an edge row, as source text: what people might write, and did not think of testing."""
+"""Generates expressions over an edge row, as source text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IMPORTS: Final = (
 
 
 def _of(*forms: str, **parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """One of several forms, with parts filled in."""
+    """Draws one of several forms and fills in its parts."""
     return st.sampled_from(forms).flatmap(
         lambda form: st.fixed_dictionaries({name: parts[name] for name in parts if f"{{{name}" in form}).map(
             lambda chosen: form.format(**chosen)
@@ -29,7 +29,7 @@ def _of(*forms: str, **parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def _level(depth: int) -> dict[str, st.SearchStrategy[str]]:
-    """Expressions of each type, so many operations deep."""
+    """Expressions of each type with up to ``depth`` nested operations."""
     kinds = {
         "n": st.sampled_from(["e.x", "e.y", "e.inner.n", "e.pair[0]", "0", "1", "-3", "7", "1000"]),
         "f": st.sampled_from(["e.f", "e.g", "0.5", "-1.5", "0.0"]),

@@ -14,8 +14,8 @@ LETTERS: Final = frozenset({"a", "ab", "日本語"})
 FAMILIES: Final = (
     Family(
         "Truth and choices",
-        "Only the side that is chosen is evaluated. `and` and `or` give one of their operands, which must have a shape "
-        "in common. Zero, empty text, empty lists and `None` count as false.",
+        "Only the chosen branch is evaluated. `and` and `or` return one of their operands, which must have a "
+        "common shape. Zero, the empty string, the empty list and `None` are false.",
         (
             lambda e: (e.b and e.x > 0) or not e.b,
             lambda e: e.b and e.x * 4 > e.y,
@@ -45,8 +45,8 @@ FAMILIES: Final = (
     ),
     Family(
         "None",
-        "`is None`, `is not None` and `== None`; where such a test or a truth holds, an optional counts as having its "
-        "value. A value is never equal to `None`.",
+        "`is None`, `is not None` and `== None`. Where such a test or a truth test has excluded `None`, an "
+        "optional has the type of its value. A value never equals `None`.",
         (
             lambda e: e.m is None,
             lambda e: e.m is not None and e.b,
@@ -80,8 +80,8 @@ FAMILIES: Final = (
     ),
     Family(
         "Membership",
-        "In a tuple, list or set that is written down, in a captured tuple or frozenset, in a list of the element. A "
-        "captured list or set may change, and is left to Python.",
+        "In a tuple, list or set display, in a captured tuple or frozenset, and in a list of the element. A "
+        "captured list or set is mutable, so it is left to Python.",
         (
             lambda e: e.x in (1, 2, 10**9),
             lambda e: e.x not in SMALL,
@@ -100,7 +100,7 @@ FAMILIES: Final = (
     ),
     Family(
         "Enums",
-        "Members of plain enums and of those that are text, by identity; their names; their values, if these are "
+        "Members of plain enums and of string enums, compared by identity; their names; their values if these are "
         "constants of one type.",
         (
             lambda e: e.kind,

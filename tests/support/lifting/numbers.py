@@ -13,10 +13,10 @@ LIMIT: Final = 1000
 FAMILIES: Final = (
     Family(
         "Integers",
-        "Without bound inside an expression, in 64 bits where they leave it: a result beyond that fails, and so does "
-        "a division by zero. Where 64 bits may be too few on the way, 38 decimal digits stand behind them; what may "
-        "need more is left to Python. `//` and `%` round down, `/` gives the nearest float. Powers and shifts are by "
-        "constants. A boolean counts as 0 or 1.",
+        "Unbounded inside an expression; a stored result must fit 64 bits. A result that does not fit fails, as "
+        "does a division by zero. Intermediate results that may exceed 64 bits use 38 decimal digits; expressions "
+        "that may need more are left to Python. `//` and `%` round down, `/` returns the nearest float. The "
+        "second operand of a power or shift must be constant. A boolean counts as 0 or 1.",
         (
             lambda e: e.x + e.y,
             lambda e: e.x - e.y,
@@ -63,9 +63,10 @@ FAMILIES: Final = (
     ),
     Family(
         "Floats",
-        "To the bit, NaN, infinities and -0.0 included. A division by zero, the root of a negative number, and an "
-        "integer of NaN fail. An integer becomes the nearest float. `int`, `round`, `floor` and `ceil` of a float can "
-        "be results, not parts of other arithmetic, because Python's would be without bound.",
+        "Equal to Python bit for bit, including NaN, infinities and -0.0. A division by zero, the square root of "
+        "a negative number, and the conversion of NaN to an integer fail. An integer becomes the nearest float. "
+        "`int`, `round`, `floor` and `ceil` of a float can be results but not operands, because Python's results "
+        "are unbounded.",
         (
             lambda e: e.f + e.g,
             lambda e: e.f - e.g,
@@ -101,9 +102,9 @@ FAMILIES: Final = (
     ),
     Family(
         "Comparisons",
-        "By value, chained or not; NaN is neither equal to nor above anything. An integer and a float compare as the "
-        "numbers that they are, if one is a constant. Text compares by code point. Decimals only compare: Python "
-        "rounds their sums to a context.",
+        "By value, chained or not; NaN compares false with everything. An integer and a float compare exactly, "
+        "without rounding, if one of them is constant. Strings compare by code point. Decimals can only be "
+        "compared, because Python rounds their sums to the context of the thread.",
         (
             lambda e: e.x < e.y,
             lambda e: e.x == e.y,

@@ -1,4 +1,4 @@
-"""Rows of edge values: one of everything that an element can have, at its limits."""
+"""Rows of edge values for every type of field."""
 
 from __future__ import annotations
 

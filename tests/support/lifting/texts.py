@@ -12,9 +12,9 @@ SUFFIXES: Final = ("b", "語")
 FAMILIES: Final = (
     Family(
         "Text",
-        "Counted in code points. Slices and indices have constant bounds; an index beyond the end fails. What is "
-        "replaced, split at, stripped or removed is a constant and, where it is searched for, not empty. White space "
-        "is what the running Python has it.",
+        "Counted in code points. Slices and indices have constant bounds; an index out of range fails. Arguments "
+        "of `replace`, `split`, `strip` and `removeprefix` or `removesuffix` are constants; a string to search "
+        "for must not be empty. Whitespace is defined by the running Python.",
         (
             lambda e: e.s + e.t,
             lambda e: e.s + "ß" + e.t,
@@ -63,7 +63,7 @@ FAMILIES: Final = (
     ),
     Family(
         "Lists and tuples",
-        "Of values of one shape; indices are constants, and one beyond the end fails.",
+        "All items of a list have the same shape. Indices are constants; an index out of range fails.",
         (
             lambda e: e.s.split(","),
             lambda e: e.s.split("ab"),

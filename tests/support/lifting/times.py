@@ -14,9 +14,9 @@ ELSEWHERE: Final = datetime(2024, 1, 1, 12, tzinfo=timezone(timedelta(hours=-5))
 FAMILIES: Final = (
     Family(
         "Points in time",
-        "In UTC, as elements have them, whatever the session's time zone. What lies outside of the years 1 to 9999 "
-        "fails. A captured point in another zone can be compared and subtracted. `replace` takes constants: fields of "
-        "the clock, and a day up to 28.",
+        "In UTC, as elements have them, whatever the time zone of the session. Results outside the years 1 to "
+        "9999 fail. A captured datetime in another zone can be compared and subtracted. `replace` takes constant "
+        "clock fields, and a day up to 28.",
         (
             lambda e: e.at,
             lambda e: e.at.year,
@@ -60,7 +60,7 @@ FAMILIES: Final = (
     ),
     Family(
         "Dates",
-        "A duration moves a date by its whole days, rounded down.",
+        "Adding a duration to a date adds its whole days, rounded down.",
         (
             lambda e: e.day,
             lambda e: e.day.year * 12 + e.day.month,
@@ -83,7 +83,7 @@ FAMILIES: Final = (
     ),
     Family(
         "Durations",
-        "In microseconds; a result needs to fit 64 bits of them. `*` and `//` by integers, `//`, `%` and `/` by "
+        "In microseconds; a stored result must fit 64 bits. `*` and `//` by integers, `//`, `%` and `/` by "
         "durations.",
         (
             lambda e: e.d,
