@@ -25,8 +25,8 @@ PATH: Final = Path(__file__).parents[1] / "lifting.md"
 _HEAD: Final = """\
 # What runs inside Spark
 
-`make docs` generates this page from the test cases of `tests/spark/test_lifted_columns.py`. Each case compares Spark with
-Python on hundreds of rows of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to
+`make docs` generates this page from the test cases of `tests/spark/test_lifted_columns.py`. Each case compares Spark
+with Python on hundreds of rows of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to
 9999, daylight-saving transitions, `None`. The tests run with Spark's ANSI mode on and off, in two time zones, and with
 compiled and interpreted expressions.
 

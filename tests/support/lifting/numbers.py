@@ -102,7 +102,7 @@ FAMILIES: Final = (
     ),
     Family(
         "Comparisons",
-        "By value, chained or not; NaN compares false with everything. An integer and a float compare exactly, "
+        "By value, chained or not; NaN is unordered, as in Python. An integer and a float compare exactly, "
         "without rounding, if one of them is constant. Strings compare by code point. Decimals can only be "
         "compared, because Python rounds their sums to the context of the thread.",
         (

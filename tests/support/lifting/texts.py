@@ -12,9 +12,9 @@ SUFFIXES: Final = ("b", "語")
 FAMILIES: Final = (
     Family(
         "Text",
-        "Counted in code points. Slices and indices have constant bounds; an index out of range fails. Arguments "
-        "of `replace`, `split`, `strip` and `removeprefix` or `removesuffix` are constants; a string to search "
-        "for must not be empty. Whitespace is defined by the running Python.",
+        "Counted in code points. Slices and indices have constant bounds; an index out of range fails. The string to "
+        "replace, split at, strip or remove is a constant and, where it is searched for, not empty. Whitespace is "
+        "defined by the running Python.",
         (
             lambda e: e.s + e.t,
             lambda e: e.s + "ß" + e.t,
