@@ -26,9 +26,9 @@ _HEAD: Final = """\
 # What runs inside Spark
 
 `make docs` generates this page from the test cases of `tests/spark/test_lifted_columns.py`. Each case compares Spark
-with Python on hundreds of rows of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to
-9999, daylight-saving transitions, `None`. The tests run with Spark's ANSI mode on and off, in two time zones, and with
-compiled and interpreted expressions.
+with Python on hundreds of rows of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years
+1 to 9999, daylight-saving transitions, `None`. The tests run with Spark's ANSI mode on and off, in two time zones,
+and with compiled and interpreted expressions.
 
 A lifted function becomes Spark columns. A function that is not lifted runs in Python over Arrow batches, with the same
 result. `explain()` names the functions that are not lifted, with the reason and the source location.
