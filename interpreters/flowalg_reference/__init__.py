@@ -5,23 +5,23 @@ of a pane, ``why_not`` of a window that has not come out.
 """
 
 from flowalg_reference.capabilities import CAPABILITIES
-from flowalg_reference.debugging.conditions import Clause, Watched
+from flowalg_reference.debugging.conditions import AwaitedCondition, Condition
 from flowalg_reference.debugging.explain_when import Cause, Explanation, explain_when
-from flowalg_reference.debugging.watermark_hold import Holder
+from flowalg_reference.debugging.watermark_hold import WatermarkHold
 from flowalg_reference.debugging.why_not import Reason, WhyNot, why_not
 from flowalg_reference.run import Mode, Origin, Run, WatermarkReading, run, run_batch
 
 __all__ = [
     "CAPABILITIES",
+    "AwaitedCondition",
     "Cause",
-    "Clause",
+    "Condition",
     "Explanation",
-    "Holder",
     "Mode",
     "Origin",
     "Reason",
     "Run",
-    "Watched",
+    "WatermarkHold",
     "WatermarkReading",
     "WhyNot",
     "explain_when",

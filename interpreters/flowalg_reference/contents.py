@@ -1,7 +1,8 @@
-"""The contents of a window: combined as they come, or held one by one where they may have to be taken back.
+"""The contents of a window: one accumulator, or the values themselves where they may have to be retracted.
 
-SEMANTICS section 8: a combiner that can subtract absorbs a retraction directly; one that cannot keeps the multiset of
-its values and combines them anew. So does one whose result depends on the order of its values.
+SEMANTICS section 8. A combiner that can subtract absorbs a retraction into its accumulator. For any other combiner, and
+for one whose result depends on the order of its values, the contents keep a multiset of values and combine them again
+for each pane.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ AnyCombiner = Combiner[object, object, object]
 
 
 @frozen
-class Held:
-    """One value; of weight -1 if it is a retraction that has not met what it takes back."""
+class KeptValue:
+    """A value in the contents; its weight is -1 if it is a retraction that has not matched its value yet."""
 
     value: object
     event_time: EventTime
@@ -28,100 +29,104 @@ class Held:
 
 @define
 class Contents:
-    """What a window holds. ``size`` counts its values, and retractions against it.
+    """The contents of one window. ``size`` is the number of values less the number of retractions.
 
-    With ``holds`` the values are kept one by one, in order of arrival; without, only their accumulator is.
+    With ``keeps_values`` the values are kept, in order of arrival; without it only their accumulator is. ``times`` has
+    the multiplicity of each event time.
     """
 
     combiner: AnyCombiner
-    holds: bool
+    keeps_values: bool
     accumulator: object
     size: int = 0
-    held: list[Held] = field(factory=list)
-    unmatched: int = 0
+    values: list[KeptValue] = field(factory=list)
+    unmatched_retractions: int = 0
     times: Counter[EventTime] = field(factory=Counter)
 
     @classmethod
-    def empty(cls, combiner: AnyCombiner, *, holds: bool) -> Contents:
-        """No contents."""
-        return cls(combiner, holds, combiner.zero())
+    def empty(cls, combiner: AnyCombiner, *, keeps_values: bool) -> Contents:
+        """The contents of a new window."""
+        return cls(combiner, keeps_values, combiner.zero())
 
     def absorb(self, value: object, time: EventTime, weight: int) -> None:
-        """Take in one more value, or take one back."""
+        """Add a value (weight 1), or retract one (weight -1)."""
         self.size += weight
         self.times[time] += weight
-        if self.holds:
-            self._hold(Held(value, time, weight))
+        if self.keeps_values:
+            self._keep(KeptValue(value, time, weight))
         elif weight > 0:
             self.accumulator = self.combiner.add(self.accumulator, value)
         else:
-            assert isinstance(self.combiner, Group), "what cannot be subtracted is held one by one"
+            assert isinstance(self.combiner, Group), (
+                "contents keep the values of a combiner that cannot subtract"
+            )
             self.accumulator = self.combiner.subtract(self.accumulator, value)
 
-    def take(self, other: Contents) -> None:
-        """Take in all that another window held."""
+    def merge(self, other: Contents) -> None:
+        """Add the contents of another window."""
         self.size += other.size
         self.times.update(other.times)
-        if self.holds:
-            for one in other.held:
-                self._hold(one)
+        if self.keeps_values:
+            for kept in other.values:
+                self._keep(kept)
         else:
             self.accumulator = self.combiner.merge(self.accumulator, other.accumulator)
 
-    def _hold(self, new: Held) -> None:
-        """Keep a value, unless it meets its opposite, equal to it, which goes with it.
+    def _keep(self, new: KeptValue) -> None:
+        """Keep a value or a retraction, unless its opposite is kept already: then both go.
 
-        Of several equal values the one of the same event time goes, since that is what a retraction takes back.
+        A retraction goes with an equal value of the same event time, or else with the first equal value.
         """
-        if new.weight < 0 or self.unmatched:
-            opposite = [one for one in self.held if one.weight == -new.weight and one.value == new.value]
+        if new.weight < 0 or self.unmatched_retractions:
+            opposite = [one for one in self.values if one.weight == -new.weight and one.value == new.value]
             if opposite:
-                met = next((one for one in opposite if one.event_time == new.event_time), opposite[0])
-                self.held.remove(met)
-                self.unmatched -= met.weight < 0
+                matched = next((one for one in opposite if one.event_time == new.event_time), opposite[0])
+                self.values.remove(matched)
+                self.unmatched_retractions -= matched.weight < 0
                 return
-        self.held.append(new)
-        self.unmatched += new.weight < 0
+        self.values.append(new)
+        self.unmatched_retractions += new.weight < 0
 
     def has_value(self, mode: Accumulation) -> bool:
-        """Whether there is anything to combine: not when all that came was taken back.
+        """Whether a pane can be emitted: false when every value was retracted.
 
-        What has changed since the last pane, which is what ``DISCARDING`` shows, may be less than nothing.
+        Under ``DISCARDING`` the contents are the change since the last pane, which may be negative for a signed
+        combiner.
         """
-        if self.holds:
-            return any(one.weight > 0 for one in self.held)
+        if self.keeps_values:
+            return any(kept.weight > 0 for kept in self.values)
         changes = (
             mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.signed
         )
         return self.size > 0 or changes
 
     def extract(self) -> object:
-        """The combined value; values that are held are combined in order of event time, then of arrival."""
-        if not self.holds:
+        """The combined value. Kept values are combined in order of event time, then of arrival."""
+        if not self.keeps_values:
             return self.combiner.extract(self.accumulator)
         accumulator = self.combiner.zero()
-        for one in sorted(self.held, key=lambda one: one.event_time):
-            if one.weight > 0:
-                accumulator = self.combiner.add(accumulator, one.value)
+        for kept in sorted(self.values, key=lambda kept: kept.event_time):
+            if kept.weight > 0:
+                accumulator = self.combiner.add(accumulator, kept.value)
         return self.combiner.extract(accumulator)
 
-    def after_discarding(self) -> Contents:
-        """What is left when the contents have been shown and are discarded: retractions that met nothing."""
-        rest = Contents.empty(self.combiner, holds=self.holds)
-        for one in self.held:
-            if one.weight < 0:
-                rest.absorb(one.value, one.event_time, one.weight)
+    def after_discard(self) -> Contents:
+        """The contents after a discarding pane: only the retractions that have matched no value."""
+        rest = Contents.empty(self.combiner, keeps_values=self.keeps_values)
+        for kept in self.values:
+            if kept.weight < 0:
+                rest.absorb(kept.value, kept.event_time, kept.weight)
         return rest
 
     @property
     def earliest(self) -> EventTime | None:
-        """The earliest event time of what is held."""
+        """The earliest event time in the contents."""
         return min((time for time, count in self.times.items() if count > 0), default=None)
 
     @property
     def latest(self) -> EventTime | None:
-        """The latest event time of what is held."""
+        """The latest event time in the contents."""
         return max((time for time, count in self.times.items() if count > 0), default=None)
 
 
-__all__ = ["AnyCombiner", "Contents", "Held"]
+__all__ = ["AnyCombiner", "Contents", "KeptValue"]

@@ -21,13 +21,20 @@ from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import merging
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
 from flowalg_reference.trace import Evaluation
-from flowalg_reference.trigger_state import Leaf, due, fire, leaves, ready, seen_of
-from flowalg_reference.window_state import Cell, Rules, merged
+from flowalg_reference.trigger_state import (
+    DataDrivenTrigger,
+    fire,
+    is_ready,
+    leaves,
+    next_deadline,
+    summarize,
+)
+from flowalg_reference.window_state import GroupingSpec, WindowState, merge_windows
 
 
 @frozen
-class Place:
-    """One window of one key."""
+class KeyedWindow:
+    """A window of a key."""
 
     window: Window
     key: object
@@ -35,190 +42,206 @@ class Place:
 
 @define
 class Grouping:
-    """The state of one grouping, moved on by one instant at a time.
+    """The state of one grouping: its windows, its clocks, its timers.
 
-    ``record`` is given each evaluation of a window, for those who ask why afterwards.
+    ``fresh`` says that the grouping assigns windows; without it elements keep the windows of the grouping before.
+    ``trace``, if given, receives each evaluation of a window. Debugging uses it.
+
+    ``holds`` has the event times that pending windows hold back, and ``deadlines`` the processing time at which each
+    trigger becomes ready without new elements. Timers are heaps of (time, serial number, window).
     """
 
-    rules: Rules
+    spec: GroupingSpec
     fresh: bool
-    record: Callable[[Evaluation], None] | None = None
+    trace: Callable[[Evaluation], None] | None = None
     clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
-    cells: dict[object, dict[Window, Cell]] = field(factory=lambda: defaultdict(dict))
+    windows: dict[object, dict[Window, WindowState]] = field(factory=lambda: defaultdict(dict))
     drops: list[Drop] = field(factory=list)
-    alarms: list[tuple[int, int, Place]] = field(factory=list)
-    deadlines: list[tuple[ProcessingTime, int, Place]] = field(factory=list)
-    pending: dict[Place, ProcessingTime] = field(factory=dict)
-    restless: set[Place] = field(factory=set)
-    unshown: dict[Place, EventTime] = field(factory=dict)
-    set_so_far: int = 0
+    event_timers: list[tuple[int, int, KeyedWindow]] = field(factory=list)
+    processing_timers: list[tuple[ProcessingTime, int, KeyedWindow]] = field(factory=list)
+    deadlines: dict[KeyedWindow, ProcessingTime] = field(factory=dict)
+    ready_again: set[KeyedWindow] = field(factory=set)
+    holds: dict[KeyedWindow, EventTime] = field(factory=dict)
+    timers_set: int = 0
 
     @classmethod
-    def of(cls, node: GroupingNode, record: Callable[[Evaluation], None] | None = None) -> Grouping:
-        """The grouping of a node, before its first instant."""
+    def of(cls, node: GroupingNode, trace: Callable[[Evaluation], None] | None = None) -> Grouping:
+        """The grouping of a node, before the first instant."""
         effective = node.windowed_by
-        holds = node.combiner.ordered or (node.receives_retractions and not isinstance(node.combiner, Group))
-        return cls(Rules(node.combiner, effective.strategy, node.label, holds), effective.fresh, record)
+        keeps_values = node.combiner.ordered or (
+            node.receives_retractions and not isinstance(node.combiner, Group)
+        )
+        return cls(
+            GroupingSpec(node.combiner, effective.strategy, node.label, keeps_values), effective.fresh, trace
+        )
 
-    def instant(self, arrivals: Arrivals, signals: frozenset[str]) -> Arrivals:
-        """The panes of one instant, and the clocks downstream after it."""
-        before, clocks = self.clocks.watermark, arrivals.clocks
-        touched = set(self._arrive(arrivals.elements, before, clocks.processing_time))
-        touched |= set(self._signalled(signals))
+    def advance(self, received: Arrivals, signals: frozenset[str]) -> Arrivals:
+        """Advance by one instant: from its elements and input clocks to its panes and output clocks."""
+        before, clocks = self.clocks.watermark, received.clocks
+        # Steps 1 to 3: assign, merge, observe.
+        touched = set(self._receive(received.elements, before, clocks.processing_time))
+        touched |= set(self._signal(signals))
+        # Step 4: both clocks are read.
         self.clocks = clocks
-        affected = touched | set(self._woken(clocks))
-        self.restless = set()
+        affected = touched | set(self._due(clocks))
+        # Steps 5 and 6: evaluate, then flush and expire.
+        self.ready_again = set()
         panes = [
-            pane for place in sorted(affected, key=_order) for pane in self._evaluate(place, before, clocks)
+            pane
+            for keyed_window in sorted(affected, key=_order)
+            for pane in self._evaluate(keyed_window, before, clocks)
         ]
-        self.output = clocks.held(min(self.unshown.values(), default=MAX_TIME), self.output)
+        self.output = clocks.held(min(self.holds.values(), default=MAX_TIME), self.output)
         return Arrivals(tuple(panes), self.output)
 
-    def _arrive(
+    def _receive(
         self, elements: Iterable[Element], before: EventTime, time: ProcessingTime
-    ) -> Iterator[Place]:
-        """Steps 1 to 3, key by key: assign windows, drop, merge, observe."""
-        data: tuple[Leaf, ...] = tuple(
-            leaf for leaf in leaves(self.rules.strategy.trigger) if isinstance(leaf, AtMeasure | AtElement)
+    ) -> Iterator[KeyedWindow]:
+        """Steps 1 to 3, key by key: assign windows, drop, merge, observe. Yields the windows that have changed."""
+        data: tuple[DataDrivenTrigger, ...] = tuple(
+            leaf for leaf in leaves(self.spec.strategy.trigger) if isinstance(leaf, AtMeasure | AtElement)
         )
         by_key: dict[object, list[tuple[Element, Window]]] = defaultdict(list)
         for element in elements:
-            key = _checked_key(require_keyed(element.value, self.rules.label).key, self.rules.label)
-            for window in self._assigned(element, key):
-                if self._meets_closed(key, window, element.event_time):
+            key = _check_key(require_keyed(element.value, self.spec.label).key, self.spec.label)
+            for window in self._assign(element, key):
+                if self._is_closed(key, window, element.event_time):
                     self._drop(element, window, DropReason.CLOSED, time)
                 else:
                     by_key[key].append((element, window))
         for key, arriving in by_key.items():
-            for window, members, joining in self._groups(key, arriving):
-                if not members and self.rules.expired(window, before):
-                    for element, proto in joining:
-                        self._drop(element, proto, DropReason.EXPIRED, time)
+            for window, members, joining in self._merge(key, arriving):
+                if not members and self.spec.expired(window, before):
+                    for element, assigned in joining:
+                        self._drop(element, assigned, DropReason.EXPIRED, time)
                     continue
-                cell = self._replace(key, window, members, before)
+                state = self._replace_members(key, window, members, before)
                 for element, _ in joining:
-                    value = require_keyed(element.value, self.rules.label).value
-                    seen = seen_of(data, untagged(value), element.weight, time)
-                    cell.take(value, element.event_time, element.weight, seen)
-                yield Place(window, key)
+                    value = require_keyed(element.value, self.spec.label).value
+                    summary = summarize(data, untagged(value), element.weight, time)
+                    state.observe(value, element.event_time, element.weight, summary)
+                yield KeyedWindow(window, key)
 
-    def _assigned(self, element: Element, key: object) -> tuple[Window, ...]:
+    def _assign(self, element: Element, key: object) -> tuple[Window, ...]:
         if not self.fresh:
             return (element.window,)
-        return self.rules.strategy.windows.assign(element.event_time, key)
+        return self.spec.strategy.windows.assign(element.event_time, key)
 
-    def _meets_closed(self, key: object, window: Window, point: EventTime) -> bool:
-        """Whether an element belongs to a window whose trigger has finished."""
-        cells = self.cells.get(key, {})
-        if merging(self.rules.strategy.windows) is None or not self.fresh:
-            cell = cells.get(window)
-            return cell is not None and cell.closed
-        return any(cell.closed and point in cell.window for cell in cells.values())
+    def _is_closed(self, key: object, window: Window, point: EventTime) -> bool:
+        """Whether an element falls into a window whose trigger has finished."""
+        windows = self.windows.get(key, {})
+        if merging(self.spec.strategy.windows) is None or not self.fresh:
+            state = windows.get(window)
+            return state is not None and state.closed
+        return any(state.closed and point in state.window for state in windows.values())
 
-    def _groups(
+    def _merge(
         self, key: object, arriving: list[tuple[Element, Window]]
-    ) -> Iterator[tuple[Window, list[Cell], list[tuple[Element, Window]]]]:
-        """Step 2: the windows that there are now, each with the live ones it is made of and what joins it."""
+    ) -> Iterator[tuple[Window, list[WindowState], list[tuple[Element, Window]]]]:
+        """Step 2: the windows after merging, each with the live windows that it replaces and the elements that join."""
         joining: dict[Window, list[tuple[Element, Window]]] = defaultdict(list)
         for element, window in arriving:
             joining[window].append((element, window))
-        cells = self.cells[key]
-        merge = merging(self.rules.strategy.windows) if self.fresh else None
+        windows = self.windows[key]
+        merge = merging(self.spec.strategy.windows) if self.fresh else None
         if merge is None:
             for window, elements in joining.items():
-                yield window, [cells[window]] if window in cells else [], elements
+                yield window, [windows[window]] if window in windows else [], elements
             return
-        live = {window: cell for window, cell in cells.items() if not cell.closed}
+        live = {window: state for window, state in windows.items() if not state.closed}
         for group in merge.merge(dict.fromkeys((*live, *joining))):
             members = [live[window] for window in group if window in live]
             elements = [pair for window in group for pair in joining.get(window, ())]
             if elements or len(members) > 1:
                 yield span(group), members, elements
 
-    def _replace(self, key: object, window: Window, members: list[Cell], before: EventTime) -> Cell:
-        """Put the window that some live windows have become in their place."""
-        cells = self.cells[key]
+    def _replace_members(
+        self, key: object, window: Window, members: list[WindowState], before: EventTime
+    ) -> WindowState:
+        """Replace live windows with the window that they have merged into."""
+        windows = self.windows[key]
         grown = [member.window for member in members] != [window]
         for member in members:
-            del cells[member.window]
-            self.unshown.pop(Place(member.window, key), None)
-            self.pending.pop(Place(member.window, key), None)
-        cell = merged(window, members, self.rules, before)
-        cells[window] = cell
+            del windows[member.window]
+            self.holds.pop(KeyedWindow(member.window, key), None)
+            self.deadlines.pop(KeyedWindow(member.window, key), None)
+        state = merge_windows(window, members, self.spec, before)
+        windows[window] = state
         if grown:
-            self._set_alarms(Place(window, key))
-        return cell
+            self._set_timers(KeyedWindow(window, key))
+        return state
 
-    def _signalled(self, signals: frozenset[str]) -> Iterator[Place]:
-        """Every live window hears a signal that its trigger could be waiting for."""
-        names = {leaf.name for leaf in leaves(self.rules.strategy.trigger) if isinstance(leaf, AtSignal)}
-        heard = signals & names
-        if heard:
-            for key, cells in self.cells.items():
-                for cell in cells.values():
-                    cell.signalled(heard)
-                    yield Place(cell.window, key)
+    def _signal(self, signals: frozenset[str]) -> Iterator[KeyedWindow]:
+        """Step 3 for signals: every live window whose trigger waits for one of them observes it."""
+        names = {leaf.name for leaf in leaves(self.spec.strategy.trigger) if isinstance(leaf, AtSignal)}
+        given = signals & names
+        if given:
+            for key, windows in self.windows.items():
+                for state in windows.values():
+                    state.observe_signals(given)
+                    yield KeyedWindow(state.window, key)
 
-    def _evaluate(self, place: Place, before: EventTime, clocks: Clocks) -> Iterator[Element]:
-        """Steps 5 and 6 for one window, and what will wake it next."""
-        cell = self.cells[place.key][place.window]
-        state, changed = cell.trigger, cell.changed
-        panes = tuple(cell.evaluate(place.key, self.rules, before, clocks))
-        if self.record is not None:
-            self.record(
-                Evaluation(self.rules, place.key, place.window, state, changed, before, clocks, panes)
-            )
+    def _evaluate(self, keyed_window: KeyedWindow, before: EventTime, clocks: Clocks) -> Iterator[Element]:
+        """Steps 5 and 6 for one window. Then its hold and its timers are set again, unless it has expired."""
+        key, window = keyed_window.key, keyed_window.window
+        state = self.windows[key][window]
+        trigger_state = state.trigger
+        panes = tuple(state.evaluate(key, self.spec, before, clocks))
+        if self.trace is not None:
+            self.trace(Evaluation(self.spec, key, window, trigger_state, clocks, panes))
         yield from panes
-        self.unshown.pop(place, None)
-        self.pending.pop(place, None)
-        if self.rules.expired(place.window, clocks.watermark):
-            del self.cells[place.key][place.window]
-            if not self.cells[place.key]:
-                del self.cells[place.key]
+        self.holds.pop(keyed_window, None)
+        self.deadlines.pop(keyed_window, None)
+        if self.spec.expired(window, clocks.watermark):
+            del self.windows[key][window]
+            if not self.windows[key]:
+                del self.windows[key]
             return
-        if cell.changed:
-            self.unshown[place] = cell.hold(self.rules)
-        if cell.closed:
-            return
-        trigger = self.rules.strategy.trigger
-        again = ready(trigger, cell.trigger, cell.window, clocks)
-        if again and fire(trigger, cell.trigger, cell.window, clocks) != cell.trigger:
-            self.restless.add(place)
-        deadline = due(trigger, cell.trigger, cell.window, clocks)
+        if state.changed:
+            self.holds[keyed_window] = state.hold(self.spec)
+        if not state.closed:
+            self._schedule(keyed_window, state, clocks)
+
+    def _schedule(self, keyed_window: KeyedWindow, state: WindowState, clocks: Clocks) -> None:
+        """Record when the trigger is ready next without new elements: in the next instant, or at a deadline."""
+        trigger = self.spec.strategy.trigger
+        again = is_ready(trigger, state.trigger, state.window, clocks)
+        if again and fire(trigger, state.trigger, state.window, clocks) != state.trigger:
+            self.ready_again.add(keyed_window)
+        deadline = next_deadline(trigger, state.trigger, state.window, clocks)
         if deadline is not None:
-            self.set_so_far += 1
-            self.pending[place] = deadline
-            heapq.heappush(self.deadlines, (deadline, self.set_so_far, place))
+            self.timers_set += 1
+            self.deadlines[keyed_window] = deadline
+            heapq.heappush(self.processing_timers, (deadline, self.timers_set, keyed_window))
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which the trigger of a window becomes ready by itself."""
-        while self.deadlines:
-            deadline, _, place = self.deadlines[0]
-            if self.pending.get(place) == deadline:
+        """The next processing time at which the trigger of a window becomes ready without new elements."""
+        while self.processing_timers:
+            deadline, _, keyed_window = self.processing_timers[0]
+            if self.deadlines.get(keyed_window) == deadline:
                 return deadline
-            heapq.heappop(self.deadlines)
+            heapq.heappop(self.processing_timers)
         return None
 
-    def _set_alarms(self, place: Place) -> None:
-        """Have a window evaluated when the watermark reaches its end, when it expires, and when the input ends."""
-        end = place.window.end
-        for point in {end, end + (self.rules.strategy.lateness_micros or 0), MAX_TIME}:
-            self.set_so_far += 1
-            heapq.heappush(self.alarms, (min(point, MAX_TIME), self.set_so_far, place))
+    def _set_timers(self, keyed_window: KeyedWindow) -> None:
+        """Set timers for the watermark to pass the end of a window, for its expiry, and for the end of the input."""
+        end = keyed_window.window.end
+        for point in {end, end + (self.spec.strategy.lateness_micros or 0), MAX_TIME}:
+            self.timers_set += 1
+            heapq.heappush(self.event_timers, (min(point, MAX_TIME), self.timers_set, keyed_window))
 
-    def _woken(self, clocks: Clocks) -> Iterator[Place]:
-        """The windows that the clocks affect: alarms that are due, and those that are ready again at once."""
-        places = list(self.restless)
-        while self.deadlines and self.deadlines[0][0] <= clocks.processing_time:
-            places.append(heapq.heappop(self.deadlines)[2])
-        while self.alarms and self.alarms[0][0] <= clocks.watermark:
-            places.append(heapq.heappop(self.alarms)[2])
-        if any(
-            isinstance(leaf, AtWatermark) and leaf.percentile for leaf in leaves(self.rules.strategy.trigger)
-        ):
-            places.extend(Place(window, key) for key, cells in self.cells.items() for window in cells)
-        return (place for place in places if place.window in self.cells.get(place.key, {}))
+    def _due(self, clocks: Clocks) -> Iterator[KeyedWindow]:
+        """The windows that the clocks affect: those with a due timer, and those that are ready again at once."""
+        due = list(self.ready_again)
+        while self.processing_timers and self.processing_timers[0][0] <= clocks.processing_time:
+            due.append(heapq.heappop(self.processing_timers)[2])
+        while self.event_timers and self.event_timers[0][0] <= clocks.watermark:
+            due.append(heapq.heappop(self.event_timers)[2])
+        trigger = self.spec.strategy.trigger
+        if any(isinstance(leaf, AtWatermark) and leaf.percentile for leaf in leaves(trigger)):
+            due += [KeyedWindow(window, key) for key, windows in self.windows.items() for window in windows]
+        return (one for one in due if one.window in self.windows.get(one.key, {}))
 
     def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
         change = Change.VALUE if element.weight > 0 else Change.RETRACTION
@@ -226,11 +249,11 @@ class Grouping:
         self.drops.append(drop)
 
 
-def _order(place: Place) -> tuple[Window, tuple[object, ...]]:
-    return place.window, sort_key(place.key)
+def _order(keyed_window: KeyedWindow) -> tuple[Window, tuple[object, ...]]:
+    return keyed_window.window, sort_key(keyed_window.key)
 
 
-def _checked_key(key: object, label: str) -> object:
+def _check_key(key: object, label: str) -> object:
     if has_float(key):
         raise ElementError(
             f"{label} was given the key {format_value(key)}; floats cannot be compared exactly"
@@ -244,4 +267,4 @@ def _checked_key(key: object, label: str) -> object:
     return key
 
 
-__all__ = ["Grouping", "Place"]
+__all__ = ["Grouping", "KeyedWindow"]

@@ -58,12 +58,12 @@ class Operators:
                 upstream = of(inner)
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
-                return lambda now: grouping.instant(upstream(now), now.signals)
+                return lambda now: grouping.advance(upstream(now), now.signals)
             case CoGroupByKey(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
-                return lambda now: grouping.instant(
+                return lambda now: grouping.advance(
                     _flattened([_tagged(i, each(now), node.label) for i, each in enumerate(upstreams)]),
                     now.signals,
                 )
@@ -74,7 +74,7 @@ class Operators:
                 upstream, beside = of(inner), of(side)
                 reader = SideReader.of(node)
                 self.sides[id(node)] = reader
-                return lambda now: reader.instant(upstream(now), beside(now))
+                return lambda now: reader.advance(upstream(now), beside(now))
         assert_never(node)
 
     @property

@@ -1,4 +1,4 @@
-"""Elements that wait for a side input: one instant at a ``WithSide`` (the rules are in ``flowalg.sides``)."""
+"""One instant at a ``WithSide``: elements wait for the side input (rules: ``flowalg.pipeline.side_inputs``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
 
 @define
 class SideReader:
-    """What the side's windows hold, the elements that wait for them, and what has been read."""
+    """The state of a ``WithSide``: the windows of the side input, open or complete, and the elements that wait."""
 
     view: View
     strategy: Windowing
@@ -35,11 +35,11 @@ class SideReader:
 
     @classmethod
     def of(cls, node: WithSide) -> SideReader:
-        """The state of a node before its first instant."""
+        """The state of a node before the first instant."""
         return cls(node.view, node.side.windowing)
 
-    def instant(self, main: Arrivals, side: Arrivals) -> Arrivals:
-        """The elements that are done waiting, in order of arrival, each beside what it reads."""
+    def advance(self, main: Arrivals, side: Arrivals) -> Arrivals:
+        """Advance by one instant: the elements that have finished waiting, in order of arrival, with what they read."""
         for element in side.elements:
             self._absorb(element, side.clocks)
         self.watermark = side.clocks.watermark
@@ -52,7 +52,7 @@ class SideReader:
         return Arrivals(passed, self.output)
 
     def _absorb(self, element: Element, clocks: Clocks) -> None:
-        """Take in an element of the side, unless it is late for a window that has been complete."""
+        """Add an element of the side input to its window; drop it if the window is complete."""
         if not self.strategy.fresh:
             window = element.window
         else:
@@ -71,8 +71,8 @@ class SideReader:
                 )
             )
             return
-        held = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, holds=True))
-        held.absorb(element.value, element.event_time, element.weight)
+        contents = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, keeps_values=True))
+        contents.absorb(element.value, element.event_time, element.weight)
 
     def _passed(self, known: list[tuple[Window, Element]]) -> Iterator[Element]:
         for window, element in known:
@@ -83,8 +83,8 @@ class SideReader:
 
     def _read(self, window: Window) -> object:
         if window not in self.complete:
-            held = self.contents.pop(window, None)
-            values = [] if held is None else held.extract()
+            contents = self.contents.pop(window, None)
+            values = [] if contents is None else contents.extract()
             assert isinstance(values, list)
             self.complete[window] = self.view.read(values, window)
         return self.complete[window]

@@ -1,31 +1,25 @@
-"""What happened each time that a window was looked at: what explanations are made of."""
+"""The record of each evaluation of a window, from which debugging explains a run."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-from flowalg.data.time import EventTime
 from flowalg.windows.window import Window
 from flowalg_reference.elements import Clocks, Element
 from flowalg_reference.trigger_state import TriggerState
-from flowalg_reference.window_state import Rules
+from flowalg_reference.window_state import GroupingSpec
 
 
 @frozen
 class Evaluation:
-    """One window of one key in one instant: its state as the trigger was asked, the clocks, and what it gave.
+    """One evaluation of a window: the state of its trigger just before, the clocks, and the panes that it emitted."""
 
-    ``watermark`` is where it was before the instant.
-    """
-
-    rules: Rules
+    spec: GroupingSpec
     key: object
     window: Window
-    state: TriggerState
-    changed: bool
-    watermark: EventTime
+    trigger_state: TriggerState
     clocks: Clocks
-    gave: tuple[Element, ...]
+    panes: tuple[Element, ...]
 
 
 __all__ = ["Evaluation"]

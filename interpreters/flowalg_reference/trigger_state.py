@@ -1,7 +1,7 @@
-"""The trigger automaton: what a trigger has seen, when it is ready, and what becomes of it when it fires.
+"""The trigger automaton: the state of a trigger, when it is ready, and its state after it fires (SEMANTICS section 6).
 
-SEMANTICS section 6. A once-trigger is a predicate of what has been seen since it was set, and of the clocks; so its
-state is just what it has seen. The rest of the automaton says which of them are watching.
+A once-trigger is a predicate of the clocks and of the elements since it was set, so its state is a summary of these
+elements. The state of a composite trigger says which once-triggers observe elements at present.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ from flowalg.triggers.syntax import (
 from flowalg.windows.window import Window
 from flowalg_reference.elements import Clocks
 
-Leaf: TypeAlias = AtMeasure | AtElement
+DataDrivenTrigger: TypeAlias = AtMeasure | AtElement
+"""Once-triggers that depend on the values of elements."""
 
 
 @frozen
-class Seen:
-    """A summary of some elements: how many, since when, and what the data-driven leaves make of them.
+class TriggerSummary:
+    """What a trigger needs to know of some elements: how many, the first arrival, the results of data-driven triggers.
 
-    ``merge`` is associative and commutative, with unit ``Seen()``.
+    ``since`` is the processing time of the first arrival, or ``None`` without one. ``merge`` is associative and
+    commutative, with unit ``TriggerSummary()``.
     """
 
     count: int = 0
@@ -52,12 +54,12 @@ class Seen:
     satisfied: frozenset[AtElement] = frozenset()
     signals: frozenset[str] = frozenset()
 
-    def merge(self, other: Seen) -> Seen:
-        """The summary of both."""
+    def merge(self, other: TriggerSummary) -> TriggerSummary:
+        """The summary of the elements of both."""
         times = [one.since for one in (self, other) if one.since is not None]
         leaves = {*self.measures, *other.measures}
         measures = {leaf: self.measures.get(leaf, 0) + other.measures.get(leaf, 0) for leaf in leaves}
-        return Seen(
+        return TriggerSummary(
             self.count + other.count,
             min(times, default=None),
             measures,
@@ -67,41 +69,41 @@ class Seen:
 
 
 @frozen
-class Watching:
-    """A once-trigger that has not fired, and what it has seen since it was set."""
+class OnceState:
+    """The state of a once-trigger that has not fired: the summary of the elements since it was set."""
 
-    seen: Seen = Seen()
+    summary: TriggerSummary = TriggerSummary()
 
 
 @frozen
-class InSequence:
-    """Which member of a sequence is active, and its state."""
+class SequenceState:
+    """The state of a ``SequenceOf``: the index of its active member, and the state of that member."""
 
     active: int
     state: TriggerState
 
 
 @frozen
-class Repeating:
-    """The state of what is repeated."""
+class RepeatState:
+    """The state of a ``Repeat``: that of the repeated trigger."""
 
     state: TriggerState
 
 
 @frozen
-class Limited:
-    """The state of an ``OrFinally``: of its main trigger, and what its limit has seen from the start."""
+class OrFinallyState:
+    """The state of an ``OrFinally``: that of its main trigger, and that of its limit, which observes from the start."""
 
     state: TriggerState
-    limit: Watching
+    until: OnceState
 
 
 @frozen
 class Finished:
-    """A trigger that will not fire again."""
+    """The state of a trigger that will not fire again."""
 
 
-TriggerState: TypeAlias = Watching | InSequence | Repeating | Limited | Finished
+TriggerState: TypeAlias = OnceState | SequenceState | RepeatState | OrFinallyState | Finished
 
 
 def leaves(trigger: Trigger) -> Iterator[OnceTrigger]:
@@ -119,16 +121,21 @@ def leaves(trigger: Trigger) -> Iterator[OnceTrigger]:
             yield trigger
 
 
-def seen_of(data: tuple[Leaf, ...], value: object, weight: int, time: ProcessingTime) -> Seen:
-    """What one element is to a trigger with these data-driven leaves. A retraction only says that it came."""
+def summarize(
+    data: tuple[DataDrivenTrigger, ...], value: object, weight: int, time: ProcessingTime
+) -> TriggerSummary:
+    """The summary of one element, for a trigger with these data-driven leaves.
+
+    A retraction (weight -1) starts the clocks of delays, but does not count as an element.
+    """
     if weight < 0:
-        return Seen(since=time)
-    measures = {leaf: _measured(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
+        return TriggerSummary(since=time)
+    measures = {leaf: _measure(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
     satisfied = frozenset(leaf for leaf in data if isinstance(leaf, AtElement) and _satisfies(leaf, value))
-    return Seen(1, time, measures, satisfied)
+    return TriggerSummary(1, time, measures, satisfied)
 
 
-def _measured(leaf: AtMeasure, value: object) -> int:
+def _measure(leaf: AtMeasure, value: object) -> int:
     try:
         amount = leaf.measure(value)
     except Exception as cause:
@@ -152,127 +159,133 @@ def _satisfies(leaf: AtElement, value: object) -> bool:
     return answer
 
 
-def start(trigger: Trigger) -> TriggerState:
-    """The state of a trigger that has seen nothing yet."""
+def initial_state(trigger: Trigger) -> TriggerState:
+    """The state of a trigger that has observed nothing."""
     match trigger:
         case SequenceOf(triggers=parts):
-            return InSequence(0, start(parts[0]))
+            return SequenceState(0, initial_state(parts[0]))
         case Repeat(trigger=inner):
-            return Repeating(start(inner))
+            return RepeatState(initial_state(inner))
         case OrFinally(main=main):
-            return Limited(start(main), Watching())
+            return OrFinallyState(initial_state(main), OnceState())
         case _:
-            return Watching()
+            return OnceState()
 
 
-def observe(state: TriggerState, seen: Seen) -> TriggerState:
-    """The state after elements have been observed; only what is active observes."""
+def observe(state: TriggerState, summary: TriggerSummary) -> TriggerState:
+    """The state after elements have been observed. Only active parts of the trigger observe."""
     match state:
-        case Watching(seen=before):
-            return Watching(before.merge(seen))
-        case InSequence(state=inner) | Repeating(state=inner):
-            return evolve(state, state=observe(inner, seen))
-        case Limited(state=inner, limit=limit):
-            return Limited(observe(inner, seen), Watching(limit.seen.merge(seen)))
+        case OnceState(summary=before):
+            return OnceState(before.merge(summary))
+        case SequenceState(state=inner) | RepeatState(state=inner):
+            return evolve(state, state=observe(inner, summary))
+        case OrFinallyState(state=inner, until=limit):
+            return OrFinallyState(observe(inner, summary), OnceState(limit.summary.merge(summary)))
         case Finished():
             return state
     assert_never(state)
 
 
-def ready(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> bool:
-    """Whether the trigger fires if its window is evaluated now."""
+def is_ready(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> bool:
+    """Whether the trigger fires when its window is evaluated."""
     match trigger, state:
-        case SequenceOf(triggers=parts), InSequence(active=active, state=inner):
-            return ready(parts[active], inner, window, clocks)
-        case Repeat(trigger=repeated), Repeating(state=inner):
-            return ready(repeated, inner, window, clocks)
-        case OrFinally(main=main, until_=until), Limited(state=inner, limit=limit):
-            return holds(until, limit.seen, window, clocks) or ready(main, inner, window, clocks)
-        case _, Watching(seen=seen) if isinstance(trigger, OnceTrigger):
-            return holds(trigger, seen, window, clocks)
+        case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
+            return is_ready(parts[active], inner, window, clocks)
+        case Repeat(trigger=repeated), RepeatState(state=inner):
+            return is_ready(repeated, inner, window, clocks)
+        case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
+            return is_satisfied(until, limit.summary, window, clocks) or is_ready(main, inner, window, clocks)
+        case _, OnceState(summary=summary) if isinstance(trigger, OnceTrigger):
+            return is_satisfied(trigger, summary, window, clocks)
         case _:
             return False
 
 
-def holds(trigger: OnceTrigger, seen: Seen, window: Window, clocks: Clocks) -> bool:
-    """The predicate of a once-trigger."""
+def is_satisfied(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks) -> bool:
+    """Evaluate the predicate of a once-trigger."""
     match trigger:
         case AtWatermark(percentile=percentile):
             return clocks.percentile(percentile) >= window.end
         case AtCount(count=count):
-            return seen.count >= count
+            return summary.count >= count
         case AtMeasure(amount=amount):
-            return seen.measures.get(trigger, 0) >= amount
+            return summary.measures.get(trigger, 0) >= amount
         case AtElement():
-            return trigger in seen.satisfied
+            return trigger in summary.satisfied
         case AtPeriod() | AfterDelay():
-            return seen.since is not None and clocks.processing_time >= trigger.deadline(seen.since)
+            return summary.since is not None and clocks.processing_time >= trigger.deadline(summary.since)
         case AtSignal(name=name):
-            return name in seen.signals
+            return name in summary.signals
         case Never():
             return False
         case Always():
             return True
         case And(triggers=parts):
-            return all(holds(part, seen, window, clocks) for part in parts)
+            return all(is_satisfied(part, summary, window, clocks) for part in parts)
         case Or(triggers=parts):
-            return any(holds(part, seen, window, clocks) for part in parts)
+            return any(is_satisfied(part, summary, window, clocks) for part in parts)
     assert_never(trigger)
 
 
 def fire(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> TriggerState:
     """The state after a ready trigger has fired."""
     match trigger, state:
-        case SequenceOf(triggers=parts), InSequence(active=active, state=inner):
+        case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
             after = fire(parts[active], inner, window, clocks)
             if not isinstance(after, Finished):
-                return InSequence(active, after)
+                return SequenceState(active, after)
             last = active + 1 == len(parts)
-            return Finished() if last else InSequence(active + 1, start(parts[active + 1]))
-        case Repeat(trigger=repeated), Repeating(state=inner):
+            return Finished() if last else SequenceState(active + 1, initial_state(parts[active + 1]))
+        case Repeat(trigger=repeated), RepeatState(state=inner):
             after = fire(repeated, inner, window, clocks)
-            return Repeating(start(repeated) if isinstance(after, Finished) else after)
-        case OrFinally(main=main, until_=until), Limited(state=inner, limit=limit):
-            if holds(until, limit.seen, window, clocks):
+            return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)
+        case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
+            if is_satisfied(until, limit.summary, window, clocks):
                 return Finished()
             after = fire(main, inner, window, clocks)
-            return Finished() if isinstance(after, Finished) else Limited(after, limit)
+            return Finished() if isinstance(after, Finished) else OrFinallyState(after, limit)
         case _:
             return Finished()
 
 
-def due(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> ProcessingTime | None:
-    """When, after now, a trigger becomes ready by itself, if nothing but the processing time goes on; else ``None``.
+def next_deadline(
+    trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks
+) -> ProcessingTime | None:
+    """The next processing time at which the trigger becomes ready without new elements; ``None`` if there is none.
 
-    It is when all of a once-trigger becomes ready, and not when a part of it does: equal ones are due at equal times.
+    A once-trigger has one deadline: when all of it becomes ready, not when a part of it does. So equal triggers have
+    equal deadlines.
     """
     match trigger, state:
-        case SequenceOf(triggers=parts), InSequence(active=active, state=inner):
-            return due(parts[active], inner, window, clocks)
-        case Repeat(trigger=repeated), Repeating(state=inner):
-            return due(repeated, inner, window, clocks)
-        case OrFinally(main=main, until_=until), Limited(state=inner, limit=limit):
-            return _soonest((due(until, limit, window, clocks), due(main, inner, window, clocks)))
-        case _, Watching(seen=seen) if isinstance(trigger, OnceTrigger):
-            point = _holds_at(trigger, seen, window, clocks)
+        case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
+            return next_deadline(parts[active], inner, window, clocks)
+        case Repeat(trigger=repeated), RepeatState(state=inner):
+            return next_deadline(repeated, inner, window, clocks)
+        case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
+            at_limit = next_deadline(until, limit, window, clocks)
+            return _soonest((at_limit, next_deadline(main, inner, window, clocks)))
+        case _, OnceState(summary=summary) if isinstance(trigger, OnceTrigger):
+            point = _satisfied_from(trigger, summary, window, clocks)
             return point if point is not None and point > clocks.processing_time else None
         case _:
             return None
 
 
-def _holds_at(trigger: OnceTrigger, seen: Seen, window: Window, clocks: Clocks) -> ProcessingTime | None:
-    """From when on the predicate of a once-trigger holds, as far as processing time decides it."""
+def _satisfied_from(
+    trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks
+) -> ProcessingTime | None:
+    """The processing time from which the predicate of a once-trigger holds, as far as processing time decides it."""
     match trigger:
         case AtPeriod() | AfterDelay():
-            return None if seen.since is None else trigger.deadline(seen.since)
+            return None if summary.since is None else trigger.deadline(summary.since)
         case And(triggers=parts):
-            points = [_holds_at(part, seen, window, clocks) for part in parts]
+            points = [_satisfied_from(part, summary, window, clocks) for part in parts]
             known = [point for point in points if point is not None]
             return max(known) if len(known) == len(points) else None
         case Or(triggers=parts):
-            return _soonest(_holds_at(part, seen, window, clocks) for part in parts)
+            return _soonest(_satisfied_from(part, summary, window, clocks) for part in parts)
         case _:
-            return clocks.processing_time if holds(trigger, seen, window, clocks) else None
+            return clocks.processing_time if is_satisfied(trigger, summary, window, clocks) else None
 
 
 def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:
@@ -280,20 +293,20 @@ def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:
 
 
 __all__ = [
+    "DataDrivenTrigger",
     "Finished",
-    "InSequence",
-    "Leaf",
-    "Limited",
-    "Repeating",
-    "Seen",
+    "OnceState",
+    "OrFinallyState",
+    "RepeatState",
+    "SequenceState",
     "TriggerState",
-    "Watching",
-    "due",
+    "TriggerSummary",
     "fire",
-    "holds",
+    "initial_state",
+    "is_ready",
+    "is_satisfied",
     "leaves",
+    "next_deadline",
     "observe",
-    "ready",
-    "seen_of",
-    "start",
+    "summarize",
 ]

@@ -1,4 +1,4 @@
-"""One window of one key: what it holds, what its trigger has seen, and what its panes have said so far."""
+"""The state of one window of one key: its contents, the state of its trigger, and the panes that it has emitted."""
 
 from __future__ import annotations
 
@@ -14,27 +14,35 @@ from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampComb
 from flowalg.windows.window import Window
 from flowalg_reference.contents import AnyCombiner, Contents
 from flowalg_reference.elements import Clocks, Element
-from flowalg_reference.trigger_state import Finished, Seen, TriggerState, fire, observe, ready, start
+from flowalg_reference.trigger_state import (
+    Finished,
+    TriggerState,
+    TriggerSummary,
+    fire,
+    initial_state,
+    is_ready,
+    observe,
+)
 
 
 @frozen
-class Rules:
-    """What is the same for all windows of a grouping."""
+class GroupingSpec:
+    """What all windows of a grouping share. ``keeps_values`` says that contents keep values (see ``Contents``)."""
 
     combiner: AnyCombiner
     strategy: WindowingStrategy
     label: str
-    holds: bool
+    keeps_values: bool
 
     def expired(self, window: Window, watermark: EventTime) -> bool:
-        """Whether a window's end plus the allowed lateness is behind a watermark."""
+        """Whether the end of a window plus the allowed lateness is at or before a watermark."""
         lateness = self.strategy.lateness_micros
         return lateness is not None and window.end + lateness <= watermark
 
 
 @frozen
-class Standing:
-    """A pane that has been emitted and not taken back."""
+class CurrentPane:
+    """A pane that has been emitted and not retracted."""
 
     element: object
     window: Window
@@ -43,81 +51,91 @@ class Standing:
 
 
 @define
-class Cell:
-    """The state of a window. ``pending`` sums up what no pane has shown yet."""
+class WindowState:
+    """The state of a window.
+
+    ``pending`` summarizes the elements since the last pane, and ``changed`` says whether there were any. ``next_index``
+    is the index of the next pane. ``current_panes`` are the panes to retract before the next one, under ``RETRACTING``.
+    """
 
     window: Window
     contents: Contents
     trigger: TriggerState
-    pending: Seen = field(factory=Seen)
+    pending: TriggerSummary = field(factory=TriggerSummary)
     changed: bool = False
-    panes: int = 0
-    standing: list[Standing] = field(factory=list)
+    next_index: int = 0
+    current_panes: list[CurrentPane] = field(factory=list)
 
     @classmethod
-    def open(cls, window: Window, rules: Rules) -> Cell:
-        """A window that has seen nothing yet."""
-        contents = Contents.empty(rules.combiner, holds=rules.holds)
-        return cls(window, contents, start(rules.strategy.trigger))
+    def new(cls, window: Window, spec: GroupingSpec) -> WindowState:
+        """The state of a window without elements."""
+        contents = Contents.empty(spec.combiner, keeps_values=spec.keeps_values)
+        return cls(window, contents, initial_state(spec.strategy.trigger))
 
     @property
     def closed(self) -> bool:
         """Whether the trigger has finished."""
         return isinstance(self.trigger, Finished)
 
-    def take(self, value: object, time: EventTime, weight: int, seen: Seen) -> None:
-        """Step 3: contents absorb an element, and the trigger observes it."""
+    def observe(self, value: object, time: EventTime, weight: int, summary: TriggerSummary) -> None:
+        """Step 3: the contents absorb an element, and the trigger observes it."""
         self.contents.absorb(value, time, weight)
-        self.trigger = observe(self.trigger, seen)
-        self.pending = self.pending.merge(seen)
+        self.trigger = observe(self.trigger, summary)
+        self.pending = self.pending.merge(summary)
         self.changed = True
 
-    def signalled(self, signals: frozenset[str]) -> None:
-        """Let the trigger observe the signals of an instant."""
-        self.trigger = observe(self.trigger, Seen(signals=signals))
+    def observe_signals(self, signals: frozenset[str]) -> None:
+        """Step 3: the trigger observes the signals of an instant."""
+        self.trigger = observe(self.trigger, TriggerSummary(signals=signals))
 
-    def evaluate(self, key: object, rules: Rules, before: EventTime, clocks: Clocks) -> Iterator[Element]:
-        """Steps 5 and 6: fire if the trigger is ready; emit what is left if the window ends."""
-        trigger = rules.strategy.trigger
-        fires = ready(trigger, self.trigger, self.window, clocks)
+    def evaluate(
+        self, key: object, spec: GroupingSpec, before: EventTime, clocks: Clocks
+    ) -> Iterator[Element]:
+        """Steps 5 and 6: fire if the trigger is ready; flush pending changes if the window expires or the input ends.
+
+        ``before`` is the watermark before the instant.
+        """
+        trigger = spec.strategy.trigger
+        fires = is_ready(trigger, self.trigger, self.window, clocks)
         if fires:
             self.trigger = fire(trigger, self.trigger, self.window, clocks)
-        expires = rules.expired(self.window, clocks.watermark)
+        expires = spec.expired(self.window, clocks.watermark)
         if not (fires or expires or clocks.watermark == MAX_TIME):
             return
         when = timing(self.window, before, clocks.watermark)
-        insists = (
-            fires and when is Timing.ON_TIME and rules.strategy.on_time_behavior is OnTimeBehavior.ALWAYS
-        )
-        if self.changed or insists:
-            yield from self._panes(key, rules, when, clocks, is_last=expires or self.closed, insists=insists)
+        forced = fires and when is Timing.ON_TIME and spec.strategy.on_time_behavior is OnTimeBehavior.ALWAYS
+        if self.changed or forced:
+            yield from self._emit(key, spec, when, clocks, is_last=expires or self.closed, forced=forced)
 
-    def _panes(
-        self, key: object, rules: Rules, when: Timing, clocks: Clocks, *, is_last: bool, insists: bool
+    def _emit(
+        self, key: object, spec: GroupingSpec, when: Timing, clocks: Clocks, *, is_last: bool, forced: bool
     ) -> Iterator[Element]:
-        """Retractions of what stands, and then the new value, if there is one."""
-        mode = rules.strategy.accumulation
-        empty = insists and not self.changed and mode is Accumulation.DISCARDING and rules.combiner.total
-        gives = empty or self.contents.has_value(mode)
-        for position, pane in enumerate(self.standing):
-            last = is_last and not gives and position + 1 == len(self.standing)
+        """The retractions of current panes, then the pane with the new value if there is one.
+
+        ``forced`` asks for a pane although nothing has changed (``OnTimeBehavior.ALWAYS``).
+        """
+        mode = spec.strategy.accumulation
+        empty = forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.total
+        has_value = empty or self.contents.has_value(mode)
+        for position, pane in enumerate(self.current_panes):
+            last = is_last and not has_value and position + 1 == len(self.current_panes)
             info = self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)
             yield Element(pane.element, pane.event_time, pane.window, -1, info)
-        self.standing = []
-        if gives:
-            value = canonicalize(self.contents.extract(), f"the result of {rules.label}")
-            pair, time = KV(key, value), self.pane_time(rules)
-            info = self._info(Change.VALUE, when, self.panes, clocks, is_last=is_last)
+        self.current_panes = []
+        if has_value:
+            value = canonicalize(self.contents.extract(), f"the result of {spec.label}")
+            pair, time = KV(key, value), self.pane_event_time(spec)
+            info = self._info(Change.VALUE, when, self.next_index, clocks, is_last=is_last)
             yield Element(pair, time, self.window, 1, info)
             if mode is Accumulation.RETRACTING:
-                self.standing = [Standing(pair, self.window, time, self.panes)]
-            self.panes += 1
+                self.current_panes = [CurrentPane(pair, self.window, time, self.next_index)]
+            self.next_index += 1
         elif mode is Accumulation.DISCARDING:
             return
         if mode is Accumulation.DISCARDING:
-            self.contents = self.contents.after_discarding()
+            self.contents = self.contents.after_discard()
         self.changed = False
-        self.pending = Seen()
+        self.pending = TriggerSummary()
 
     def _info(self, change: Change, when: Timing, index: int, clocks: Clocks, *, is_last: bool) -> PaneInfo:
         return PaneInfo(
@@ -130,9 +148,9 @@ class Cell:
             watermark=clocks.watermark,
         )
 
-    def pane_time(self, rules: Rules) -> EventTime:
-        """The event time that the next pane carries (section 7)."""
-        match rules.strategy.timestamp_combiner:
+    def pane_event_time(self, spec: GroupingSpec) -> EventTime:
+        """The event time of the next pane (section 7)."""
+        match spec.strategy.timestamp_combiner:
             case TimestampCombiner.END_OF_WINDOW:
                 found = None
             case TimestampCombiner.EARLIEST:
@@ -141,42 +159,45 @@ class Cell:
                 found = self.contents.latest
         return self.window.last_instant if found is None else found
 
-    def hold(self, rules: Rules) -> EventTime:
-        """The least event time that panes still to come for what is pending would carry (section 9)."""
-        return min([self.pane_time(rules), *(pane.event_time for pane in self.standing)])
+    def hold(self, spec: GroupingSpec) -> EventTime:
+        """The earliest event time among the panes that pending changes will cause, retractions included (section 9)."""
+        return min([self.pane_event_time(spec), *(pane.event_time for pane in self.current_panes)])
 
 
-def merged(window: Window, members: Sequence[Cell], rules: Rules, before: EventTime) -> Cell:
-    """Step 2: the window that some live windows have become (section 6, "when windows merge").
+def merge_windows(
+    window: Window, members: Sequence[WindowState], spec: GroupingSpec, before: EventTime
+) -> WindowState:
+    """Step 2: merge live windows into one, with new bounds (section 6, "when windows merge").
 
-    One whose bounds stay goes on as it is. One that new elements extend goes on too, unless it was complete and is
-    now open again; that, and every merger of several, starts its trigger afresh, on what no pane has shown.
+    A window whose bounds stay the same stays as it is. So does a single window that new elements extend, except that a
+    window that was complete and is now open again restarts its trigger. A merger of several windows restarts its
+    trigger too. A restarted trigger observes the summary of pending elements.
     """
     if not members:
-        return Cell.open(window, rules)
+        return WindowState.new(window, spec)
     if len(members) == 1:
-        (cell,) = members
-        if cell.window == window:
-            return cell
-        reopened = cell.window.end <= before < window.end
-        cell.window = window
-        cell.panes = 0
+        (state,) = members
+        if state.window == window:
+            return state
+        reopened = state.window.end <= before < window.end
+        state.window = window
+        state.next_index = 0
         if reopened:
-            cell.trigger = _afresh(rules, cell.pending)
-        return cell
-    whole = Cell.open(window, rules)
-    for cell in sorted(members, key=lambda one: one.window):
-        whole.contents.take(cell.contents)
-        whole.pending = whole.pending.merge(cell.pending)
-        whole.standing.extend(cell.standing)
-        whole.changed = whole.changed or cell.changed
-    whole.changed = whole.changed or bool(whole.standing)
-    whole.trigger = _afresh(rules, whole.pending)
-    return whole
+            state.trigger = _restart(spec, state.pending)
+        return state
+    merged = WindowState.new(window, spec)
+    for state in sorted(members, key=lambda one: one.window):
+        merged.contents.merge(state.contents)
+        merged.pending = merged.pending.merge(state.pending)
+        merged.current_panes.extend(state.current_panes)
+        merged.changed = merged.changed or state.changed
+    merged.changed = merged.changed or bool(merged.current_panes)
+    merged.trigger = _restart(spec, merged.pending)
+    return merged
 
 
-def _afresh(rules: Rules, pending: Seen) -> TriggerState:
-    return observe(start(rules.strategy.trigger), pending)
+def _restart(spec: GroupingSpec, pending: TriggerSummary) -> TriggerState:
+    return observe(initial_state(spec.strategy.trigger), pending)
 
 
 def timing(window: Window, before: EventTime, after: EventTime) -> Timing:
@@ -186,4 +207,4 @@ def timing(window: Window, before: EventTime, after: EventTime) -> Timing:
     return Timing.ON_TIME if before < window.end else Timing.LATE
 
 
-__all__ = ["Cell", "Rules", "Standing", "merged", "timing"]
+__all__ = ["CurrentPane", "GroupingSpec", "WindowState", "merge_windows", "timing"]

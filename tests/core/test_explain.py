@@ -8,7 +8,7 @@ import flowalg_reference as reference
 import games
 import pytest
 from attrs import evolve
-from flowalg_reference import Cause, Clause, Mode, Reason, Watched, explain_when, why_not
+from flowalg_reference import AwaitedCondition, Cause, Condition, Mode, Reason, explain_when, why_not
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,9 +53,9 @@ def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(run: refe
     """Of each pane of any run; and the clocks that are told are those of the pane."""
     for pane in run.panes:
         found = explain_when(run, pane)
-        assert (found.cause is Cause.FIRED) == any(one.clause.holds for one in found.watched)
-        if found.looked_at is not None:
-            assert found.looked_at <= pane.processing_time
+        assert (found.cause is Cause.FIRED) == any(one.condition.satisfied for one in found.conditions)
+        if found.last_evaluated is not None:
+            assert found.last_evaluated <= pane.processing_time
         assert pane.window == found.pane.window
         assert str(found).count("\n") >= 2
 
@@ -68,9 +68,9 @@ def test_what_waits_is_waiting_for_something(run: reference.Run[object], data: s
     for pane in run.panes[:5]:
         found = why_not(run, explain_when(run, pane).key, pane.window, at=to_datetime(at))
         later = pane.processing_time > at
-        assert later or found.reason is not Reason.NOTHING_CAME
+        assert later or found.reason is not Reason.NO_ELEMENTS
         if found.reason is Reason.WAITING:
-            assert found.watched
+            assert found.conditions
         assert all(one.processing_time <= at for one in found.panes)
         assert str(found)
 
@@ -85,14 +85,14 @@ def test_what_is_due_comes_out_when_it_is_due(run: reference.Run[object], data: 
     key = explain_when(run, pane).key
     at = to_datetime(data.draw(st.sampled_from(sorted({one.processing_time for one in run.watermarks}))))
     found = why_not(run, key, pane.window, at=at)
-    if found.due is None or found.reason is not Reason.WAITING:
+    if found.next_deadline is None or found.reason is not Reason.WAITING:
         return
     cut = {
         name: Timeline(tuple(one for one in timeline if one.processing_time <= processing_time(at)))
         for name, timeline in run.origin.timelines.items()
     }
     alone = evolve(run, origin=evolve(run.origin, timelines=cut))
-    after = why_not(alone, key, pane.window, at=to_datetime(found.due))
+    after = why_not(alone, key, pane.window, at=to_datetime(found.next_deadline))
     assert len(after.panes) > len(found.panes)
 
 
@@ -112,16 +112,16 @@ def test_an_answer_reads_as_a_person_would_say_it() -> None:
     (pane,) = run.panes
     assert str(explain_when(run, pane)).splitlines() == [
         "combine_per_key(Sum, Count): the early pane 0 of 'a' in [2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z)",
-        "came at 2024-01-01T12:02:00Z, with the watermark at 2024-01-01T12:00:00Z,",
+        "was emitted at 2024-01-01T12:02:00Z, with the watermark at 2024-01-01T12:00:00Z,",
         "because the trigger fired:",
         "  member 1 of 2, repeated:",
-        "      [x] due at 2024-01-01T12:02:00Z (the first element came at 2024-01-01T12:01:30Z): "
+        "      [x] due at 2024-01-01T12:02:00Z (the first element arrived at 2024-01-01T12:01:30Z): "
         "it is 2024-01-01T12:02:00Z",
         "  member 1 of 2, until:",
         "      [ ] the watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
-        "Before that it was looked at at 2024-01-01T12:01:30Z, and waited for:",
+        "At its previous evaluation, at 2024-01-01T12:01:30Z, it was waiting for:",
         "  member 1 of 2, repeated:",
-        "      [ ] due at 2024-01-01T12:02:00Z (the first element came at 2024-01-01T12:01:30Z): "
+        "      [ ] due at 2024-01-01T12:02:00Z (the first element arrived at 2024-01-01T12:01:30Z): "
         "it is 2024-01-01T12:01:30Z",
         "  member 1 of 2, until:",
         "      [ ] the watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
@@ -129,14 +129,14 @@ def test_an_answer_reads_as_a_person_would_say_it() -> None:
     assert str(why_not(run, "a", window(0, 2))).splitlines() == [
         "combine_per_key(Sum, Count): 'a' in [2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z), at 2024-01-01T12:03:30Z, "
         "with the watermark at 2024-01-01T12:01:00Z:",
-        "its trigger waits:",
+        "its trigger is waiting:",
         "  member 1 of 2, repeated:",
-        "      [ ] due at 2024-01-01T12:04:00Z (the first element came at 2024-01-01T12:03:30Z): "
+        "      [ ] due at 2024-01-01T12:04:00Z (the first element arrived at 2024-01-01T12:03:30Z): "
         "it is 2024-01-01T12:03:30Z",
         "  member 1 of 2, until:",
         "      [ ] the watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:01:00Z",
         "Panes so far: 1, the last at 2024-01-01T12:02:00Z.",
-        "By the processing time alone it fires at 2024-01-01T12:04:00Z.",
+        "Without new elements it fires at 2024-01-01T12:04:00Z.",
         "The watermark is 0:01:00 behind the end of the window. It is held by source 'scores', whose watermark is at "
         "2024-01-01T12:01:00Z.",
     ]
@@ -172,13 +172,13 @@ def test_each_reason_is_told() -> None:
         return why_not(run, key, asked, at=minute(at)).reason
 
     assert reason("a", window(0, 2), 1) is Reason.WAITING
-    assert reason("a", window(0, 2), 2.5) is Reason.SHOWN
-    assert reason("a", window(0, 2), 3) is Reason.FREED
-    assert reason("a", window(2, 4), 9) is Reason.NOTHING_CAME
-    assert reason("c", window(2, 4), 3) is Reason.NOTHING_CAME
-    assert reason("c", window(2, 4), 4) is Reason.REFUSED
+    assert reason("a", window(0, 2), 2.5) is Reason.NO_CHANGES
+    assert reason("a", window(0, 2), 3) is Reason.EXPIRED
+    assert reason("a", window(2, 4), 9) is Reason.NO_ELEMENTS
+    assert reason("c", window(2, 4), 3) is Reason.NO_ELEMENTS
+    assert reason("c", window(2, 4), 4) is Reason.DROPPED
     assert len(why_not(run, "c", window(2, 4)).drops) == 1
-    assert why_not(run, "b", window(2, 4)).open == (window(8, 10),)
+    assert why_not(run, "b", window(2, 4)).open_windows == (window(8, 10),)
 
 
 def test_a_window_that_takes_nothing_more_says_so() -> None:
@@ -200,7 +200,7 @@ def test_a_session_that_has_become_part_of_another_says_so() -> None:
         .at(minute(2), Score("a", 1, minute(2)), watermark=minute(0))
     )
     found = why_not(reference.run(sessions, {SCORES: timeline}), "a", window(1, 3))
-    assert (found.reason, found.open) == (Reason.MERGED, (window(1, 4),))
+    assert (found.reason, found.open_windows) == (Reason.MERGED, (window(1, 4),))
     assert "Open windows of the key: [2024-01-01T12:01:00Z, 2024-01-01T12:04:00Z)." in str(found)
 
 
@@ -209,16 +209,16 @@ def test_the_partition_that_holds_the_watermark_is_named() -> None:
     records = [Score("a", 1, minute(1)), Score("b", 1, minute(5)), Score("c", 1, minute(4))]
     timeline = a_partition_each(records, MonotonicTimestamps())
     found = why_not(reference.run(totals(), {SCORES: timeline}), "b", window(4, 6))
-    assert found.holder is not None
-    assert (found.holder.source, found.holder.partition, found.holder.at) == (
+    assert found.hold is not None
+    assert (found.hold.source, found.hold.partition, found.hold.event_time) == (
         "scores",
         "a",
         event_time(minute(1)),
     )
     idle = a_partition_each(records, MonotonicTimestamps(idle_after=timedelta(minutes=2)))
     found = why_not(reference.run(totals(), {SCORES: idle}), "b", window(4, 6))
-    assert found.holder is not None
-    assert found.holder.partition == "c"
+    assert found.hold is not None
+    assert found.hold.partition == "c"
 
 
 def a_partition_each(records: list[Score], policy: WatermarkPolicy) -> Timeline[Score]:
@@ -244,9 +244,9 @@ def test_a_window_upstream_that_holds_the_watermark_is_named() -> None:
         second, {SCORES: timeline.at(minute(70), Score("a", 2, minute(3)), watermark=minute(9))}
     )
     found = why_not(early, "a", window(0, 4))
-    assert found.holder is not None
-    assert found.holder.window == window(2, 4)
-    assert "where 'a' in [2024-01-01T12:02:00Z, 2024-01-01T12:04:00Z) has not shown all" in str(found)
+    assert found.hold is not None
+    assert found.hold.window == window(2, 4)
+    assert "'a' in [2024-01-01T12:02:00Z, 2024-01-01T12:04:00Z) has pending changes" in str(found)
 
 
 def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
@@ -257,8 +257,8 @@ def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
         & AtWatermark(percentile=0.9),
     ).combine_per_key(Sum())
     timeline = Timeline[Score]().at(minute(1), Score("a", 4, minute(1)), watermark=minute(0))
-    (only,) = why_not(reference.run(watching, {SCORES: timeline}), "a", window(0, 2)).watched
-    assert isinstance(only, Watched)
+    (only,) = why_not(reference.run(watching, {SCORES: timeline}), "a", window(0, 2)).conditions
+    assert isinstance(only, AwaitedCondition)
     assert [line.strip() for line in only.lines()] == [
         "[ ] all of",
         "[ ] any of",
@@ -268,7 +268,7 @@ def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
         "[ ] the signal 'go': not given",
         "[ ] the 0.9 watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
     ]
-    assert all(isinstance(one, Clause) for one in only.clause.parts)
+    assert all(isinstance(one, Condition) for one in only.condition.parts)
 
 
 def points(value: int) -> int:

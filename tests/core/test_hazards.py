@@ -66,9 +66,9 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.Run[object])
         operators = Operators()
         driven(origin, operators)
         for grouping in operators.groupings.values():
-            lateness = grouping.rules.strategy.lateness_micros
+            lateness = grouping.spec.strategy.lateness_micros
             assert lateness is not None
-            left = [window for cells in grouping.cells.values() for window in cells]
+            left = [window for windows in grouping.windows.values() for window in windows]
             assert all(window.end + lateness > grouping.clocks.watermark for window in left)
 
 

@@ -16,9 +16,9 @@ ENTRY = st.tuples(st.sampled_from("xy"), st.integers(1, 5).map(EventTime))
 Entry = tuple[str, EventTime]
 
 
-def contents_of(combiner: Aggregate[object, object], *, holds: bool) -> Contents:
+def contents_of(combiner: Aggregate[object, object], *, keeps_values: bool) -> Contents:
     """Nothing yet."""
-    return Contents.empty(as_combiner("combiner", combiner), holds=holds)
+    return Contents.empty(as_combiner("combiner", combiner), keeps_values=keeps_values)
 
 
 def earliest_and_latest(contents: Contents) -> tuple[EventTime | None, EventTime | None]:
@@ -29,14 +29,14 @@ def earliest_and_latest(contents: Contents) -> tuple[EventTime | None, EventTime
 @given(st.lists(ENTRY, max_size=6, unique=True), st.data())
 def test_what_is_taken_back_is_gone(given_values: list[Entry], data: st.DataObject) -> None:
     """Of equal values the one of the same event time goes; what is left is in order of event time."""
-    contents = contents_of(ToList(), holds=True)
+    contents = contents_of(ToList(), keeps_values=True)
     for value, time in given_values:
         contents.absorb(value, time, 1)
     back = data.draw(st.lists(st.sampled_from(given_values), unique=True) if given_values else st.just([]))
     for value, time in back:
         contents.absorb(value, time, -1)
-    left = [one for one in given_values if one not in back]
-    assert contents.extract() == [value for value, _ in sorted(left, key=lambda one: one[1])]
+    left = [kept for kept in given_values if kept not in back]
+    assert contents.extract() == [value for value, _ in sorted(left, key=lambda kept: kept[1])]
     assert contents.has_value(Accumulation.ACCUMULATING) is bool(left)
     times = [time for _, time in left]
     assert earliest_and_latest(contents) == (min(times, default=None), max(times, default=None))
@@ -47,13 +47,13 @@ def test_the_order_of_values_and_retractions_does_not_matter(
     given_values: list[Entry], back: list[Entry]
 ) -> None:
     """A retraction that comes first waits for its value, also while contents are discarded and merged."""
-    first, second = contents_of(ToList(), holds=True), contents_of(ToList(), holds=True)
+    first, second = contents_of(ToList(), keeps_values=True), contents_of(ToList(), keeps_values=True)
     for value, time in back:
         first.absorb(value, time, -1)
-    first = first.after_discarding()
+    first = first.after_discard()
     for value, time in given_values:
         second.absorb(value, time, 1)
-    first.take(second)
+    first.merge(second)
     left = Counter(value for value, _ in given_values) - Counter(value for value, _ in back)
     shown = first.extract()
     assert isinstance(shown, list)
@@ -62,14 +62,14 @@ def test_the_order_of_values_and_retractions_does_not_matter(
 
 
 @given(st.lists(ENTRY), st.lists(ENTRY))
-def test_merged_contents_lie_between_the_times_of_both(one: list[Entry], other: list[Entry]) -> None:
+def test_merged_contents_lie_between_the_times_of_both(kept: list[Entry], other: list[Entry]) -> None:
     """Whether values are held or only their sum."""
-    both = contents_of(Count(), holds=False), contents_of(Count(), holds=False)
-    for contents, entries in zip(both, (one, other), strict=True):
+    both = contents_of(Count(), keeps_values=False), contents_of(Count(), keeps_values=False)
+    for contents, entries in zip(both, (kept, other), strict=True):
         for value, time in entries:
             contents.absorb(value, time, 1)
-    both[0].take(both[1])
-    times = [time for _, time in one + other]
+    both[0].merge(both[1])
+    times = [time for _, time in kept + other]
     assert earliest_and_latest(both[0]) == (min(times, default=None), max(times, default=None))
 
 
@@ -78,7 +78,7 @@ def test_less_than_nothing_is_shown_by_what_has_a_sign(
     combiner: Aggregate[object, object], shown: bool
 ) -> None:
     """And only where a pane shows what has changed."""
-    contents = contents_of(combiner, holds=False)
+    contents = contents_of(combiner, keeps_values=False)
     contents.absorb(3, EventTime(0), -1)
     assert contents.has_value(Accumulation.DISCARDING) is shown
     assert not contents.has_value(Accumulation.ACCUMULATING)

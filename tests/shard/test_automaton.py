@@ -135,7 +135,7 @@ def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mom
     data: tuple[Leaf, ...] = tuple(
         leaf for leaf in leaves(trigger) if isinstance(leaf, AtMeasure | AtElement)
     )
-    states = [reference.start(trigger) for _ in found]
+    states = [reference.initial_state(trigger) for _ in found]
     said: list[Said] = []
     for moment in history:
         fired, closed, due = [], [], []
@@ -144,16 +144,16 @@ def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mom
         for number, (end, bundle) in enumerate(zip(found, moment.bundles, strict=True)):
             state, window = states[number], Window(end=end, start=MIN_TIME)
             for value in bundle.values:
-                state = reference.observe(state, reference.seen_of(data, value, 1, now))
+                state = reference.observe(state, reference.summarize(data, value, 1, now))
             for _ in range(bundle.retractions):
-                state = reference.observe(state, reference.seen_of(data, None, -1, now))
-            state = reference.observe(state, reference.Seen(signals=moment.clocks.signals))
-            ready = reference.ready(trigger, state, window, clocks)
+                state = reference.observe(state, reference.summarize(data, None, -1, now))
+            state = reference.observe(state, reference.TriggerSummary(signals=moment.clocks.signals))
+            ready = reference.is_ready(trigger, state, window, clocks)
             if ready:
                 state = reference.fire(trigger, state, window, clocks)
             fired.append(ready)
             closed.append(isinstance(state, reference.Finished))
-            due.append(reference.due(trigger, state, window, clocks))
+            due.append(reference.next_deadline(trigger, state, window, clocks))
             states[number] = state
         said.append((fired, closed, [None if one is None else int(one) for one in due]))
     return said

@@ -293,7 +293,7 @@ def test_state_is_what_the_grouping_keeps(case: Case) -> None:
         operators = Operators()
         driven(Origin(case.pipeline, {"sights": Timeline(timeline[:end])}, Mode.MICRO_BATCH), operators)
         (grouping,) = operators.groupings.values()
-        held.append(sum(map(len, grouping.cells.values())))
+        held.append(sum(map(len, grouping.windows.values())))
     times = [one.processing_time for one in timeline]
     lasting = [after - before for before, after in pairwise(times)]
     mean = (

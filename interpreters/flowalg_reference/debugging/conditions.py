@@ -1,4 +1,4 @@
-"""The conditions that a trigger is watching, whether each holds, and how far it has come."""
+"""The conditions that a trigger waits for: whether each is satisfied, and its progress."""
 
 from __future__ import annotations
 
@@ -30,109 +30,116 @@ from flowalg.triggers.syntax import (
 from flowalg.windows.window import Window
 from flowalg_reference.elements import Clocks
 from flowalg_reference.trigger_state import (
-    InSequence,
-    Limited,
-    Repeating,
-    Seen,
+    OnceState,
+    OrFinallyState,
+    RepeatState,
+    SequenceState,
     TriggerState,
-    Watching,
-    holds,
+    TriggerSummary,
+    is_satisfied,
 )
 
 
 @frozen
-class Clause:
-    """One condition of a trigger: whether it held, and how far it had come, in words.
+class Condition:
+    """One condition of a trigger: whether it is satisfied, and its progress as text.
 
-    ``parts`` are those of an ``And`` or ``Or``.
+    ``parts`` are the conditions of an ``And`` or ``Or``.
     """
 
     trigger: OnceTrigger
-    holds: bool
+    satisfied: bool
     progress: str
-    parts: tuple[Clause, ...] = ()
+    parts: tuple[Condition, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """The clause as a small tree, ``[x]`` before what held."""
-        yield f"[{'x' if self.holds else ' '}] {self.progress}"
+        """The condition as a tree of text, with ``[x]`` in front of what is satisfied."""
+        yield f"[{'x' if self.satisfied else ' '}] {self.progress}"
         for part in self.parts:
             for line in part.lines():
                 yield f"    {line}"
 
 
 @frozen
-class Watched:
-    """A clause that was being waited for, and where in its trigger: ``("repeated", "member 2 of 3", "until")``."""
+class AwaitedCondition:
+    """A condition that a trigger waits for, and its path in the trigger, such as ``("repeated", "member 2 of 3")``."""
 
-    where: tuple[str, ...]
-    clause: Clause
+    path: tuple[str, ...]
+    condition: Condition
 
     def lines(self) -> Iterator[str]:
-        """Where it is, and below it the clause."""
+        """The path, and the condition indented below it."""
         indent = ""
-        if self.where:
-            yield f"{', '.join(self.where)}:"
+        if self.path:
+            yield f"{', '.join(self.path)}:"
             indent = "    "
-        for line in self.clause.lines():
+        for line in self.condition.lines():
             yield f"{indent}{line}"
 
 
-def watched(
-    trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks, where: tuple[str, ...] = ()
-) -> Iterator[Watched]:
-    """What a trigger is waiting for: nothing if it has finished."""
+def awaited_conditions(
+    trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks, path: tuple[str, ...] = ()
+) -> Iterator[AwaitedCondition]:
+    """The conditions that a trigger waits for; none if it has finished."""
     match trigger, state:
-        case SequenceOf(triggers=parts), InSequence(active=active, state=inner):
-            place = f"member {active + 1} of {len(parts)}"
-            yield from watched(parts[active], inner, window, clocks, (*where, place))
-        case Repeat(trigger=repeated), Repeating(state=inner):
-            yield from watched(repeated, inner, window, clocks, (*where, "repeated"))
-        case OrFinally(main=main, until_=until), Limited(state=inner, limit=limit):
-            yield from watched(main, inner, window, clocks, where)
-            yield Watched((*where, "until"), clause_of(until, limit.seen, window, clocks))
-        case _, Watching(seen=seen) if isinstance(trigger, OnceTrigger):
-            yield Watched(where, clause_of(trigger, seen, window, clocks))
+        case SequenceOf(triggers=parts), SequenceState(active=active, state=inner):
+            member = f"member {active + 1} of {len(parts)}"
+            yield from awaited_conditions(parts[active], inner, window, clocks, (*path, member))
+        case Repeat(trigger=repeated), RepeatState(state=inner):
+            yield from awaited_conditions(repeated, inner, window, clocks, (*path, "repeated"))
+        case OrFinally(main=main, until_=until), OrFinallyState(state=inner, until=limit):
+            yield from awaited_conditions(main, inner, window, clocks, path)
+            yield AwaitedCondition((*path, "until"), evaluate_condition(until, limit.summary, window, clocks))
+        case _, OnceState(summary=summary) if isinstance(trigger, OnceTrigger):
+            yield AwaitedCondition(path, evaluate_condition(trigger, summary, window, clocks))
         case _:
             return
 
 
-def told(clauses: Iterable[Watched]) -> Iterator[str]:
-    """Clauses as lines of text."""
-    for one in clauses:
-        for line in one.lines():
+def format_conditions(conditions: Iterable[AwaitedCondition]) -> Iterator[str]:
+    """The conditions as indented lines of text."""
+    for awaited in conditions:
+        for line in awaited.lines():
             yield f"  {line}"
 
 
-def clause_of(trigger: OnceTrigger, seen: Seen, window: Window, clocks: Clocks) -> Clause:
-    """A once-trigger that has seen something, at what the clocks read."""
-    parts: tuple[Clause, ...] = ()
+def evaluate_condition(
+    trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks
+) -> Condition:
+    """The condition of a once-trigger, for a summary of elements and the clocks."""
+    parts: tuple[Condition, ...] = ()
     if isinstance(trigger, And | Or):
-        parts = tuple(clause_of(part, seen, window, clocks) for part in trigger.triggers)
-    return Clause(
-        trigger, holds(trigger, seen, window, clocks), _progress(trigger, seen, window, clocks), parts
+        parts = tuple(evaluate_condition(part, summary, window, clocks) for part in trigger.triggers)
+    return Condition(
+        trigger,
+        is_satisfied(trigger, summary, window, clocks),
+        _progress(trigger, summary, window, clocks),
+        parts,
     )
 
 
-def _progress(trigger: OnceTrigger, seen: Seen, window: Window, clocks: Clocks) -> str:
+def _progress(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clocks: Clocks) -> str:
     match trigger:
         case AtWatermark(percentile=percentile):
             name = "the watermark" if percentile is None else f"the {percentile:.4g} watermark"
             reads = show(clocks.percentile(percentile))
             return f"{name} passes the end of the window, {show(window.end)}: it is at {reads}"
         case AtCount(count=count):
-            return f"elements: {seen.count} of {count}"
+            return f"elements: {summary.count} of {count}"
         case AtMeasure(measure=measure, amount=amount):
-            return f"{describe_function(measure)} adds up: {seen.measures.get(trigger, 0)} of {amount}"
+            return f"{describe_function(measure)} adds up: {summary.measures.get(trigger, 0)} of {amount}"
         case AtElement(predicate=predicate):
-            some = "one has" if trigger in seen.satisfied else "none has"
+            some = "one has" if trigger in summary.satisfied else "none has"
             return f"an element satisfies {describe_function(predicate)}: {some}"
         case AtPeriod() | AfterDelay():
-            if seen.since is None:
-                return "the time since the first element: none has come"
-            first, due = show(seen.since), show(trigger.deadline(seen.since))
-            return f"due at {due} (the first element came at {first}): it is {show(clocks.processing_time)}"
+            if summary.since is None:
+                return "the time since the first element: none has arrived"
+            first, due = show(summary.since), show(trigger.deadline(summary.since))
+            return (
+                f"due at {due} (the first element arrived at {first}): it is {show(clocks.processing_time)}"
+            )
         case AtSignal(name=name):
-            return f"the signal {name!r}: {'given' if name in seen.signals else 'not given'}"
+            return f"the signal {name!r}: {'given' if name in summary.signals else 'not given'}"
         case Never():
             return "never"
         case Always():
@@ -144,4 +151,4 @@ def _progress(trigger: OnceTrigger, seen: Seen, window: Window, clocks: Clocks) 
     assert_never(trigger)
 
 
-__all__ = ["Clause", "Watched", "clause_of", "told", "watched"]
+__all__ = ["AwaitedCondition", "Condition", "awaited_conditions", "evaluate_condition", "format_conditions"]

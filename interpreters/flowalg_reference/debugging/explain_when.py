@@ -1,4 +1,4 @@
-"""Why a pane came when it did: a run, gone through again and asked."""
+"""Why a pane was emitted when it was: replays the run and finds the evaluation that emitted the pane."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from flowalg.data.errors import ArgumentError
 from flowalg.data.time import ProcessingTime, show
 from flowalg.runs.panes import Change, Pane
 from flowalg.windows.window import covers
-from flowalg_reference.debugging.conditions import Watched, told, watched
+from flowalg_reference.debugging.conditions import AwaitedCondition, awaited_conditions, format_conditions
 from flowalg_reference.operators import Operators
 from flowalg_reference.run import Run, driven, origin_of
 from flowalg_reference.trace import Evaluation
-from flowalg_reference.trigger_state import fire, ready
+from flowalg_reference.trigger_state import fire, is_ready
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -24,28 +24,28 @@ A_co = TypeVar("A_co", covariant=True)
 
 @unique
 class Cause(Enum):
-    """What made a window emit."""
+    """Why a window emitted a pane."""
 
     FIRED = "the trigger fired"
-    EXPIRED = "the window expired, so that it showed what was left"
-    ENDED = "the input ended, so that the window showed what was left"
+    EXPIRED = "the window expired and emitted its pending changes"
+    ENDED = "the input ended and the window emitted its pending changes"
 
 
 @frozen
 class Explanation(Generic[A_co]):
-    """Why a pane came when it did.
+    """Why a pane was emitted when it was.
 
-    ``watched`` are the clauses that the trigger was waiting for, as they stood when the pane came, and ``waited`` as
-    they stood when the window was looked at before; none if that was the first time.
+    ``conditions`` are those that the trigger was waiting for when the pane was emitted, and ``previous_conditions``
+    those after the evaluation before, at ``last_evaluated``; empty and ``None`` if there was none.
     """
 
     pane: Pane[A_co]
     grouping: str
     key: object
     cause: Cause
-    watched: tuple[Watched, ...]
-    waited: tuple[Watched, ...]
-    looked_at: ProcessingTime | None
+    conditions: tuple[AwaitedCondition, ...]
+    previous_conditions: tuple[AwaitedCondition, ...]
+    last_evaluated: ProcessingTime | None
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -56,64 +56,68 @@ class Explanation(Generic[A_co]):
         if info.change is Change.RETRACTION:
             what = f"retraction of pane {info.index}"
         yield f"{self.grouping}: the {what} of {self.key!r} in {self.pane.window}"
-        yield f"came at {show(info.processing_time)}, with the watermark at {show(info.watermark)},"
-        yield f"because {self.cause.value}:" if self.watched else f"because {self.cause.value}."
-        yield from told(self.watched)
-        if self.waited and self.looked_at is not None:
-            yield f"Before that it was looked at at {show(self.looked_at)}, and waited for:"
-            yield from told(self.waited)
+        yield f"was emitted at {show(info.processing_time)}, with the watermark at {show(info.watermark)},"
+        yield f"because {self.cause.value}:" if self.conditions else f"because {self.cause.value}."
+        yield from format_conditions(self.conditions)
+        if self.previous_conditions and self.last_evaluated is not None:
+            yield f"At its previous evaluation, at {show(self.last_evaluated)}, it was waiting for:"
+            yield from format_conditions(self.previous_conditions)
 
 
 def explain_when(run: Run[A], pane: Pane[A]) -> Explanation[A]:
-    """Why a pane of a run came when it did: which clauses of the trigger held, and what the clocks read.
+    """Explain why a pane of a run was emitted when it was: the trigger's conditions, and the clocks.
 
-    Raises ``ArgumentError`` for a pane that is none of the run's.
+    Raises ``ArgumentError`` for a pane that is not in the run, and for a run of another engine.
     """
     origin = origin_of(run)
-    number = _number_of(run, pane)
+    position = _position(run, pane)
     evaluations: list[Evaluation] = []
-    again = driven(origin, Operators(evaluations.append))
-    info = again.panes[number].info
-    at = next(i for i, one in enumerate(evaluations) if any(element.info is info for element in one.gave))
-    found = evaluations[at]
-    before = next((one for one in reversed(evaluations[:at]) if _is_part_of(one, found)), None)
+    info = driven(origin, Operators(evaluations.append)).panes[position].info
+    number = next(
+        i for i, each in enumerate(evaluations) if any(element.info is info for element in each.panes)
+    )
+    evaluation = evaluations[number]
+    previous = next((each for each in reversed(evaluations[:number]) if _is_part_of(each, evaluation)), None)
     return Explanation(
         pane,
-        found.rules.label,
-        found.key,
-        _cause(found),
-        _watched(found),
-        () if before is None else _watched(before, after=True),
-        None if before is None else before.clocks.processing_time,
+        evaluation.spec.label,
+        evaluation.key,
+        _cause(evaluation),
+        _conditions(evaluation),
+        () if previous is None else _conditions(previous, after=True),
+        None if previous is None else previous.clocks.processing_time,
     )
 
 
-def _number_of(run: Run[A], pane: Pane[A]) -> int:
-    same = (i for i, one in enumerate(run.panes) if one is pane)
-    equal = (i for i, one in enumerate(run.panes) if one == pane)
-    number = next(same, next(equal, None))
-    if number is None:
+def _position(run: Run[A], pane: Pane[A]) -> int:
+    """The position of the pane in the run: of the same object, or else of an equal one."""
+    same = (i for i, each in enumerate(run.panes) if each is pane)
+    equal = (i for i, each in enumerate(run.panes) if each == pane)
+    position = next(same, next(equal, None))
+    if position is None:
         raise ArgumentError("pane", pane, "one of the panes of the run")
-    return number
+    return position
 
 
-def _is_part_of(one: Evaluation, whole: Evaluation) -> bool:
-    """Whether an evaluation was of the same window, or of one that has become part of it."""
-    return one.rules is whole.rules and one.key == whole.key and covers(whole.window, one.window)
+def _is_part_of(earlier: Evaluation, later: Evaluation) -> bool:
+    """Whether an evaluation was of the same window, or of one that was merged into it later."""
+    same_key = earlier.spec is later.spec and earlier.key == later.key
+    return same_key and covers(later.window, earlier.window)
 
 
-def _cause(one: Evaluation) -> Cause:
-    if ready(one.rules.strategy.trigger, one.state, one.window, one.clocks):
+def _cause(evaluation: Evaluation) -> Cause:
+    spec, clocks = evaluation.spec, evaluation.clocks
+    if is_ready(spec.strategy.trigger, evaluation.trigger_state, evaluation.window, clocks):
         return Cause.FIRED
-    return Cause.EXPIRED if one.rules.expired(one.window, one.clocks.watermark) else Cause.ENDED
+    return Cause.EXPIRED if spec.expired(evaluation.window, clocks.watermark) else Cause.ENDED
 
 
-def _watched(one: Evaluation, *, after: bool = False) -> tuple[Watched, ...]:
-    """What the trigger was waiting for in an evaluation; what it waited for ``after`` that."""
-    trigger, state = one.rules.strategy.trigger, one.state
-    if after and ready(trigger, state, one.window, one.clocks):
-        state = fire(trigger, state, one.window, one.clocks)
-    return tuple(watched(trigger, state, one.window, one.clocks))
+def _conditions(evaluation: Evaluation, *, after: bool = False) -> tuple[AwaitedCondition, ...]:
+    """The conditions that the trigger was waiting for at an evaluation, or ``after`` it."""
+    trigger, state = evaluation.spec.strategy.trigger, evaluation.trigger_state
+    if after and is_ready(trigger, state, evaluation.window, evaluation.clocks):
+        state = fire(trigger, state, evaluation.window, evaluation.clocks)
+    return tuple(awaited_conditions(trigger, state, evaluation.window, evaluation.clocks))
 
 
 __all__ = ["Cause", "Explanation", "explain_when"]

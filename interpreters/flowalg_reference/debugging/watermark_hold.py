@@ -1,8 +1,8 @@
-"""What holds a watermark: a source, one of its partitions, or something that has not come out upstream."""
+"""What holds a watermark back: a source, one of its partitions, or pending elements upstream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from attrs import frozen
@@ -27,29 +27,35 @@ from flowalg_reference.run import Origin
 
 
 @frozen
-class Holder:
-    """What keeps a watermark at a point of event time, in words. ``source``, ``partition`` and ``window`` say which."""
+class WatermarkHold:
+    """What holds a watermark at an event time, described as text; with its source and partition, or its window."""
 
-    at: EventTime
-    words: str
+    event_time: EventTime
+    description: str
     source: str | None = None
     partition: str | None = None
     window: Window | None = None
 
     def __str__(self) -> str:
-        return self.words
+        return self.description
 
 
-def holder(root: Node, origin: Origin, operators: Operators, until: ProcessingTime) -> Holder:
-    """What holds the watermark behind a node, once operators have done all until a point of processing time."""
-    nodes = nodes_of(root, inputs=element_inputs)
-    return min(
-        (one for node in nodes for one in _holders(node, origin, operators, until)), key=lambda one: one.at
-    )
+def watermark_hold(
+    roots: Iterable[Node], origin: Origin, operators: Operators, until: ProcessingTime
+) -> WatermarkHold:
+    """What holds the watermark behind some nodes, after the operators have processed everything up to ``until``.
+
+    Where several hold the same event time, the first of them upstream is the cause.
+    """
+    nodes = (node for root in roots for node in nodes_of(root, inputs=element_inputs))
+    holds = (hold for node in nodes for hold in _holds_of(node, origin, operators, until))
+    return min(holds, key=lambda hold: hold.event_time)
 
 
-def _holders(node: Node, origin: Origin, operators: Operators, until: ProcessingTime) -> Iterator[Holder]:
-    """What a node itself could hold the watermark by."""
+def _holds_of(
+    node: Node, origin: Origin, operators: Operators, until: ProcessingTime
+) -> Iterator[WatermarkHold]:
+    """What a node itself holds back."""
     match node:
         case SourceNode(name=name):
             yield _source(name, origin, until)
@@ -58,34 +64,34 @@ def _holders(node: Node, origin: Origin, operators: Operators, until: Processing
         case ElementWise() | WindowInto() | Flatten():
             pass
         case CombinePerKey(label=label) | CoGroupByKey(label=label):
-            unshown = operators.groupings[id(node)].unshown
-            for place, point in unshown.items():
-                what = f"{label}, where {place.key!r} in {place.window} has not shown all that came"
-                yield Holder(point, f"{what}; its pane will be at {show(point)}", window=place.window)
+            for keyed_window, point in operators.groupings[id(node)].holds.items():
+                window = keyed_window.window
+                pending = f"{label}: {keyed_window.key!r} in {window} has pending changes"
+                description = f"{pending}; the event time of its next pane is {show(point)}"
+                yield WatermarkHold(point, description, window=window)
         case WithSide():
             for window, element in operators.sides[id(node)].waiting:
-                what = f"an element that waits for the side input's {window}"
-                yield Holder(
-                    element.event_time, f"{what}; it is at {show(element.event_time)}", window=window
-                )
+                point = element.event_time
+                waiting = f"an element that waits for the window {window} of the side input"
+                yield WatermarkHold(point, f"{waiting}; its event time is {show(point)}", window=window)
         case _:
             assert_never(node)
 
 
-def _source(name: str, origin: Origin, until: ProcessingTime) -> Holder:
-    last = [one for one in origin.timelines[name] if one.processing_time <= until][-1:]
-    if not last:
-        return Holder(MIN_TIME, f"source {name!r}, which has not begun", source=name)
-    (instant,) = last
-    words = f"source {name!r}, whose watermark is at {show(instant.watermark)}"
-    if not instant.reached:
-        return Holder(instant.watermark, words, source=name)
-    partition, point = min(instant.reached.items(), key=lambda one: one[1])
-    if len(instant.reached) > 1:
-        words = f"{words}, and whose partition {partition!r} has come furthest behind, to {show(point)}"
+def _source(name: str, origin: Origin, until: ProcessingTime) -> WatermarkHold:
+    instants = [instant for instant in origin.timelines[name] if instant.processing_time <= until]
+    if not instants:
+        return WatermarkHold(MIN_TIME, f"source {name!r}, which has not started", source=name)
+    last = instants[-1]
+    description = f"source {name!r}, whose watermark is at {show(last.watermark)}"
+    if not last.reached:
+        return WatermarkHold(last.watermark, description, source=name)
+    partition, point = min(last.reached.items(), key=lambda pair: pair[1])
+    if len(last.reached) > 1:
+        description += f"; its slowest partition is {partition!r}, which has reached {show(point)}"
     else:
-        words = f"{words}, and whose greatest event time is {show(point)}"
-    return Holder(instant.watermark, words, source=name, partition=partition)
+        description += f"; its greatest event time is {show(point)}"
+    return WatermarkHold(last.watermark, description, source=name, partition=partition)
 
 
-__all__ = ["Holder", "holder"]
+__all__ = ["WatermarkHold", "watermark_hold"]

@@ -1,4 +1,4 @@
-"""Why a window has not come out: a run, gone through again as far as one likes, and asked."""
+"""Why a window has not emitted a pane: replays the run up to a given time and examines the window."""
 
 from __future__ import annotations
 
@@ -18,37 +18,42 @@ from flowalg.runs.panes import Drop, Pane
 from flowalg.triggers.syntax import AtWatermark
 from flowalg.windows.window import Window, covers
 from flowalg.windows.window_functions import merging
-from flowalg_reference.debugging.conditions import Clause, Watched, told, watched
-from flowalg_reference.debugging.watermark_hold import Holder, holder
+from flowalg_reference.debugging.conditions import (
+    AwaitedCondition,
+    Condition,
+    awaited_conditions,
+    format_conditions,
+)
+from flowalg_reference.debugging.watermark_hold import WatermarkHold, watermark_hold
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
 from flowalg_reference.run import Origin, Run, driven, origin_of
 from flowalg_reference.trace import Evaluation
-from flowalg_reference.trigger_state import due
+from flowalg_reference.trigger_state import next_deadline
 
 A = TypeVar("A")
 
 
 @unique
 class Reason(Enum):
-    """Why there is no pane of a window, or no further one."""
+    """Why a window has no pane, or no further one."""
 
-    NOTHING_CAME = "no element of the key has come into the window"
-    REFUSED = "all that came for it was refused"
-    WAITING = "its trigger waits"
-    SHOWN = "there is nothing in it that no pane has shown; its trigger waits"
-    CLOSED = "its trigger has finished, and it takes nothing more"
-    MERGED = "it has become part of a longer window"
-    FREED = "it has expired and is freed"
+    NO_ELEMENTS = "no element of the key has arrived for the window"
+    DROPPED = "all elements for it were dropped"
+    WAITING = "its trigger is waiting"
+    NO_CHANGES = "it has no unemitted changes; its trigger is waiting"
+    CLOSED = "its trigger has finished, so it accepts no more elements"
+    MERGED = "it has been merged into a longer window"
+    EXPIRED = "it has expired and its state is freed"
 
 
 @frozen
 class WhyNot:
-    """Why a window has not come out, or not again, at a point of processing time.
+    """Why a window has emitted no pane, or no further one, at a processing time.
 
-    ``watched`` is what its trigger waits for, ``due`` when it fires if nothing but the processing time goes on, and
-    ``holder`` what holds the watermark, where it waits for that. ``panes`` and ``drops`` are those of the window so
-    far, and ``open`` the windows of the key that are open.
+    ``conditions`` are those that its trigger waits for, ``next_deadline`` is when it fires without new elements, and
+    ``hold`` is what holds the watermark, where the trigger waits for that. ``panes`` and ``drops`` are those of the
+    window so far, and ``open_windows`` the open windows of the key.
     """
 
     grouping: str
@@ -59,40 +64,40 @@ class WhyNot:
     reason: Reason
     panes: tuple[Pane[object], ...]
     drops: tuple[Drop, ...]
-    watched: tuple[Watched, ...]
-    due: ProcessingTime | None
-    holder: Holder | None
-    open: tuple[Window, ...]
+    conditions: tuple[AwaitedCondition, ...]
+    next_deadline: ProcessingTime | None
+    hold: WatermarkHold | None
+    open_windows: tuple[Window, ...]
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        now, mark = show(self.processing_time), show(self.watermark)
-        yield f"{self.grouping}: {self.key!r} in {self.window}, at {now}, with the watermark at {mark}:"
-        yield f"{self.reason.value}{':' if self.watched else '.'}"
-        yield from told(self.watched)
+        now, watermark = show(self.processing_time), show(self.watermark)
+        yield f"{self.grouping}: {self.key!r} in {self.window}, at {now}, with the watermark at {watermark}:"
+        yield f"{self.reason.value}{':' if self.conditions else '.'}"
+        yield from format_conditions(self.conditions)
         if self.panes:
             last = self.panes[-1].info
             yield f"Panes so far: {len(self.panes)}, the last at {show(last.processing_time)}."
         if self.drops:
-            reasons = ", ".join(sorted({one.reason.value for one in self.drops}))
+            reasons = ", ".join(sorted({drop.reason.value for drop in self.drops}))
             last_drop = show(self.drops[-1].processing_time)
-            yield f"Refused elements: {len(self.drops)} ({reasons}), the last at {last_drop}."
-        if self.due is not None:
-            yield f"By the processing time alone it fires at {show(self.due)}."
-        if self.holder is not None:
+            yield f"Dropped elements: {len(self.drops)} ({reasons}), the last at {last_drop}."
+        if self.next_deadline is not None:
+            yield f"Without new elements it fires at {show(self.next_deadline)}."
+        if self.hold is not None:
             behind = timedelta(microseconds=self.window.end - self.watermark)
-            yield f"The watermark is {behind} behind the end of the window. It is held by {self.holder}."
-        if others := [str(one) for one in self.open if one != self.window]:
+            yield f"The watermark is {behind} behind the end of the window. It is held by {self.hold}."
+        if others := [str(window) for window in self.open_windows if window != self.window]:
             yield f"Open windows of the key: {', '.join(others)}."
 
 
 def why_not(run: Run[A], key: object, window: Window, *, at: datetime | None = None) -> WhyNot:
-    """Why a key's window has not come out, or not again: after all of a run, or ``at`` a point of processing time.
+    """Explain why a window of a key has emitted no pane, or no further one, by the end of a run.
 
-    It is asked of the last grouping. Raises ``ArgumentError`` for a key that is not hashable, and for a point before
-    the run's first instant.
+    With ``at`` the explanation is for that processing time. It concerns the last grouping of the pipeline. Raises
+    ``ArgumentError`` for a key that is not hashable, and for a time before the first instant of the run.
     """
     if not isinstance(window, Window):
         raise ArgumentError("window", window, "a Window, such as Window.of(start, end)")
@@ -102,77 +107,71 @@ def why_not(run: Run[A], key: object, window: Window, *, at: datetime | None = N
         raise ArgumentError("key", key, "a key, which is hashable") from unhashable
     origin = origin_of(run)
     until = None if at is None else processing_time(at, argument="at")
-    evaluations: list[Evaluation] = []
-    operators = Operators(evaluations.append)
-    again = driven(origin, operators, until)
-    if not again.watermarks:
+    trace: list[Evaluation] = []
+    operators = Operators(trace.append)
+    replayed = driven(origin, operators, until)
+    if not replayed.watermarks:
         raise ArgumentError("at" if at else "run", at or run, "at or after an instant of the run")
-    node = _asked(origin, operators, key, window)
+    node = _grouping_with(origin, operators, key, window)
     grouping = operators.groupings[id(node)]
-    looks = [
-        one for one in evaluations if one.rules is grouping.rules and (one.key, one.window) == (key, window)
-    ]
-    infos = {id(element.info) for one in looks for element in one.gave}
-    drops = tuple(one for one in grouping.drops if _is_of(one, key, window, grouping.rules.label))
-    reason = _reason(grouping, key, window, drops, seen=bool(looks))
-    trigger, clocks = grouping.rules.strategy.trigger, grouping.clocks
-    cell = grouping.cells.get(key, {}).get(window)
-    waits = () if cell is None else tuple(watched(trigger, cell.trigger, window, clocks))
-    held = any(_awaits_watermark(one.clause) for one in waits) and clocks.watermark < window.end
+    spec, clocks = grouping.spec, grouping.clocks
+    evaluations = [each for each in trace if each.spec is spec and (each.key, each.window) == (key, window)]
+    infos = {id(element.info) for evaluation in evaluations for element in evaluation.panes}
+    drops = tuple(drop for drop in grouping.drops if _is_of(drop, key, window, spec.label))
+    trigger, state = spec.strategy.trigger, grouping.windows.get(key, {}).get(window)
+    conditions = () if state is None else tuple(awaited_conditions(trigger, state.trigger, window, clocks))
+    awaits_watermark = any(_awaits_watermark(awaited.condition) for awaited in conditions)
+    held = awaits_watermark and clocks.watermark < window.end
     return WhyNot(
-        grouping.rules.label,
+        spec.label,
         key,
         window,
         clocks.processing_time,
         clocks.watermark,
-        reason,
-        tuple(pane for pane in again.panes if id(pane.info) in infos),
+        _reason(grouping, key, window, drops, evaluated=bool(evaluations)),
+        tuple(pane for pane in replayed.panes if id(pane.info) in infos),
         drops,
-        waits,
-        None if cell is None else due(trigger, cell.trigger, window, clocks),
-        None
-        if not held
-        else min(
-            (holder(inner, origin, operators, clocks.processing_time) for inner in node.inputs),
-            key=lambda one: one.at,
-        ),
-        tuple(sorted(grouping.cells.get(key, {}))),
+        conditions,
+        None if state is None else next_deadline(trigger, state.trigger, window, clocks),
+        watermark_hold(node.inputs, origin, operators, clocks.processing_time) if held else None,
+        tuple(sorted(grouping.windows.get(key, {}))),
     )
 
 
-def _asked(origin: Origin, operators: Operators, key: object, window: Window) -> GroupingNode:
-    """The grouping that a question is about: the one that has the window open, where panes of several are flattened."""
-    last = last_groupings(origin.pipeline.node)
-    return next((one for one in last if window in operators.groupings[id(one)].cells.get(key, {})), last[0])
+def _grouping_with(origin: Origin, operators: Operators, key: object, window: Window) -> GroupingNode:
+    """The last grouping; where panes of several are flattened, the one in which the window is open."""
+    nodes = last_groupings(origin.pipeline.node)
+    having = (node for node in nodes if window in operators.groupings[id(node)].windows.get(key, {}))
+    return next(having, nodes[0])
 
 
 def _is_of(drop: Drop, key: object, window: Window, label: str) -> bool:
-    """Whether what was refused was of a key, for a window or a part of it."""
+    """Whether a dropped element was of a key, and for a window or a part of it."""
     return covers(window, drop.window) and require_keyed(drop.element, label).key == key
 
 
 def _reason(
-    grouping: Grouping, key: object, window: Window, drops: tuple[Drop, ...], *, seen: bool
+    grouping: Grouping, key: object, window: Window, drops: tuple[Drop, ...], *, evaluated: bool
 ) -> Reason:
-    cells = grouping.cells.get(key, {})
-    if window in cells:
-        cell = cells[window]
-        if cell.closed:
+    windows = grouping.windows.get(key, {})
+    if window in windows:
+        state = windows[window]
+        if state.closed:
             return Reason.CLOSED
-        return Reason.WAITING if cell.changed else Reason.SHOWN
-    merges = grouping.fresh and merging(grouping.rules.strategy.windows) is not None
-    if merges and any(covers(one, window) for one in cells):
+        return Reason.WAITING if state.changed else Reason.NO_CHANGES
+    merges = grouping.fresh and merging(grouping.spec.strategy.windows) is not None
+    if merges and any(covers(other, window) for other in windows):
         return Reason.MERGED
-    if seen:
-        return Reason.FREED
-    return Reason.REFUSED if drops else Reason.NOTHING_CAME
+    if evaluated:
+        return Reason.EXPIRED
+    return Reason.DROPPED if drops else Reason.NO_ELEMENTS
 
 
-def _awaits_watermark(clause: Clause) -> bool:
-    """Whether some of what a clause waits for is the watermark."""
-    if isinstance(clause.trigger, AtWatermark):
-        return clause.trigger.percentile is None and not clause.holds
-    return any(map(_awaits_watermark, clause.parts))
+def _awaits_watermark(condition: Condition) -> bool:
+    """Whether a condition, or a part of it, waits for the watermark."""
+    if isinstance(condition.trigger, AtWatermark):
+        return condition.trigger.percentile is None and not condition.satisfied
+    return any(map(_awaits_watermark, condition.parts))
 
 
 __all__ = ["Reason", "WhyNot", "why_not"]

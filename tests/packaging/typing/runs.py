@@ -10,15 +10,15 @@ from typing import assert_type
 
 import flowalg_reference as reference
 from flowalg_reference import (
+    AwaitedCondition,
     Cause,
-    Clause,
+    Condition,
     Explanation,
-    Holder,
     Mode,
     Origin,
     Reason,
     Run,
-    Watched,
+    WatermarkHold,
     WatermarkReading,
     WhyNot,
 )
@@ -98,12 +98,14 @@ def explanations(why: Explanation[KV[str, int]]) -> None:
     assert_type(why.key, object)
     assert_type(why.cause, Cause)
     assert_type([Cause.FIRED, Cause.EXPIRED, Cause.ENDED], list[Cause])
-    assert_type(why.watched, tuple[Watched, ...])
-    assert_type(why.waited, tuple[Watched, ...])
-    assert_type(why.looked_at, ProcessingTime | None)
+    assert_type(why.conditions, tuple[AwaitedCondition, ...])
+    assert_type(why.previous_conditions, tuple[AwaitedCondition, ...])
+    assert_type(why.last_evaluated, ProcessingTime | None)
 
 
-def answers(found: WhyNot, watched: Watched, clause: Clause, holder: Holder, origin: Origin) -> None:
+def answers(
+    found: WhyNot, awaited: AwaitedCondition, condition: Condition, hold: WatermarkHold, origin: Origin
+) -> None:
     """What there is in an answer."""
     assert_type(found.grouping, str)
     assert_type(found.key, object)
@@ -111,26 +113,26 @@ def answers(found: WhyNot, watched: Watched, clause: Clause, holder: Holder, ori
     assert_type(found.processing_time, ProcessingTime)
     assert_type(found.watermark, EventTime)
     assert_type(found.reason, Reason)
-    assert_type([Reason.NOTHING_CAME, Reason.REFUSED], list[Reason])
+    assert_type([Reason.NO_ELEMENTS, Reason.DROPPED], list[Reason])
     assert_type(found.panes, tuple[Pane[object], ...])
     assert_type(found.drops, tuple[Drop, ...])
-    assert_type(found.watched, tuple[Watched, ...])
-    assert_type(found.due, ProcessingTime | None)
-    assert_type(found.holder, Holder | None)
-    assert_type(found.open, tuple[Window, ...])
-    assert_type(watched.where, tuple[str, ...])
-    assert_type(watched.clause, Clause)
-    assert_type(list(watched.lines()), list[str])
-    assert_type(clause.trigger, OnceTrigger)
-    assert_type(clause.holds, bool)
-    assert_type(clause.progress, str)
-    assert_type(clause.parts, tuple[Clause, ...])
-    assert_type(list(clause.lines()), list[str])
-    assert_type(holder.at, EventTime)
-    assert_type(holder.words, str)
-    assert_type(holder.source, str | None)
-    assert_type(holder.partition, str | None)
-    assert_type(holder.window, Window | None)
+    assert_type(found.conditions, tuple[AwaitedCondition, ...])
+    assert_type(found.next_deadline, ProcessingTime | None)
+    assert_type(found.hold, WatermarkHold | None)
+    assert_type(found.open_windows, tuple[Window, ...])
+    assert_type(awaited.path, tuple[str, ...])
+    assert_type(awaited.condition, Condition)
+    assert_type(list(awaited.lines()), list[str])
+    assert_type(condition.trigger, OnceTrigger)
+    assert_type(condition.satisfied, bool)
+    assert_type(condition.progress, str)
+    assert_type(condition.parts, tuple[Condition, ...])
+    assert_type(list(condition.lines()), list[str])
+    assert_type(hold.event_time, EventTime)
+    assert_type(hold.description, str)
+    assert_type(hold.source, str | None)
+    assert_type(hold.partition, str | None)
+    assert_type(hold.window, Window | None)
     assert_type(origin.pipeline, PCollection[object])
     assert_type(origin.timelines, Mapping[str, Timeline[object]])
     assert_type(origin.mode, Mode)

@@ -247,26 +247,26 @@ HOLD_MUTANTS: Final = (
     Mutant(
         "a hold ignores the panes that stand, which retractions will repeat",
         _CELLS,
-        "return min([self.pane_time(rules), *(pane.event_time for pane in self.standing)])",
-        "return self.pane_time(rules)",
+        "return min([self.pane_event_time(spec), *(pane.event_time for pane in self.current_panes)])",
+        "return self.pane_event_time(spec)",
     ),
     Mutant(
         "a hold is at the end of the window, whatever time panes carry",
         _CELLS,
-        "return min([self.pane_time(rules), *(pane",
+        "return min([self.pane_event_time(spec), *(pane",
         "return min([self.window.last_instant, *(pane",
     ),
     Mutant(
         "a grouping holds nothing back",
         _GROUPING,
-        "clocks.held(min(self.unshown.values(), default=MAX_TIME), self.output)",
+        "clocks.held(min(self.holds.values(), default=MAX_TIME), self.output)",
         "clocks.held(MAX_TIME, self.output)",
     ),
     Mutant(
         "the hold of a grouping is that of its newest window",
         _GROUPING,
-        "clocks.held(min(self.unshown.values(), default=MAX_TIME), self.output)",
-        "clocks.held([MAX_TIME, *self.unshown.values()][-1], self.output)",
+        "clocks.held(min(self.holds.values(), default=MAX_TIME), self.output)",
+        "clocks.held([MAX_TIME, *self.holds.values()][-1], self.output)",
     ),
     Mutant(
         "the watermark downstream moves back",
@@ -301,7 +301,7 @@ HOLD_MUTANTS: Final = (
     Mutant(
         "a hold is never released",
         _GROUPING,
-        "        yield from panes\n        self.unshown.pop(place, None)\n",
+        "        yield from panes\n        self.holds.pop(keyed_window, None)\n",
         "        yield from panes\n",
     ),
     Mutant(

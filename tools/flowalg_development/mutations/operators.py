@@ -21,17 +21,13 @@ SAMPLED: Final = (
 )
 
 EQUIVALENT: Final[Mapping[str, str]] = {
-    "in seen_of, 0 becomes 1": "a weight is 1 or -1, and no 0",
-    "in seen_of, weight < 0 becomes weight <= 0": "a weight is 1 or -1, and no 0",
-    "in _drop, element.weight > 0 becomes element.weight >= 0": "a weight is 1 or -1, and no 0",
-    "in _woken, 0 becomes 1": (
-        "alarms that are not due yet are looked at, and set again; nothing has happened to their windows"
+    "in _drop, element.weight > 0 becomes element.weight >= 0": "a weight is 1 or -1, and never 0",
+    "in _schedule, 1 becomes 2": "the serial numbers of timers only break ties",
+    "in _signal, signals & names becomes signals": (
+        "more windows are evaluated than necessary, and evaluating an unaffected window is a no-op"
     ),
-    "in _groups, len(members) > 1 becomes len(members) >= 1": (
-        "more windows are looked at than need be, and a window that nothing has happened to says nothing"
-    ),
-    "in _woken, isinstance(leaf, AtWatermark) and leaf.percentile becomes isinstance(leaf, AtWatermark)": (
-        "more windows are looked at than need be, and a window that nothing has happened to says nothing"
+    "in _merge, elements or len(members) > 1 becomes elements": (
+        "sessions merge only when an element joins them; live windows that could merge have merged already"
     ),
 }
 """Why some of them survive, by their names."""

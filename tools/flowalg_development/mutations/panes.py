@@ -16,7 +16,7 @@ ACCUMULATION_MUTANTS: Final = (
     Mutant(
         "discarding keeps the contents",
         _CELLS,
-        "            self.contents = self.contents.after_discarding()\n",
+        "            self.contents = self.contents.after_discard()\n",
         "            pass\n",
     ),
     Mutant(
@@ -35,7 +35,7 @@ ACCUMULATION_MUTANTS: Final = (
         "a retraction has the event time of the new pane",
         _CELLS,
         _RETRACTION,
-        "yield Element(pane.element, self.pane_time(rules), pane.window, -1, info)",
+        "yield Element(pane.element, self.pane_event_time(spec), pane.window, -1, info)",
     ),
     Mutant(
         "a retraction has the window that its own has merged into",
@@ -47,13 +47,13 @@ ACCUMULATION_MUTANTS: Final = (
         "a retraction has the index of the new pane",
         _CELLS,
         "self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)",
-        "self._info(Change.RETRACTION, when, self.panes, clocks, is_last=last)",
+        "self._info(Change.RETRACTION, when, self.next_index, clocks, is_last=last)",
     ),
     Mutant(
         "a pane that was taken back stands for ever if no value follows",
         _CELLS,
-        "        self.standing = []\n        if gives:\n",
-        "        if gives:\n",
+        "        self.current_panes = []\n        if has_value:\n",
+        "        if has_value:\n",
     ),
     Mutant(
         "a pane is given again although nothing has changed",
@@ -64,13 +64,13 @@ ACCUMULATION_MUTANTS: Final = (
     Mutant(
         "a pane leaves what it has shown pending",
         _CELLS,
-        "        self.pending = Seen()\n",
+        "        self.pending = TriggerSummary()\n",
         "",
     ),
     Mutant(
         "every pane is the first",
         _CELLS,
-        "            self.panes += 1\n",
+        "            self.next_index += 1\n",
         "",
     ),
     Mutant(
@@ -88,20 +88,20 @@ ACCUMULATION_MUTANTS: Final = (
     Mutant(
         "a retraction that nothing follows does not say that it is the last",
         _CELLS,
-        "last = is_last and not gives and position + 1 == len(self.standing)",
+        "last = is_last and not has_value and position + 1 == len(self.current_panes)",
         "last = False",
     ),
     Mutant(
         "on_time=ALWAYS is ignored",
         _CELLS,
-        "if self.changed or insists:",
+        "if self.changed or forced:",
         "if self.changed:",
     ),
     Mutant(
         "on_time=ALWAYS adds early and late panes too",
         _CELLS,
-        "insists = fires and when is Timing.ON_TIME and rules",
-        "insists = fires and rules",
+        "forced = fires and when is Timing.ON_TIME and spec",
+        "forced = fires and spec",
     ),
     Mutant(
         "a pane is on time whenever the window is complete",
@@ -130,14 +130,14 @@ ACCUMULATION_MUTANTS: Final = (
     Mutant(
         "a retraction takes the first equal value, of whatever event time",
         _CONTENTS,
-        "met = next((one for one in opposite if one.event_time == new.event_time), opposite[0])",
-        "met = opposite[0]",
+        "matched = next((one for one in opposite if one.event_time == new.event_time), opposite[0])",
+        "matched = opposite[0]",
     ),
     Mutant(
         "a retraction that comes before its value does not wait for it",
         _CONTENTS,
-        "        self.held.append(new)\n        self.unmatched += new.weight < 0\n",
-        "        if new.weight > 0:\n            self.held.append(new)\n",
+        "        self.values.append(new)\n        self.unmatched_retractions += new.weight < 0\n",
+        "        if new.weight > 0:\n            self.values.append(new)\n",
     ),
     Mutant(
         "an event time that was taken back still counts",
@@ -166,7 +166,7 @@ ACCUMULATION_MUTANTS: Final = (
     Mutant(
         "discarding forgets the retractions that have met nothing",
         _CONTENTS,
-        "                rest.absorb(one.value, one.event_time, one.weight)\n",
+        "                rest.absorb(kept.value, kept.event_time, kept.weight)\n",
         "                pass\n",
     ),
     Mutant(
@@ -178,8 +178,8 @@ ACCUMULATION_MUTANTS: Final = (
     Mutant(
         "values that are held come in order of arrival",
         _CONTENTS,
-        "for one in sorted(self.held, key=lambda one: one.event_time):",
-        "for one in self.held:",
+        "for kept in sorted(self.values, key=lambda kept: kept.event_time):",
+        "for kept in self.values:",
     ),
     Mutant(
         "panes that carry the latest event time carry the earliest",
@@ -212,37 +212,36 @@ EXPIRY_MUTANTS: Final = (
     Mutant(
         "an element is late by the watermark after its instant",
         _GROUPING,
-        "set(self._arrive(arrivals.elements, before, clocks.processing_time))",
-        "set(self._arrive(arrivals.elements, clocks.watermark, clocks.processing_time))",
+        "set(self._receive(received.elements, before, clocks.processing_time))",
+        "set(self._receive(received.elements, clocks.watermark, clocks.processing_time))",
     ),
     Mutant(
         "expiry is tested before merging",
         _GROUPING,
         "                    self._drop(element, window, DropReason.CLOSED, time)\n                else:\n",
         "                    self._drop(element, window, DropReason.CLOSED, time)\n"
-        "                elif self.rules.expired(window, before):\n"
+        "                elif self.spec.expired(window, before):\n"
         "                    self._drop(element, window, DropReason.EXPIRED, time)\n"
         "                else:\n",
     ),
     Mutant(
         "a window that has expired is kept",
         _GROUPING,
-        "            del self.cells[place.key][place.window]\n            if not self.cells[place.key]:\n"
-        "                del self.cells[place.key]\n            return\n",
+        "            del self.windows[key][window]\n            if not self.windows[key]:\n"
+        "                del self.windows[key]\n            return\n",
         "            return\n",
     ),
     Mutant(
         "an element of a window that has expired starts it again",
         _GROUPING,
-        "if not members and self.rules.expired(window, before):",
-        "if not members and self.rules.expired(window, MIN_TIME):",
+        "if not members and self.spec.expired(window, before):",
+        "if not members and self.spec.expired(window, MIN_TIME):",
     ),
     Mutant(
         "a window that has closed is forgotten, so that a later element starts it again",
         _GROUPING,
-        "        if cell.closed:\n            return\n        trigger",
-        "        if cell.closed:\n            del self.cells[place.key][place.window]\n"
-        "            return\n        trigger",
+        "        if not state.closed:\n",
+        "        if state.closed:\n            del self.windows[key][window]\n        else:\n",
     ),
     Mutant(
         "drops of closed windows are not reported",
@@ -253,7 +252,7 @@ EXPIRY_MUTANTS: Final = (
     Mutant(
         "drops of expired windows are not reported",
         _GROUPING,
-        "                        self._drop(element, proto, DropReason.EXPIRED, time)\n",
+        "                        self._drop(element, assigned, DropReason.EXPIRED, time)\n",
         "                        pass\n",
     ),
     Mutant(
@@ -271,20 +270,20 @@ EXPIRY_MUTANTS: Final = (
     Mutant(
         "no window is looked at when it expires",
         _GROUPING,
-        "for point in {end, end + (self.rules.strategy.lateness_micros or 0), MAX_TIME}:",
+        "for point in {end, end + (self.spec.strategy.lateness_micros or 0), MAX_TIME}:",
         "for point in {end, MAX_TIME}:",
     ),
     Mutant(
         "no window is looked at when the input ends",
         _GROUPING,
-        "for point in {end, end + (self.rules.strategy.lateness_micros or 0), MAX_TIME}:",
-        "for point in {end, end + (self.rules.strategy.lateness_micros or 0)}:",
+        "for point in {end, end + (self.spec.strategy.lateness_micros or 0), MAX_TIME}:",
+        "for point in {end, end + (self.spec.strategy.lateness_micros or 0)}:",
     ),
     Mutant(
         "an alarm rings only once its time is past",
         _GROUPING,
-        "self.alarms[0][0] <= clocks.watermark",
-        "self.alarms[0][0] < clocks.watermark",
+        "self.event_timers[0][0] <= clocks.watermark",
+        "self.event_timers[0][0] < clocks.watermark",
     ),
     Mutant(
         "what is left at the end of the input does not come out",

@@ -34,89 +34,90 @@ TRIGGER_MUTANTS: Final = (
     Mutant(
         "AtCount needs one element more",
         _AUTOMATON,
-        "return seen.count >= count",
-        "return seen.count > count",
+        "return summary.count >= count",
+        "return summary.count > count",
     ),
     Mutant(
         "AtMeasure needs more than the amount",
         _AUTOMATON,
-        "seen.measures.get(trigger, 0) >= amount",
-        "seen.measures.get(trigger, 0) > amount",
+        "summary.measures.get(trigger, 0) >= amount",
+        "summary.measures.get(trigger, 0) > amount",
     ),
     Mutant(
         "a deadline counts only once it is past",
         _AUTOMATON,
-        "clocks.processing_time >= trigger.deadline(seen.since)",
-        "clocks.processing_time > trigger.deadline(seen.since)",
+        "clocks.processing_time >= trigger.deadline(summary.since)",
+        "clocks.processing_time > trigger.deadline(summary.since)",
     ),
     Mutant(
         "And is ready when any of its parts is",
         _AUTOMATON,
-        "return all(holds(part, seen, window, clocks) for part in parts)",
-        "return any(holds(part, seen, window, clocks) for part in parts)",
+        "return all(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "return any(is_satisfied(part, summary, window, clocks) for part in parts)",
     ),
     Mutant(
         "Or is ready when all of its parts are",
         _AUTOMATON,
-        "return any(holds(part, seen, window, clocks) for part in parts)",
-        "return all(holds(part, seen, window, clocks) for part in parts)",
+        "return any(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "return all(is_satisfied(part, summary, window, clocks) for part in parts)",
     ),
     Mutant(
         "Repeat does not reset what has finished",
         _AUTOMATON,
-        "return Repeating(start(repeated) if isinstance(after, Finished) else after)",
-        "return Repeating(after)",
+        "return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)",
+        "return RepeatState(after)",
     ),
     Mutant(
         "Repeat resets after every firing, finished or not",
         _AUTOMATON,
-        "return Repeating(start(repeated) if isinstance(after, Finished) else after)",
-        "return Repeating(start(repeated))",
+        "return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)",
+        "return RepeatState(initial_state(repeated))",
     ),
     Mutant(
         "Repeat finishes when what it repeats does",
         _AUTOMATON,
-        "return Repeating(start(repeated) if isinstance(after, Finished) else after)",
-        "return after if isinstance(after, Finished) else Repeating(after)",
+        "return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)",
+        "return after if isinstance(after, Finished) else RepeatState(after)",
     ),
     Mutant(
         "the limit of OrFinally is reset whenever main fires",
         _AUTOMATON,
-        "else Limited(after, limit)",
-        "else Limited(after, Watching())",
+        "else OrFinallyState(after, limit)",
+        "else OrFinallyState(after, OnceState())",
     ),
     Mutant(
         "the limit of OrFinally observes nothing",
         _AUTOMATON,
-        "return Limited(observe(inner, seen), Watching(limit.seen.merge(seen)))",
-        "return Limited(observe(inner, seen), limit)",
+        "return OrFinallyState(observe(inner, summary), OnceState(limit.summary.merge(summary)))",
+        "return OrFinallyState(observe(inner, summary), limit)",
     ),
     Mutant(
         "OrFinally starts main again when main finishes",
         _AUTOMATON,
-        "return Finished() if isinstance(after, Finished) else Limited(after, limit)",
-        "return Limited(start(main) if isinstance(after, Finished) else after, limit)",
+        "return Finished() if isinstance(after, Finished) else OrFinallyState(after, limit)",
+        "return OrFinallyState(initial_state(main) if isinstance(after, Finished) else after, limit)",
     ),
     Mutant(
         "OrFinally fires at its limit, but goes on",
         _AUTOMATON,
-        "            if holds(until, limit.seen, window, clocks):\n                return Finished()\n",
-        "            if holds(until, limit.seen, window, clocks):\n                return Limited(inner, limit)\n",
+        "limit.summary, window, clocks):\n                return Finished()\n",
+        "limit.summary, window, clocks):\n                return OrFinallyState(inner, limit)\n",
     ),
     Mutant(
         "OrFinally finishes at its limit, but only when main is ready too",
         _AUTOMATON,
-        "return holds(until, limit.seen, window, clocks) or ready(main, inner, window, clocks)",
-        "return ready(main, inner, window, clocks)",
+        "return is_satisfied(until, limit.summary, window, clocks) or is_ready(main, inner, window, clocks)",
+        "return is_ready(main, inner, window, clocks)",
     ),
     Mutant(
         "the next member of a sequence starts on what the last one has seen",
         _AUTOMATON,
-        "InSequence(active + 1, start(parts[active + 1]))",
-        "InSequence(\n"
+        "SequenceState(active + 1, initial_state(parts[active + 1]))",
+        "SequenceState(\n"
         "                active + 1,\n"
         "                observe(\n"
-        "                    start(parts[active + 1]), inner.seen if isinstance(inner, Watching) else Seen()\n"
+        "                    initial_state(parts[active + 1]),\n"
+        "                    inner.summary if isinstance(inner, OnceState) else TriggerSummary(),\n"
         "                ),\n"
         "            )",
     ),
@@ -129,13 +130,13 @@ TRIGGER_MUTANTS: Final = (
     Mutant(
         "a sequence begins again after its last member",
         _AUTOMATON,
-        "return Finished() if last else InSequence(active + 1",
-        "return InSequence(0, start(parts[0])) if last else InSequence(active + 1",
+        "return Finished() if last else SequenceState(active + 1",
+        "return SequenceState(0, initial_state(parts[0])) if last else SequenceState(active + 1",
     ),
     Mutant(
         "a sequence moves on at each firing of its active member",
         _AUTOMATON,
-        "            if not isinstance(after, Finished):\n                return InSequence(active, after)\n",
+        "            if not isinstance(after, Finished):\n                return SequenceState(active, after)\n",
         "",
     ),
     Mutant(
@@ -165,20 +166,20 @@ TRIGGER_MUTANTS: Final = (
     Mutant(
         "a retraction counts as an element",
         _AUTOMATON,
-        "        return Seen(since=time)\n",
-        "        return Seen(1, time)\n",
+        "        return TriggerSummary(since=time)\n",
+        "        return TriggerSummary(1, time)\n",
     ),
     Mutant(
         "a retraction starts no clock",
         _AUTOMATON,
-        "        return Seen(since=time)\n",
-        "        return Seen()\n",
+        "        return TriggerSummary(since=time)\n",
+        "        return TriggerSummary()\n",
     ),
     Mutant(
         "the deadlines of a limit are forgotten",
         _AUTOMATON,
-        "_soonest((due(until, limit, window, clocks), due(main, inner, window, clocks)))",
-        "due(main, inner, window, clocks)",
+        "_soonest((at_limit, next_deadline(main, inner, window, clocks)))",
+        "next_deadline(main, inner, window, clocks)",
     ),
     Mutant(
         "both of two are due when one of them is",
@@ -195,7 +196,7 @@ TRIGGER_MUTANTS: Final = (
     Mutant(
         "what holds already keeps both of two from being due",
         _AUTOMATON,
-        "return clocks.processing_time if holds(trigger, seen, window, clocks) else None",
+        "return clocks.processing_time if is_satisfied(trigger, summary, window, clocks) else None",
         "return None",
     ),
     Mutant(
@@ -231,26 +232,26 @@ TRIGGER_MUTANTS: Final = (
     Mutant(
         "a signal wakes no window",
         _GROUPING,
-        "        touched |= set(self._signalled(signals))\n",
-        "        touched &= {*touched, *self._signalled(signals)}\n",
+        "        touched |= set(self._signal(signals))\n",
+        "        touched &= {*touched, *self._signal(signals)}\n",
     ),
     Mutant(
         "a trigger that is ready again at once waits for what comes next",
         _GROUPING,
-        "self.restless.add(place)",
-        "self.restless.discard(place)",
+        "self.ready_again.add(keyed_window)",
+        "self.ready_again.discard(keyed_window)",
     ),
     Mutant(
         "percentile watermarks wake no window",
         _GROUPING,
-        "places.extend(Place(window, key) for key, cells in self.cells.items() for window in cells)",
-        "places.extend(())",
+        "due += [KeyedWindow(window, key) for key, windows in self.windows.items() for window in windows]",
+        "pass",
     ),
     Mutant(
         "a deadline that is reached exactly does not wake its window",
         _GROUPING,
-        "self.deadlines[0][0] <= clocks.processing_time",
-        "self.deadlines[0][0] < clocks.processing_time",
+        "self.processing_timers[0][0] <= clocks.processing_time",
+        "self.processing_timers[0][0] < clocks.processing_time",
     ),
     Mutant(
         "a deadline at an instant fires before the elements of that instant",

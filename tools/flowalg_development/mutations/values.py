@@ -214,8 +214,8 @@ SIDE_MUTANTS: Final = (
     Mutant(
         "what is taken back from a side still stands",
         _SIDES,
-        "held.absorb(element.value, element.event_time, element.weight)",
-        "held.absorb(element.value, element.event_time, 1)",
+        "contents.absorb(element.value, element.event_time, element.weight)",
+        "contents.absorb(element.value, element.event_time, 1)",
     ),
 )
 """Side inputs."""

@@ -94,8 +94,8 @@ class _Counting(Operators):
 
         def counting(now: Now) -> Arrivals:
             arrivals = operator(now)
-            cells = (cells for one in self.groupings.values() for cells in one.cells.values())
-            self.kept[int(now.processing_time)] = sum(map(len, cells))
+            windows = (each for grouping in self.groupings.values() for each in grouping.windows.values())
+            self.kept[int(now.processing_time)] = sum(map(len, windows))
             return arrivals
 
         return counting
