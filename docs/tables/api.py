@@ -51,8 +51,8 @@ FLOWALG: Final = {
 }
 
 REFERENCE: Final = (
-    "run run_batch Run Mode Origin WatermarkReading explain_when Explanation Cause why_not WhyNot Reason Clause "
-    "Watched Holder CAPABILITIES"
+    "run run_batch Run Mode Origin WatermarkReading explain_when Explanation Cause why_not WhyNot Reason Condition "
+    "AwaitedCondition WatermarkHold CAPABILITIES"
 )
 
 SPARK: Final = (
