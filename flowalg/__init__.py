@@ -1,9 +1,10 @@
 """flowalg: the Dataflow Model as an immutable, statically typed algebra.
 
-A pipeline is a value. ``flowalg_reference`` runs it in memory, ``flowalg_spark.batch`` and
-``flowalg_spark.streaming`` on Spark, and all three give the same panes.
+A pipeline is a value, and an ``Interpreter`` runs it: ``flowalg_reference.Reference`` in memory,
+``flowalg_spark.SparkBatch`` and ``flowalg_spark.SparkStreaming`` on Spark. All of them give the same panes.
 """
 
+from flowalg.analysis.capabilities import Capabilities, Mode
 from flowalg.analysis.explain import explain
 from flowalg.analysis.hazards import Danger, Hazard, hazards
 from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
@@ -42,7 +43,10 @@ from flowalg.notebook.html import PaneTable
 from flowalg.pipeline.pcollection import PCollection, SideInput, flatten
 from flowalg.pipeline.ptransform import PTransform, ptransform
 from flowalg.pipeline.source import Source, sources
+from flowalg.runs.current import WindowedValue, final_values
+from flowalg.runs.interpreter import Interpreter
 from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
+from flowalg.runs.run import Run
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.serialization import from_json, to_json
 from flowalg.triggers.describe import describe
@@ -125,6 +129,7 @@ __all__ = [
     "CalendarDays",
     "CalendarMonths",
     "CalendarWeeks",
+    "Capabilities",
     "Change",
     "ClockSummary",
     "ClockView",
@@ -145,12 +150,14 @@ __all__ = [
     "Hazard",
     "IngressTime",
     "Instant",
+    "Interpreter",
     "KeyedCollectionError",
     "LagQuantile",
     "Max",
     "Mean",
     "Min",
     "MissingExtraError",
+    "Mode",
     "MonotonicTimestamps",
     "Never",
     "NotWritableError",
@@ -171,6 +178,7 @@ __all__ = [
     "RecordTypeError",
     "Repeat",
     "RepeatUntil",
+    "Run",
     "SchemaMismatchError",
     "SequenceOf",
     "Sessions",
@@ -195,11 +203,13 @@ __all__ = [
     "WatermarkPolicy",
     "Window",
     "WindowFn",
+    "WindowedValue",
     "WindowingStrategy",
     "combiner",
     "describe",
     "event_time",
     "explain",
+    "final_values",
     "flatten",
     "from_json",
     "hazards",

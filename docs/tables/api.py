@@ -42,6 +42,7 @@ FLOWALG: Final = {
     "CustomPolicy ClockView ClockSummary Observation SourceClock",
     "Timelines": "Timeline Instant",
     "Panes and drops": "Pane PaneInfo Timing Change Drop DropReason PaneTable",
+    "Interpreters and runs": "Interpreter Capabilities Mode Run final_values WindowedValue",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time to_datetime",
     "Looking at a pipeline": "explain hazards Hazard Danger",
     "Documents": "to_json from_json",
@@ -51,8 +52,8 @@ FLOWALG: Final = {
 }
 
 REFERENCE: Final = (
-    "run run_batch Run Mode Origin WatermarkReading explain_when Explanation Cause why_not WhyNot Reason Condition "
-    "AwaitedCondition WatermarkHold CAPABILITIES"
+    "Reference ReferenceBatch run run_batch ReferenceRun DroppedElement WatermarkReading RunSpec explain_when "
+    "Explanation Cause why_not WhyNot Reason Condition AwaitedCondition WatermarkHold CAPABILITIES"
 )
 
 SPARK: Final = (

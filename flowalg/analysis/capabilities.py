@@ -1,12 +1,13 @@
-"""What an interpreter can run, as data: the features that it lacks, each with the reason.
+"""What an interpreter can run, as data: the features that it lacks, with reasons, and when it evaluates triggers.
 
-Every interpreter publishes one. ``flowalg_laws.check_interpreter`` holds it to it, both ways: what is declared missing
-must be refused, and everything else must run.
+Every interpreter has one. ``flowalg_laws.check_interpreter`` checks it both ways: a pipeline that uses a missing
+feature must be refused, and any other pipeline must run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import Enum
 
 from attrs import field, frozen
 
@@ -14,21 +15,34 @@ from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError
 
 
+class Mode(Enum):
+    """When an interpreter evaluates triggers of processing time (SEMANTICS section 4)."""
+
+    CONTINUOUS = "continuous"
+    """At each deadline: an empty instant is inserted at each processing time that a trigger waits for."""
+
+    MICRO_BATCH = "micro-batch"
+    """At instants only: a deadline is noticed at the first instant at or after it."""
+
+
 @frozen
 class Capabilities:
-    """The name of an interpreter, and what it lacks, with the reason for each.
+    """The name of an interpreter, the features that it lacks with the reason for each, and its mode.
 
-    One that lacks ``Feature.STREAMING`` runs batches only, and nobody asks it for what a batch has no use for.
+    An interpreter that lacks ``Feature.STREAMING`` runs batches only: features and modes that make no difference to a
+    batch are not asked of it.
     """
 
     interpreter: str = field()
     missing: Mapping[Feature, str] = field(factory=dict)
+    mode: Mode = Mode.MICRO_BATCH
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.interpreter, str) or not self.interpreter:
             raise ArgumentError("Capabilities.interpreter", self.interpreter, "a non-empty str")
         if not isinstance(self.missing, Mapping):
             raise ArgumentError("Capabilities.missing", self.missing, "a mapping from features to reasons")
+        require_mode("Capabilities.mode", self.mode)
         for feature, reason in self.missing.items():
             if not isinstance(feature, Feature):
                 raise ArgumentError("a key of Capabilities.missing", feature, "a Feature")
@@ -56,4 +70,10 @@ class Capabilities:
         return {one: self.missing[one] for one in Feature if one in asked and one in self.missing}
 
 
-__all__ = ["Capabilities"]
+def require_mode(argument: str, mode: object) -> None:
+    """Raises ``ArgumentError`` unless the value is a ``Mode``."""
+    if not isinstance(mode, Mode):
+        raise ArgumentError(argument, mode, "Mode.CONTINUOUS or Mode.MICRO_BATCH")
+
+
+__all__ = ["Capabilities", "Mode", "require_mode"]

@@ -23,7 +23,8 @@ from flowalg.data.time import show
 from flowalg.data.views import HasView, html_view
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
-from flowalg.runs.panes import Change, Drop, Pane, Timing
+from flowalg.runs.panes import Change, DropReason, Pane, Timing
+from flowalg.runs.run import Run
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.triggers.describe import counted
 
@@ -107,21 +108,24 @@ def panes_html(panes: Iterable[Pane[object]]) -> str:
     return _table(counted(len(known), "pane"), _COLUMNS, known, _unkeyed)
 
 
-def run_html(panes: Sequence[Pane[object]], dropped: Sequence[Drop], picture: str = "") -> str:
-    """What a run gave: how many panes of each timing and drops of each reason, ``picture``, and the panes.
+@html_view.register(Run)
+def run_html(run: Run[object], picture: str = "") -> str:
+    """What a run gave: the numbers of panes of each timing and of drops for each reason, ``picture``, and the panes.
 
     ``picture`` is HTML, and stands between the counts and the panes.
     """
-    timings = Counter(pane.timing for pane in panes if pane.change is Change.VALUE)
-    reasons = Counter(one.reason for one in dropped)
-    taken_back = sum(pane.change is Change.RETRACTION for pane in panes)
+    timings = Counter(pane.timing for pane in run.panes if pane.change is Change.VALUE)
+    reasons: Counter[DropReason] = Counter()
+    for drop in run.dropped:
+        reasons[drop.reason] += drop.count
+    taken_back = sum(pane.change is Change.RETRACTION for pane in run.panes)
     counts = [
         *(_badge(f"{timings[one]:,} {_words(one.value)}", _TIMINGS[one]) for one in Timing),
         *([_badge(counted(taken_back, "retraction"), "#d55e00")] if taken_back else []),
         *(_badge(f"{count:,} dropped, {one.value}", "#a0487f") for one, count in reasons.items()),
     ]
     summary = f'<div style="margin: 0.4em 0;">{"".join(counts)}</div>'
-    return f"<div>{summary}{picture}{panes_html(panes)}</div>"
+    return f"<div>{summary}{picture}{panes_html(run.panes)}</div>"
 
 
 @html_view.register(PaneTable)

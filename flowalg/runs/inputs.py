@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from flowalg.data.errors import UnboundSourceError, format_value
+from flowalg.data.errors import ArgumentError, UnboundSourceError, format_value
 from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.source import Source
 from flowalg.pipeline.structure import sources_of
+from flowalg.runs.timeline import Timeline
 
 Input = TypeVar("Input")
 # As a type variable, because a mapping is invariant in its keys: {flights: ...} may also be a variable of that type.
@@ -37,4 +38,19 @@ def inputs_by_name(
     return given
 
 
-__all__ = ["AnySource", "inputs_by_name"]
+def timelines_by_name(
+    root: Node, inputs: Mapping[AnySource, Timeline[object]]
+) -> dict[str, Timeline[object]]:
+    """The timeline of each source of a pipeline by its name.
+
+    Raises ``UnboundSourceError`` for a source without an input and for an input without a source, and
+    ``ArgumentError`` for an input that is not a timeline.
+    """
+    timelines = inputs_by_name(root, inputs, "timeline")
+    for name, timeline in timelines.items():
+        if not isinstance(timeline, Timeline):
+            raise ArgumentError(f"the input of source {name!r}", timeline, "a Timeline")
+    return timelines
+
+
+__all__ = ["AnySource", "inputs_by_name", "timelines_by_name"]

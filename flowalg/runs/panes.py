@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, unique
 from typing import Generic, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
@@ -122,15 +122,17 @@ class Pane(Generic[A_co]):
 
 @frozen
 class Drop:
-    """An element that a window of a grouping did not take, with the reason."""
+    """Elements of one key that a window did not take in one instant, with the reason.
 
-    element: object
-    event_time: EventTime
+    ``count`` is how many there were, retractions included. An element that is not a pair, as those of a side input may
+    be, is its own ``key``.
+    """
+
+    key: object
     window: Window
     reason: DropReason
     processing_time: ProcessingTime
-    watermark: EventTime
-    change: Change = Change.VALUE
+    count: int = field(default=1, kw_only=True)
 
 
 __all__ = ["Change", "Drop", "DropReason", "Pane", "PaneInfo", "Timing"]

@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import (
+    EPOCH,
     MAX_TIME,
     MIN_TIME,
     EventTime,
@@ -23,6 +24,7 @@ from flowalg.data.time import (
     processing_time,
     require_point,
     show,
+    to_datetime,
 )
 from flowalg.data.views import HasView
 from flowalg.runs.micro_batches import Batch, Clockwork, by_period, in_batches, with_ticks
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")
+K = TypeVar("K")
 
 
 @frozen
@@ -99,6 +102,11 @@ class Timeline(HasView, Generic[A_co]):
     def watermark(self) -> EventTime:
         """The watermark after the last instant; ``MIN_TIME`` before the first."""
         return self.instants[-1].watermark if self.instants else MIN_TIME
+
+    @property
+    def elements(self) -> tuple[A_co, ...]:
+        """The elements of all instants, in order of arrival."""
+        return tuple(element for instant in self.instants for element in instant.elements)
 
     def at(
         self,
@@ -195,6 +203,16 @@ class Timeline(HasView, Generic[A_co]):
         )
 
 
+def as_batch(timelines: Mapping[K, Timeline[A]]) -> dict[K, Timeline[A]]:
+    """The timelines as one batch: all elements in one instant, at the last processing time of any of them.
+
+    Timelines without any instant are a batch of nothing at 1970-01-01.
+    """
+    last = [timeline.instants[-1].processing_time for timeline in timelines.values() if timeline.instants]
+    time = to_datetime(max(last)) if last else EPOCH
+    return {key: Timeline.batch(timeline.elements, time=time) for key, timeline in timelines.items()}
+
+
 def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -> Timeline[A]:
     """One instant for each batch, with what a policy says after it; with ``ends`` another one ends the input."""
     if not isinstance(policy, WatermarkPolicy):
@@ -226,4 +244,4 @@ def _require_percentiles(argument: str, percentiles: object) -> None:
             raise ArgumentError(f"a key of {argument}", q, "a float between 0 and 1")
 
 
-__all__ = ["Instant", "Timeline"]
+__all__ = ["Instant", "Timeline", "as_batch"]

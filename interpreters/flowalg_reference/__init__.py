@@ -1,7 +1,7 @@
 """The reference interpreter: the semantics in executable form, in plain Python.
 
-It is direct rather than fast, and every engine is held to it, pane by pane. Its runs can be asked why: ``explain_when``
-of a pane, ``why_not`` of a window that has not come out.
+It is direct rather than fast, and every engine is held to it, pane by pane. ``Reference`` is the interpreter, and
+``run`` its short form. Its runs explain themselves: ``explain_when`` a pane was emitted, and ``why_not`` one was.
 """
 
 from flowalg_reference.capabilities import CAPABILITIES
@@ -9,18 +9,29 @@ from flowalg_reference.debugging.conditions import AwaitedCondition, Condition
 from flowalg_reference.debugging.explain_when import Cause, Explanation, explain_when
 from flowalg_reference.debugging.watermark_hold import WatermarkHold
 from flowalg_reference.debugging.why_not import Reason, WhyNot, why_not
-from flowalg_reference.run import Mode, Origin, Run, WatermarkReading, run, run_batch
+from flowalg_reference.drops import DroppedElement
+from flowalg_reference.run import (
+    Reference,
+    ReferenceBatch,
+    ReferenceRun,
+    RunSpec,
+    WatermarkReading,
+    run,
+    run_batch,
+)
 
 __all__ = [
     "CAPABILITIES",
     "AwaitedCondition",
     "Cause",
     "Condition",
+    "DroppedElement",
     "Explanation",
-    "Mode",
-    "Origin",
     "Reason",
-    "Run",
+    "Reference",
+    "ReferenceBatch",
+    "ReferenceRun",
+    "RunSpec",
     "WatermarkHold",
     "WatermarkReading",
     "WhyNot",

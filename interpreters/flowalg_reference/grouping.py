@@ -6,7 +6,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from flowalg.combiners.core import Group
 from flowalg.data.errors import ElementError, format_value
@@ -15,10 +15,11 @@ from flowalg.data.values import has_float, sort_key
 from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.co_group import untagged
 from flowalg.pipeline.nodes import GroupingNode
-from flowalg.runs.panes import Change, Drop, DropReason
+from flowalg.runs.panes import DropReason
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import merging
+from flowalg_reference.drops import DroppedElement
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
@@ -57,7 +58,7 @@ class Grouping:
     clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
     windows: dict[object, dict[Window, WindowState]] = field(factory=lambda: defaultdict(dict))
-    drops: list[Drop] = field(factory=list)
+    drops: list[DroppedElement] = field(factory=list)
     event_timers: list[tuple[int, int, KeyedWindow]] = field(factory=list)
     processing_timers: list[tuple[ProcessingTime, int, KeyedWindow]] = field(factory=list)
     deadlines: dict[KeyedWindow, ProcessingTime] = field(factory=dict)
@@ -244,9 +245,9 @@ class Grouping:
         return (one for one in due if one.window in self.windows.get(one.key, {}))
 
     def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
-        change = Change.VALUE if element.weight > 0 else Change.RETRACTION
-        drop = Drop(element.value, element.event_time, window, reason, time, self.clocks.watermark, change)
-        self.drops.append(drop)
+        self.drops.append(
+            DroppedElement.of(element, window, reason, evolve(self.clocks, processing_time=time))
+        )
 
 
 def _order(keyed_window: KeyedWindow) -> tuple[Window, tuple[object, ...]]:

@@ -22,7 +22,7 @@ from flowalg.pipeline.nodes import (
     WindowInto,
     WithSide,
 )
-from flowalg.runs.panes import Drop
+from flowalg_reference.drops import DroppedElement
 from flowalg_reference.elements import Arrivals, Clocks, Element, Now
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.side_inputs import SideReader
@@ -78,7 +78,7 @@ class Operators:
         assert_never(node)
 
     @property
-    def dropped(self) -> tuple[Drop, ...]:
+    def dropped(self) -> tuple[DroppedElement, ...]:
         """All drops, grouping by grouping."""
         keepers: list[Grouping | SideReader] = [*self.groupings.values(), *self.sides.values()]
         return tuple(drop for one in keepers for drop in one.drops)

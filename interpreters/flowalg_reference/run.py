@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from enum import Enum
+from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
 
 from attrs import evolve, field, frozen
 
+from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError, ElementError, format_value
-from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
+from flowalg.data.time import EPOCH, MAX_TIME, EventTime, ProcessingTime, event_time
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import apply
-from flowalg.notebook.html import run_html
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping, rebuild, sources_of
-from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.runs.panes import Drop, Pane
-from flowalg.runs.timeline import Instant, Timeline
+from flowalg.runs.inputs import AnySource, timelines_by_name
+from flowalg.runs.panes import Pane
+from flowalg.runs.run import Run
+from flowalg.runs.timeline import Instant, Timeline, as_batch
+from flowalg_reference.capabilities import BATCH_CAPABILITIES, CAPABILITIES
+from flowalg_reference.drops import DroppedElement
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element, Now
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
@@ -38,19 +40,9 @@ class WatermarkReading:
     output: EventTime
 
 
-class Mode(Enum):
-    """When an engine looks at its clocks (SEMANTICS section 4)."""
-
-    CONTINUOUS = "continuous"
-    """Also at each processing time that a trigger waits for: an empty instant is inserted there."""
-
-    MICRO_BATCH = "micro-batch"
-    """Only when a batch comes: a deadline is noticed at the first instant at or after it."""
-
-
 @frozen
-class Origin:
-    """What a run is a run of: a pipeline, a timeline for each of its sources by its name, and the mode."""
+class RunSpec:
+    """What a run was made from: a pipeline, the timeline of each source by the source's name, and the mode."""
 
     pipeline: PCollection[object]
     timelines: Mapping[str, Timeline[object]]
@@ -58,21 +50,60 @@ class Origin:
 
 
 @frozen
-class Run(Generic[A_co]):
-    """All that a pipeline did over its timelines: its panes in order, its drops, and its watermarks.
+class ReferenceRun(Run[A_co]):
+    """A run of the reference interpreter: a ``Run`` whose drops are single elements, with more to ask of it.
 
-    ``origin`` is what it was made from, so that ``explain_when`` and ``why_not`` can go through it again; a run that
-    another engine made has none.
+    ``watermarks`` has a reading for each instant. ``spec`` is what the run was made from, so that ``explain_when`` and
+    ``why_not`` can replay it.
     """
 
     panes: tuple[Pane[A_co], ...]
-    dropped: tuple[Drop, ...]
+    dropped: tuple[DroppedElement, ...]
     watermarks: tuple[WatermarkReading, ...]
-    origin: Origin | None = field(default=None, eq=False, repr=False)
+    spec: RunSpec = field(eq=False, repr=False)
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return run_html(self.panes, self.dropped)
+
+@frozen
+class Reference:
+    """The reference interpreter. ``mode`` says when it evaluates triggers of processing time."""
+
+    mode: Mode = field(default=Mode.CONTINUOUS)
+
+    def __attrs_post_init__(self) -> None:
+        require_mode("Reference.mode", self.mode)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything runs."""
+        return evolve(CAPABILITIES, mode=self.mode)
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> ReferenceRun[A]:
+        """The panes, drops and watermarks of a pipeline over one timeline for each of its sources.
+
+        Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``UserFunctionError`` when
+        a user-defined function raises, and ``UnsupportedError`` for a pipeline that groups nothing.
+        """
+        spec = RunSpec(pipeline, timelines_by_name(pipeline.node, inputs), self.mode)
+        return cast("ReferenceRun[A]", execute(spec, Operators()))
+
+
+@frozen
+class ReferenceBatch:
+    """The reference interpreter as a batch engine: each window emits one pane, on time (SEMANTICS section 11)."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything runs that a batch has a use for."""
+        return BATCH_CAPABILITIES
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> ReferenceRun[A]:
+        """The panes of a pipeline over all elements of its timelines, at the last processing time of any of them.
+
+        Raises what ``Reference.run`` raises.
+        """
+        timelines = as_batch(timelines_by_name(pipeline.node, inputs))
+        spec = RunSpec(PCollection(rebuild(pipeline.node, _without_lateness)), timelines, Mode.CONTINUOUS)
+        return cast("ReferenceRun[A]", execute(spec, Operators()))
 
 
 def run(
@@ -80,31 +111,17 @@ def run(
     inputs: Mapping[AnySource, Timeline[object]],
     *,
     mode: Mode = Mode.CONTINUOUS,
-) -> Run[A]:
-    """The panes, drops and watermarks of a pipeline over one timeline for each of its sources.
-
-    Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``UserFunctionError``
-    when a function of the user's raises, and ``UnsupportedError`` for a pipeline that groups nothing.
-    """
-    timelines = inputs_by_name(pipeline.node, inputs, "timeline")
-    for name, timeline in timelines.items():
-        if not isinstance(timeline, Timeline):
-            raise ArgumentError(f"the input of source {name!r}", timeline, "a Timeline")
-    return cast("Run[A]", driven(Origin(pipeline, timelines, mode), Operators()))
+) -> ReferenceRun[A]:
+    """The short form of ``Reference(mode).run(pipeline, inputs)``."""
+    return Reference(mode).run(pipeline, inputs)
 
 
 def run_batch(
-    pipeline: PCollection[A],
-    inputs: Mapping[AnySource, Iterable[object]],
-    *,
-    time: datetime = datetime(1970, 1, 1, tzinfo=UTC),
-) -> Run[A]:
-    """The panes of a pipeline over bounded data: one instant, at whose end the input has ended (section 11).
-
-    Every window emits one pane and is freed, since nothing can come after.
-    """
+    pipeline: PCollection[A], inputs: Mapping[AnySource, Iterable[object]], *, time: datetime = EPOCH
+) -> ReferenceRun[A]:
+    """The panes of a pipeline over bounded data, at one processing time: ``ReferenceBatch`` over plain elements."""
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
-    return run(PCollection(rebuild(pipeline.node, _without_lateness)), timelines)
+    return ReferenceBatch().run(pipeline, timelines)
 
 
 def _without_lateness(node: Node) -> Node:
@@ -118,16 +135,16 @@ def _without_lateness(node: Node) -> Node:
             return node
 
 
-def origin_of(run: Run[object]) -> Origin:
-    """What a run was made from; raises ``ArgumentError`` for one that another engine made."""
-    if not isinstance(run, Run) or run.origin is None:
+def spec_of(run: ReferenceRun[object]) -> RunSpec:
+    """What a run was made from; raises ``ArgumentError`` for a run of another interpreter."""
+    if not isinstance(run, ReferenceRun):
         raise ArgumentError("run", run, "a run of the reference interpreter")
-    return run.origin
+    return run.spec
 
 
-def driven(origin: Origin, operators: Operators, until: ProcessingTime | None = None) -> Run[object]:
-    """A run, by operators that have done nothing before; with ``until`` no further than that."""
-    root = origin.pipeline.node
+def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = None) -> ReferenceRun[object]:
+    """Runs a pipeline through fresh operators, up to ``until`` if that is given."""
+    root = spec.pipeline.node
     last_grouping(root)
     operator = operators.of(root)
     panes: list[Pane[object]] = []
@@ -140,12 +157,12 @@ def driven(origin: Origin, operators: Operators, until: ProcessingTime | None = 
         readings.append(WatermarkReading(now.processing_time, reads, arrivals.clocks.watermark))
 
     def wake(until: ProcessingTime) -> None:
-        if origin.mode is Mode.CONTINUOUS and before is not None:
+        if spec.mode is Mode.CONTINUOUS and before is not None:
             for empty in _deadlines(before, until, operators.groupings.values()):
                 step(empty)
 
     before: Now | None = None
-    for now in _instants(origin.timelines, {one.name: one for one in sources_of(root)}):
+    for now in _instants(spec.timelines, {one.name: one for one in sources_of(root)}):
         if until is not None and now.processing_time > until:
             break
         wake(now.processing_time)
@@ -153,7 +170,7 @@ def driven(origin: Origin, operators: Operators, until: ProcessingTime | None = 
         before = now
     if until is not None:
         wake(ProcessingTime(until + 1))
-    return Run(tuple(panes), operators.dropped, tuple(readings), origin)
+    return ReferenceRun(tuple(panes), operators.dropped, tuple(readings), spec)
 
 
 def _deadlines(before: Now, until: ProcessingTime, groupings: Collection[Grouping]) -> Iterator[Now]:
@@ -220,4 +237,14 @@ def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ..
     return tuple(entering)
 
 
-__all__ = ["Mode", "Origin", "Run", "WatermarkReading", "driven", "origin_of", "run", "run_batch"]
+__all__ = [
+    "Reference",
+    "ReferenceBatch",
+    "ReferenceRun",
+    "RunSpec",
+    "WatermarkReading",
+    "execute",
+    "run",
+    "run_batch",
+    "spec_of",
+]

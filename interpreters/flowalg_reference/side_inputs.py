@@ -12,9 +12,10 @@ from flowalg.combiners.core import as_combiner
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import Windowing, WithSide
 from flowalg.pipeline.side_inputs import View, window_read
-from flowalg.runs.panes import Change, Drop, DropReason
+from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
 from flowalg_reference.contents import AnyCombiner, Contents
+from flowalg_reference.drops import DroppedElement
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
 
 
@@ -29,7 +30,7 @@ class SideReader:
     contents: dict[Window, Contents] = field(factory=dict)
     complete: dict[Window, object] = field(factory=dict)
     waiting: list[tuple[Window, Element]] = field(factory=list)
-    drops: list[Drop] = field(factory=list)
+    drops: list[DroppedElement] = field(factory=list)
 
     EVERYTHING: ClassVar[AnyCombiner] = as_combiner("", ToList())
 
@@ -58,18 +59,7 @@ class SideReader:
         else:
             window = window_read(self.strategy.strategy.windows, element.event_time)
         if window.end <= self.watermark:
-            change = Change.VALUE if element.weight > 0 else Change.RETRACTION
-            self.drops.append(
-                Drop(
-                    element.value,
-                    element.event_time,
-                    window,
-                    DropReason.CLOSED,
-                    clocks.processing_time,
-                    clocks.watermark,
-                    change,
-                )
-            )
+            self.drops.append(DroppedElement.of(element, window, DropReason.CLOSED, clocks))
             return
         contents = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, keeps_values=True))
         contents.absorb(element.value, element.event_time, element.weight)

@@ -422,7 +422,7 @@ def test_a_pipeline_of_sketches() -> None:
 COMBINERS: list[Aggregate[int, object]] = [Quantile(0.5), Quantiles((0, 0.9)), ApproximateDistinct()]
 
 
-def last_panes(run: reference.Run[KV[str, object]]) -> dict[tuple[str, Window], object]:
+def last_panes(run: reference.ReferenceRun[KV[str, object]]) -> dict[tuple[str, Window], object]:
     """The last value of each key and window."""
     return {(pane.key, pane.window): pane.value for pane in run.panes}
 

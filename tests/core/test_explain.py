@@ -8,7 +8,7 @@ import flowalg_reference as reference
 import games
 import pytest
 from attrs import evolve
-from flowalg_reference import AwaitedCondition, Cause, Condition, Mode, Reason, explain_when, why_not
+from flowalg_reference import AwaitedCondition, Cause, Condition, Reason, explain_when, why_not
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,10 +25,12 @@ from flowalg import (
     Count,
     FixedWindows,
     GlobalWindows,
+    Mode,
     MonotonicTimestamps,
     Or,
     PCollection,
     Repeat,
+    Run,
     Sessions,
     Sum,
     Timeline,
@@ -49,7 +51,9 @@ def window(start: float, end: float) -> Window:
 
 
 @given(runs())
-def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(run: reference.Run[object]) -> None:
+def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(
+    run: reference.ReferenceRun[object],
+) -> None:
     """Of each pane of any run; and the clocks that are told are those of the pane."""
     for pane in run.panes:
         found = explain_when(run, pane)
@@ -61,7 +65,9 @@ def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(run: refe
 
 
 @given(runs(), st.data())
-def test_what_waits_is_waiting_for_something(run: reference.Run[object], data: st.DataObject) -> None:
+def test_what_waits_is_waiting_for_something(
+    run: reference.ReferenceRun[object], data: st.DataObject
+) -> None:
     """At any point of a run, of any window that it had: no clause holds, as otherwise it would have come out."""
     times = sorted({one.processing_time for one in run.watermarks})
     at = data.draw(st.sampled_from(times))
@@ -76,10 +82,11 @@ def test_what_waits_is_waiting_for_something(run: reference.Run[object], data: s
 
 
 @given(runs(), st.data())
-def test_what_is_due_comes_out_when_it_is_due(run: reference.Run[object], data: st.DataObject) -> None:
+def test_what_is_due_comes_out_when_it_is_due(
+    run: reference.ReferenceRun[object], data: st.DataObject
+) -> None:
     """If nothing comes until then, a window that waits and is due has a pane at that very time."""
-    assert run.origin is not None
-    if run.origin.mode is Mode.MICRO_BATCH or not run.panes:
+    if run.spec.mode is Mode.MICRO_BATCH or not run.panes:
         return
     pane = data.draw(st.sampled_from(run.panes))
     key = explain_when(run, pane).key
@@ -89,9 +96,9 @@ def test_what_is_due_comes_out_when_it_is_due(run: reference.Run[object], data: 
         return
     cut = {
         name: Timeline(tuple(one for one in timeline if one.processing_time <= processing_time(at)))
-        for name, timeline in run.origin.timelines.items()
+        for name, timeline in run.spec.timelines.items()
     }
-    alone = evolve(run, origin=evolve(run.origin, timelines=cut))
+    alone = evolve(run, spec=evolve(run.spec, timelines=cut))
     after = why_not(alone, key, pane.window, at=to_datetime(found.next_deadline))
     assert len(after.panes) > len(found.panes)
 
@@ -289,7 +296,7 @@ def test_bad_questions_are_refused() -> None:
     with pytest.raises(ArgumentError, match="pane must be one of the panes of the run; got .*"):
         explain_when(run, evolve(pane, event_time=event_time(minute(0))))
     with pytest.raises(ArgumentError, match="run must be a run of the reference interpreter; got .*"):
-        explain_when(evolve(run, origin=None), pane)
+        explain_when(Run(run.panes, ()), pane)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match="key is .*a key, which is hashable"):
         why_not(run, ["a"], window(0, 2))
     with pytest.raises(ArgumentError, match="at must be at or after an instant of the run; got .*"):

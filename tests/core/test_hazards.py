@@ -9,7 +9,7 @@ import games
 import pytest
 from flowalg_reference import Cause, explain_when
 from flowalg_reference.operators import Operators
-from flowalg_reference.run import driven, origin_of
+from flowalg_reference.run import execute, spec_of
 from hypothesis import given, settings
 
 from flowalg import (
@@ -54,9 +54,9 @@ def dangers(pipeline: PCollection[object]) -> set[Danger]:
 
 @settings(max_examples=6 * settings().max_examples)
 @given(runs() | sums() | sums())
-def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.Run[object]) -> None:
+def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.ReferenceRun[object]) -> None:
     """Before the input ends nothing is dropped, no pane is a retraction, and what is passed is freed."""
-    origin = origin_of(run)
+    origin = spec_of(run)
     found = dangers(origin.pipeline)
     if Danger.DROPS not in found:
         assert not [one for one in run.dropped if one.watermark < MAX_TIME]
@@ -64,7 +64,7 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.Run[object])
         assert all(pane.change is Change.VALUE for pane in run.panes)
     if Danger.STATE_FOR_EVER not in found:
         operators = Operators()
-        driven(origin, operators)
+        execute(origin, operators)
         for grouping in operators.groupings.values():
             lateness = grouping.spec.strategy.lateness_micros
             assert lateness is not None
@@ -74,13 +74,13 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.Run[object])
 
 @settings(max_examples=6 * settings().max_examples)
 @given(sums())
-def test_a_trigger_that_cannot_fire_does_not(run: reference.Run[object]) -> None:
+def test_a_trigger_that_cannot_fire_does_not(run: reference.ReferenceRun[object]) -> None:
     """What comes of its windows comes because they expire, or because the input ends."""
-    nodes = tuple(last_groupings(origin_of(run).pipeline.node))
+    nodes = tuple(last_groupings(spec_of(run).pipeline.node))
     strategies = [node.windowed_by.strategy for node in nodes]
     if any(can_fire(one.trigger, unbounded=isinstance(one.windows, GlobalWindows)) for one in strategies):
         return
-    assert Danger.SILENCE in dangers(origin_of(run).pipeline)
+    assert Danger.SILENCE in dangers(spec_of(run).pipeline)
     for pane in run.panes:
         assert explain_when(run, pane).cause is not Cause.FIRED or pane.watermark == MAX_TIME
 

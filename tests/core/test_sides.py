@@ -69,7 +69,7 @@ def with_totals(windows: WindowFn) -> PCollection[list[tuple[Reading, int]]]:
     return READINGS.map_with(totals, lambda one, total: (one, total)).combine_globally(ToList())
 
 
-def last_list(run: reference.Run[list[tuple[Reading, int]]]) -> Counter[tuple[Reading, int]]:
+def last_list(run: reference.ReferenceRun[list[tuple[Reading, int]]]) -> Counter[tuple[Reading, int]]:
     """What the last pane holds, as a bag."""
     return Counter(run.panes[-1].element if run.panes else [])
 

@@ -11,10 +11,9 @@ import flowalg_reference
 import pytest
 from flowalg_laws import pipelines
 from flowalg_laws.conformance import JOBS, Replay, check_interpreter, covering, described, replays
-from flowalg_reference import Mode
 from hypothesis import find, given
 
-from flowalg import ArgumentError, PCollection
+from flowalg import ArgumentError, Mode, PCollection
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature, features_of
 from tests.support.conformance_runs import BATCHES_ONLY, batch, continuous, micro_batches

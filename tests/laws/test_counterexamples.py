@@ -16,7 +16,6 @@ from flowalg_laws.laws.panes import (
 )
 from flowalg_laws.laws.transforms import key_wise_work_commutes_with_partitioning
 from flowalg_laws.laws.triggers import always_counts_to_one
-from flowalg_reference import Mode
 
 from flowalg import (
     FOREVER,
@@ -30,6 +29,7 @@ from flowalg import (
     Count,
     FixedWindows,
     GlobalWindows,
+    Mode,
     Repeat,
     SequenceOf,
     Sessions,

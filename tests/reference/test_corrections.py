@@ -24,7 +24,6 @@ from flowalg_laws.strategies.pipelines import (
     under_one_key,
 )
 from flowalg_laws.strategies.times import point
-from flowalg_reference import Mode
 from flowalg_shard.local import Cluster
 from hypothesis import given, settings
 
@@ -35,6 +34,7 @@ from flowalg import (
     AtWatermark,
     FixedWindows,
     GlobalWindows,
+    Mode,
     OnTimeBehavior,
     Repeat,
     Sessions,

@@ -54,7 +54,7 @@ from tests.support.scores import POINTS, SCORES, Score, minute
 TWO_MINUTES = FixedWindows(timedelta(minutes=2))
 
 
-def shown(run: reference.Run[KV[str, int]]) -> list[tuple[str, int, Timing, int, bool]]:
+def shown(run: reference.ReferenceRun[KV[str, int]]) -> list[tuple[str, int, Timing, int, bool]]:
     """What most examples look at: key, value, timing, index, is_last."""
     return [(one.key, one.value, one.timing, one.index, one.is_last) for one in run.panes]
 

@@ -15,11 +15,10 @@ from flowalg_laws.conformance import JOBS, check_interpreter
 from flowalg_laws.kit.interpreters import put_into
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
-from flowalg_reference import Mode
 from flowalg_shard.local import Cluster, Waking, run
 from hypothesis import given, settings
 
-from flowalg import AtCount, Count, Repeat, Sessions, Timeline, WindowingStrategy
+from flowalg import AtCount, Count, Mode, Repeat, Sessions, Timeline, WindowingStrategy
 from flowalg.data.time import processing_time
 from tests.support.shard_runs import stepping
 from tests.support.step_pairs import Pair, pairs

@@ -21,7 +21,6 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import crowds, free_timelines, once_triggers, windowing_strategies
 from flowalg_laws.strategies.pipelines import GROUPINGS, summed
 from flowalg_laws.strategies.times import durations
-from flowalg_reference import Mode
 from flowalg_sinks.current import Said
 from flowalg_sinks.once import require_next
 from flowalg_sinks.upsertable import gives_one_pane
@@ -44,6 +43,7 @@ from flowalg import (
     Count,
     ElementError,
     FixedWindows,
+    Mode,
     Pane,
     PCollection,
     RecordTypeError,
@@ -100,7 +100,7 @@ def retracting() -> SearchStrategy[PCollection[object]]:
     )
 
 
-def upserted() -> SearchStrategy[tuple[Upsert, reference.Run[object]]]:
+def upserted() -> SearchStrategy[tuple[Upsert, reference.ReferenceRun[object]]]:
     """Runs of pipelines that an upsert takes, with the sink."""
     pipelines = retracting() | corrections() | any_pipelines()
     played = st.builds(Played.free, crowds() | free_timelines(), free_timelines())
@@ -110,7 +110,7 @@ def upserted() -> SearchStrategy[tuple[Upsert, reference.Run[object]]]:
 
 def _upserted(
     pipeline: PCollection[object], played: Played, mode: Mode
-) -> list[tuple[Upsert, reference.Run[object]]]:
+) -> list[tuple[Upsert, reference.ReferenceRun[object]]]:
     try:
         sink = upsert(pipeline, Memory(), table="t")
     except (ArgumentError, RecordTypeError, UnsupportedError):
@@ -121,7 +121,7 @@ def _upserted(
 @settings(max_examples=MANY)
 @given(upserted(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
 def test_an_upsert_table_is_what_stands(
-    found: tuple[Upsert, reference.Run[object]], cuts: list[int], times: int
+    found: tuple[Upsert, reference.ReferenceRun[object]], cuts: list[int], times: int
 ) -> None:
     """Whatever the pipeline, the division into batches, and how often each batch is given."""
     sink, run = found
@@ -132,12 +132,13 @@ def test_an_upsert_table_is_what_stands(
 
 
 @given(runs(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
-def test_a_changelog_is_all_panes_in_order(run: reference.Run[object], cuts: list[int], times: int) -> None:
+def test_a_changelog_is_all_panes_in_order(
+    run: reference.ReferenceRun[object], cuts: list[int], times: int
+) -> None:
     """Those of every mode and trigger; by batch and position they are in the order in which they came."""
-    assert run.origin is not None
     memory = Memory()
     try:
-        sink = changelog(run.origin.pipeline, memory, table="t")
+        sink = changelog(run.spec.pipeline, memory, table="t")
     except RecordTypeError:
         assume(False)
         raise
@@ -160,7 +161,7 @@ def test_what_is_generated_says_something() -> None:
 
     @settings(max_examples=MANY)
     @given(upserted())
-    def count(found: tuple[Upsert, reference.Run[object]]) -> None:
+    def count(found: tuple[Upsert, reference.ReferenceRun[object]]) -> None:
         sink, run = found
         gone, rows = sink.changes(run.panes)
         told.update(rows=len(rows), deleted=len(gone))

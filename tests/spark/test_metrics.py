@@ -30,7 +30,7 @@ from flowalg_spark import (
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import ArgumentError, Instant, Source, Timeline, UnsupportedError, processing_time
+from flowalg import ArgumentError, Instant, Mode, Source, Timeline, UnsupportedError, processing_time
 from tests.support.spark_replay import (
     Batch,
     batches_of,
@@ -87,7 +87,7 @@ def test_a_run_is_gone_through_again(
     played = batches_of(job.replay)
     for feed in job.replay.feeds:
         assert timelines[feed.source] == instants(feed, played[feed.source.name])
-    run = reference.run(job.pipeline, timelines, mode=reference.Mode.MICRO_BATCH)
+    run = reference.run(job.pipeline, timelines, mode=Mode.MICRO_BATCH)
     assert Counter(map(repr, run.panes)) == Counter(map(repr, outcome.panes))
     assert outcome.dropped is not None
     assert len(run.dropped) == sum(outcome.dropped.values())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import flowalg_reference
 from flowalg_laws.conformance import Outcome, Replay, counted
-from flowalg_reference import Mode
 
-from flowalg import PCollection
+from flowalg import Mode, PCollection
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 

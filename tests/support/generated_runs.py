@@ -10,19 +10,18 @@ from flowalg_laws.kit.interpreters import put_into
 from flowalg_laws.kit.readings import VALUES
 from flowalg_laws.strategies import crowds, free_timelines, windowing_strategies
 from flowalg_laws.strategies.pipelines import summed
-from flowalg_reference import Mode
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import FOREVER, PCollection, Source, Timeline
+from flowalg import FOREVER, Mode, PCollection, Source, Timeline
 from flowalg.data.errors import FlowalgError
 from flowalg.pipeline.structure import sources_of
 from tests.support.step_pairs import Played, any_pipelines, any_windows, beside_a_count, corrections
 
-Runs = SearchStrategy[reference.Run[object]]
+Runs = SearchStrategy[reference.ReferenceRun[object]]
 
 
-def ran(pipeline: PCollection[object], played: Played, mode: Mode) -> list[reference.Run[object]]:
+def ran(pipeline: PCollection[object], played: Played, mode: Mode) -> list[reference.ReferenceRun[object]]:
     """A run of the reference, unless a function of the user's refuses what it is given, or nothing is read."""
     read = {one.name for one in sources_of(pipeline.node)}
     timelines: dict[Source[object], Timeline[object]] = {

@@ -38,7 +38,6 @@ from flowalg_laws.strategies.pipelines import (
     under_one_key,
 )
 from flowalg_laws.strategies.times import durations
-from flowalg_reference import Mode
 from flowalg_shard.local import Cluster, Dropped, Recording, Waking, run
 from flowalg_shard.step.trigger_summary import Fields
 from hypothesis import strategies as st
@@ -56,6 +55,7 @@ from flowalg import (
     GlobalWindows,
     Max,
     Mean,
+    Mode,
     PCollection,
     Repeat,
     Sessions,

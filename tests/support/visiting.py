@@ -10,9 +10,8 @@ from typing import Final
 import flowalg_reference as reference
 from attrs import frozen
 from flowalg_laws.conformance import Feed, Replay
-from flowalg_reference import Mode
 
-from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, Sessions, Source
+from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, Mode, Sessions, Source
 from tests.support.scores import NOON
 
 MINUTE: Final = timedelta(minutes=1)

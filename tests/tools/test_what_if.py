@@ -29,9 +29,9 @@ from flowalg_laws.strategies import (
     sliding_windows,
     watermark_policies,
 )
-from flowalg_reference import Mode, Origin
+from flowalg_reference import RunSpec
 from flowalg_reference.operators import Operators
-from flowalg_reference.run import driven
+from flowalg_reference.run import execute
 from flowalg_tools.what_if import Choice, Kept, Latency, Recommendation, Records, WhatIf, what_if
 from flowalg_tools.what_if.counting import Arrivals, Passing
 from flowalg_tools.what_if.grid import readable
@@ -62,6 +62,7 @@ from flowalg import (
     GlobalWindows,
     LagQuantile,
     MissingExtraError,
+    Mode,
     MonotonicTimestamps,
     PCollection,
     Sessions,
@@ -201,7 +202,7 @@ def cases() -> st.SearchStrategy[Case]:
     )
 
 
-def ran(case: Case) -> reference.Run[KV[str, int]]:
+def ran(case: Case) -> reference.ReferenceRun[KV[str, int]]:
     """What the reference does."""
     return reference.run(case.pipeline, {SIGHTS: case.timeline})
 
@@ -291,7 +292,7 @@ def test_state_is_what_the_grouping_keeps(case: Case) -> None:
     held = []
     for end in range(1, len(timeline) + 1):
         operators = Operators()
-        driven(Origin(case.pipeline, {"sights": Timeline(timeline[:end])}, Mode.MICRO_BATCH), operators)
+        execute(RunSpec(case.pipeline, {"sights": Timeline(timeline[:end])}, Mode.MICRO_BATCH), operators)
         (grouping,) = operators.groupings.values()
         held.append(sum(map(len, grouping.windows.values())))
     times = [one.processing_time for one in timeline]

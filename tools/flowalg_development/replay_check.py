@@ -24,7 +24,7 @@ from flowalg_tools.flights.demo import MICRO_BATCHES
 from flowalg_tools.flights.pipeline import records_of
 from pyspark.sql import functions as F
 
-from flowalg import BoundedOutOfOrderness, Pane, PCollection, Source
+from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source
 from flowalg_development.faults.query import DISORDER, VISITS, Visit, make_input, pipeline
 from tests.support.spark_replay import run_to_end, stream_of
 
@@ -78,7 +78,7 @@ def equal(spark: SparkSession, case: Case, folder: Path) -> bool:
     panes = collect(case.pipeline, stored)
     recording = recorded(stored)
     timeline = recording.timeline(case.source, case.records)
-    again = reference.run(case.pipeline, {case.source: timeline}, mode=reference.Mode.MICRO_BATCH)
+    again = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
     kinds = Counter(str(kind) for pane in panes for kind in (pane.timing.value, pane.change.value))
     dropped = dropped_in(stored)
     print(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 
-from flowalg_reference import Run
-
 from flowalg.data.errors import ArgumentError, MissingExtraError
 from flowalg.notebook.html import PaneTable, panes_html, pipeline_html, run_html, timeline_html
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
+from flowalg.runs.run import Run
 from flowalg.runs.timeline import Timeline
 
 
@@ -28,8 +27,8 @@ def to_html(value: object) -> str:
             return timeline_html(value)
         case PaneTable(panes=panes):
             return panes_html(panes)
-        case Run(panes=panes, dropped=dropped):
-            return run_html(panes, dropped, _picture(value))
+        case Run():
+            return run_html(value, _picture(value))
         case Sequence() if not isinstance(value, str) and all(isinstance(one, Pane) for one in value):
             return panes_html(value)
         case _:

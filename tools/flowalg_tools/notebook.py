@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Protocol, cast
 
-from flowalg_reference import Run
-
 from flowalg.data.errors import FlowalgError
+from flowalg.runs.run import Run
 from flowalg_tools.html import to_html
 
 

@@ -14,7 +14,7 @@ from flowalg.runs.panes import Change, Pane
 from flowalg.windows.window import covers
 from flowalg_reference.debugging.conditions import AwaitedCondition, awaited_conditions, format_conditions
 from flowalg_reference.operators import Operators
-from flowalg_reference.run import Run, driven, origin_of
+from flowalg_reference.run import ReferenceRun, execute, spec_of
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import fire, is_ready
 
@@ -64,15 +64,15 @@ class Explanation(Generic[A_co]):
             yield from format_conditions(self.previous_conditions)
 
 
-def explain_when(run: Run[A], pane: Pane[A]) -> Explanation[A]:
+def explain_when(run: ReferenceRun[A], pane: Pane[A]) -> Explanation[A]:
     """Explain why a pane of a run was emitted when it was: the trigger's conditions, and the clocks.
 
     Raises ``ArgumentError`` for a pane that is not in the run, and for a run of another engine.
     """
-    origin = origin_of(run)
+    run_spec = spec_of(run)
     position = _position(run, pane)
     evaluations: list[Evaluation] = []
-    info = driven(origin, Operators(evaluations.append)).panes[position].info
+    info = execute(run_spec, Operators(evaluations.append)).panes[position].info
     number = next(
         i for i, each in enumerate(evaluations) if any(element.info is info for element in each.panes)
     )
@@ -89,7 +89,7 @@ def explain_when(run: Run[A], pane: Pane[A]) -> Explanation[A]:
     )
 
 
-def _position(run: Run[A], pane: Pane[A]) -> int:
+def _position(run: ReferenceRun[A], pane: Pane[A]) -> int:
     """The position of the pane in the run: of the same object, or else of an equal one."""
     same = (i for i, each in enumerate(run.panes) if each is pane)
     equal = (i for i, each in enumerate(run.panes) if each == pane)

@@ -23,7 +23,7 @@ from flowalg.pipeline.nodes import (
 from flowalg.pipeline.structure import element_inputs
 from flowalg.windows.window import Window
 from flowalg_reference.operators import Operators
-from flowalg_reference.run import Origin
+from flowalg_reference.run import RunSpec
 
 
 @frozen
@@ -41,24 +41,24 @@ class WatermarkHold:
 
 
 def watermark_hold(
-    roots: Iterable[Node], origin: Origin, operators: Operators, until: ProcessingTime
+    roots: Iterable[Node], run_spec: RunSpec, operators: Operators, until: ProcessingTime
 ) -> WatermarkHold:
     """What holds the watermark behind some nodes, after the operators have processed everything up to ``until``.
 
     Where several hold the same event time, the first of them upstream is the cause.
     """
     nodes = (node for root in roots for node in nodes_of(root, inputs=element_inputs))
-    holds = (hold for node in nodes for hold in _holds_of(node, origin, operators, until))
+    holds = (hold for node in nodes for hold in _holds_of(node, run_spec, operators, until))
     return min(holds, key=lambda hold: hold.event_time)
 
 
 def _holds_of(
-    node: Node, origin: Origin, operators: Operators, until: ProcessingTime
+    node: Node, run_spec: RunSpec, operators: Operators, until: ProcessingTime
 ) -> Iterator[WatermarkHold]:
     """What a node itself holds back."""
     match node:
         case SourceNode(name=name):
-            yield _source(name, origin, until)
+            yield _source(name, run_spec, until)
         case Hole():
             raise node.refused()
         case ElementWise() | WindowInto() | Flatten():
@@ -78,8 +78,8 @@ def _holds_of(
             assert_never(node)
 
 
-def _source(name: str, origin: Origin, until: ProcessingTime) -> WatermarkHold:
-    instants = [instant for instant in origin.timelines[name] if instant.processing_time <= until]
+def _source(name: str, run_spec: RunSpec, until: ProcessingTime) -> WatermarkHold:
+    instants = [instant for instant in run_spec.timelines[name] if instant.processing_time <= until]
     if not instants:
         return WatermarkHold(MIN_TIME, f"source {name!r}, which has not started", source=name)
     last = instants[-1]

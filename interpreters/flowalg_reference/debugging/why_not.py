@@ -11,10 +11,9 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime, processing_time, show
-from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.nodes import GroupingNode
 from flowalg.pipeline.structure import last_groupings
-from flowalg.runs.panes import Drop, Pane
+from flowalg.runs.panes import Pane
 from flowalg.triggers.syntax import AtWatermark
 from flowalg.windows.window import Window, covers
 from flowalg.windows.window_functions import merging
@@ -25,9 +24,10 @@ from flowalg_reference.debugging.conditions import (
     format_conditions,
 )
 from flowalg_reference.debugging.watermark_hold import WatermarkHold, watermark_hold
+from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
-from flowalg_reference.run import Origin, Run, driven, origin_of
+from flowalg_reference.run import ReferenceRun, RunSpec, execute, spec_of
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import next_deadline
 
@@ -63,7 +63,7 @@ class WhyNot:
     watermark: EventTime
     reason: Reason
     panes: tuple[Pane[object], ...]
-    drops: tuple[Drop, ...]
+    drops: tuple[DroppedElement, ...]
     conditions: tuple[AwaitedCondition, ...]
     next_deadline: ProcessingTime | None
     hold: WatermarkHold | None
@@ -93,7 +93,7 @@ class WhyNot:
             yield f"Open windows of the key: {', '.join(others)}."
 
 
-def why_not(run: Run[A], key: object, window: Window, *, at: datetime | None = None) -> WhyNot:
+def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime | None = None) -> WhyNot:
     """Explain why a window of a key has emitted no pane, or no further one, by the end of a run.
 
     With ``at`` the explanation is for that processing time. It concerns the last grouping of the pipeline. Raises
@@ -105,19 +105,19 @@ def why_not(run: Run[A], key: object, window: Window, *, at: datetime | None = N
         hash(key)
     except TypeError as unhashable:
         raise ArgumentError("key", key, "a key, which is hashable") from unhashable
-    origin = origin_of(run)
+    run_spec = spec_of(run)
     until = None if at is None else processing_time(at, argument="at")
     trace: list[Evaluation] = []
     operators = Operators(trace.append)
-    replayed = driven(origin, operators, until)
+    replayed = execute(run_spec, operators, until)
     if not replayed.watermarks:
         raise ArgumentError("at" if at else "run", at or run, "at or after an instant of the run")
-    node = _grouping_with(origin, operators, key, window)
+    node = _grouping_with(run_spec, operators, key, window)
     grouping = operators.groupings[id(node)]
     spec, clocks = grouping.spec, grouping.clocks
     evaluations = [each for each in trace if each.spec is spec and (each.key, each.window) == (key, window)]
     infos = {id(element.info) for evaluation in evaluations for element in evaluation.panes}
-    drops = tuple(drop for drop in grouping.drops if _is_of(drop, key, window, spec.label))
+    drops = tuple(drop for drop in grouping.drops if _is_of(drop, key, window))
     trigger, state = spec.strategy.trigger, grouping.windows.get(key, {}).get(window)
     conditions = () if state is None else tuple(awaited_conditions(trigger, state.trigger, window, clocks))
     awaits_watermark = any(_awaits_watermark(awaited.condition) for awaited in conditions)
@@ -133,25 +133,25 @@ def why_not(run: Run[A], key: object, window: Window, *, at: datetime | None = N
         drops,
         conditions,
         None if state is None else next_deadline(trigger, state.trigger, window, clocks),
-        watermark_hold(node.inputs, origin, operators, clocks.processing_time) if held else None,
+        watermark_hold(node.inputs, run_spec, operators, clocks.processing_time) if held else None,
         tuple(sorted(grouping.windows.get(key, {}))),
     )
 
 
-def _grouping_with(origin: Origin, operators: Operators, key: object, window: Window) -> GroupingNode:
+def _grouping_with(run_spec: RunSpec, operators: Operators, key: object, window: Window) -> GroupingNode:
     """The last grouping; where panes of several are flattened, the one in which the window is open."""
-    nodes = last_groupings(origin.pipeline.node)
+    nodes = last_groupings(run_spec.pipeline.node)
     having = (node for node in nodes if window in operators.groupings[id(node)].windows.get(key, {}))
     return next(having, nodes[0])
 
 
-def _is_of(drop: Drop, key: object, window: Window, label: str) -> bool:
+def _is_of(drop: DroppedElement, key: object, window: Window) -> bool:
     """Whether a dropped element was of a key, and for a window or a part of it."""
-    return covers(window, drop.window) and require_keyed(drop.element, label).key == key
+    return covers(window, drop.window) and drop.key == key
 
 
 def _reason(
-    grouping: Grouping, key: object, window: Window, drops: tuple[Drop, ...], *, evaluated: bool
+    grouping: Grouping, key: object, window: Window, drops: tuple[DroppedElement, ...], *, evaluated: bool
 ) -> Reason:
     windows = grouping.windows.get(key, {})
     if window in windows:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from attrs import field, frozen
-from flowalg_reference import Mode
 
-from flowalg import UnsupportedError
+from flowalg import Mode, UnsupportedError
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import flowalg_reference
 from attrs import frozen
-from flowalg_reference import Mode
 
-from flowalg import GLOBAL_WINDOW, Pane, PCollection, Window, event_time
+from flowalg import GLOBAL_WINDOW, Mode, Pane, PCollection, Window, event_time
 from flowalg_laws.conformance.drawing import differing, drop_lines, full_line, pane_line, window_text
 from flowalg_laws.conformance.job import Job, Span
 from flowalg_laws.conformance.outcome import Outcome, Refused, counted

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from attrs import field, frozen
 
-from flowalg import KV, Drop, Pane, PCollection, Window
+from flowalg import Drop, Pane, PCollection, Window
 from flowalg_laws.conformance.replay import Replay
 
 
@@ -23,8 +23,7 @@ class Refused:
     @classmethod
     def of(cls, drop: Drop) -> Refused:
         """Where a dropped element belongs."""
-        element = drop.element
-        return cls(element.key if isinstance(element, KV) else element, drop.window, drop.reason.value)
+        return cls(drop.key, drop.window, drop.reason.value)
 
 
 def counted(drops: Iterable[Drop]) -> Mapping[Refused, int]:

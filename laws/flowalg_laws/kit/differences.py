@@ -8,12 +8,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from attrs import frozen
-from flowalg_reference import Run
+from flowalg_reference import DroppedElement, ReferenceRun
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import KV, Change, Drop, Pane, ProcessingTime, Trigger, describe
+from flowalg import KV, Change, Pane, ProcessingTime, Trigger, describe
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.kit.drawing import clock, element, table
 from flowalg_laws.kit.situations import Situation, observed
@@ -105,7 +105,7 @@ def find_difference(
         return NoDifference(left, right, tried)
 
 
-def _said(run: Run[KV[str, int]], time: ProcessingTime) -> str:
+def _said(run: ReferenceRun[KV[str, int]], time: ProcessingTime) -> str:
     panes = [_pane(pane) for pane in run.panes if pane.processing_time == time]
     return "; ".join(panes + [_drop(drop) for drop in run.dropped if drop.processing_time == time])
 
@@ -117,7 +117,7 @@ def _pane(pane: Pane[KV[str, int]]) -> str:
     return f"{sign}{pane.key}={pane.value} {window} {pane.timing.value} {pane.index}{last}"
 
 
-def _drop(drop: Drop) -> str:
+def _drop(drop: DroppedElement) -> str:
     return f"drops {drop.reason.value} {drop.element}"
 
 

@@ -7,9 +7,9 @@ from typing import Protocol, TypeVar
 
 import flowalg_reference
 from attrs import evolve
-from flowalg_reference import Mode, Run
+from flowalg_reference import ReferenceRun
 
-from flowalg import Instant, PCollection, Source, Timeline, WindowingStrategy
+from flowalg import Instant, Mode, PCollection, Source, Timeline, WindowingStrategy
 from flowalg_laws.kit.readings import Reading
 
 A = TypeVar("A")
@@ -21,17 +21,21 @@ class Interpreter(Protocol):
 
     def __call__(
         self, pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
-    ) -> Run[A]:
+    ) -> ReferenceRun[A]:
         """All panes in order, all drops, and the watermarks."""
         ...
 
 
-def continuous(pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /) -> Run[A]:
+def continuous(
+    pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
+) -> ReferenceRun[A]:
     """The reference interpreter, woken at every deadline."""
     return flowalg_reference.run(pipeline, inputs, mode=Mode.CONTINUOUS)
 
 
-def micro_batch(pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /) -> Run[A]:
+def micro_batch(
+    pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
+) -> ReferenceRun[A]:
     """The reference interpreter, woken by instants only."""
     return flowalg_reference.run(pipeline, inputs, mode=Mode.MICRO_BATCH)
 
@@ -48,7 +52,7 @@ def put_into(collection: PCollection[B], strategy: WindowingStrategy) -> PCollec
     )
 
 
-def refined(timeline: Timeline[Reading], run: Run[A]) -> Timeline[Reading]:
+def refined(timeline: Timeline[Reading], run: ReferenceRun[A]) -> Timeline[Reading]:
     """A timeline with an empty instant more wherever a run over it was woken between its instants."""
     left = list(timeline)
     instants: list[Instant[Reading]] = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
-from flowalg_reference import Mode, Run
+from flowalg_reference import DroppedElement, ReferenceRun
 from flowalg_reference import run as reference_run
 
-from flowalg import KV, Drop, Pane, Sum, Timeline, Trigger, WindowingStrategy
+from flowalg import KV, Mode, Pane, Sum, Timeline, Trigger, WindowingStrategy
 from flowalg_laws.kit.interpreters import put_into
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -19,13 +19,13 @@ class Situation:
     timeline: Timeline[Reading]
     mode: Mode = Mode.CONTINUOUS
 
-    def under(self, trigger: Trigger) -> Run[KV[str, int]]:
+    def under(self, trigger: Trigger) -> ReferenceRun[KV[str, int]]:
         """What a sum per key and window does under a trigger."""
         summed = put_into(VALUES, evolve(self.windowing, trigger=trigger)).combine_per_key(Sum())
         return reference_run(summed, {READINGS: self.timeline}, mode=self.mode)
 
 
-Observed = tuple[tuple[Pane[KV[str, int]], ...], tuple[Drop, ...]]
+Observed = tuple[tuple[Pane[KV[str, int]], ...], tuple[DroppedElement, ...]]
 
 
 def observed(trigger: Trigger, situation: Situation) -> Observed:

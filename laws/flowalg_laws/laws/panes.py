@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 import flowalg_reference
 from attrs import evolve
-from flowalg_reference import Run
+from flowalg_reference import ReferenceRun
 
 from flowalg import (
     FOREVER,
@@ -74,7 +74,7 @@ def _of_batch(strategy: WindowingStrategy, timeline: Timeline[Reading]) -> dict[
 
 def _under(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], mode: Accumulation
-) -> tuple[WindowingStrategy, Run[KV[str, list[int]]]] | None:
+) -> tuple[WindowingStrategy, ReferenceRun[KV[str, list[int]]]] | None:
     """The run of a strategy in a mode, if the condition of the theorem of section 11 holds for it."""
     if not _ended(timeline):
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flowalg_reference import Mode
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -10,6 +9,7 @@ from flowalg import (
     FOREVER,
     Accumulation,
     AllowedLateness,
+    Mode,
     OnTimeBehavior,
     TimestampCombiner,
     Trigger,

@@ -61,7 +61,7 @@ from flowalg_laws import (
 from flowalg_laws.conformance import Report, Runner
 from flowalg_laws.kit.situations import Observed
 from flowalg_laws.laws.combiners import SomeCombiner
-from flowalg_reference import Mode, Run
+from flowalg_reference import ReferenceRun
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -69,6 +69,7 @@ from flowalg import (
     KV,
     Aggregate,
     Mean,
+    Mode,
     OnceTrigger,
     PCollection,
     Perfect,
@@ -151,15 +152,15 @@ def differences(trigger: Trigger, found: Difference, none: NoDifference, situati
     assert_type(situation.windowing, WindowingStrategy)
     assert_type(situation.timeline, Timeline[Reading])
     assert_type(situation.mode, Mode)
-    assert_type(situation.under(trigger), Run[KV[str, int]])
+    assert_type(situation.under(trigger), ReferenceRun[KV[str, int]])
     assert_type(observed(trigger, situation), Observed)
 
 
 def interpreters(own: Interpreter, timeline: Timeline[Reading]) -> None:
     """Anything that runs a pipeline; the reference interpreter is one."""
-    assert_type(own(VALUES, {READINGS: timeline}), Run[KV[str, int]])
+    assert_type(own(VALUES, {READINGS: timeline}), ReferenceRun[KV[str, int]])
     also: Interpreter = reference.run
-    assert_type(also(VALUES, {READINGS: timeline}), Run[KV[str, int]])
+    assert_type(also(VALUES, {READINGS: timeline}), ReferenceRun[KV[str, int]])
 
 
 def generated(flights: PCollection[int], strategy: WindowingStrategy) -> None:

@@ -13,11 +13,11 @@ from flowalg_reference import (
     AwaitedCondition,
     Cause,
     Condition,
+    DroppedElement,
     Explanation,
-    Mode,
-    Origin,
     Reason,
-    Run,
+    ReferenceRun,
+    RunSpec,
     WatermarkHold,
     WatermarkReading,
     WhyNot,
@@ -26,8 +26,8 @@ from flowalg_reference import (
 from flowalg import (
     KV,
     Count,
-    Drop,
     EventTime,
+    Mode,
     OnceTrigger,
     Pane,
     PCollection,
@@ -48,22 +48,24 @@ def runs(
     other: Timeline[str],
 ) -> None:
     """Over timelines, which may be given in place or be a variable."""
-    assert_type(reference.run(totals, {flights: timeline}), Run[KV[str, int]])
-    assert_type(reference.run(totals, {flights: timeline, names: other}), Run[KV[str, int]])
-    assert_type(reference.run(totals, {flights: timeline}, mode=Mode.MICRO_BATCH), Run[KV[str, int]])
+    assert_type(reference.run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
+    assert_type(reference.run(totals, {flights: timeline, names: other}), ReferenceRun[KV[str, int]])
+    assert_type(reference.run(totals, {flights: timeline}, mode=Mode.MICRO_BATCH), ReferenceRun[KV[str, int]])
     of_one = {flights: timeline}
-    assert_type(reference.run(totals, of_one), Run[KV[str, int]])
+    assert_type(reference.run(totals, of_one), ReferenceRun[KV[str, int]])
     of_two = {flights: timeline, names: other}
-    assert_type(reference.run(totals, of_two), Run[KV[str, int]])
+    assert_type(reference.run(totals, of_two), ReferenceRun[KV[str, int]])
 
 
 def batches(flights: Source[Flight], names: Source[str], flight: Flight, time: datetime) -> None:
     """Over bounded data."""
     by_length = flights.key_by(lambda f: len(f.origin)).combine_per_key(Count())
-    assert_type(reference.run_batch(by_length, {flights: [flight]}), Run[KV[int, int]])
-    assert_type(reference.run_batch(by_length, {flights: [flight], names: iter("a")}), Run[KV[int, int]])
+    assert_type(reference.run_batch(by_length, {flights: [flight]}), ReferenceRun[KV[int, int]])
+    assert_type(
+        reference.run_batch(by_length, {flights: [flight], names: iter("a")}), ReferenceRun[KV[int, int]]
+    )
     of_one = {flights: [flight]}
-    assert_type(reference.run_batch(by_length, of_one, time=time), Run[KV[int, int]])
+    assert_type(reference.run_batch(by_length, of_one, time=time), ReferenceRun[KV[int, int]])
 
 
 def published() -> None:
@@ -71,20 +73,22 @@ def published() -> None:
     assert_type(reference.CAPABILITIES, Capabilities)
 
 
-def results(run: Run[KV[str, int]], reading: WatermarkReading) -> None:
+def results(run: ReferenceRun[KV[str, int]], reading: WatermarkReading) -> None:
     """What there is to see."""
     assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
     assert_type([pane.value for pane in run.panes], list[int])
     assert_type({pane.key: pane.index for pane in run.panes}, dict[str, int])
-    assert_type(run.dropped, tuple[Drop, ...])
+    assert_type(run.dropped, tuple[DroppedElement, ...])
     assert_type(run.watermarks, tuple[WatermarkReading, ...])
-    assert_type(run.origin, Origin | None)
+    assert_type(run.spec, RunSpec)
     assert_type(reading.processing_time, ProcessingTime)
     assert_type(reading.input, EventTime)
     assert_type(reading.output, EventTime)
 
 
-def questions(run: Run[KV[str, int]], pane: Pane[KV[str, int]], window: Window, time: datetime) -> None:
+def questions(
+    run: ReferenceRun[KV[str, int]], pane: Pane[KV[str, int]], window: Window, time: datetime
+) -> None:
     """Why a pane came, and why a window has not come out."""
     assert_type(reference.explain_when(run, pane), Explanation[KV[str, int]])
     assert_type(reference.why_not(run, "a", window), WhyNot)
@@ -104,7 +108,7 @@ def explanations(why: Explanation[KV[str, int]]) -> None:
 
 
 def answers(
-    found: WhyNot, awaited: AwaitedCondition, condition: Condition, hold: WatermarkHold, origin: Origin
+    found: WhyNot, awaited: AwaitedCondition, condition: Condition, hold: WatermarkHold, spec: RunSpec
 ) -> None:
     """What there is in an answer."""
     assert_type(found.grouping, str)
@@ -115,7 +119,7 @@ def answers(
     assert_type(found.reason, Reason)
     assert_type([Reason.NO_ELEMENTS, Reason.DROPPED], list[Reason])
     assert_type(found.panes, tuple[Pane[object], ...])
-    assert_type(found.drops, tuple[Drop, ...])
+    assert_type(found.drops, tuple[DroppedElement, ...])
     assert_type(found.conditions, tuple[AwaitedCondition, ...])
     assert_type(found.next_deadline, ProcessingTime | None)
     assert_type(found.hold, WatermarkHold | None)
@@ -133,6 +137,6 @@ def answers(
     assert_type(hold.source, str | None)
     assert_type(hold.partition, str | None)
     assert_type(hold.window, Window | None)
-    assert_type(origin.pipeline, PCollection[object])
-    assert_type(origin.timelines, Mapping[str, Timeline[object]])
-    assert_type(origin.mode, Mode)
+    assert_type(spec.pipeline, PCollection[object])
+    assert_type(spec.timelines, Mapping[str, Timeline[object]])
+    assert_type(spec.mode, Mode)

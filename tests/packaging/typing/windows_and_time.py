@@ -148,6 +148,7 @@ def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: I
     assert_type(timeline.end(at), Timeline[Flight])
     assert_type(timeline.without_end(), Timeline[Flight])
     assert_type(timeline.watermark, EventTime)
+    assert_type(timeline.elements, tuple[Flight, ...])
     assert_type(timeline.instants, tuple[Instant[Flight], ...])
     assert_type(iter(timeline), Iterator[Instant[Flight]])
     assert_type(len(timeline), int)
@@ -164,6 +165,7 @@ def from_records(flights: Source[Flight], flight: Flight, at: datetime) -> None:
     """Timelines of records that carry both times."""
     policy = BoundedOutOfOrderness(MINUTE)
     assert_type(Timeline.batch([flight], time=at), Timeline[Flight])
+    assert_type(Timeline.batch([flight], time=at).elements, tuple[Flight, ...])
     assert_type(
         Timeline.from_records(flights, [flight], processing_time=lambda f: f.at, watermark=policy),
         Timeline[Flight],
@@ -225,11 +227,9 @@ def pane_infos(info: PaneInfo) -> None:
 
 
 def drops(drop: Drop) -> None:
-    """What a grouping refuses."""
-    assert_type(drop.element, object)
-    assert_type(drop.event_time, EventTime)
+    """Elements that a window did not take."""
+    assert_type(drop.key, object)
     assert_type(drop.window, Window)
     assert_type(drop.reason, DropReason)
     assert_type(drop.processing_time, ProcessingTime)
-    assert_type(drop.watermark, EventTime)
-    assert_type(drop.change, Change)
+    assert_type(drop.count, int)

@@ -21,7 +21,6 @@ SAMPLED: Final = (
 )
 
 EQUIVALENT: Final[Mapping[str, str]] = {
-    "in _drop, element.weight > 0 becomes element.weight >= 0": "a weight is 1 or -1, and never 0",
     "in _schedule, 1 becomes 2": "the serial numbers of timers only break ties",
     "in _signal, signals & names becomes signals": (
         "more windows are evaluated than necessary, and evaluating an unaffected window is a no-op"

@@ -9,6 +9,7 @@ from flowalg_development.mutations.mutant import Mutant
 _CELLS: Final = "interpreters/flowalg_reference/window_state.py"
 _CONTENTS: Final = "interpreters/flowalg_reference/contents.py"
 _GROUPING: Final = "interpreters/flowalg_reference/grouping.py"
+_DROPS: Final = "interpreters/flowalg_reference/drops.py"
 
 _RETRACTION: Final = "yield Element(pane.element, pane.event_time, pane.window, -1, info)"
 
@@ -263,9 +264,9 @@ EXPIRY_MUTANTS: Final = (
     ),
     Mutant(
         "a drop of a retraction is a drop of a value",
-        _GROUPING,
-        "change = Change.VALUE if element.weight > 0 else Change.RETRACTION",
-        "change = Change.VALUE",
+        _DROPS,
+        "Change.VALUE if element.weight > 0 else Change.RETRACTION,",
+        "Change.VALUE,",
     ),
     Mutant(
         "no window is looked at when it expires",

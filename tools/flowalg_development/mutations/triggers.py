@@ -262,14 +262,14 @@ TRIGGER_MUTANTS: Final = (
     Mutant(
         "a micro-batch engine wakes at deadlines",
         _RUN,
-        "if origin.mode is Mode.CONTINUOUS and before is not None:",
+        "if spec.mode is Mode.CONTINUOUS and before is not None:",
         "if before is not None:",
     ),
     Mutant(
         "a continuous engine sleeps through deadlines",
         _RUN,
-        "if origin.mode is Mode.CONTINUOUS and before is not None:",
-        "if origin.mode is Mode.MICRO_BATCH and before is not None:",
+        "if spec.mode is Mode.CONTINUOUS and before is not None:",
+        "if spec.mode is Mode.MICRO_BATCH and before is not None:",
     ),
 )
 """The automaton, its clocks, and when it is woken."""

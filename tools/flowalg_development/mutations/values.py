@@ -177,8 +177,8 @@ SIDE_MUTANTS: Final = (
     Mutant(
         "a side that is late by the end of its window still counts",
         _SIDES,
-        "        if window.end <= self.watermark:\n            change",
-        "        if window.end < self.watermark:\n            change",
+        "        if window.end <= self.watermark:\n            self.drops",
+        "        if window.end < self.watermark:\n            self.drops",
     ),
     Mutant(
         "elements that wait for a side hold nothing back",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import flowalg_reference as reference
 from attrs import frozen
-from flowalg_reference import Mode, Run
+from flowalg_reference import ReferenceRun
 
 from flowalg import (
     ArgumentError,
+    Mode,
     PCollection,
     SchemaMismatchError,
     Source,
@@ -72,7 +73,7 @@ def bind_paths(pipeline: PCollection[object], inputs: Sequence[str]) -> dict[Sou
 
 def run_timelines(
     pipeline: PCollection[object], inputs: Sequence[str], options: TimelineOptions
-) -> Run[object]:
+) -> ReferenceRun[object]:
     """Runs a pipeline in the reference interpreter, over timelines from a module or from files."""
     with spinner("running the reference interpreter"):
         return reference.run(pipeline, _timelines(pipeline, inputs, options), mode=options.mode)

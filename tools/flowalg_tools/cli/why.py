@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import flowalg_reference as reference
-from flowalg_reference import Run
+from flowalg_reference import ReferenceRun
 
 from flowalg import ArgumentError, Pane, PCollection, Window, to_datetime
 from flowalg.data.shapes import RecordOf, Shape
@@ -54,7 +54,11 @@ def explain_window(
 
 
 def _explain_key(
-    run: Run[object], panes: Sequence[Pane[object]], key: object, window: Window, until: datetime | None
+    run: ReferenceRun[object],
+    panes: Sequence[Pane[object]],
+    key: object,
+    window: Window,
+    until: datetime | None,
 ) -> list[str]:
     """Why each pane of a key fired and, if there is none or a time was given, why no further one did."""
     explanations = [reference.explain_when(run, pane) for pane in panes]

@@ -8,11 +8,11 @@ from itertools import combinations, groupby, zip_longest
 
 import flowalg_reference as reference
 from attrs import frozen
+from flowalg_reference import DroppedElement
 
 from flowalg import (
     KV,
     Change,
-    Drop,
     DropReason,
     Instant,
     Pane,
@@ -120,7 +120,7 @@ def fact_of(pane: Pane[KV[str, int]]) -> PaneFact:
     return PaneFact(pane.window, value, pane.processing_time, pane.timing, retraction)
 
 
-def _is_of(drop: Drop, arrival: Arrival) -> bool:
+def _is_of(drop: DroppedElement, arrival: Arrival) -> bool:
     """Whether a datum was dropped: by its two times, and by its value, which the pipeline has keyed."""
     assert isinstance(drop.element, KV)
     return (drop.element.value, to_datetime(drop.event_time), to_datetime(drop.processing_time)) == (

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, cast
 import flowalg_reference
 import pyarrow as pa
 import pyarrow.parquet as pq
+from flowalg_reference import DroppedElement
 from rich.console import Console
 
 from flowalg import (
@@ -26,7 +27,6 @@ from flowalg import (
     MAX_TIME,
     MIN_TIME,
     ArgumentError,
-    Drop,
     EventTime,
     MissingExtraError,
     Window,
@@ -160,7 +160,7 @@ def _taken(flight: Departure, watermark: EventTime) -> Fate:
     return Fate.LATE if hour_end <= to_datetime(watermark) else Fate.ON_TIME
 
 
-def _dropped(drop: Drop) -> KV[str, Departure]:
+def _dropped(drop: DroppedElement) -> KV[str, Departure]:
     return cast("KV[str, Departure]", drop.element)
 
 

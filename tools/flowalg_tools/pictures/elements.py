@@ -7,7 +7,7 @@ from enum import Enum, unique
 from typing import Final
 
 from attrs import frozen
-from flowalg_reference import Origin, WatermarkReading
+from flowalg_reference import DroppedElement, RunSpec, WatermarkReading
 
 from flowalg.data.kv import KV
 from flowalg.data.time import MIN_TIME, event_time
@@ -27,7 +27,6 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.structure import sources_of
-from flowalg.runs.panes import Drop
 
 
 @unique
@@ -83,14 +82,14 @@ _Chain = tuple[Step, ...] | None
 
 
 def observations(
-    origin: Origin, readings: Sequence[WatermarkReading], drops: Sequence[Drop]
+    spec: RunSpec, readings: Sequence[WatermarkReading], drops: Sequence[DroppedElement]
 ) -> tuple[Observation, ...]:
     """The elements of all sources, and those drops that are no element of a source, but came out of a grouping.
 
     All elements with one event time and key that are seen in one instant are in the same windows, and so have one fate.
     An element that no grouping heard of is there too, with nothing ``heard``.
     """
-    root = origin.pipeline.node
+    root = spec.pipeline.node
     refused = {_refusal(one) for one in drops}
     unmatched = set(refused)
     before = _watermarks_before(readings)
@@ -98,7 +97,7 @@ def observations(
     for source in sources_of(root):
         chains = list(_chains(root, source))
         met: dict[int, int] = {}
-        for instant in origin.timelines[source.name]:
+        for instant in spec.timelines[source.name]:
             time = int(instant.processing_time)
             number = met.get(time, 0)
             met[time] = number + 1
@@ -110,11 +109,6 @@ def observations(
                 late = Fate.LATE if point < watermark else Fate.ON_TIME
                 found.append(Observation(point, time, Fate.DROPPED if mine else late, heard))
     return (*found, *(_of_refusal(one) for one in _once(drops, unmatched)))
-
-
-def refused_only(drops: Sequence[Drop]) -> tuple[Observation, ...]:
-    """The dropped elements of a run that does not say what else it was given."""
-    return tuple(_of_refusal(one) for one in _once(drops, {_refusal(one) for one in drops}))
 
 
 def hashable(key: object) -> bool:
@@ -131,7 +125,7 @@ def key_of(element: object) -> object:
     return element.key if isinstance(element, KV) and hashable(element.key) else ANY
 
 
-def _refusal(drop: Drop) -> _Refusal:
+def _refusal(drop: DroppedElement) -> _Refusal:
     return int(drop.processing_time), Heard(key_of(drop.element), int(drop.event_time))
 
 
@@ -142,7 +136,7 @@ def _refusals(time: int, heard: Heard, refused: set[_Refusal]) -> Iterator[_Refu
             yield time, Heard(key, heard.event_time)
 
 
-def _once(drops: Sequence[Drop], chosen: set[_Refusal]) -> Iterator[_Refusal]:
+def _once(drops: Sequence[DroppedElement], chosen: set[_Refusal]) -> Iterator[_Refusal]:
     return (one for one in dict.fromkeys(map(_refusal, drops)) if one in chosen)
 
 
@@ -235,5 +229,4 @@ __all__ = [
     "hashable",
     "key_of",
     "observations",
-    "refused_only",
 ]

@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from flowalg_reference import Run
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,6 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from flowalg.runs.panes import Timing
+from flowalg.runs.run import Run
 from flowalg.triggers.describe import duration_in_words
 from flowalg_tools.pictures.files import save, target_of
 from flowalg_tools.pictures.run_facts import facts_of
@@ -33,8 +33,8 @@ def draw_progress(run: Run[object], path: Path | str, *, title: str | None = Non
 
     The lag of the watermark is the processing time less the watermark; there is none while the watermark says nothing,
     or once the input has ended. That of the output is there too where a grouping holds it back. Windows are kept from
-    their first element until they are freed, those of all groupings and keys together; they are not known of a run that
-    another engine made. Panes are counted by timing over stretches of a round length.
+    their first element until they are freed, those of all groupings and keys together; they are not known of a run of
+    another interpreter. Panes are counted by timing over stretches of a round length.
 
     Windows that merge, several groupings and side inputs are counted by going through the run again, which takes as
     long as the run did. Raises ``ArgumentError`` for a path that ends in neither ``.svg`` nor ``.png``.
@@ -104,7 +104,7 @@ def _kept(axes: Axes, course: Course) -> Sequence[Line2D]:
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     axes.set_ylim(bottom=0)
     if not course.kept:
-        _say(axes, "not known of a run that another engine made")
+        _say(axes, "not known of a run of another interpreter")
     return ()
 
 

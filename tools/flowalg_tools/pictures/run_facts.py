@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from attrs import frozen
-from flowalg_reference import Run, WatermarkReading
+from flowalg_reference import ReferenceRun, WatermarkReading
 
 from flowalg.data.errors import ArgumentError
 from flowalg.elementwise.functions import OnValue
@@ -14,8 +15,9 @@ from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, SourceNode, WithSide
 from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
 from flowalg.runs.panes import Pane
+from flowalg.runs.run import Run
 from flowalg.windows.window_functions import merging
-from flowalg_tools.pictures.elements import ANY, Observation, key_of, observations, refused_only
+from flowalg_tools.pictures.elements import ANY, Observation, key_of, observations
 
 _HEADING: Final = "panes"
 
@@ -62,18 +64,19 @@ class Facts:
 
 
 def facts_of(run: Run[object]) -> Facts:
-    """What there is to draw of a run; raises ``ArgumentError`` for what is none.
+    """What there is to draw of a run; raises ``ArgumentError`` for a value that is not a run.
 
-    A run that another engine made does not know its elements: of those the dropped ones alone are there.
+    A run of the reference knows its elements. The run of another interpreter has its panes only, and the watermark as
+    far as these tell it.
     """
     if not isinstance(run, Run):
-        raise ArgumentError("run", run, "a Run, as flowalg_reference.run(...) gives")
+        raise ArgumentError("run", run, "a Run, as an interpreter's run(...) returns it")
     keyed = all(key_of(one.element) is not ANY for one in run.panes)
-    if run.origin is None:
-        return Facts(_HEADING, refused_only(run.dropped), _with_keys(run, keyed), run.watermarks)
-    root = run.origin.pipeline.node
+    if not isinstance(run, ReferenceRun):
+        return Facts(_HEADING, (), _with_keys(run, keyed), _watermarks_in(run.panes))
+    root = run.spec.pipeline.node
     keyed = keyed and _keeps_keys(root)
-    found = observations(run.origin, run.watermarks, run.dropped)
+    found = observations(run.spec, run.watermarks, run.dropped)
     last = list(last_groupings(root))
     effective = last[0].windowed_by
     return Facts(
@@ -85,6 +88,12 @@ def facts_of(run: Run[object]) -> Facts:
         keyed and all(_is_first(inner) for one in last for inner in one.inputs),
         sum(not one.heard for one in found),
     )
+
+
+def _watermarks_in(panes: Iterable[Pane[object]]) -> tuple[WatermarkReading, ...]:
+    """The watermark whenever panes were emitted; that of the output is not known to be another."""
+    readings = sorted({(pane.processing_time, pane.watermark) for pane in panes})
+    return tuple(WatermarkReading(time, watermark, watermark) for time, watermark in readings)
 
 
 def _with_keys(run: Run[object], keyed: bool) -> tuple[Keyed, ...]:

@@ -7,9 +7,8 @@ from enum import Enum, unique
 from pathlib import Path
 from typing import Final
 
-from flowalg_reference import Run
-
 from flowalg.data.errors import ArgumentError
+from flowalg.runs.run import Run
 from flowalg_tools.pictures.drawing import figure_of
 from flowalg_tools.pictures.files import rendered, save, target_of
 from flowalg_tools.pictures.layout import MOST_KEYS, Layout, layout_of

@@ -7,14 +7,15 @@ from collections import Counter
 from collections.abc import Mapping
 
 from attrs import define, field
-from flowalg_reference import Origin, Run
+from flowalg_reference import ReferenceRun, RunSpec
 from flowalg_reference.elements import Arrivals, Now
 from flowalg_reference.operators import Operator, Operators
-from flowalg_reference.run import driven
+from flowalg_reference.run import execute
 
 from flowalg.data.time import MIN_TIME, EventTime
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
+from flowalg.runs.run import Run
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import merging
@@ -25,24 +26,24 @@ Kept = Mapping[int, int]
 
 
 def kept_windows(run: Run[object], seen: tuple[Observation, ...]) -> Kept:
-    """How many windows were kept after each processing time of a run; nothing for one that another engine made.
+    """How many windows were kept after each processing time of a run; nothing for the run of another interpreter.
 
     One grouping of windows that do not merge is counted from the elements; for any other pipeline the run is gone
     through again, which takes as long as it took.
     """
-    if run.origin is None:
+    if not isinstance(run, ReferenceRun):
         return {}
-    root = run.origin.pipeline.node
+    root = run.spec.pipeline.node
     groupings = {id(one): one for one in nodes_of(root) if isinstance(one, GroupingNode)}
     sides = any(isinstance(one, WithSide) for one in nodes_of(root))
     for grouping in groupings.values():
         strategy = grouping.windowed_by.strategy
         if len(groupings) == 1 and not sides and merging(strategy.windows) is None:
             return _counted(run, seen, strategy)
-    return replayed(run.origin)
+    return replayed(run.spec)
 
 
-def _counted(run: Run[object], seen: tuple[Observation, ...], strategy: WindowingStrategy) -> Kept:
+def _counted(run: ReferenceRun[object], seen: tuple[Observation, ...], strategy: WindowingStrategy) -> Kept:
     """A window is kept from its first element, if that is in time, until the watermark passes all of its lateness."""
     watermarks = {int(one.processing_time): int(one.input) for one in run.watermarks}
     times, reached = list(watermarks), list(watermarks.values())
@@ -72,10 +73,10 @@ def _counted(run: Run[object], seen: tuple[Observation, ...], strategy: Windowin
     return kept
 
 
-def replayed(origin: Origin) -> Kept:
+def replayed(spec: RunSpec) -> Kept:
     """The count of what the interpreter itself keeps, as it goes through a run again."""
-    operators = _Counting(root=origin.pipeline.node)
-    driven(origin, operators)
+    operators = _Counting(root=spec.pipeline.node)
+    execute(spec, operators)
     return operators.kept
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from attrs import frozen
-from flowalg_reference import Run, WatermarkReading
+from flowalg_reference import WatermarkReading
 
 from flowalg.data.time import MAX_TIME, MIN_TIME, ProcessingTime
 from flowalg.runs.panes import Change, Pane, Timing
+from flowalg.runs.run import Run
 from flowalg_tools.pictures.run_facts import Facts
 from flowalg_tools.pictures.scales import Range, round_step
 from flowalg_tools.pictures.state_over_time import kept_windows
@@ -57,18 +58,18 @@ class Course:
 
 def course_of(run: Run[object], facts: Facts) -> Course:
     """How a run went on."""
-    times = [int(one.processing_time) for one in run.watermarks]
+    times = [int(one.processing_time) for one in facts.readings]
     times += [int(one.pane.processing_time) for one in facts.panes]
     span = Range.around(times)
-    lag = _lags((one.processing_time, one.input) for one in run.watermarks)
-    held = _lags((one.processing_time, one.output) for one in run.watermarks)
+    lag = _lags((one.processing_time, one.input) for one in facts.readings)
+    held = _lags((one.processing_time, one.output) for one in facts.readings)
     kept: list[Point] = list(kept_windows(run, facts.observations).items())
     step = round_step(span.length, _MOST_BUCKETS)
-    ended = [int(one.processing_time) for one in run.watermarks if one.input >= MAX_TIME]
+    ended = [int(one.processing_time) for one in facts.readings if one.input >= MAX_TIME]
     return Course(
         span,
         _thinned(lag, span),
-        () if _same(run.watermarks) else _thinned(held, span),
+        () if _same(facts.readings) else _thinned(held, span),
         _thinned(kept, span),
         _buckets([one.pane for one in facts.panes], step),
         step,

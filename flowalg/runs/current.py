@@ -1,0 +1,128 @@
+"""Which panes are current: what the panes of a run come to in the end, once retractions are taken into account.
+
+The one definition of ``final_values``. What panes leave current is a monoid, so the panes of a key and window can be
+divided into batches: a sink keeps the current row, or no row, and need not remember which indices were retracted, since
+later panes of a window have greater indices (SEMANTICS section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Generic, TypeVar
+
+from attrs import frozen
+
+from flowalg.data.errors import ArgumentError, format_value
+from flowalg.data.kv import KV
+from flowalg.data.time import EventTime
+from flowalg.data.values import sort_key
+from flowalg.runs.panes import Change, Pane
+from flowalg.windows.window import Window
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+K = TypeVar("K")
+V = TypeVar("V")
+P = TypeVar("P", bound=Hashable)
+
+
+@frozen
+class WindowedValue(Generic[A_co]):
+    """A final value: the element, its window, and its event time. On a keyed pipeline the element is a pair."""
+
+    element: A_co
+    window: Window
+    event_time: EventTime
+
+    @property
+    def key(self: WindowedValue[KV[K, V]]) -> K:
+        """The key, on a keyed pipeline."""
+        return self.element.key
+
+    @property
+    def value(self: WindowedValue[KV[K, V]]) -> V:
+        """The value, on a keyed pipeline."""
+        return self.element.value
+
+
+@frozen
+class Current(Generic[A_co]):
+    """What some panes of one key and window leave current.
+
+    ``index`` is their greatest index and ``retracted`` the greatest index of a retraction (-1 if there is none).
+    ``latest`` are the panes of the greatest index that give a value: several, where a step after the grouping makes
+    several elements of one pane.
+
+    Law: ``merge`` is associative, and commutative but for the order of ``latest``.
+    """
+
+    index: int
+    retracted: int
+    latest: tuple[Pane[A_co], ...]
+
+    @classmethod
+    def of(cls, pane: Pane[A]) -> Current[A]:
+        """What one pane leaves current."""
+        if pane.change is Change.RETRACTION:
+            return Current(pane.index, pane.index, ())
+        return Current(pane.index, -1, (pane,))
+
+    def merge(self: Current[A], other: Current[A]) -> Current[A]:
+        """What the panes of both leave current."""
+        index = max(self.index, other.index)
+        latest = tuple(pane for part in (self, other) if part.index == index for pane in part.latest)
+        return Current(index, max(self.retracted, other.retracted), latest)
+
+    @property
+    def panes(self) -> tuple[Pane[A_co], ...]:
+        """The current panes: none if the last one was retracted."""
+        return self.latest if self.retracted < self.index else ()
+
+
+def current_by(panes: Iterable[Pane[A]], place: Callable[[Pane[A]], P]) -> dict[P, Current[A]]:
+    """What panes leave current at each place, a key and window, in the order in which places first occur."""
+    found: dict[P, Current[A]] = {}
+    for pane in panes:
+        at, current = place(pane), Current.of(pane)
+        before = found.get(at)
+        found[at] = current if before is None else before.merge(current)
+    return found
+
+
+def final_values(
+    panes: Iterable[Pane[A]], *, by: Callable[[A], Hashable] | None = None
+) -> tuple[WindowedValue[A], ...]:
+    """The latest value of each key and window that is not retracted, ordered by window and key.
+
+    Under ACCUMULATING that is the last pane, under RETRACTING the pane that was not retracted (so a session that has
+    become part of a larger one is gone), and under DISCARDING only what came last. If a step after the last grouping
+    makes several elements of one pane, all of them are final values.
+
+    Pairs are told apart by their key. For other elements ``by`` says what tells those of one window apart:
+    ``by=lambda score: score.team``, or ``by=lambda score: None`` if each window has one value. Raises
+    ``ArgumentError`` for elements that are not pairs if ``by`` is missing.
+    """
+
+    def key(element: A) -> Hashable:
+        if by is not None:
+            return by(element)
+        if isinstance(element, KV):
+            found: Hashable = element.key
+            return found
+        raise ArgumentError(
+            "by",
+            by,
+            "a function from an element to what tells the values of one window apart, such as lambda s: s.team",
+            why=f"{format_value(element)} is not a pair",
+        )
+
+    found = current_by(panes, lambda pane: (pane.window, key(pane.element)))
+    ordered = sorted(found.items(), key=lambda item: (item[0][0], sort_key(item[0][1])))
+    return tuple(
+        WindowedValue(pane.element, pane.window, pane.event_time)
+        for _, current in ordered
+        for pane in sorted(current.panes, key=lambda pane: sort_key(pane.element))
+    )
+
+
+__all__ = ["Current", "WindowedValue", "current_by", "final_values"]

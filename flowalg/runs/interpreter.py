@@ -1,0 +1,39 @@
+"""What an interpreter is: a value that runs pipelines over timelines, and says what it can run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, TypeVar
+
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.inputs import AnySource
+from flowalg.runs.run import Run
+from flowalg.runs.timeline import Timeline
+
+A = TypeVar("A")
+
+
+class Interpreter(Protocol):
+    """Gives a pipeline its meaning: runs it over what its sources did.
+
+    All interpreters take timelines, and may take inputs of their own besides, such as data frames. So swapping the
+    engine of a program is swapping one value. Law: every interpreter gives the panes and drops of the reference over
+    the same timelines, in the mode that it declares; ``flowalg_laws.check_interpreter`` checks it.
+    """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The interpreter's name, when it evaluates triggers, and what it cannot run."""
+        ...
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """The panes and drops of a pipeline over one timeline for each of its sources.
+
+        Raises ``UnboundSourceError`` when a source has no input or an input no source, ``UserFunctionError`` when a
+        user-defined function raises, and ``UnsupportedError`` for what the interpreter cannot run.
+        """
+        ...
+
+
+__all__ = ["Interpreter"]

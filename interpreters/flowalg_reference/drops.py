@@ -1,0 +1,39 @@
+"""Dropped elements: what the reference interpreter knows of each element that a window did not take."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from flowalg.data.kv import KV
+from flowalg.data.time import EventTime
+from flowalg.runs.panes import Change, Drop, DropReason
+from flowalg.windows.window import Window
+from flowalg_reference.elements import Clocks, Element
+
+
+@frozen
+class DroppedElement(Drop):
+    """One element that a window did not take. ``watermark`` is the input watermark that it was late for."""
+
+    element: object
+    event_time: EventTime
+    watermark: EventTime
+    change: Change
+
+    @classmethod
+    def of(cls, element: Element, window: Window, reason: DropReason, clocks: Clocks) -> DroppedElement:
+        """The drop of an element, at what the clocks read."""
+        value = element.value
+        return cls(
+            value.key if isinstance(value, KV) else value,
+            window,
+            reason,
+            clocks.processing_time,
+            value,
+            element.event_time,
+            clocks.watermark,
+            Change.VALUE if element.weight > 0 else Change.RETRACTION,
+        )
+
+
+__all__ = ["DroppedElement"]

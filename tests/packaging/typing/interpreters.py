@@ -1,0 +1,94 @@
+"""Interpreters and runs: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_type
+
+from flowalg_reference import DroppedElement, Reference, ReferenceBatch, ReferenceRun
+
+from flowalg import (
+    KV,
+    Capabilities,
+    Change,
+    Drop,
+    EventTime,
+    Interpreter,
+    Mode,
+    Pane,
+    PCollection,
+    Run,
+    Source,
+    Timeline,
+    Window,
+    WindowedValue,
+    final_values,
+)
+from flowalg.analysis.features import Feature
+from tests.packaging.typing.records import Flight
+
+
+def interpreters(
+    engine: Interpreter,
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    names: Source[str],
+    timeline: Timeline[Flight],
+    other: Timeline[str],
+) -> None:
+    """An interpreter is one value, and the run has the pipeline's element type."""
+    assert_type(engine.capabilities, Capabilities)
+    assert_type(engine.run(totals, {flights: timeline}), Run[KV[str, int]])
+    assert_type(engine.run(totals, {flights: timeline, names: other}), Run[KV[str, int]])
+    of_one = {flights: timeline}
+    assert_type(engine.run(totals, of_one), Run[KV[str, int]])
+
+
+def references(
+    totals: PCollection[KV[str, int]], flights: Source[Flight], timeline: Timeline[Flight]
+) -> None:
+    """The reference, in both modes and as a batch, is an interpreter whose runs say more."""
+    continuous, batch = Reference(), ReferenceBatch()
+    engines: list[Interpreter] = [continuous, Reference(mode=Mode.MICRO_BATCH), batch]
+    assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
+    assert_type(Reference().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
+    assert_type(ReferenceBatch().run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
+    assert_type(Reference().mode, Mode)
+    assert_type(Reference().capabilities, Capabilities)
+    assert_type(ReferenceBatch().capabilities, Capabilities)
+
+
+def runs(run: Run[KV[str, int]], unkeyed: Run[int], drop: DroppedElement) -> None:
+    """What every run has."""
+    assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(run.dropped, tuple[Drop, ...])
+    assert_type(run.final_values(), tuple[WindowedValue[KV[str, int]], ...])
+    assert_type(unkeyed.final_values(by=lambda n: n % 2), tuple[WindowedValue[int], ...])
+    assert_type(final_values(run.panes), tuple[WindowedValue[KV[str, int]], ...])
+    assert_type(final_values(unkeyed.panes, by=lambda n: n % 2), tuple[WindowedValue[int], ...])
+    assert_type(drop.element, object)
+    assert_type(drop.event_time, EventTime)
+    assert_type(drop.watermark, EventTime)
+    assert_type(drop.change, Change)
+
+
+def values(final: WindowedValue[KV[str, int]], plain: WindowedValue[int]) -> None:
+    """A final value; those of pairs have a key and a value."""
+    assert_type(final.element, KV[str, int])
+    assert_type(final.key, str)
+    assert_type(final.value, int)
+    assert_type(final.window, Window)
+    assert_type(final.event_time, EventTime)
+    assert_type(plain.element, int)
+
+
+def declared(can: Capabilities) -> None:
+    """What an interpreter says of itself."""
+    assert_type(can.interpreter, str)
+    assert_type(can.missing, Mapping[Feature, str])
+    assert_type(can.mode, Mode)
+    assert_type(can.streams, bool)
+    assert_type(can.asked([Feature.SUM]), frozenset[Feature])
+    assert_type(can.lacking([Feature.SUM]), Mapping[Feature, str])
