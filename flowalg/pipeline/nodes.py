@@ -61,11 +61,6 @@ class _Node:
         return ()
 
     @cached_property
-    def shape(self) -> Shape | None:
-        """The shape of the elements; ``None`` where only running the user's functions would tell."""
-        raise NotImplementedError
-
-    @cached_property
     def windowing(self) -> Windowing:
         """The windowing that a grouping of these elements groups by."""
         return self.inputs[0].windowing if self.inputs else DEFAULT_WINDOWING
@@ -87,7 +82,7 @@ class _Node:
     def _own(self) -> tuple[object, ...]:
         """What the node says besides its inputs."""
         names = [each.name for each in fields(type(self)) if each.eq]
-        return tuple(getattr(self, name) for name in names if name not in ("input", "inputs", "side"))
+        return tuple(getattr(self, name) for name in names if name not in ("input", "collections", "side"))
 
     def _alike(self, other: _Node) -> bool:
         return type(self) is type(other) and self._own == other._own
@@ -333,13 +328,18 @@ class CombinePerKey(_Grouping):
 class CoGroupByKey(_Grouping):
     """For each key and window, a list of the values of each of several keyed collections (CoGroupByKey)."""
 
-    inputs: tuple[Node, ...]
+    collections: tuple[Node, ...]
     scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
         if not 2 <= len(self.inputs) <= 4:
             raise ArgumentError("the number of collections", len(self.inputs), "two to four")
         _require_same_windows(self.inputs)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes whose elements are grouped together."""
+        return self.collections
 
     @cached_property
     def label(self) -> str:
@@ -366,7 +366,7 @@ class CoGroupByKey(_Grouping):
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the co-group of other collections."""
-        return evolve(self, inputs=tuple(inputs))
+        return evolve(self, collections=tuple(inputs))
 
     def outlined(self, inputs: Sequence[str]) -> str:
         """Returns the label, after all inputs."""
@@ -377,13 +377,18 @@ class CoGroupByKey(_Grouping):
 class Flatten(_Node):
     """Several collections as one: their union, as bags. All must be in the same windows (Dataflow Model, 2.1)."""
 
-    inputs: tuple[Node, ...]
+    collections: tuple[Node, ...]
     scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
         if not self.inputs:
-            raise ArgumentError("Flatten.inputs", self.inputs, "one or more collections")
-        _require_same_windows(self.inputs)
+            raise ArgumentError("Flatten.collections", self.collections, "one or more collections")
+        _require_same_windows(self.collections)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes whose elements are united."""
+        return self.collections
 
     @cached_property
     def shape(self) -> Shape | None:
@@ -393,7 +398,7 @@ class Flatten(_Node):
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the union of other collections."""
-        return evolve(self, inputs=tuple(inputs))
+        return evolve(self, collections=tuple(inputs))
 
     def outlined(self, inputs: Sequence[str]) -> str:
         """Returns all inputs, in parentheses."""

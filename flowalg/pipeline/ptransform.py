@@ -8,7 +8,7 @@ collections, composed with other transforms, compared, printed and tested by its
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar, cast, get_args, get_origin, get_type_hints, overload
+from typing import ClassVar, Generic, TypeVar, cast, get_args, get_origin, get_type_hints, overload
 
 from attrs import evolve, field, frozen
 
@@ -28,28 +28,11 @@ A_contra = TypeVar("A_contra", contravariant=True)
 B_co = TypeVar("B_co", covariant=True)
 
 
-@frozen(repr=False)
-class PTransform(HasView, Generic[A_contra, B_co]):
-    """A pipeline from a collection of ``A`` to a collection of ``B``, to be applied to any such collection.
+class _Of:
+    """``PTransform.of``: an object, since mypy does not infer lambdas in the methods of a generic class."""
 
-    Make one with ``of``, ``identity`` or the decorator ``ptransform``. ``f >> g`` is ``g`` after ``f``. Laws:
-    ``identity`` is neutral and ``>>`` is associative; ``c.apply(f >> g) == c.apply(f).apply(g)``. Transforms are equal
-    if they do the same; names take no part in it.
-    """
-
-    hole: Hole
-    body: Node
-    name: str = field(default="", eq=False, metadata=WRITTEN)
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.hole, Hole) or not isinstance(self.body, Node):
-            made = "made by PTransform.of(...), PTransform.identity(...) or @ptransform"
-            raise ArgumentError("PTransform", (self.hole, self.body), made)
-        require_name("PTransform.name", self.name)
-
-    @classmethod
-    def of(
-        cls, record: type[A], build: Callable[[PCollection[A]], PCollection[B]], *, name: str = ""
+    def __call__(
+        self, record: type[A], build: Callable[[PCollection[A]], PCollection[B]], *, name: str = ""
     ) -> PTransform[A, B]:
         """Returns the transform that ``build`` describes, for collections of a record class, scalar type or ``KV``.
 
@@ -65,8 +48,31 @@ class PTransform(HasView, Generic[A_contra, B_co]):
             raise ArgumentError(f"the result of {describe_function(build)}", built, "a PCollection")
         return PTransform(hole, built.node, name)
 
-    @classmethod
-    def identity(cls, record: type[A]) -> PTransform[A, A]:
+
+@frozen(repr=False)
+class PTransform(HasView, Generic[A_contra, B_co]):
+    """A pipeline from a collection of ``A`` to a collection of ``B``, to be applied to any such collection.
+
+    Make one with ``of``, ``identity`` or the decorator ``ptransform``. ``f >> g`` is ``g`` after ``f``. Laws:
+    ``identity`` is neutral and ``>>`` is associative; ``c.apply(f >> g) == c.apply(f).apply(g)``. Transforms are equal
+    if they do the same; names take no part in it.
+    """
+
+    hole: Hole
+    body: Node
+    name: str = field(default="", eq=False, metadata=WRITTEN)
+
+    of: ClassVar[_Of] = _Of()
+    """``of(record, build, *, name="")``: the transform that a function describes; see ``__call__``."""
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.hole, Hole) or not isinstance(self.body, Node):
+            made = "made by PTransform.of(...), PTransform.identity(...) or @ptransform"
+            raise ArgumentError("PTransform", (self.hole, self.body), made)
+        require_name("PTransform.name", self.name)
+
+    @staticmethod
+    def identity(record: type[A]) -> PTransform[A, A]:
         """Returns the transform that leaves collections as they are: the neutral element of ``>>``."""
         hole = Hole(shape_of(record))
         return PTransform(hole, hole)

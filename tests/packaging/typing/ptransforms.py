@@ -1,0 +1,52 @@
+"""Transforms as values: what both checkers infer of each, and of the lambdas in them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import assert_type
+
+from flowalg import KV, Count, FixedWindows, PCollection, PTransform, Sum, explain, from_json, ptransform, to_json
+from flowalg.pipeline.nodes import Hole, Node
+from tests.packaging.typing.records import Flight
+
+LONG = PTransform.of(Flight, lambda flights: flights.filter(lambda f: f.seats > 100), name="long")
+SEATS = PTransform.of(
+    Flight,
+    lambda flights: flights.key_by(lambda f: f.origin)
+    .window(FixedWindows(timedelta(hours=1)))
+    .combine_per_key(Sum.of(lambda f: f.seats)),
+)
+
+
+@ptransform
+def doubled(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Each value twice."""
+    return pairs.map_values(lambda n: 2 * n)
+
+
+@ptransform(name="count per key")
+def counted(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """How many values each key has."""
+    return pairs.combine_per_key(Count())
+
+
+def transforms(flights: PCollection[Flight]) -> None:
+    """Application, composition, identity, names."""
+    assert_type(LONG, PTransform[Flight, Flight])
+    assert_type(SEATS, PTransform[Flight, KV[str, int]])
+    assert_type(doubled, PTransform[KV[str, int], KV[str, int]])
+    assert_type(counted, PTransform[KV[str, int], KV[str, int]])
+    assert_type(PTransform.identity(Flight), PTransform[Flight, Flight])
+    assert_type(PTransform.of(KV[str, int], lambda pairs: pairs.map(lambda p: p.key)), PTransform[KV[str, int], str])
+    assert_type(SEATS(flights), PCollection[KV[str, int]])
+    assert_type(flights.apply(SEATS), PCollection[KV[str, int]])
+    assert_type(LONG >> SEATS, PTransform[Flight, KV[str, int]])
+    assert_type(flights.apply(LONG >> SEATS >> doubled), PCollection[KV[str, int]])
+    assert_type(SEATS.named("seats"), PTransform[Flight, KV[str, int]])
+    assert_type(SEATS.name, str)
+    assert_type(SEATS.hole, Hole)
+    assert_type(SEATS.body, Node)
+    assert_type(flights.apply(lambda these: these.map(lambda f: f.seats), label="seats"), PCollection[int])
+    assert_type(explain(SEATS), str)
+    assert_type(to_json(SEATS), str)
+    assert_type(from_json("", PTransform[Flight, KV[str, int]]), PTransform[Flight, KV[str, int]])
