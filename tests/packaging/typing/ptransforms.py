@@ -5,16 +5,29 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_type
 
-from flowalg import KV, Count, FixedWindows, PCollection, PTransform, Sum, explain, from_json, ptransform, to_json
+from flowalg import (
+    KV,
+    Count,
+    FixedWindows,
+    PCollection,
+    PTransform,
+    Sum,
+    explain,
+    from_json,
+    ptransform,
+    to_json,
+)
 from flowalg.pipeline.nodes import Hole, Node
 from tests.packaging.typing.records import Flight
 
 LONG = PTransform.of(Flight, lambda flights: flights.filter(lambda f: f.seats > 100), name="long")
 SEATS = PTransform.of(
     Flight,
-    lambda flights: flights.key_by(lambda f: f.origin)
-    .window(FixedWindows(timedelta(hours=1)))
-    .combine_per_key(Sum.of(lambda f: f.seats)),
+    lambda flights: (
+        flights.key_by(lambda f: f.origin)
+        .window(FixedWindows(timedelta(hours=1)))
+        .combine_per_key(Sum.of(lambda f: f.seats))
+    ),
 )
 
 
@@ -37,7 +50,9 @@ def transforms(flights: PCollection[Flight]) -> None:
     assert_type(doubled, PTransform[KV[str, int], KV[str, int]])
     assert_type(counted, PTransform[KV[str, int], KV[str, int]])
     assert_type(PTransform.identity(Flight), PTransform[Flight, Flight])
-    assert_type(PTransform.of(KV[str, int], lambda pairs: pairs.map(lambda p: p.key)), PTransform[KV[str, int], str])
+    assert_type(
+        PTransform.of(KV[str, int], lambda pairs: pairs.map(lambda p: p.key)), PTransform[KV[str, int], str]
+    )
     assert_type(SEATS(flights), PCollection[KV[str, int]])
     assert_type(flights.apply(SEATS), PCollection[KV[str, int]])
     assert_type(LONG >> SEATS, PTransform[Flight, KV[str, int]])
