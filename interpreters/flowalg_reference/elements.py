@@ -1,4 +1,4 @@
-"""What flows between the parts of the interpreter."""
+"""What flows between the operators of the interpreter: elements and clocks, instant by instant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowalg.windows.window import GLOBAL_WINDOW, Window
 class Element:
     """A value with its event time, window and weight (SEMANTICS section 2).
 
-    ``weight`` is +1 for a value and -1 for a retraction; ``info`` is there once it has come out of a grouping.
+    ``weight`` is +1 for a value and -1 for a retraction. ``info`` is set after a grouping.
     """
 
     value: object
@@ -28,25 +28,25 @@ class Element:
 
 @frozen
 class Clocks:
-    """What both clocks read after an instant's elements have been observed."""
+    """What both clocks read after the elements of an instant have been observed."""
 
     processing_time: ProcessingTime
     watermark: EventTime
     percentiles: Mapping[float, EventTime] = field(factory=dict)
 
     def percentile(self, q: float | None) -> EventTime:
-        """The q-percentile watermark; never behind the watermark, and equal to it where nothing is known."""
+        """The q-percentile watermark: never behind the watermark, and equal to it where the percentile is unknown."""
         known = self.watermark if q is None else self.percentiles.get(q, self.watermark)
         return max(known, self.watermark)
 
-    def held(self, until: EventTime, before: Clocks) -> Clocks:
-        """The clocks behind something that waits: none is beyond ``until``, and none moves back from ``before``.
+    def with_hold(self, hold: EventTime, before: Clocks) -> Clocks:
+        """The output clocks of a node that holds elements: none is beyond ``hold``, none moves back from ``before``.
 
-        Percentile watermarks may lead the watermark there too: they wait for what waits, and not for the watermark.
+        Percentile watermarks may lead the watermark here too: each waits for the held elements, not for the watermark.
         """
-        watermark = max(before.watermark, min(self.watermark, until))
+        watermark = max(before.watermark, min(self.watermark, hold))
         percentiles = {
-            q: max(before.percentiles.get(q, MIN_TIME), min(point, until))
+            q: max(before.percentiles.get(q, MIN_TIME), min(point, hold))
             for q, point in self.percentiles.items()
         }
         return Clocks(self.processing_time, watermark, percentiles)

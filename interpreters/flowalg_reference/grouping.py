@@ -93,7 +93,7 @@ class Grouping:
             for keyed_window in sorted(affected, key=_order)
             for pane in self._evaluate(keyed_window, before, clocks)
         ]
-        self.output = clocks.held(min(self.holds.values(), default=MAX_TIME), self.output)
+        self.output = clocks.with_hold(min(self.holds.values(), default=MAX_TIME), self.output)
         return Arrivals(tuple(panes), self.output)
 
     def _receive(

@@ -49,7 +49,7 @@ class SideReader:
         known, self.waiting = [*self.waiting, *arrived], []
         passed = tuple(self._passed(known))
         until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
-        self.output = main.clocks.held(until, self.output)
+        self.output = main.clocks.with_hold(until, self.output)
         return Arrivals(passed, self.output)
 
     def _absorb(self, element: Element, clocks: Clocks) -> None:

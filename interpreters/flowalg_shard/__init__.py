@@ -5,7 +5,14 @@ emissions on. ``step`` is pure and deterministic, and equals the reference inter
 """
 
 from flowalg_shard.clocks.clocks import BEGINNING, Clocks
-from flowalg_shard.clocks.exchange import FromSource, FromStage, Heard, Origin, SourceReport, StageReport
+from flowalg_shard.clocks.exchange import (
+    FromSource,
+    FromStage,
+    InputClocks,
+    SourceReport,
+    StageReport,
+    Upstream,
+)
 from flowalg_shard.clocks.reports import reports_of, source_report
 from flowalg_shard.metrics import Account, account_of
 from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Side, Stored, advanced
@@ -28,10 +35,9 @@ __all__ = [
     "FromSource",
     "FromStage",
     "Grouping",
-    "Heard",
+    "InputClocks",
     "Memory",
     "Operator",
-    "Origin",
     "Segment",
     "Sent",
     "ShardState",
@@ -40,6 +46,7 @@ __all__ = [
     "Stage",
     "StageReport",
     "Stored",
+    "Upstream",
     "account_of",
     "advanced",
     "aggregate_columns",

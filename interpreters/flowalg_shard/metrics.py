@@ -15,7 +15,7 @@ from attrs import field, frozen
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.panes import Change, DropReason, Timing
 from flowalg.watermarks import SourceClock
-from flowalg_shard.clocks.exchange import FromSource, SourceReport, merged
+from flowalg_shard.clocks.exchange import FromSource, SourceReport, merge_reports
 from flowalg_shard.operators import Emitted, Operator, Sent, Side, Stored, late_for_side
 from flowalg_shard.tables.columns import CHANGE, DROPPED, REASON, TIMING
 from flowalg_shard.tables.packing import unpack
@@ -81,21 +81,21 @@ def account_of(
 def _came(operator: Operator, sent: Sequence[Sequence[Sent]], after: Stored) -> tuple[Came, ...]:
     """What came of each source; of one that comes in several ways, once."""
     found: dict[str, Came] = {}
-    for origins, parts, heard in zip(operator.inputs, sent, after.heard, strict=True):
-        reports = merged(one.reports for one in parts)
-        for number, (origin, clock) in enumerate(zip(origins, heard.known, strict=True)):
+    for upstreams, parts, heard in zip(operator.inputs, sent, after.heard, strict=True):
+        reports = merge_reports(one.reports for one in parts)
+        for number, (upstream, clock) in enumerate(zip(upstreams, heard.upstreams, strict=True)):
             report = reports.get(number, SourceReport())
-            if not isinstance(origin, FromSource):
+            if not isinstance(upstream, FromSource):
                 continue
             assert isinstance(clock, SourceClock)
             assert isinstance(report, SourceReport)
-            found[origin.name] = Came(
-                origin.name,
+            found[upstream.name] = Came(
+                upstream.name,
                 report.elements,
                 clock.watermark,
                 {str(q): point for q, point in clock.percentiles.items()},
                 tuple(sorted(report.signals)),
-                clock.reached_by_partition(origin.policy.idle_micros),
+                clock.reached_by_partition(upstream.policy.idle_micros),
             )
     return tuple(found.values())
 

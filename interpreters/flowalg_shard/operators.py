@@ -14,7 +14,14 @@ from typing import Protocol, cast
 from attrs import field, frozen
 
 from flowalg.data.time import EventTime
-from flowalg_shard.clocks.exchange import Heard, Origin, Reports, StageReport, hear, merged
+from flowalg_shard.clocks.exchange import (
+    InputClocks,
+    Reports,
+    StageReport,
+    Upstream,
+    advance_clocks,
+    merge_reports,
+)
 from flowalg_shard.side_inputs import LateForSide, SideStage, SideState, read_side
 from flowalg_shard.state.window_store import Memory
 from flowalg_shard.step.stage import Stage
@@ -34,7 +41,7 @@ class Sent:
 class Stored:
     """What a shard remembers between instants: what it has heard of each input, its windows, and what else it keeps."""
 
-    heard: tuple[Heard, ...]
+    heard: tuple[InputClocks, ...]
     memory: Memory = field(factory=Memory)
     beside: bytes = b""
 
@@ -53,12 +60,17 @@ class Operator(Protocol):
     """A kind of stage."""
 
     @property
-    def inputs(self) -> tuple[tuple[Origin, ...], ...]:
+    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
         """The origins of each input."""
         ...
 
     def instant(
-        self, stored: Stored, heard: tuple[Heard, ...], bundles: Sequence[Sequence[bytes]], *, first: bool
+        self,
+        stored: Stored,
+        heard: tuple[InputClocks, ...],
+        bundles: Sequence[Sequence[bytes]],
+        *,
+        first: bool,
     ) -> tuple[Stored, Emitted]:
         """One instant of one shard, given what it has heard by now; ``first`` is the shard that speaks for all."""
         ...
@@ -68,9 +80,9 @@ def advanced(
     operator: Operator, stored: Stored | None, sent: Sequence[Sequence[Sent]], *, first: bool
 ) -> tuple[Stored, Emitted]:
     """One instant of one shard: what is stored after it, and what it gives. ``sent`` has the parts of each input."""
-    before = Stored(tuple(map(Heard.nothing, operator.inputs))) if stored is None else stored
-    reports = [merged(one.reports for one in parts) for parts in sent]
-    heard = hear(operator.inputs, before.heard, reports)
+    before = Stored(tuple(map(InputClocks.initial, operator.inputs))) if stored is None else stored
+    reports = [merge_reports(one.reports for one in parts) for parts in sent]
+    heard = advance_clocks(operator.inputs, before.heard, reports)
     bundles = [[one.bundle for one in parts if one.bundle] for parts in sent]
     return operator.instant(before, heard, bundles, first=first)
 
@@ -80,15 +92,20 @@ class Grouping:
     """A grouping: one input of pre-combined elements."""
 
     stage: Stage
-    origins: tuple[Origin, ...]
+    upstreams: tuple[Upstream, ...]
 
     @property
-    def inputs(self) -> tuple[tuple[Origin, ...], ...]:
+    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
         """The one input."""
-        return (self.origins,)
+        return (self.upstreams,)
 
     def instant(
-        self, stored: Stored, heard: tuple[Heard, ...], bundles: Sequence[Sequence[bytes]], *, first: bool
+        self,
+        stored: Stored,
+        heard: tuple[InputClocks, ...],
+        bundles: Sequence[Sequence[bytes]],
+        *,
+        first: bool,
     ) -> tuple[Stored, Emitted]:
         """The shard step, of the windows that do not rest."""
         del first
@@ -107,16 +124,21 @@ class Side:
     """A side input: first the elements, and then the side, of which every shard hears everything."""
 
     stage: SideStage
-    main: tuple[Origin, ...]
-    side: tuple[Origin, ...]
+    main: tuple[Upstream, ...]
+    side: tuple[Upstream, ...]
 
     @property
-    def inputs(self) -> tuple[tuple[Origin, ...], ...]:
+    def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
         """The elements and the side."""
         return (self.main, self.side)
 
     def instant(
-        self, stored: Stored, heard: tuple[Heard, ...], bundles: Sequence[Sequence[bytes]], *, first: bool
+        self,
+        stored: Stored,
+        heard: tuple[InputClocks, ...],
+        bundles: Sequence[Sequence[bytes]],
+        *,
+        first: bool,
     ) -> tuple[Stored, Emitted]:
         """The elements that are done waiting; ``beside`` has what they read, and the first shard tells the drops."""
         elements, side = (stack([unpack(one) for one in parts]) for parts in bundles)

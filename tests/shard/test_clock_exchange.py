@@ -1,7 +1,7 @@
-"""How the shards of a stage learn the clocks: reports over columns, in parts, and through several stages.
+"""The clocks of the shards of a stage: reports from columns, reports in parts, and clocks through several stages.
 
-This family catches faults of the clocks in band: reports that differ from the policy's own, that depend on how the
-input is divided, and a watermark that runs ahead of what another shard holds back.
+This family catches faults of the in-band clocks: reports that differ from those of the policy, or that depend on how
+the input is divided, and a watermark that runs ahead of the hold of another shard.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from flowalg_shard import (
     Clocks,
     FromSource,
     FromStage,
-    Heard,
+    InputClocks,
     SourceReport,
     StageReport,
     reports_of,
     source_report,
 )
-from flowalg_shard.clocks.exchange import Origin, Reports, hear, merged
+from flowalg_shard.clocks.exchange import Reports, Upstream, advance_clocks, merge_reports
 from flowalg_shard.tables.columns import (
     ENDED,
     EVENT_TIME,
-    ORIGIN,
+    OBSERVED_TIME,
     PARTITION,
     PROCESSING_TIME,
     REPORT,
-    SIGHTED,
     SIGNAL,
+    UPSTREAM,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,13 +46,13 @@ SCHEMA = {
     PARTITION: pl.String(),
     ENDED: pl.Boolean(),
     SIGNAL: pl.String(),
-    ORIGIN: pl.Int32(),
+    UPSTREAM: pl.Int32(),
     REPORT: pl.Binary(),
 }
 
 
-def rows(records: Sequence[Observation], *marks: dict[str, object], origin: int = 0) -> pl.DataFrame:
-    """The rows of a source: records, and rows that are none."""
+def rows(records: Sequence[Observation], *marks: dict[str, object], upstream: int = 0) -> pl.DataFrame:
+    """The rows of a source: its records, and rows that are not records."""
     lines: list[dict[str, object]] = [
         {
             EVENT_TIME: one.event_time,
@@ -63,14 +63,14 @@ def rows(records: Sequence[Observation], *marks: dict[str, object], origin: int 
         for one in records
     ]
     lines += [{ENDED: False, **mark} for mark in marks]
-    return pl.DataFrame([{ORIGIN: origin, **one} for one in lines], schema=SCHEMA)
+    return pl.DataFrame([{UPSTREAM: upstream, **one} for one in lines], schema=SCHEMA)
 
 
 @given(watermark_policies(), st.lists(observations()))
 def test_the_report_of_columns_is_the_policys_own(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """Law: vectorised or not, the same report: partitions, lags, and what is too far ahead."""
+    """Law: the report from columns equals the policy's own report: partitions, lags, and records too far ahead included."""
     assert source_report(policy, rows(records)).clock == policy.report(records)
 
 
@@ -78,16 +78,16 @@ def test_the_report_of_columns_is_the_policys_own(
 def test_a_record_counts_by_the_event_time_that_its_source_gave(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """An element may have another event time by now, or have become several: the clocks see one record, as it came."""
+    """The clocks count a record once, by its first event time, even if the element has another one or has become several."""
     first = rows(records).with_columns(
-        pl.col(EVENT_TIME).alias(SIGHTED), pl.lit(0, pl.Int64()).alias(EVENT_TIME)
+        pl.col(EVENT_TIME).alias(OBSERVED_TIME), pl.lit(0, pl.Int64()).alias(EVENT_TIME)
     )
-    copies = first.with_columns(pl.lit(None, pl.Int64()).alias(SIGHTED))
+    copies = first.with_columns(pl.lit(None, pl.Int64()).alias(OBSERVED_TIME))
     assert source_report(policy, pl.concat([first, copies])).clock == policy.report(records)
 
 
 def test_rows_that_are_no_records_say_something_else() -> None:
-    """A tick lets time go on, signals are collected, and the end is heard; none of them is a record."""
+    """Ticks advance processing time, signals are collected, and the end is reported; none of them counts as a record."""
     said = source_report(
         Timeout(timedelta(0)),
         rows(
@@ -116,22 +116,26 @@ def test_it_does_not_matter_how_the_input_is_divided(
     second: list[Observation],
     parts: int,
 ) -> None:
-    """Law: whatever is told in parts, of one or several origins, is understood as if it had been told at once."""
-    origins = (FromSource(one), FromSource(other))
-    everything = pl.concat([rows(first), rows(second, origin=1)])
-    told = merged(reports_of(origins, everything.gather_every(parts, part)) for part in range(parts))
-    assert told == reports_of(origins, everything)
-    before = (Heard.nothing(origins),)
-    assert hear((origins,), before, [told]) == hear((origins,), before, [reports_of(origins, everything)])
+    """Law: reports from parts of the input, merged, advance the clocks as one report of the whole input does."""
+    upstreams = (FromSource(one), FromSource(other))
+    everything = pl.concat([rows(first), rows(second, upstream=1)])
+    told = merge_reports(reports_of(upstreams, everything.gather_every(parts, part)) for part in range(parts))
+    assert told == reports_of(upstreams, everything)
+    before = (InputClocks.initial(upstreams),)
+    assert advance_clocks((upstreams,), before, [told]) == advance_clocks(
+        (upstreams,), before, [reports_of(upstreams, everything)]
+    )
 
 
 @given(watermark_policies(), watermark_policies(), st.lists(observations(), min_size=1))
 def test_the_clocks_behind_a_union_are_the_least(
     one: WatermarkPolicy, other: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """A source that has said nothing yet holds all back; its own policy moves it on with the time."""
-    origins = (FromSource(one), FromSource(other))
-    (heard,) = hear((origins,), (Heard.nothing(origins),), [reports_of(origins, rows(records))])
+    """The watermark of a union is the least of its sources': one without records holds it back, and advances by its own policy."""
+    upstreams = (FromSource(one), FromSource(other))
+    (heard,) = advance_clocks(
+        (upstreams,), (InputClocks.initial(upstreams),), [reports_of(upstreams, rows(records))]
+    )
     now = max(record.processing_time for record in records)
     alone = one.advance(one.start(), one.report(records), now)
     silent = other.advance(other.start(), ClockSummary(), now)
@@ -147,27 +151,30 @@ INSTANTS = st.lists(st.tuples(TIMES, st.lists(TIMES, min_size=1, max_size=3)), m
 def test_no_shard_runs_ahead_of_what_another_one_holds(
     instants: list[tuple[EventTime, list[EventTime]]],
 ) -> None:
-    """Law: behind a stage the watermark is the greatest so far of the least of its own and of all holds."""
-    heard: tuple[Heard, ...] = (Heard.nothing((FromStage(),)),)
+    """Law: the output watermark of a stage is the running maximum of the least of its own watermark and all holds."""
+    heard: tuple[InputClocks, ...] = (InputClocks.initial((FromStage(),)),)
     watermark, expected = MIN_TIME, MIN_TIME
     for number, (point, holds) in enumerate(instants):
         watermark = max(watermark, point)
         expected = max(expected, min(watermark, *holds))
         clocks = Clocks(ProcessingTime(number), watermark)
         parts = [pickle.dumps(StageReport(clocks, one)) for one in holds]
-        lines = pl.DataFrame([{REPORT: one, ORIGIN: 0, ENDED: None} for one in parts], schema=SCHEMA)
+        lines = pl.DataFrame([{REPORT: one, UPSTREAM: 0, ENDED: None} for one in parts], schema=SCHEMA)
         reports: list[Reports] = [reports_of((FromStage(),), lines)]
-        heard = hear(((FromStage(),),), heard, reports)
+        heard = advance_clocks(((FromStage(),),), heard, reports)
         assert heard[0].clocks == Clocks(ProcessingTime(number), expected)
 
 
 def test_signals_go_through_stages_and_last_an_instant() -> None:
-    """What is given to a source is heard behind the stages that it flows into, in the same instant and no other."""
-    origins: tuple[tuple[Origin, ...], ...] = ((FromSource(Timeout(timedelta(0))),), (FromStage(),))
-    before = tuple(map(Heard.nothing, origins))
+    """A signal given to a source is observed at every stage behind it, in the same instant and in no other."""
+    upstreams: tuple[tuple[Upstream, ...], ...] = ((FromSource(Timeout(timedelta(0))),), (FromStage(),))
+    before = tuple(map(InputClocks.initial, upstreams))
     go = frozenset({"go"})
     behind = StageReport(Clocks(ProcessingTime(1), MIN_TIME, signals=go), MAX_TIME)
-    after = hear(origins, before, [{}, {0: behind}])
+    after = advance_clocks(upstreams, before, [{}, {0: behind}])
     assert [one.clocks.signals for one in after] == [go, go]
     assert [one.clocks.processing_time for one in after] == [1, 1]
-    assert [one.clocks.signals for one in hear(origins, after, [{}, {}])] == [frozenset(), frozenset()]
+    assert [one.clocks.signals for one in advance_clocks(upstreams, after, [{}, {}])] == [
+        frozenset(),
+        frozenset(),
+    ]

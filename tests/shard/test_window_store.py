@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
-from flowalg_shard import Emitted, Grouping, Heard, Stored, step, unpack
+from flowalg_shard import Emitted, Grouping, InputClocks, Stored, step, unpack
 from flowalg_shard.local import Cluster, run
 from flowalg_shard.state.window_store import CLASS
 from flowalg_shard.step.dormancy import DUE, WAKES
@@ -39,7 +39,7 @@ def bag(table: pl.DataFrame) -> Rows:
 def beside_the_whole(
     self: Grouping,
     stored: Stored,
-    heard: tuple[Heard, ...],
+    heard: tuple[InputClocks, ...],
     bundles: Sequence[Sequence[bytes]],
     *,
     first: bool,
@@ -74,7 +74,7 @@ def looked_at(timeline: Timeline[Reading]) -> list[int]:
     def counting(
         self: Grouping,
         stored: Stored,
-        heard: tuple[Heard, ...],
+        heard: tuple[InputClocks, ...],
         bundles: Sequence[Sequence[bytes]],
         *,
         first: bool,

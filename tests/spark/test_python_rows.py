@@ -14,7 +14,7 @@ from attrs import frozen
 from flowalg_laws.kit.readings import Reading
 from flowalg_spark.lowering.flow import arrow_schema, row_schema
 from flowalg_spark.lowering.layout import Branch, layout_of
-from flowalg_spark.lowering.meta import END, EVENT_TIME, KEEP, META_TYPES, SIGHTED, START
+from flowalg_spark.lowering.meta import END, EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, START
 from flowalg_spark.lowering.python_rows import PythonSteps
 from flowalg_spark.lowering.records import built
 from flowalg_spark.lowering.values import write
@@ -60,20 +60,20 @@ def guarded_schema(*names: str) -> pa.Schema:
 
 def test_the_clocks_see_a_record_once_however_many_elements_it_becomes() -> None:
     """A record that becomes two elements, or none, counts once, by the event time that its source gave it."""
-    schema = guarded_schema(SIGHTED)
+    schema = guarded_schema(OBSERVED_TIME)
     layout = layout_of(INTEGER)
     steps = PythonSteps(layout, layout, (FlatMap(Call(lambda n: [n] * n)),), guarded=True, schema=schema)
     rows: list[dict[str, int | bool | None]] = [
-        {"value": 2, EVENT_TIME: 10, KEEP: True, SIGHTED: 11},
-        {"value": 0, EVENT_TIME: 20, KEEP: True, SIGHTED: 21},
-        {"value": None, EVENT_TIME: 30, KEEP: False, SIGHTED: 31},
+        {"value": 2, EVENT_TIME: 10, KEEP: True, OBSERVED_TIME: 11},
+        {"value": 0, EVENT_TIME: 20, KEEP: True, OBSERVED_TIME: 21},
+        {"value": None, EVENT_TIME: 30, KEEP: False, OBSERVED_TIME: 31},
     ]
     (after,) = steps([pa.RecordBatch.from_pylist(rows, schema=schema)])
     assert after.to_pydict() == {
         "value": [2, 2, None, None],
         EVENT_TIME: [10, 10, 20, 30],
         KEEP: [True, True, False, False],
-        SIGHTED: [11, None, 21, 31],
+        OBSERVED_TIME: [11, None, 21, 31],
     }
 
 
@@ -81,7 +81,7 @@ def test_an_element_in_several_windows_or_in_none_is_one_record_to_the_clocks() 
     """Windows of the user's own multiply rows; rows that are no elements keep the window that they have."""
     pair = kv_of(INTEGER, INTEGER)
     before = arrow_schema(
-        row_schema(pair, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, SIGHTED, START, END)})
+        row_schema(pair, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, OBSERVED_TIME, START, END)})
     )
     windows = CustomWindows(
         "as many as the key says",
@@ -91,15 +91,15 @@ def test_an_element_in_several_windows_or_in_none_is_one_record_to_the_clocks() 
     assert isinstance(layout, Branch)
     assigning = InWindows(layout.parts[0], windows, before)
     rows: list[dict[str, int | bool | None]] = [
-        {"key": 0, "value": 5, EVENT_TIME: 3, KEEP: True, SIGHTED: 3},
-        {"key": 2, "value": 6, EVENT_TIME: 4, KEEP: True, SIGHTED: 4},
-        {"key": None, "value": None, EVENT_TIME: 5, KEEP: False, SIGHTED: 5, START: 7, END: 8},
+        {"key": 0, "value": 5, EVENT_TIME: 3, KEEP: True, OBSERVED_TIME: 3},
+        {"key": 2, "value": 6, EVENT_TIME: 4, KEEP: True, OBSERVED_TIME: 4},
+        {"key": None, "value": None, EVENT_TIME: 5, KEEP: False, OBSERVED_TIME: 5, START: 7, END: 8},
     ]
     (after,) = assigning([pa.RecordBatch.from_pylist(rows, schema=before)])
-    assert after.select(["value", KEEP, SIGHTED, START, END]).to_pydict() == {
+    assert after.select(["value", KEEP, OBSERVED_TIME, START, END]).to_pydict() == {
         "value": [6, 6, 5, None],
         KEEP: [True, True, False, False],
-        SIGHTED: [4, None, 3, 5],
+        OBSERVED_TIME: [4, None, 3, 5],
         START: [0, 1, None, 7],
         END: [9, 9, None, 8],
     }

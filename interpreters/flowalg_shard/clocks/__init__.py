@@ -1,1 +1,1 @@
-"""Clocks of a shard: how they are reported in band, and how reports are merged."""
+"""The clocks of a shard: what they read, their reports in band, and how all shards advance them alike."""

@@ -1,4 +1,4 @@
-"""What the clocks read in an instant, and what they read behind something that waits (SEMANTICS sections 4 and 9)."""
+"""What the clocks read in an instant, before a stage and after its holds (SEMANTICS sections 4 and 9)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
 
 @frozen
 class Clocks:
-    """Both clocks after an instant's elements have been observed, and the signals given in it."""
+    """What both clocks read after the elements of an instant have been observed, and the signals of the instant."""
 
     processing_time: ProcessingTime
     watermark: EventTime
@@ -20,32 +20,32 @@ class Clocks:
     signals: frozenset[str] = frozenset()
 
     def percentile(self, q: float | None) -> EventTime:
-        """The q-percentile watermark: never behind the watermark, and equal to it where nothing is known."""
+        """The q-percentile watermark: never behind the watermark, and equal to it where the percentile is unknown."""
         known = self.watermark if q is None else self.percentiles.get(q, self.watermark)
         return max(known, self.watermark)
 
-    def held(self, until: EventTime, before: Clocks) -> Clocks:
-        """The clocks behind a grouping that holds them: none is beyond ``until``, none moves back from ``before``.
+    def with_hold(self, hold: EventTime, before: Clocks) -> Clocks:
+        """The output clocks of a grouping: no watermark is beyond ``hold``, and none moves back from ``before``.
 
-        Law: with several shards, ``until`` is the least of all their holds; holding each shard's clocks and taking the
-        least of the results afterwards could let the watermark run ahead.
+        Law: with several shards ``hold`` is the least of their holds. To hold the clocks of each shard apart and to
+        take the least of the results afterwards could let the watermark run ahead.
         """
-        watermark = max(before.watermark, min(self.watermark, until))
+        watermark = max(before.watermark, min(self.watermark, hold))
         percentiles = {
-            q: max(before.percentiles.get(q, MIN_TIME), min(point, until))
+            q: max(before.percentiles.get(q, MIN_TIME), min(point, hold))
             for q, point in self.percentiles.items()
         }
         return Clocks(self.processing_time, watermark, percentiles, self.signals)
 
 
-def least(clocks: Sequence[Clocks]) -> Clocks:
-    """The clocks behind a union: each the least of what they read at its parts (SEMANTICS section 9)."""
+def minimum(clocks: Sequence[Clocks]) -> Clocks:
+    """The clocks of a union: each the least of those of its parts (SEMANTICS section 9)."""
     first = clocks[0]
-    named = {q for one in clocks for q in one.percentiles}
+    named = {q for each in clocks for q in each.percentiles}
     return Clocks(
         first.processing_time,
-        min(one.watermark for one in clocks),
-        {q: min(one.percentile(q) for one in clocks) for q in sorted(named)},
+        min(each.watermark for each in clocks),
+        {q: min(each.percentile(q) for each in clocks) for q in sorted(named)},
         first.signals,
     )
 
@@ -53,4 +53,4 @@ def least(clocks: Sequence[Clocks]) -> Clocks:
 BEGINNING: Final = Clocks(ProcessingTime(MIN_TIME), MIN_TIME)
 """What the clocks read before the first instant."""
 
-__all__ = ["BEGINNING", "Clocks", "least"]
+__all__ = ["BEGINNING", "Clocks", "minimum"]

@@ -1,9 +1,9 @@
-"""How the shards of a stage learn the clocks: from reports in band, which every shard hears and understands alike.
+"""How the shards of a stage learn the clocks: from in-band reports, which are broadcast to all shards.
 
-What flows into a stage comes from *origins*: sources, and stages before it. Each part of an input tells, for each
-origin that it has rows of, what they say of the clocks; whoever hears all parts moves on what it knows of each origin.
-No shard asks another one, and all of them come to the same clocks. Laws: reports are merged in any order and division;
-a stage behind others hears what these would have told it directly.
+Elements flow into a stage from its *upstreams*: sources, and stages before it. Each partition of an input sends one
+report for each upstream that it has rows of. Every shard receives the reports of all partitions and advances its clocks
+by them, so all shards have the same clocks without asking each other. Laws: reports merge in any order and division; a
+stage behind other stages receives what they would have reported to it directly.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
-from flowalg_shard.clocks.clocks import BEGINNING, Clocks, least
+from flowalg_shard.clocks.clocks import BEGINNING, Clocks, minimum
 
 
 @frozen
 class FromSource:
-    """Elements that come from a source of some name, whose watermark a policy makes of what is seen of them."""
+    """A source as an upstream: its name, and the policy that derives its watermark from its records."""
 
     policy: WatermarkPolicy
     name: str = ""
@@ -28,15 +28,15 @@ class FromSource:
 
 @frozen
 class FromStage:
-    """Elements that come out of another stage, whose shards say what its clocks read and what they hold back."""
+    """A stage as an upstream: its shards report its clocks and their holds."""
 
 
-Origin: TypeAlias = FromSource | FromStage
+Upstream: TypeAlias = FromSource | FromStage
 
 
 @frozen
 class SourceReport:
-    """What some rows of a source say of its clock, the signals given with them, and how many of them are elements."""
+    """What some rows of a source contribute to its clock; the signals among them, and the number of elements."""
 
     clock: ClockSummary = field(factory=ClockSummary)
     signals: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ class SourceReport:
 
 @frozen
 class StageReport:
-    """What some shards of a stage say: the clocks that all of them have heard, and the least of their holds."""
+    """What some shards of a stage report: the clocks, which all of them share, and the least of their holds."""
 
     clocks: Clocks
     hold: EventTime = MAX_TIME
@@ -53,19 +53,19 @@ class StageReport:
 
 Report: TypeAlias = SourceReport | StageReport
 Reports: TypeAlias = Mapping[int, Report]
-"""By the number of the origin; what nothing is said of is not there."""
+"""Reports by the number of the upstream; an upstream without rows has none."""
 
 
-def merged(several: Iterable[Reports]) -> dict[int, Report]:
-    """What several parts say together."""
-    found: dict[int, Report] = {}
+def merge_reports(several: Iterable[Reports]) -> dict[int, Report]:
+    """The reports of several partitions as one."""
+    merged: dict[int, Report] = {}
     for reports in several:
         for number, report in reports.items():
-            found[number] = _both(found[number], report) if number in found else report
-    return found
+            merged[number] = _merge(merged[number], report) if number in merged else report
+    return merged
 
 
-def _both(one: Report, other: Report) -> Report:
+def _merge(one: Report, other: Report) -> Report:
     match one, other:
         case SourceReport(), SourceReport():
             return SourceReport(
@@ -74,85 +74,92 @@ def _both(one: Report, other: Report) -> Report:
         case StageReport(), StageReport():
             return StageReport(one.clocks, min(one.hold, other.hold))
         case _:
-            raise AssertionError("an origin is a source or a stage")
+            raise AssertionError("an upstream is a source or a stage")
 
 
-Known: TypeAlias = SourceClock | Clocks
-"""What is known of an origin: of a source its clock, of a stage the clocks behind it."""
+UpstreamClock: TypeAlias = SourceClock | Clocks
+"""The clock of a source, or the output clocks of a stage."""
 
 
 @frozen
-class Heard:
-    """What a stage knows of the origins of one of its inputs, and what its clocks read there."""
+class InputClocks:
+    """The clocks at one input of a stage, and those of each of its upstreams."""
 
-    known: tuple[Known, ...]
+    upstreams: tuple[UpstreamClock, ...]
     clocks: Clocks = BEGINNING
 
     @classmethod
-    def nothing(cls, origins: Sequence[Origin]) -> Heard:
-        """Before the first instant."""
-        return cls(tuple(one.policy.start() if isinstance(one, FromSource) else BEGINNING for one in origins))
+    def initial(cls, upstreams: Sequence[Upstream]) -> InputClocks:
+        """The clocks before the first instant."""
+        return cls(
+            tuple(
+                upstream.policy.start() if isinstance(upstream, FromSource) else BEGINNING
+                for upstream in upstreams
+            )
+        )
 
 
-def hear(
-    inputs: Sequence[Sequence[Origin]], before: Sequence[Heard], reports: Sequence[Reports]
-) -> tuple[Heard, ...]:
-    """What a stage knows after an instant, for each of its inputs.
+def advance_clocks(
+    inputs: Sequence[Sequence[Upstream]], before: Sequence[InputClocks], reports: Sequence[Reports]
+) -> tuple[InputClocks, ...]:
+    """The clocks at each input of a stage after an instant, from the reports at each input.
 
-    The instant's processing time is the latest that any report names, and signals are those given anywhere.
+    The processing time of the instant is the latest in any report. A signal in any report is given at every input.
     """
-    told = [report for one in reports for report in one.values()]
-    now = max([before[0].clocks.processing_time, *(time for one in told for time in _times(one))])
-    signals = frozenset[str]().union(*map(_signals, told))
+    received = [report for each in reports for report in each.values()]
+    now = max([before[0].clocks.processing_time, *(time for report in received for time in _times(report))])
+    signals = frozenset[str]().union(*map(_signals, received))
     return tuple(
-        _moved(origins, known, said, now, signals)
-        for origins, known, said in zip(inputs, before, reports, strict=True)
+        _advance_input(upstreams, clocks, given, now, signals)
+        for upstreams, clocks, given in zip(inputs, before, reports, strict=True)
     )
 
 
-def _moved(
-    origins: Sequence[Origin],
-    before: Heard,
+def _advance_input(
+    upstreams: Sequence[Upstream],
+    before: InputClocks,
     reports: Reports,
     now: ProcessingTime,
     signals: frozenset[str],
-) -> Heard:
-    known = tuple(
-        _known(origin, one, reports.get(number), now)
-        for number, (origin, one) in enumerate(zip(origins, before.known, strict=True))
+) -> InputClocks:
+    after = tuple(
+        _advance_upstream(upstream, clock, reports.get(number), now)
+        for number, (upstream, clock) in enumerate(zip(upstreams, before.upstreams, strict=True))
     )
-    clocks = least([_clocks(one) for one in known])
-    return Heard(known, evolve(clocks, processing_time=now, signals=signals))
+    clocks = minimum([_clocks_of(clock) for clock in after])
+    return InputClocks(after, evolve(clocks, processing_time=now, signals=signals))
 
 
-def _known(origin: Origin, before: Known, report: Report | None, now: ProcessingTime) -> Known:
-    match origin, before, report:
-        case FromSource(policy=policy), SourceClock(), SourceReport(clock=said):
-            return policy.advance(before, said, now)
+def _advance_upstream(
+    upstream: Upstream, before: UpstreamClock, report: Report | None, now: ProcessingTime
+) -> UpstreamClock:
+    match upstream, before, report:
+        case FromSource(policy=policy), SourceClock(), SourceReport(clock=summary):
+            return policy.advance(before, summary, now)
         case FromSource(policy=policy), SourceClock(), None:
             return policy.advance(before, ClockSummary(), now)
         case FromStage(), Clocks(), StageReport(clocks=clocks, hold=hold):
-            return clocks.held(hold, before)
+            return clocks.with_hold(hold, before)
         case FromStage(), Clocks(), None:
             return before
         case _:
-            raise AssertionError("an origin is a source or a stage")
+            raise AssertionError("an upstream is a source or a stage")
 
 
-def _clocks(known: Known) -> Clocks:
-    match known:
+def _clocks_of(clock: UpstreamClock) -> Clocks:
+    match clock:
         case Clocks():
-            return known
+            return clock
         case SourceClock():
-            return Clocks(known.processing_time, known.watermark, known.percentiles)
-    assert_never(known)
+            return Clocks(clock.processing_time, clock.watermark, clock.percentiles)
+    assert_never(clock)
 
 
 def _times(report: Report) -> tuple[ProcessingTime, ...]:
     if isinstance(report, StageReport):
         return (report.clocks.processing_time,)
-    seen = report.clock.latest_processing
-    return () if seen is None else (seen,)
+    latest = report.clock.latest_processing
+    return () if latest is None else (latest,)
 
 
 def _signals(report: Report) -> frozenset[str]:
@@ -162,12 +169,12 @@ def _signals(report: Report) -> frozenset[str]:
 __all__ = [
     "FromSource",
     "FromStage",
-    "Heard",
-    "Origin",
+    "InputClocks",
     "Report",
     "Reports",
     "SourceReport",
     "StageReport",
-    "hear",
-    "merged",
+    "Upstream",
+    "advance_clocks",
+    "merge_reports",
 ]

@@ -15,7 +15,7 @@ from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.panes import Change, PaneInfo, Timing
 from flowalg.windows.window import Window
 from flowalg_shard.clocks.clocks import Clocks
-from flowalg_shard.clocks.exchange import FromStage, StageReport, merged
+from flowalg_shard.clocks.exchange import FromStage, StageReport, merge_reports
 from flowalg_shard.local.elements import Arrivals, Element
 from flowalg_shard.local.keys import KEY
 from flowalg_shard.local.rows import Grouped
@@ -171,7 +171,7 @@ def _restored(stored: Stored) -> Stored:
 
 def together(emissions: Sequence[Emitted]) -> StageReport:
     """What all shards say of the clocks."""
-    report = merged({0: one.report} for one in emissions)[0]
+    report = merge_reports({0: one.report} for one in emissions)[0]
     assert isinstance(report, StageReport)
     return report
 

@@ -1,1 +1,1 @@
-"""Polars tables: their columns, and their packed form between instants."""
+"""Polars tables: the names of their columns, and their packed form."""

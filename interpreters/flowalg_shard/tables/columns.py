@@ -1,10 +1,10 @@
-"""The names of the columns that tables of elements, bundles, windows and panes have beside keys and values."""
+"""The names of the columns of elements, bundles, windows and panes, next to those of keys and values."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# Of elements, as they come.
+# Of the rows that arrive at a stage. KEEP says that a row is an element, ENDED that it ends the input, ARRIVAL orders elements.
 EVENT_TIME: Final = "__event_time"
 PROCESSING_TIME: Final = "__processing_time"
 KEEP: Final = "__keep"
@@ -14,32 +14,32 @@ WEIGHT: Final = "__weight"
 ARRIVAL: Final = "__arrival"
 VALUE: Final = "__value"
 
-# What rows say of the clocks: the event time by which a policy sees a record (where it is not that of the element any
-# more), the partition of the source that it came from, a signal, which origin it is of, what a stage's shards report.
-SIGHTED: Final = "__sighted"
+# For the clocks: the event time of the record as its source gave it (where the element has another one by now), the
+# partition of the source, a signal, the number of the upstream, the report of a shard of the stage before.
+OBSERVED_TIME: Final = "__observed_time"
 PARTITION: Final = "__partition"
 SIGNAL: Final = "__signal"
-ORIGIN: Final = "__origin"
+UPSTREAM: Final = "__upstream"
 REPORT: Final = "__report"
 
 # Of a window.
 START: Final = "__start"
 END: Final = "__end"
 
-# Of a bundle: how many elements, and the summary of them that triggers see.
+# Of a bundle: the number of elements, an event time, and the prefix of the summary that triggers observe.
 COUNT: Final = "__count"
 POINT: Final = "__point"
 NEW: Final = "__new/"
 
-# Of the contents of a window: values less those taken back, the event times, whether there is a result.
+# Of the contents of a window: pickled objects, values less retractions, event times, whether there is a value to emit.
 CONTENTS: Final = "__contents"
 SIZE: Final = "__size"
 EARLIEST: Final = "__earliest"
 LATEST: Final = "__latest"
 HAS: Final = "__has"
 
-# Of a window's panes: whether there is anything new since the last one, what triggers would see of it, how many there
-# were, and whether one stands.
+# Of the panes of a window: whether it has unemitted changes, the prefix of the summary of these, the number of panes so
+# far, and whether one is current (emitted and not retracted).
 CHANGED: Final = "__changed"
 PENDING: Final = "__pending/"
 PANES: Final = "__panes"
@@ -73,7 +73,7 @@ __all__ = [
     "KEEP",
     "LATEST",
     "NEW",
-    "ORIGIN",
+    "OBSERVED_TIME",
     "PANES",
     "PARTITION",
     "PENDING",
@@ -83,12 +83,12 @@ __all__ = [
     "REASON",
     "REPORT",
     "SHARD",
-    "SIGHTED",
     "SIGNAL",
     "SIZE",
     "STANDS",
     "START",
     "TIMING",
+    "UPSTREAM",
     "VALUE",
     "WEIGHT",
 ]

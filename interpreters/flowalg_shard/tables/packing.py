@@ -8,7 +8,7 @@ import polars as pl
 
 
 def pack(table: pl.DataFrame) -> bytes:
-    """A table as Arrow IPC bytes; no bytes at all for a table without rows, whose columns do not matter."""
+    """A table as Arrow IPC bytes. A table without rows is packed as no bytes, and loses its columns."""
     if table.is_empty():
         return b""
     buffer = io.BytesIO()
@@ -17,14 +17,14 @@ def pack(table: pl.DataFrame) -> bytes:
 
 
 def unpack(payload: bytes) -> pl.DataFrame:
-    """The table of some bytes; one without columns for no bytes."""
+    """The table of packed bytes; no bytes are a table without columns."""
     if not payload:
         return pl.DataFrame()
     return pl.read_ipc(io.BytesIO(payload))
 
 
 def stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of several tables of one schema, of which those without rows may lack their columns."""
+    """The rows of several tables of one schema. Tables without rows may lack their columns."""
     filled = [table for table in tables if not table.is_empty()]
     return pl.concat(filled) if filled else pl.DataFrame()
 

@@ -30,7 +30,7 @@ from flowalg_spark.lowering.layout import (
     spread,
     titled,
 )
-from flowalg_spark.lowering.meta import EVENT_TIME, KEEP, META_TYPES, PROCESSING_TIME, SIGHTED, SPAN
+from flowalg_spark.lowering.meta import EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, PROCESSING_TIME, SPAN
 from flowalg_spark.lowering.python_rows import ArrowFunction
 from flowalg_spark.lowering.schema import as_type, spark_type
 
@@ -170,9 +170,9 @@ class Flow:
 
 def sighted(flow: Flow) -> Flow:
     """The flow with the event times by which the clocks see its records kept apart from those of its elements."""
-    if SIGHTED in flow.meta or PROCESSING_TIME not in flow.meta:
+    if OBSERVED_TIME in flow.meta or PROCESSING_TIME not in flow.meta:
         return flow
-    return flow.with_meta(**{SIGHTED: F.when(named(PROCESSING_TIME).isNotNull(), named(EVENT_TIME))})
+    return flow.with_meta(**{OBSERVED_TIME: F.when(named(PROCESSING_TIME).isNotNull(), named(EVENT_TIME))})
 
 
 def guarded(columns: Columns) -> Columns:

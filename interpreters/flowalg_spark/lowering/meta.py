@@ -9,13 +9,13 @@ from flowalg_shard.tables.columns import (
     ENDED,
     EVENT_TIME,
     KEEP,
-    ORIGIN,
+    OBSERVED_TIME,
     PARTITION,
     PROCESSING_TIME,
     REPORT,
-    SIGHTED,
     SIGNAL,
     START,
+    UPSTREAM,
 )
 from pyspark.sql import types as T
 
@@ -66,10 +66,10 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     STAGE: T.StringType(),
     REFUSED_KEY: T.StringType(),
     REFUSED_VALUE: T.StringType(),
-    SIGHTED: T.LongType(),
+    OBSERVED_TIME: T.LongType(),
     PARTITION: T.StringType(),
     SIGNAL: T.StringType(),
-    ORIGIN: T.IntegerType(),
+    UPSTREAM: T.IntegerType(),
     REPORT: T.BinaryType(),
     ERROR: T.StringType(),
     ACCOUNT: T.StringType(),
@@ -90,7 +90,7 @@ PANE_META: Final = (
 )
 """What travels with a pane."""
 
-CLOCK_META: Final = (PROCESSING_TIME, ENDED, SIGHTED, PARTITION, SIGNAL, ORIGIN, REPORT)
+CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, UPSTREAM, REPORT)
 """What rows say of the clocks, where they do."""
 
 REFUSED_META: Final = (STAGE, REASON, DROPPED, REFUSED_KEY, REFUSED_VALUE, START, END, PANE_TIME, WATERMARK)
@@ -121,7 +121,7 @@ __all__ = [
     "IS_LAST",
     "KEEP",
     "META_TYPES",
-    "ORIGIN",
+    "OBSERVED_TIME",
     "PANE_META",
     "PANE_TIME",
     "PARTITION",
@@ -132,12 +132,12 @@ __all__ = [
     "REFUSED_META",
     "REFUSED_VALUE",
     "REPORT",
-    "SIGHTED",
     "SIGNAL",
     "SPAN",
     "STAGE",
     "START",
     "TIMING",
+    "UPSTREAM",
     "WATERMARK",
     "pane_meta",
 ]

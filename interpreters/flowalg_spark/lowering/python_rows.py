@@ -31,11 +31,11 @@ from flowalg_spark.lowering.meta import (
     ERROR,
     EVENT_TIME,
     KEEP,
+    OBSERVED_TIME,
     PANE_TIME,
     PROCESSING_TIME,
     REASON,
     REFUSED_VALUE,
-    SIGHTED,
     STAGE,
 )
 from flowalg_spark.lowering.values import AnyArray, as_json, read, write
@@ -178,8 +178,8 @@ class PythonSteps:
             own[KEEP] = pa.array([True] * len(origins) + [False] * len(gone), pa.bool_())
             origins = [*origins, *gone]
         others = batch.take(pa.array(origins, pa.int64()))
-        if SIGHTED in self.schema.names:
-            own[SIGHTED] = once(others.column(SIGHTED), firsts(origins))
+        if OBSERVED_TIME in self.schema.names:
+            own[OBSERVED_TIME] = once(others.column(OBSERVED_TIME), firsts(origins))
         if caught:
             elements = dict(zip(positions, entered, strict=True))
             records = [as_json(elements[one.origin], self.before.shape) for one in caught]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
-from flowalg_shard import Origin, Stage, pack, precombine, reports_of
+from flowalg_shard import Stage, Upstream, pack, precombine, reports_of
 from flowalg_shard.tables.columns import END, KEEP, SHARD, START
 from pyspark.sql import types as T
 
@@ -80,7 +80,7 @@ class ToBundles:
     """The rows of one partition of a stage's input, as one row for every shard."""
 
     number: int
-    origins: tuple[Origin, ...]
+    upstreams: tuple[Upstream, ...]
     sending: Sending
     shards: tuple[int, ...]
     schema: pa.Schema
@@ -97,7 +97,7 @@ class ToBundles:
             rows = rows.with_columns(pl.col(SHARD).is_not_null().alias(KEEP))
         payloads = {} if rows.is_empty() else self.sending.payloads(rows, self.shards)
         count = len(self.shards)
-        reports = pickle.dumps(reports_of(self.origins, rows))
+        reports = pickle.dumps(reports_of(self.upstreams, rows))
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array(self.shards, pa.int32()),

@@ -166,7 +166,7 @@ class Lowering:
             )
         bundles = self.sent(0, ready.rows, Precombined(stage))
         out = OutOfGrouping(stage, ready.pair, self.several)
-        operator = Grouping(stage, ready.rows.origins)
+        operator = Grouping(stage, ready.rows.upstreams)
         described = description_of(stage, str(ready.pair))
         flow = self.emitted(node, bundles, operator, described, out, ready.rows.flow, ready.pair)
         return Stream(flow if self.several else _with_drop_column(flow), (FromStage(),))
@@ -185,7 +185,7 @@ class Lowering:
         bundles = self.sent(0, elements, Divided(columns)).union(self.sent(1, others, Broadcast(theirs)))
         taken = tuple(one.step for one in together)
         out = OutOfSide(stage.label, layout_of(main.flow.shape), side.flow.shape, taken, layout_of(after))
-        operator = Side(stage, elements.origins, others.origins)
+        operator = Side(stage, elements.upstreams, others.upstreams)
         notes = [
             LiftingNote("with_side", "a side input, which is kept in Python", None),
             *map(note_of, together),
@@ -198,7 +198,7 @@ class Lowering:
     def sent(self, number: int, rows: Stream, sending: Sending) -> DataFrame:
         """What the partitions of an input send to every shard."""
         frame = rows.flow.frame
-        bundling = ToBundles(number, rows.origins, sending, self.shards, arrow_schema(frame.schema))
+        bundling = ToBundles(number, rows.upstreams, sending, self.shards, arrow_schema(frame.schema))
         return frame.mapInArrow(bundling, BUNDLE_SCHEMA)
 
     def emitted(

@@ -14,7 +14,7 @@ from flowalg.pipeline.co_group import Tagged
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
 from flowalg_spark.lowering.layout import Layout, places
-from flowalg_spark.lowering.meta import END, EVENT_TIME, KEEP, SIGHTED, START
+from flowalg_spark.lowering.meta import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
 from flowalg_spark.lowering.python_columns import where_kept
 from flowalg_spark.lowering.python_rows import firsts, kept_rows, once
 from flowalg_spark.lowering.values import AnyArray, integers, read, read_columns
@@ -100,8 +100,8 @@ class InWindows:
             known = rest.column(name) if name in batch.schema.names else pa.nulls(len(others), pa.int64())
             own[name] = pa.concat_arrays([bounds, known])
         own[KEEP] = pa.array([True] * len(origins) + [False] * len(others), pa.bool_())
-        if SIGHTED in self.schema.names:
-            own[SIGHTED] = once(table.column(SIGHTED), firsts(places))
+        if OBSERVED_TIME in self.schema.names:
+            own[OBSERVED_TIME] = once(table.column(OBSERVED_TIME), firsts(places))
         arrays = [own[name] if name in own else table.column(name) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 

@@ -6,38 +6,38 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from attrs import evolve, frozen
-from flowalg_shard.clocks.exchange import Origin
+from flowalg_shard.clocks.exchange import Upstream
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg_spark.lowering.flow import Flow, sighted
 from flowalg_spark.lowering.layout import named
-from flowalg_spark.lowering.meta import META_TYPES, ORIGIN, SIGHTED
+from flowalg_spark.lowering.meta import META_TYPES, OBSERVED_TIME, UPSTREAM
 
 
 @frozen
 class Stream:
-    """A guarded flow with its origins; its rows name theirs by number, in ``ORIGIN``, if there are several."""
+    """A guarded flow with its upstreams; its rows name theirs by number, in ``UPSTREAM``, if there are several."""
 
     flow: Flow
-    origins: tuple[Origin, ...]
+    upstreams: tuple[Upstream, ...]
 
 
 def united(streams: Sequence[Stream]) -> Stream:
-    """Several streams as one, whose elements lie in the same columns: the rows and the origins of all."""
+    """Several streams as one, whose elements lie in the same columns: the rows and the upstreams of all."""
     if len(streams) == 1:
         return streams[0]
     flows = [one.flow for one in streams]
-    if any(SIGHTED in one.meta for one in flows):
+    if any(OBSERVED_TIME in one.meta for one in flows):
         flows = [sighted(one) for one in flows]
     kinds: dict[str, T.DataType] = {}
     for flow in flows:
         kinds.update(flow.meta)
-    kinds[ORIGIN] = META_TYPES[ORIGIN]
+    kinds[UPSTREAM] = META_TYPES[UPSTREAM]
     first = flows[0]
     own = [name for name in first.frame.columns if name not in first.meta]
-    counts = [len(one.origins) for one in streams]
+    counts = [len(one.upstreams) for one in streams]
     frames = [
         flow.frame.select(
             *map(named, own), *(_column(flow, name, kind, before) for name, kind in kinds.items())
@@ -50,14 +50,14 @@ def united(streams: Sequence[Stream]) -> Stream:
     together = evolve(first, frame=whole, meta=kinds)
     for flow in flows[1:]:
         together = together.noted(*flow.notes)
-    return Stream(together, tuple(origin for one in streams for origin in one.origins))
+    return Stream(together, tuple(upstream for one in streams for upstream in one.upstreams))
 
 
 def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
-    """A flow's own column, or one that is empty; ``before`` is how many origins those before it have."""
-    if name == ORIGIN:
-        number = named(ORIGIN) if ORIGIN in flow.meta else F.lit(0)
-        return (number + F.lit(before)).cast(kind).alias(ORIGIN)
+    """A flow's own column, or one that is empty; ``before`` is how many upstreams those before it have."""
+    if name == UPSTREAM:
+        number = named(UPSTREAM) if UPSTREAM in flow.meta else F.lit(0)
+        return (number + F.lit(before)).cast(kind).alias(UPSTREAM)
     return named(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
 
 

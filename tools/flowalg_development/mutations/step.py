@@ -82,8 +82,8 @@ STEP_MUTANTS: Final = (
     Mutant(
         "the watermark behind a grouping moves back",
         _CLOCKS,
-        "watermark = max(before.watermark, min(self.watermark, until))",
-        "watermark = min(self.watermark, until)",
+        "watermark = max(before.watermark, min(self.watermark, hold))",
+        "watermark = min(self.watermark, hold)",
     ),
     Mutant(
         "a retraction counts",

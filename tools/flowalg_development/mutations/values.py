@@ -183,21 +183,21 @@ SIDE_MUTANTS: Final = (
     Mutant(
         "elements that wait for a side hold nothing back",
         _SIDES,
-        "self.output = main.clocks.held(until, self.output)",
+        "self.output = main.clocks.with_hold(until, self.output)",
         "self.output = main.clocks",
     ),
     Mutant(
         "the watermark behind a side input moves back",
         _SIDES,
-        "self.output = main.clocks.held(until, self.output)",
-        "self.output = main.clocks.held(until, BEGINNING)",
+        "self.output = main.clocks.with_hold(until, self.output)",
+        "self.output = main.clocks.with_hold(until, BEGINNING)",
     ),
     Mutant(
         "percentile watermarks do not wait for a side input",
         _SIDES,
-        "        self.output = main.clocks.held(until, self.output)\n",
+        "        self.output = main.clocks.with_hold(until, self.output)\n",
         "        self.output = evolve(\n"
-        "            main.clocks.held(until, self.output), percentiles=main.clocks.percentiles\n        )\n",
+        "            main.clocks.with_hold(until, self.output), percentiles=main.clocks.percentiles\n        )\n",
     ),
     Mutant(
         "a side is complete by the main input's watermark",
