@@ -70,7 +70,7 @@ def rows(records: Sequence[Observation], *marks: dict[str, object], upstream: in
 def test_the_report_of_columns_is_the_policys_own(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """Law: the report from columns equals the policy's own report: partitions, lags, and records too far ahead included."""
+    """Law: the report from columns is the policy's own report: partitions, lags, records too far ahead."""
     assert source_report(policy, rows(records)).clock == policy.report(records)
 
 
@@ -78,7 +78,7 @@ def test_the_report_of_columns_is_the_policys_own(
 def test_a_record_counts_by_the_event_time_that_its_source_gave(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """The clocks count a record once, by its first event time, even if the element has another one or has become several."""
+    """The clocks count a record once, by the event time of its source, even if it has become several elements."""
     first = rows(records).with_columns(
         pl.col(EVENT_TIME).alias(OBSERVED_TIME), pl.lit(0, pl.Int64()).alias(EVENT_TIME)
     )
@@ -86,9 +86,9 @@ def test_a_record_counts_by_the_event_time_that_its_source_gave(
     assert source_report(policy, pl.concat([first, copies])).clock == policy.report(records)
 
 
-def test_rows_that_are_no_records_say_something_else() -> None:
-    """Ticks advance processing time, signals are collected, and the end is reported; none of them counts as a record."""
-    said = source_report(
+def test_rows_that_are_not_records_advance_time_give_signals_and_end_the_input() -> None:
+    """Ticks advance time, signals are collected, the end is reported; none of them counts as a record."""
+    report = source_report(
         Timeout(timedelta(0)),
         rows(
             [],
@@ -99,7 +99,7 @@ def test_rows_that_are_no_records_say_something_else() -> None:
         ),
     )
     clock = ClockSummary(latest_processing=ProcessingTime(7), ended=True)
-    assert said == SourceReport(clock, frozenset({"go", "stop"}))
+    assert report == SourceReport(clock, frozenset({"go", "stop"}))
 
 
 @given(
@@ -109,7 +109,7 @@ def test_rows_that_are_no_records_say_something_else() -> None:
     st.lists(observations()),
     st.integers(1, 4),
 )
-def test_it_does_not_matter_how_the_input_is_divided(
+def test_the_clocks_do_not_depend_on_how_the_input_is_divided(
     one: WatermarkPolicy,
     other: WatermarkPolicy,
     first: list[Observation],
@@ -119,28 +119,29 @@ def test_it_does_not_matter_how_the_input_is_divided(
     """Law: reports from parts of the input, merged, advance the clocks as one report of the whole input does."""
     upstreams = (FromSource(one), FromSource(other))
     everything = pl.concat([rows(first), rows(second, upstream=1)])
-    told = merge_reports(reports_of(upstreams, everything.gather_every(parts, part)) for part in range(parts))
-    assert told == reports_of(upstreams, everything)
-    before = (InputClocks.initial(upstreams),)
-    assert advance_clocks((upstreams,), before, [told]) == advance_clocks(
-        (upstreams,), before, [reports_of(upstreams, everything)]
+    merged = merge_reports(
+        reports_of(upstreams, everything.gather_every(parts, part)) for part in range(parts)
     )
+    assert merged == reports_of(upstreams, everything)
+    before = (InputClocks.initial(upstreams),)
+    whole = reports_of(upstreams, everything)
+    assert advance_clocks((upstreams,), before, [merged]) == advance_clocks((upstreams,), before, [whole])
 
 
 @given(watermark_policies(), watermark_policies(), st.lists(observations(), min_size=1))
 def test_the_clocks_behind_a_union_are_the_least(
     one: WatermarkPolicy, other: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """The watermark of a union is the least of its sources': one without records holds it back, and advances by its own policy."""
+    """The watermark of a union is the least of its sources'. A silent source holds it back by its own policy."""
     upstreams = (FromSource(one), FromSource(other))
-    (heard,) = advance_clocks(
+    (behind,) = advance_clocks(
         (upstreams,), (InputClocks.initial(upstreams),), [reports_of(upstreams, rows(records))]
     )
     now = max(record.processing_time for record in records)
     alone = one.advance(one.start(), one.report(records), now)
     silent = other.advance(other.start(), ClockSummary(), now)
-    assert heard.clocks.processing_time == now
-    assert heard.clocks.watermark == min(alone.watermark, silent.watermark)
+    assert behind.clocks.processing_time == now
+    assert behind.clocks.watermark == min(alone.watermark, silent.watermark)
 
 
 TIMES = st.integers(0, 20).map(EventTime)
@@ -148,11 +149,11 @@ INSTANTS = st.lists(st.tuples(TIMES, st.lists(TIMES, min_size=1, max_size=3)), m
 
 
 @given(INSTANTS)
-def test_no_shard_runs_ahead_of_what_another_one_holds(
+def test_no_shard_runs_ahead_of_the_hold_of_another(
     instants: list[tuple[EventTime, list[EventTime]]],
 ) -> None:
     """Law: the output watermark of a stage is the running maximum of the least of its own watermark and all holds."""
-    heard: tuple[InputClocks, ...] = (InputClocks.initial((FromStage(),)),)
+    after: tuple[InputClocks, ...] = (InputClocks.initial((FromStage(),)),)
     watermark, expected = MIN_TIME, MIN_TIME
     for number, (point, holds) in enumerate(instants):
         watermark = max(watermark, point)
@@ -161,11 +162,11 @@ def test_no_shard_runs_ahead_of_what_another_one_holds(
         parts = [pickle.dumps(StageReport(clocks, one)) for one in holds]
         lines = pl.DataFrame([{REPORT: one, UPSTREAM: 0, ENDED: None} for one in parts], schema=SCHEMA)
         reports: list[Reports] = [reports_of((FromStage(),), lines)]
-        heard = advance_clocks(((FromStage(),),), heard, reports)
-        assert heard[0].clocks == Clocks(ProcessingTime(number), expected)
+        after = advance_clocks(((FromStage(),),), after, reports)
+        assert after[0].clocks == Clocks(ProcessingTime(number), expected)
 
 
-def test_signals_go_through_stages_and_last_an_instant() -> None:
+def test_signals_pass_through_stages_and_last_one_instant() -> None:
     """A signal given to a source is observed at every stage behind it, in the same instant and in no other."""
     upstreams: tuple[tuple[Upstream, ...], ...] = ((FromSource(Timeout(timedelta(0))),), (FromStage(),))
     before = tuple(map(InputClocks.initial, upstreams))

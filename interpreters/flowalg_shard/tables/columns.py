@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-# Of the rows that arrive at a stage. KEEP says that a row is an element, ENDED that it ends the input, ARRIVAL orders elements.
+# Of the rows that arrive at a stage. KEEP: whether a row is an element; ENDED: whether it ends the input; ARRIVAL: the
+# order of arrival.
 EVENT_TIME: Final = "__event_time"
 PROCESSING_TIME: Final = "__processing_time"
 KEEP: Final = "__keep"
