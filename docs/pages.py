@@ -29,6 +29,7 @@ PAGES: Final = (
     "coming-from",
     "command-line",
     "tour",
+    "transforms",
     "what",
     "where",
     "when",
