@@ -14,6 +14,8 @@ from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, 
 from flowalg.combiners.distinct import ApproximateDistinct
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
+from flowalg.elementwise.functions import Call
+from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
@@ -234,10 +236,10 @@ def _of_step(step: Step) -> Feature:
     match step:
         case Map() | Filter():
             return Feature.ELEMENT_WISE
+        case Split() | FlatMap(function=Call(f=Selected())):
+            return Feature.SPLIT
         case FlatMap():
             return Feature.FLAT_MAP
-        case Split():
-            return Feature.SPLIT
         case WithTimestamps():
             return Feature.WITH_TIMESTAMPS
     assert_never(step)

@@ -55,7 +55,7 @@ class ApproximateDistinct(Combiner[object, Distinct, int]):
         return frozenset()
 
     def add(self, accumulator: Distinct, value: object) -> Distinct:  # noqa: D102
-        found = hash64(value, "ApproximateDistinct")
+        found = hash64(value, "a value of ApproximateDistinct")
         if isinstance(accumulator, bytes):
             return hyperloglog.with_hashes(accumulator, (found,))
         return accumulator if found in accumulator else self._small(accumulator | {found})

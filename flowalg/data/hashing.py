@@ -73,7 +73,9 @@ def _number(value: float | Decimal, where: str) -> bytes:
     except OverflowError:
         return b"n+" if value > 0 else b"n-"
     except ValueError as undefined:
-        raise ElementError(f"{where} must equal itself; got {format_value(value)}") from undefined
+        raise ElementError(
+            f"{where} must equal itself, which NaN does not; got {format_value(value)}"
+        ) from undefined
     return b"n%x/%x" % (numerator, denominator)
 
 

@@ -91,7 +91,8 @@ def require_readable(windows: WindowFn, view: View) -> None:
         raise ArgumentError(
             f"the windows of {method}()",
             windows,
-            "such that each event time lies in one window, the same for all keys: global, fixed or calendar windows",
+            "windows that put each event time into one window, the same for all keys: "
+            "global, fixed or calendar windows",
         )
 
 

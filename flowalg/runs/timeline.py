@@ -88,15 +88,15 @@ class Timeline(HasView, Generic[A_co]):
                 raise ArgumentError(
                     "processing_time",
                     show(after.processing_time),
-                    f"not before {show(before.processing_time)}",
+                    f"at or after {show(before.processing_time)}",
                 )
             if after.watermark < before.watermark:
-                valid = f"not before {show(before.watermark)}"
+                valid = f"at or after {show(before.watermark)}"
                 raise ArgumentError("watermark", show(after.watermark), valid)
             for q, point in before.percentile_watermarks.items():
                 if after.percentile_watermarks.get(q, point) < point:
                     found = show(after.percentile_watermarks[q])
-                    raise ArgumentError(f"percentile_watermarks[{q}]", found, f"not before {show(point)}")
+                    raise ArgumentError(f"percentile_watermarks[{q}]", found, f"at or after {show(point)}")
 
     @property
     def watermark(self) -> EventTime:

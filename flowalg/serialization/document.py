@@ -154,7 +154,7 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
             raise ArgumentError(
                 "expect", expect, "a class, such as PCollection[object], or a Kind, such as TRIGGER"
             )
-        classes, name, args = (origin,), f"a {origin.__name__}", get_args(expect)
+        classes, name, args = (origin,), f"of type {origin.__name__}", get_args(expect)
     try:
         value = _value(_parsed(text))
     except RecursionError as deep:
@@ -225,7 +225,7 @@ def _check_elements(value: object, element: object) -> None:
         raise ArgumentError("expect", element, "an element type", why=str(error)) from error
     match value:
         case PCollection(shape=found) if found is not None and found != shape:
-            raise DocumentError(f"value is a collection of {found}; it must be one of {shape}")
+            raise DocumentError(f"value must be a collection of {shape}; got a collection of {found}")
         case Timeline(instants=instants):
             for number, instant in enumerate(instants):
                 for index, one in enumerate(instant.elements):

@@ -100,7 +100,7 @@ class Reader:
                 value = self.anything(json, place)
                 if classes and not isinstance(value, classes):
                     names = ", ".join(class_.__name__ for class_ in classes)
-                    raise _refused(json, place, f"one of {names}" if len(classes) > 1 else f"a {names}")
+                    raise _refused(json, place, f"one of {names}" if len(classes) > 1 else f"of type {names}")
                 return value
         assert_never(form)
 
@@ -139,7 +139,7 @@ class Reader:
     def record(self, cls: type, json: object, place: Place) -> object:
         """A record of a class from its fields."""
         if not isinstance(json, dict):
-            raise _refused(json, place, f"the fields of a {cls.__name__}")
+            raise _refused(json, place, f"an object with the fields of {cls.__name__}")
         try:
             parts = {part.name: part for part in parts_of(cls)}
         except NameError as unresolved:

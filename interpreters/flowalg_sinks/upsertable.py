@@ -9,8 +9,9 @@ from typing import get_args
 from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step
-from flowalg.pipeline.nodes import ElementWise, Node, WithSide
-from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
+from flowalg.pipeline.graph import Fold, fold
+from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, WithSide
+from flowalg.pipeline.structure import element_inputs, last_groupings, nodes_after_groupings
 from flowalg.triggers.normal_form import normalise
 from flowalg.triggers.syntax import AtWatermark, OnceTrigger, Repeat
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, WindowingStrategy
@@ -35,6 +36,11 @@ def require_upsertable(node: Node) -> None:
             "values; write each to a table of its own, or use changelog(...)"
         )
     (grouping,) = groupings
+    if _times_emitted(node) > 1:
+        raise UnsupportedError(
+            f"upsert: flatten(...) repeats the panes of {grouping.label}, so that a key and window has several latest "
+            "values; write each collection to a table of its own, or use changelog(...)"
+        )
     strategy = grouping.windowed_by.strategy
     if gives_one_pane(strategy) or strategy.accumulation is Accumulation.RETRACTING:
         return
@@ -53,6 +59,15 @@ def require_upsertable(node: Node) -> None:
     else:
         return
     raise UnsupportedError(f"upsert: {grouping.label} {why}; {remedy}, or use changelog(...)")
+
+
+def _times_emitted(root: Node) -> int:
+    """The number of ways from the last groupings to the root: how many times each of their panes is emitted."""
+
+    def ways(node: Node, known: Fold[Node, int]) -> int:
+        return 1 if isinstance(node, GroupingNode) else sum(map(known, element_inputs(node)))
+
+    return fold(root, ways)
 
 
 def gives_one_pane(strategy: WindowingStrategy) -> bool:

@@ -295,7 +295,7 @@ def test_errors_of_flowalg_pass_through(
     [
         (
             lambda: combiner(zero=[], add=operator.add, merge=operator.add),
-            r"combiner.zero must be .*immut; got \[\] \(list\);",
+            r"combiner.zero must be immutable: .*; got \[\] \(list\)",
         ),
         (lambda: combiner(zero=0, add=3, merge=max), r"combiner.add must be a function; got 3 \(int\)"),  # type: ignore[call-overload]
         (lambda: combiner(zero=0, add=max, merge=None), "combiner.merge must be .*; got None"),  # type: ignore[call-overload]
@@ -305,9 +305,12 @@ def test_errors_of_flowalg_pass_through(
             lambda: combiner(zero=0, add=max, merge=max, name=""),
             "combiner.name must be .*a non-empty str; got ''",
         ),
-        (lambda: reduce_combiner(3, zero=0), "reduce_combiner.f must be .*a function of two values; got 3"),  # type: ignore[arg-type]
+        (
+            lambda: reduce_combiner(3, zero=0),  # type: ignore[arg-type]
+            "reduce_combiner.f must be a function of two values, such as math.gcd; got 3",
+        ),
         (lambda: together(), r"combiners must be .*; got \(\)"),  # type: ignore[call-overload]
-        (lambda: together(Count(), 3), r"combiner 2 must be a combiner; got 3 \(int\)"),  # type: ignore[call-overload]
+        (lambda: together(Count(), 3), r"combiner 2 must be a combiner, such as .*; got 3 \(int\)"),  # type: ignore[call-overload]
         (lambda: together(Count(), Count(), into=3), "the function must be .*; got 3"),  # type: ignore[call-overload]
     ],
 )

@@ -297,7 +297,7 @@ def test_bad_questions_are_refused() -> None:
         explain_when(run, evolve(pane, event_time=event_time(minute(0))))
     with pytest.raises(ArgumentError, match="run must be a run of the reference interpreter; got .*"):
         explain_when(Run(run.panes, ()), pane)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match="key is .*a key, which is hashable"):
+    with pytest.raises(ArgumentError, match=r"key must be hashable; got \['a'\]"):
         why_not(run, ["a"], window(0, 2))
     with pytest.raises(ArgumentError, match="at must be at or after an instant of the run; got .*"):
         why_not(run, "a", window(0, 2), at=minute(0))

@@ -597,22 +597,22 @@ TIMES: Final[list[tuple[str, str]]] = [
     ),
     (
         "Timeline().at(minute(1)).at(NOON)",
-        "ArgumentError: processing_time must be not before 2024-01-01T12:01:00Z; got "
+        "ArgumentError: processing_time must be at or after 2024-01-01T12:01:00Z; got "
         "'2024-01-01T12:00:00Z' (str)",
     ),
     (
         "Timeline().at(minute(1), watermark=minute(1)).at(minute(2), watermark=NOON)",
-        "ArgumentError: watermark must be not before 2024-01-01T12:01:00Z; got '2024-01-01T12:00:00Z' (str)",
+        "ArgumentError: watermark must be at or after 2024-01-01T12:01:00Z; got '2024-01-01T12:00:00Z' (str)",
     ),
     (
         "Timeline().at(minute(1), percentiles={0.5: minute(1)}).at(minute(2), percentiles={0.5: NOON})",
-        "ArgumentError: percentile_watermarks[0.5] must be not before 2024-01-01T12:01:00Z; got "
+        "ArgumentError: percentile_watermarks[0.5] must be at or after 2024-01-01T12:01:00Z; got "
         "'2024-01-01T12:00:00Z' (str)",
     ),
     ("Timeline().end(3)", "ArgumentError: time must be a timezone-aware datetime; got 3 (int)"),
     (
         "Timeline().at(minute(1)).end(NOON)",
-        "ArgumentError: processing_time must be not before 2024-01-01T12:01:00Z; got "
+        "ArgumentError: processing_time must be at or after 2024-01-01T12:01:00Z; got "
         "'2024-01-01T12:00:00Z' (str)",
     ),
     (

@@ -96,17 +96,23 @@ def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
     [
         (
             lambda: Source("", Score, event_time=lambda s: s.at),
-            r"Source.name must be a non-empty; got '' \(str\)",
+            r"Source.name must be a non-empty str; got '' \(str\)",
         ),
         (
             lambda: Source("s", Score, event_time=lambda s: s.points),  # type: ignore[arg-type,return-value]
             r"Source.event_time must be a function to a datetime; this one gives int; got .*",
         ),
-        (lambda: SCORES.map(3), r"the function must be callable; got 3 \(int\)"),  # type: ignore[arg-type]
-        (lambda: POINTS.combine_per_key(), r"combiners must be .*one or more combiners; got \(\)"),  # type: ignore[call-overload]
+        (lambda: SCORES.map(3), r"the function must be callable, such as lambda s: s.points; got 3 \(int\)"),  # type: ignore[arg-type]
+        (
+            lambda: POINTS.combine_per_key(),  # type: ignore[call-overload]
+            r"combiners must be one or more combiners, such as Sum\(\); got \(\)",
+        ),
         (lambda: POINTS.combine_per_key(sum), "combiner 1 must be .*; got <built-in function sum>"),  # type: ignore[call-overload]
-        (lambda: POINTS.window(timedelta(1)), "windows must be .*a window strategy; got datetime.timedelta"),  # type: ignore[arg-type]
-        (lambda: Repeat(3), r"Repeat.trigger must be a trigger; got 3 \(int\)"),  # type: ignore[arg-type]
+        (
+            lambda: POINTS.window(timedelta(1)),  # type: ignore[arg-type]
+            "windows must be a window strategy, such as .*; got datetime.timedelta",
+        ),
+        (lambda: Repeat(3), r"Repeat.trigger must be a trigger, such as .*; got 3 \(int\)"),  # type: ignore[arg-type]
         (lambda: WindowingStrategy(trigger=3), "trigger must be .*; got 3"),  # type: ignore[arg-type]
         (lambda: WindowingStrategy(accumulation="all"), "accumulation must be .*; got 'all'"),  # type: ignore[arg-type]
         (
@@ -128,10 +134,13 @@ def test_a_timeline_does_not_go_back() -> None:
     """Neither in processing time nor in its watermark."""
     start = Timeline[Score]().at(minute(5), watermark=minute(3))
     with pytest.raises(
-        ArgumentError, match=r"processing_time is '2024-01-01T12:04:00Z'.*not before 2024-01-01T12:05"
+        ArgumentError,
+        match=r"processing_time must be at or after 2024-01-01T12:05:00Z; got '2024-01-01T12:04:00Z'",
     ):
         start.at(minute(4))
-    with pytest.raises(ArgumentError, match="watermark is"):
+    with pytest.raises(
+        ArgumentError, match="watermark must be at or after 2024-01-01T12:03:00Z; got '2024-01-01T12:02:00Z'"
+    ):
         start.at(minute(6), watermark=minute(2))
 
 

@@ -113,9 +113,11 @@ from flowalg import (
     to_json,
     together,
 )
+from flowalg.data.shapes import INTEGER
 from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Step
-from flowalg.pipeline.nodes import Node
+from flowalg.pipeline.co_group import Separate
+from flowalg.pipeline.nodes import Hole, Node
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS, Kind, Writable
 from flowalg.serialization.registry import algebra
 from flowalg.serialization.texts import duration_from, duration_text
@@ -413,6 +415,7 @@ EXAMPLES: list[Writable] = [
     AllOf(),
     AnyOf(),
     Count(),
+    Separate(2),
     Max.of(len),
     Mean(),
     Min(),
@@ -422,6 +425,8 @@ EXAMPLES: list[Writable] = [
     TopN(3, doubled),
     Variance(),
     ODD,
+    PCollection(Hole(INTEGER)),
+    PCollection(Hole(None)),
     READINGS,
     Source("numbers", Decimal, event_time=datetime.fromtimestamp),  # type: ignore[arg-type]  # only written
     VALUES.combine_per_key(Sum(), Count(), into=total).combine_globally(ToList()),
@@ -658,8 +663,8 @@ ADVICE = (
         ),
         (
             lambda: AtElement(Plain()),
-            f"value.predicate: it is tests.test_documents.Plain(), which cannot be written: it has no name of its "
-            f"own; {ADVICE}",
+            "value.predicate: it is tests.core.test_serialization.Plain(), which cannot be written: it has no name of "
+            f"its own; {ADVICE}",
         ),
         (
             lambda: AtElement(Derived()),
@@ -667,7 +672,7 @@ ADVICE = (
         ),
         (
             lambda: attrs.evolve(ODD, anything=[1, 1j]),
-            "value.anything[1]: it is 1j (a complex), which has no JSON form; it must be a scalar, a collection of "
+            "value.anything[1]: it is 1j (complex), which has no JSON form; it must be a scalar, a collection of "
             "scalars, an enum member, a function or class that can be imported, or a frozen attrs class of such",
         ),
         (
@@ -718,7 +723,7 @@ PIPELINE = to_json(VALUES)
             "{",
             "the text is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         ),
-        ("[1]", "the document is [1] (list); it must be an object, as to_json gives it"),
+        ("[1]", "the document must be an object, as to_json gives it; got [1] (list)"),
         ("{}", "the document has no 'format'; it must have 'format': \"flowalg\""),
         ('{"format": "x"}', "format is 'x' (str); this version of flowalg reads 'flowalg' only"),
         ('{"format": "flowalg"}', "the document has no 'version'; it must have 'version': 1"),
@@ -740,46 +745,46 @@ PIPELINE = to_json(VALUES)
         (VALUE % ("[" * 100_000 + "]" * 100_000), "the document is nested too deeply to be read"),
         (
             '{"format": "flowalg", "version": 1, "nodes": {}, "value": 1}',
-            "nodes is {} (dict); it must be a list of nodes",
+            "nodes must be a list of nodes; got {} (dict)",
         ),
         (VALUE % '{"AtCuont": {}}', "value: 'AtCuont' is no class of the algebra"),
         (VALUE % '{"AtCount": {"n": 3}}', "value: AtCount has no field 'n'; its fields are: count"),
         (VALUE % '{"Never": {"n": 3}}', "value: Never has no field 'n'; its fields are: none"),
         (VALUE % '{"AtCount": {}}', "value: AtCount needs its field 'count'"),
-        (VALUE % '{"AtCount": 3}', "value is 3 (int); it must be the fields of a AtCount"),
-        (VALUE % '{"AtCount": {"count": "3"}}', "value.count is '3' (str); it must be of type int"),
-        (VALUE % '{"AtCount": {"count": true}}', "value.count is True (bool); it must be of type int"),
+        (VALUE % '{"AtCount": 3}', "value must be an object with the fields of AtCount; got 3 (int)"),
+        (VALUE % '{"AtCount": {"count": "3"}}', "value.count must be of type int; got '3' (str)"),
+        (VALUE % '{"AtCount": {"count": true}}', "value.count must be of type int; got True (bool)"),
         (
             VALUE % '{"AtCount": {"count": 0}}',
-            "value: AtCount.count is 0 (int); it must be a positive int",
+            "value: AtCount.count must be a positive int; got 0 (int)",
         ),
         (
             VALUE % '{"AtCount": {"count": 1}, "Never": {}}',
-            "value is {'AtCount': {'count': 1}, 'Never': {}} (dict); it must be a value with one tag, such as "
-            "{'AtCount': {'count': 3}}",
+            "value must be a value with one tag, such as {'AtCount': {'count': 3}}; "
+            "got {'AtCount': {'count': 1}, 'Never': {}} (dict)",
         ),
         (
             VALUE % '{"AfterDelay": {"delay": "2 minutes"}}',
-            "value.delay is '2 minutes' (str); it must be a duration, such as PT2M or P1DT0.5S",
+            "value.delay must be a duration, such as PT2M or P1DT0.5S; got '2 minutes' (str)",
         ),
         (
             VALUE % '{"AfterDelay": {"delay": "P9999999999D"}}',
-            "value.delay is 'P9999999999D' (str); it must be a duration, such as PT2M or P1DT0.5S",
+            "value.delay must be a duration, such as PT2M or P1DT0.5S; got 'P9999999999D' (str)",
         ),
         (
             VALUE % '{"WindowingStrategy": {"accumulation": "ALL"}}',
-            "value.accumulation is 'ALL' (str); it must be one of DISCARDING, ACCUMULATING, RETRACTING",
+            "value.accumulation must be one of DISCARDING, ACCUMULATING, RETRACTING; got 'ALL' (str)",
         ),
         (
             VALUE % '{"Or": {"triggers": [{"Never": {}}, {"Repeat": {"trigger": {"Never": {}}}}]}}',
-            "value.triggers[1] is {'Repeat': {'trigger': {'Never': {}}}} (dict); it must be one of AtWatermark, "
-            "AtCount, AtMeasure, AtElement, AtPeriod, AfterDelay, AtSignal, Never, Always, And, Or",
+            "value.triggers[1] must be one of AtWatermark, AtCount, AtMeasure, AtElement, AtPeriod, AfterDelay, "
+            "AtSignal, Never, Always, And, Or; got {'Repeat': {'trigger': {'Never': {}}}} (dict)",
         ),
         (
             VALUE % '{"Or": {"triggers": []}}',
-            "value: Or.triggers is () (tuple); it must be one or more once-triggers",
+            "value: Or.triggers must be one or more once-triggers; got () (tuple)",
         ),
-        (VALUE % '{"Or": {"triggers": 3}}', "value.triggers is 3 (int); it must be a list"),
+        (VALUE % '{"Or": {"triggers": 3}}', "value.triggers must be a list; got 3 (int)"),
         (
             VALUE % '{"AtElement": {"predicate": "nowhere.at.all:f"}}',
             "value.predicate: importing nowhere.at.all raised ModuleNotFoundError: No module named 'nowhere'",
@@ -794,33 +799,35 @@ PIPELINE = to_json(VALUES)
         ),
         (
             VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:RATE"}}',
-            "value.predicate is 'flowalg_laws.conformance.jobs.shop:RATE' (str); it must be the name of a function",
+            "value.predicate must be the name of a function; got 'flowalg_laws.conformance.jobs.shop:RATE' (str)",
         ),
         (
             VALUE % '{"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}}',
             "value.predicate: 'tests.core.test_serialization:Plain' is no frozen attrs class and no enum",
         ),
-        (VALUE % '{"float": "big"}', "value is 'big' (str); it must be 'nan', 'inf' or '-inf'"),
+        (VALUE % '{"float": "big"}', "value must be 'nan', 'inf' or '-inf'; got 'big' (str)"),
         (
             VALUE % '{"frozenset": [1, 1]}',
-            "value is [1, 1] (list); it must be a list of different items that can be hashed",
+            "value must be a list of different items that can be hashed; got [1, 1] (list)",
         ),
         (
             VALUE % '{"dict": [[1, 2], [1, 3]]}',
-            "value[1] is [1, 3] (list); it must be a pair with a key of its own",
+            "value[1] must be a pair with a key of its own; got [1, 3] (list)",
         ),
-        (VALUE % '{"dict": [[1]]}', "value[0] is [1] (list); it must be a list of a key and a value"),
+        (VALUE % '{"dict": [[1]]}', "value[0] must be a list of a key and a value; got [1] (list)"),
         (
             VALUE % '{"PCollection": {"node": 0}}',
-            "value.node is 0 (int); it must be the number of an earlier node",
+            "value.node must be the number of an earlier node; got 0 (int)",
         ),
         (
-            edited(PIPELINE, **{"tests.core.test_serialization:key_of": "tests.test_documents:no_key"}),
-            "nodes[1].steps[0].function.call.f: tests.test_documents has no no_key",
+            edited(
+                PIPELINE, **{"tests.core.test_serialization:key_of": "tests.core.test_serialization:no_key"}
+            ),
+            "nodes[1].steps[0].function.call.f: tests.core.test_serialization has no no_key",
         ),
         (
             edited(PIPELINE, **{'"input": 0': '"input": 1'}),
-            "nodes[1].input is 1 (int); it must be the number of an earlier node",
+            "nodes[1].input must be the number of an earlier node; got 1 (int)",
         ),
         (
             edited(PIPELINE, **{"flowalg_laws.kit.readings:Reading": "tests.core.test_serialization:Plain"}),
@@ -850,24 +857,24 @@ def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
     [
         (
             lambda: from_json(to_json(AtCount(1)), PCollection[object]),
-            "value is AtCount(count=1) (AtCount); it must be a PCollection",
+            "value must be of type PCollection; got AtCount(count=1) (AtCount)",
         ),
-        (lambda: from_json(to_json(Count()), TRIGGER), "value is Count() (Count); it must be a trigger"),
+        (lambda: from_json(to_json(Count()), TRIGGER), "value must be a trigger; got Count() (Count)"),
         (
             lambda: from_json(to_json(Repeat(AtCount(1))), ONCE_TRIGGER),
-            "value is Repeat(trigger=AtCount(count=1)) (Repeat); it must be a once-trigger",
+            "value must be a once-trigger; got Repeat(trigger=AtCount(count=1)) (Repeat)",
         ),
         (
             lambda: from_json(to_json(AtCount(1)), COMBINER),
-            "value is AtCount(count=1) (AtCount); it must be a combiner",
+            "value must be a combiner; got AtCount(count=1) (AtCount)",
         ),
         (
             lambda: from_json(PIPELINE, PCollection[KV[str, str]]),
-            "value is a collection of KV[str, int]; it must be one of KV[str, str]",
+            "value must be a collection of KV[str, str]; got a collection of KV[str, int]",
         ),
         (
             lambda: from_json(to_json(Timeline[int]().at(minute(0), 3)), Timeline[str]),
-            "value.instants[0].elements[0] is 3 (int); it must be a str",
+            "value.instants[0].elements[0] must be of type str; got 3 (int)",
         ),
     ],
 )
@@ -888,23 +895,23 @@ def test_a_combiner_is_read_as_one() -> None:
     [
         (
             lambda: to_json(3),  # type: ignore[arg-type]
-            "value is 3 (int); it must be a value of the algebra, such as a PCollection, a Source, a trigger, "
-            "windows or a combiner",
+            "value must be a value of the algebra, such as a PCollection, a Source, a trigger, windows or a "
+            "combiner; got 3 (int)",
         ),
         (
             lambda: to_json(Count(), indent=-1),
-            "indent is -1 (int); it must be an int of zero or more, or None",
+            "indent must be an int of zero or more, or None; got -1 (int)",
         ),
-        (lambda: from_json(3, Count), "text is 3 (int); it must be a str of JSON, as to_json gives it"),  # type: ignore[call-overload]
+        (lambda: from_json(3, Count), "text must be a str of JSON, as to_json gives it; got 3 (int)"),  # type: ignore[call-overload]
         (
             lambda: from_json(to_json(Count()), "trigger"),  # type: ignore[call-overload]
-            "expect is 'trigger' (str); it must be a class, such as PCollection[object], or a Kind, such as "
-            "TRIGGER",
+            "expect must be a class, such as PCollection[object], or a Kind, such as TRIGGER; "
+            "got 'trigger' (str)",
         ),
         (
             lambda: from_json(PIPELINE, PCollection),
-            "expect is <class 'flowalg.pcollection.PCollection'> (a type); it must be given the types that it holds, "
-            "such as PCollection[object] for any",
+            "expect must be given the types that it holds, such as PCollection[object] for any; "
+            "got the class PCollection",
         ),
     ],
 )

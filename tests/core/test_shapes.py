@@ -130,10 +130,10 @@ def test_every_kind_of_field_has_a_shape() -> None:
         ),
         (
             WithSetOfLists,
-            r"WithSetOfLists.tags is a set of list\[int\], which is not hashable; use frozenset",
+            r"WithSetOfLists.tags is a set of list\[int\], which is not hashable; use frozenset and tuple inside a set",
         ),
         (WithAny, "WithAny.anything has type object, which is not an element type"),
-        (Endless, "Endless is recursive; a record class must not contain itself"),
+        (Endless, "Endless.next: Endless is recursive; a record class must not contain itself"),
         (Hidden, "Hidden.b has init=False"),
         (Empty, "Empty has no fields"),
         (Callable, "is not an element type"),

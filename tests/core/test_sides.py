@@ -337,7 +337,8 @@ def test_a_side_has_one_window_for_each_event_time(windows: WindowFn) -> None:
     ]
     for make, method in zip(makers, ("as_singleton", "as_map"), strict=True):
         with pytest.raises(
-            ArgumentError, match=rf"the windows of {method}\(\) is .*each event time lies in one"
+            ArgumentError,
+            match=rf"the windows of {method}\(\) must be windows that put each event time into one window, .*; got ",
         ):
             make()
 
@@ -350,7 +351,9 @@ def test_other_mistakes_are_named() -> None:
             SCORES.with_side(twice).combine_globally(Count()),
             {SCORES: [Score("a", 1, minute(1))], OTHERS: []},
         )
-    with pytest.raises(ArgumentError, match=r"side is .*must be a side input, as as_singleton\(\)"):
+    with pytest.raises(
+        ArgumentError, match=r"side must be a side input, as as_singleton\(\) and as_map\(\) give; got Source"
+    ):
         SCORES.with_side(OTHERS)  # type: ignore[arg-type]
     with pytest.raises(KeyedCollectionError, match="as_map needs elements that are KV"):
         OTHERS.as_map()  # type: ignore[misc]

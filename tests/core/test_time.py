@@ -32,7 +32,8 @@ def test_points_keep_their_order(one: datetime, other: datetime) -> None:
 def test_a_naive_datetime_is_refused() -> None:
     """A naive datetime names no point in time, and the error says so and what to write."""
     with pytest.raises(
-        ArgumentError, match=r"time is datetime.*: it is naive.*must be a timezone-aware datetime"
+        ArgumentError,
+        match=r"time must be a timezone-aware datetime, such as .*; got datetime.*: it is naive",
     ):
         Timeline[Score]().at(datetime(2024, 1, 1))
 
@@ -53,7 +54,8 @@ def test_the_bounds_are_shown_in_words() -> None:
 def test_a_window_size_must_be_positive(size: timedelta) -> None:
     """Zero and negative sizes are refused, with the argument, the value, its type and an example."""
     with pytest.raises(
-        ArgumentError, match=r"FixedWindows.size is .*a timedelta.*must be a positive timedelta, such"
+        ArgumentError,
+        match=r"FixedWindows.size must be a positive timedelta, such as .*; got .* \(timedelta\)",
     ):
         FixedWindows(size)
 
@@ -66,5 +68,7 @@ def test_an_offset_is_shorter_than_the_size() -> None:
 
 def test_a_size_is_a_timedelta() -> None:
     """A bare number has no unit."""
-    with pytest.raises(ArgumentError, match=r"FixedWindows.size is 60 \(int\)"):
+    with pytest.raises(
+        ArgumentError, match=r"FixedWindows.size must be a positive timedelta, such as .*; got 60 \(int\)"
+    ):
         FixedWindows(60)  # type: ignore[arg-type]

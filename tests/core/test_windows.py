@@ -157,13 +157,19 @@ def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> N
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: SlidingWindows(timedelta(0), timedelta(1)), "SlidingWindows.size is"),
-        (lambda: SlidingWindows(timedelta(1), timedelta(0)), "SlidingWindows.period is"),
+        (
+            lambda: SlidingWindows(timedelta(0), timedelta(1)),
+            r"SlidingWindows.size must be a positive timedelta, such as .*; got datetime.timedelta\(0\)",
+        ),
+        (
+            lambda: SlidingWindows(timedelta(1), timedelta(0)),
+            r"SlidingWindows.period must be a positive timedelta, such as .*; got datetime.timedelta\(0\)",
+        ),
         (lambda: SlidingWindows(timedelta(1), timedelta(1), timedelta(1)), "shorter than the period"),
         (lambda: Sessions(timedelta(0)), "Sessions.gap must be .*positive timedelta"),
         (
             lambda: CalendarDays("Mars/Base"),
-            "CalendarDays.zone must be .*the name of a time zone; got 'Mars/Base'",
+            "CalendarDays.zone must be the name of a time zone, such as 'Europe/Berlin'; got 'Mars/Base'",
         ),
         (lambda: CalendarWeeks("UTC", 7), "CalendarWeeks.first_day must be .*; got 7"),
         (lambda: CalendarMonths(""), "CalendarMonths.zone must be .*; got ''"),

@@ -83,13 +83,21 @@ def test_each_job_has_a_name_of_its_own() -> None:
 
 def test_a_declaration_says_which_and_why() -> None:
     """A feature, a reason, and nothing that a batch has no use for."""
-    with pytest.raises(ArgumentError, match="a key of Capabilities.missing is 'sessions'"):
+    with pytest.raises(
+        ArgumentError, match="a key of Capabilities.missing must be a Feature; got 'sessions'"
+    ):
         Capabilities("mine", {"sessions": "not yet"})  # type: ignore[dict-item]  # that is the point
-    with pytest.raises(ArgumentError, match=r"Capabilities.missing\[.*SESSIONS.*\] is ''.*the reason"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"Capabilities.missing\[.*SESSIONS.*\] must be the reason, a non-empty str; got ''",
+    ):
         Capabilities("mine", {Feature.SESSIONS: ""})
-    with pytest.raises(ArgumentError, match=r"AT_COUNT.* it must be one that a batch has a use for"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"a key of Capabilities.missing must be one that a batch has a use for, .*AT_COUNT",
+    ):
         Capabilities("mine", {Feature.STREAMING: "no", Feature.AT_COUNT: "no"})
-    with pytest.raises(ArgumentError, match="Capabilities.interpreter is ''"):
+    with pytest.raises(ArgumentError, match="Capabilities.interpreter must be a non-empty str; got ''"):
         Capabilities("")
 
 

@@ -251,7 +251,14 @@ RETRACTING: Final = refined(Accumulation.RETRACTING, SESSIONS)
             ACCUMULATING.filter(lambda pair: pair.value > 3),
             r"is ACCUMULATING, and a filter\(...\) or flat_map\(...\) follows it: .*; make it RETRACTING",
         ),
-        (flatten(ACCUMULATING, ACCUMULATING), "upsert: several groupings make the panes"),
+        (
+            flatten(ACCUMULATING, refined(Accumulation.RETRACTING, FIXED)),
+            r"upsert: several groupings make the panes \(combine_per_key\(Sum\), combine_per_key\(Sum\)\)",
+        ),
+        (
+            flatten(ACCUMULATING, ACCUMULATING),
+            r"upsert: flatten\(...\) repeats the panes of combine_per_key\(Sum\)",
+        ),
         (POINTS, "the pipeline groups nothing"),
     ],
 )

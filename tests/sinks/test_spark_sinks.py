@@ -214,14 +214,16 @@ def test_a_frame_must_be_of_the_pipeline_and_of_a_query(spark: SparkSession, tmp
     rows = [(one.visitor, one.page, one.seconds, one.at, one.seen) for some in FEED.batches for one in some]
     frame = batch.compile(PIPELINE, {VISITS: spark.createDataFrame(rows, schema_of(VISITS))})
     target = SQLite(tmp_path / "panes.db")
-    with pytest.raises(ArgumentError, match="query is None .*: Spark does not say which streaming query"):
+    with pytest.raises(
+        ArgumentError, match="query must be a name .*; got None .*: Spark does not say which streaming query"
+    ):
         upsert(PIPELINE, target, table="t")(frame, 0)
     sink = upsert(PIPELINE, target, table="t", query="by hand")
     sink(frame, 0)
     sink(frame.with_drops(), 0)
     assert len(target.rows(sink.table)) == frame.count() > 5
     with pytest.raises(
-        ArgumentError, match="it must be the frame of the pipeline's panes, which has the columns key"
+        ArgumentError, match="must be the frame of the pipeline's panes, which has the columns key"
     ):
         sink(frame.select("key", "value"), 1)
 

@@ -237,13 +237,13 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "a function that gives another type",
         ROWS.map(wrong).combine_globally(Sum()),
         [GOOD],
-        f"the result of map(wrong at {HERE}:LINE) is '1' (str); it must be a int",
+        f"the result of map(wrong at {HERE}:LINE) must be of type int; got '1' (str)",
     ),
     (
         "a predicate that gives no bool",
         ROWS.filter(lambda row: [row.n]).map(lambda row: row.n).combine_globally(Sum()),  # type: ignore[arg-type,return-value]  # a fault on purpose
         [GOOD],
-        f"the result of filter(<lambda> at {HERE}:LINE) is [1] (list); it must be a bool",
+        f"the result of filter(<lambda> at {HERE}:LINE) must be a bool; got [1] (list)",
     ),
     (
         "a naive event time",

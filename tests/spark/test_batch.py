@@ -265,5 +265,5 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
         batch.run_all((per_minute, others), {SCORES: inputs[SCORES]})
     with pytest.raises(ArgumentError, match=r"pipelines must be one or more PCollections; got \[\] \(list\)"):
         batch.compile_all([], inputs)
-    with pytest.raises(ArgumentError, match="pipeline 2 is 3"):
+    with pytest.raises(ArgumentError, match="pipeline 2 must be a PCollection; got 3"):
         batch.compile_all([most, 3], inputs)  # type: ignore[arg-type]  # a fault on purpose

@@ -174,7 +174,7 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
         ArgumentError, match="stored must be a DataFrame with the column stage_account; got .*"
     ):
         metrics(bounded)
-    with pytest.raises(ArgumentError, match="metrics is 'yes'"):
+    with pytest.raises(ArgumentError, match="metrics must be True, .*, or False; got 'yes'"):
         streaming.compile(pipeline, {SALES: stream}, metrics="yes")  # type: ignore[arg-type]  # a fault on purpose
     frame = streaming.compile(pipeline, {SALES: stream}, metrics=True).with_metrics()
     run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
@@ -183,7 +183,9 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
     assert recorded(stored.toArrow()) == recording
     records = [one for part in BATCHES for one in part]
     assert len(recording.timeline(SALES, records)) == len(BATCHES) + 1
-    with pytest.raises(ArgumentError, match=f"records is {len(records) - 1}.*all {len(records)} elements"):
+    with pytest.raises(
+        ArgumentError, match=f"records must be all {len(records)} elements .*; got {len(records) - 1}"
+    ):
         recording.timeline(SALES, records[:-1])
     with pytest.raises(ArgumentError, match="one of the recorded sources: sales"):
         recording.timeline(Source("others", Sale, event_time=lambda sale: sale.at), records)

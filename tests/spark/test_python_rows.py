@@ -145,8 +145,8 @@ def test_what_a_column_holds_is_checked() -> None:
     """Integers beyond 64 bits, values of another type, and a bool in place of a number are named with their place."""
     cases: list[tuple[list[object], str]] = [
         ([1, 2**63], "there is 9223372036854775808, which overflows 64 bits"),
-        ([1, "a"], "there is 'a' (str); it must be a int"),
-        ([1, True], "there is True (bool); it must be a int"),
+        ([1, "a"], "there must be of type int; got 'a' (str)"),
+        ([1, True], "there must be of type int; got True (bool)"),
     ]
     for values, message in cases:
         with pytest.raises((ElementError, ValueRangeError), match=re.escape(message)):

@@ -74,5 +74,5 @@ def test_it_is_quiet_without_a_terminal_and_passes_failures_on(spark: SparkSessi
     finally:
         query.stop()
     assert shown.getvalue() == ""
-    with pytest.raises(ArgumentError, match="query is 'q'.*a StreamingQuery"):
+    with pytest.raises(ArgumentError, match="query must be a StreamingQuery, .*; got 'q'"):
         watch("q")  # type: ignore[arg-type]  # a fault on purpose

@@ -434,7 +434,9 @@ def test_the_keys_with_most_elements_are_drawn() -> None:
     svg = run_svg(run, key="team 0")
     assert "team 0" in svg
     assert "team 5" not in svg
-    with pytest.raises(ArgumentError, match="key is 'nobody' .*one of the run's keys, such as 'team 5'"):
+    with pytest.raises(
+        ArgumentError, match="key must be one of the run's keys, such as 'team 5', .*; got 'nobody'"
+    ):
         run_svg(run, key="nobody")
 
 

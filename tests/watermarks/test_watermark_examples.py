@@ -230,7 +230,9 @@ def test_a_function_may_say_nothing_or_the_end() -> None:
 def test_a_quantile_is_a_share() -> None:
     """A function that asks for percent is told so."""
     (clock,) = clocks_of(HALFWAY, [Moment(processing_time(NOON))])
-    with pytest.raises(ArgumentError, match=r"lag\(q\) must be a float between 0 and 1; got 99 \(int\)"):
+    with pytest.raises(
+        ArgumentError, match=r"lag\(q\) must be a float between 0 and 1, such as 0.99; got 99 \(int\)"
+    ):
         HALFWAY.view(clock).lag(99)
 
 
@@ -260,11 +262,14 @@ class Fractional(WatermarkPolicy):
     [
         (
             CustomPolicy("mine", lambda view: datetime(2024, 1, 1)),
-            "the watermark of mine must be .*it is naive; got datetime",
+            "the watermark of mine must be a timezone-aware datetime, .*; got datetime.*: it is naive",
         ),
         (CustomPolicy("mine", lambda view: 3), r"the watermark of mine must be .*; got 3 \(int\)"),  # type: ignore[arg-type,return-value]
         (CustomPolicy("mine", lambda view: datetime.min.replace(tzinfo=UTC)), "must be a point between"),
-        (Fractional(), r"the candidate of Fractional must be an int, the microseconds; got .* \(float\)"),
+        (
+            Fractional(),
+            r"the candidate of Fractional must be an int, the microseconds since the epoch, or None; got .* \(float\)",
+        ),
     ],
 )
 def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy, message: str) -> None:
@@ -288,20 +293,23 @@ def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy
             r"BoundedOutOfOrderness.delay must be .*; got None \(NoneType\)",
         ),
         (lambda: Timeout(3), r"Timeout.delay must be a timedelta of zero or more; got 3 \(int\)"),  # type: ignore[arg-type]
-        (lambda: LagQuantile(1.0), r"LagQuantile.q must be a float between 0 and 1; got 1.0 \(float\)"),
+        (
+            lambda: LagQuantile(1.0),
+            r"LagQuantile.q must be a float between 0 and 1, such as 0.99; got 1.0 \(float\)",
+        ),
         (lambda: LagQuantile("0.5"), r"LagQuantile.q must be .*; got '0.5' \(str\)"),  # type: ignore[arg-type]
         (lambda: Perfect(idle_after=timedelta(0)), "Perfect.idle_after must be .*a positive timedelta"),
         (lambda: IngressTime(max_ahead=timedelta(-1)), "IngressTime.max_ahead must be .*zero or more"),
         (lambda: Perfect(max_ahead=5), r"Perfect.max_ahead must be .*; got 5 \(int\)"),  # type: ignore[arg-type]
         (
             lambda: Perfect(percentiles=(0.5, 0.5)),
-            r"percentiles must be .*a tuple of different floats; got \(0.5, 0.5\)",
+            r"percentiles must be a tuple of different floats between 0 and 1, such as .*; got \(0.5, 0.5\)",
         ),
         (lambda: Perfect(percentiles=(0.0,)), r"Perfect.percentiles must be .*; got \(0.0,\)"),
         (lambda: Perfect(percentiles=(float("nan"),)), r"Perfect.percentiles must be .*; got \(nan,\)"),
         (lambda: Perfect(percentiles=[0.5]), r"Perfect.percentiles must be .*; got \[0.5\] \(list\)"),  # type: ignore[arg-type]
         (lambda: Perfect(recent=timedelta(0)), "Perfect.recent must be .*a positive timedelta"),
-        (lambda: Perfect(resolution=None), "Perfect.resolution must be .*a positive timedelta; got None"),  # type: ignore[arg-type]
+        (lambda: Perfect(resolution=None), "Perfect.resolution must be a positive timedelta, .*; got None"),  # type: ignore[arg-type]
         (lambda: CustomPolicy("", halfway), r"CustomPolicy.name must be a non-empty str; got '' \(str\)"),
         (
             lambda: CustomPolicy("mine", 3),  # type: ignore[arg-type]

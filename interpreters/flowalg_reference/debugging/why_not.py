@@ -104,7 +104,7 @@ def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime |
     try:
         hash(key)
     except TypeError as unhashable:
-        raise ArgumentError("key", key, "a key, which is hashable") from unhashable
+        raise ArgumentError("key", key, "hashable") from unhashable
     run_spec = spec_of(run)
     until = None if at is None else processing_time(at, argument="at")
     trace: list[Evaluation] = []

@@ -39,7 +39,7 @@ def parse_key(text: str, shape: Shape | None, argument: str) -> object:
             return conform(value, shape, argument)
         except ElementError:
             continue
-    raise ArgumentError(argument, text, f"a {shape}")
+    raise ArgumentError(argument, text, f"of type {shape}")
 
 
 def _literal(text: str) -> object:

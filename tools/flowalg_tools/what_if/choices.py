@@ -133,9 +133,7 @@ def what_if(
 
 def _listed(argument: str, values: Sequence[A]) -> tuple[A, ...]:
     if not isinstance(values, Sequence) or not values:
-        raise ArgumentError(
-            argument, values, "a sequence of one at least, or None for a grid from the records"
-        )
+        raise ArgumentError(argument, values, "a non-empty sequence, or None for a grid from the records")
     return tuple(values)
 
 

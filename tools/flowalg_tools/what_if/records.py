@@ -28,7 +28,7 @@ KEPT: Final = "__kept"
 """Whether a record comes into windows. One that does not, as a filter dropped it, moves the watermark all the same."""
 
 _POINTS: Final = "timezone-aware datetimes, or whole microseconds since the Unix epoch"
-_NO_FLOATS: Final = "no floats, which cannot be compared exactly"
+_NO_FLOATS: Final = "free of floats, which cannot be compared exactly"
 
 
 @frozen(eq=False)
@@ -77,7 +77,7 @@ class Records:
                 valid = f"as long as the event times, {len(events)}"
                 raise ArgumentError(f"the length of {name.removeprefix('__')}s", len(column), valid)
         if events.is_empty():
-            raise ArgumentError("event_times", [], "those of one record at least")
+            raise ArgumentError("event_times", [], "the event times of at least one record")
         latest = events.max()
         if isinstance(latest, int) and latest >= MAX_TIME:
             raise ArgumentError("event_times", latest, "before the end of time")
@@ -169,7 +169,7 @@ def _keys(column: Iterable[object]) -> pl.Series:
     try:
         codes = [numbers.setdefault(one, len(numbers)) for one in _listed("keys", column)]
     except TypeError as unhashable:
-        raise ArgumentError("keys", str(unhashable), "values that can be hashed") from unhashable
+        raise ArgumentError("keys", str(unhashable), "hashable") from unhashable
     for one in numbers:
         if has_float(one):
             raise ArgumentError("keys", one, _NO_FLOATS)
