@@ -29,7 +29,7 @@ LONGEST: Final = 100
 """Of the value of a constant, to be shown."""
 
 FLOWALG: Final = {
-    "Pipelines": "Source sources PCollection SideInput KV flatten together",
+    "Pipelines": "Source sources PCollection PTransform ptransform SideInput KV flatten together",
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
     "CalendarWeeks CalendarMonths CustomWindows",
     "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AtMeasure AtElement AtSignal Always "
@@ -66,7 +66,7 @@ LAWS: Final = {
     "Checks": "check_combiner check_window_fn check_trigger_law check_watermark_policy check_law check_interpreter "
     "find_difference Difference NoDifference",
     "Laws": "Law law Equation CATALOGUE TRIGGER_LAWS LATTICE_LAWS COMPOSITION_LAWS ALONE_LAWS WINDOW_LAWS SIZE_LAWS "
-    "PANE_LAWS COMBINER_LAWS COLLECTION_LAWS WATERMARK_LAWS CLOCK_LAWS LOOP_LAWS SERIALISATION_LAWS",
+    "PANE_LAWS COMBINER_LAWS COLLECTION_LAWS WATERMARK_LAWS CLOCK_LAWS TRANSFORM_LAWS LOOP_LAWS SERIALISATION_LAWS",
     "Strategies": "triggers once_triggers window_fns windowing_strategies combiners watermark_policies readings "
     "timelines free_timelines partitioned_timelines histories situations pipelines",
     "What they are about": "Reading READINGS VALUES History Situation observed Interpreter put_into",

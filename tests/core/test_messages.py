@@ -855,7 +855,66 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     ("SCORES.only(3)", "ArgumentError: kind must be a class; got 3 (int)"),
     ("SCORES.only(int | str)", "ArgumentError: kind must be a class; got int | str (UnionType)"),
-    ("SCORES.apply(3)", "ArgumentError: transform must be a function from a PCollection; got 3 (int)"),
+    ("SCORES.apply(len, label=3)", "ArgumentError: label must be a str; got 3 (int)"),
+    (
+        "SCORES.apply(three, label='all')",
+        "ArgumentError: the result of 'all' must be a PCollection, or a tuple of them; got 3 (int)",
+    ),
+    (
+        "PTransform(3, 3)",
+        "ArgumentError: PTransform must be made by PTransform.of(...), PTransform.identity(...) "
+        "or @ptransform; got (3, 3) (tuple)",
+    ),
+    (
+        "PTransform.of(Score, 3)",
+        "ArgumentError: build must be a function from a PCollection to a PCollection; got 3 (int)",
+    ),
+    (
+        "PTransform.of(Score, three)",
+        "ArgumentError: the result of <three> must be a PCollection; got 3 (int)",
+    ),
+    (
+        "PTransform.of(Score, lambda scores: scores, name=3)",
+        "ArgumentError: PTransform.name must be a str; got 3 (int)",
+    ),
+    (
+        "PTransform.identity(Score)(3)",
+        "ArgumentError: the input of the transform must be a PCollection; got 3 (int)",
+    ),
+    (
+        "PTransform.identity(Score)(POINTS)",
+        "ArgumentError: the input of the transform must be a collection of Score; got "
+        "PCollection(node=scores > key_by(<lambda> at tests/support/scores.py:29) > "
+        "map_values(<lambda> at tests/support/scores.py:29)) (PCollection): its elements are "
+        "KV[str, int]",
+    ),
+    (
+        "PTransform.identity(Score) >> PTransform.identity(int).named('numbers')",
+        "ArgumentError: the input of transform 'numbers' must be a collection of int; got "
+        "PTransform('transform: (…)') (PTransform): its elements are Score",
+    ),
+    ("PTransform.identity(Score).named(3)", "ArgumentError: PTransform.name must be a str; got 3 (int)"),
+    (
+        "ptransform(3)",
+        "ArgumentError: ptransform must be a function with one parameter annotated as "
+        "PCollection[...]; got 3 (int)",
+    ),
+    (
+        "ptransform(len)",
+        "ArgumentError: ptransform must be a function with one parameter annotated as "
+        "PCollection[...]; got <built-in function len> (builtin_function_or_method)",
+    ),
+    ("ptransform(name=3)", "ArgumentError: name must be a str; got 3 (int)"),
+    (
+        "PTransform.of(3, len)",
+        "RecordTypeError: 3 (int) is not a type; it must be bool, int, float, str, bytes, "
+        "datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
+        "frozenset[T], set[T], tuple[T1, T2], or any of them | None",
+    ),
+    (
+        "SCORES.apply(3)",
+        "ArgumentError: transform must be a PTransform, or a function from a PCollection; got 3 (int)",
+    ),
     ("flatten()", "ArgumentError: collections must be one or more collections; got () (tuple)"),
     ("flatten(3)", "ArgumentError: collection 1 must be a PCollection; got 3 (int)"),
     ("flatten(SCORES, 3)", "ArgumentError: collection 2 must be a PCollection; got 3 (int)"),
@@ -946,6 +1005,7 @@ CHECKED: Final = frozenset(
         "serialization.document",
         "triggers.normal_form",
         "pipeline.pcollection",
+        "pipeline.ptransform",
         "pipeline.source",
         "data.time",
         "runs.timeline",
