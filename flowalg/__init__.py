@@ -16,6 +16,7 @@ from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
 from flowalg.data.errors import (
     ArgumentError,
+    CheckpointError,
     DocumentError,
     ElementError,
     FlowalgError,
@@ -131,6 +132,7 @@ __all__ = [
     "CalendarWeeks",
     "Capabilities",
     "Change",
+    "CheckpointError",
     "ClockSummary",
     "ClockView",
     "Combiner",

@@ -46,9 +46,9 @@ FLOWALG: Final = {
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time to_datetime",
     "Looking at a pipeline": "explain hazards Hazard Danger",
     "Documents": "to_json from_json",
-    "Errors": "FlowalgError ArgumentError DocumentError ElementError KeyedCollectionError MissingExtraError "
-    "NotWritableError RecordTypeError SchemaMismatchError UnboundSourceError UnsupportedError UserFunctionError "
-    "ValueRangeError",
+    "Errors": "FlowalgError ArgumentError CheckpointError DocumentError ElementError KeyedCollectionError "
+    "MissingExtraError NotWritableError RecordTypeError SchemaMismatchError UnboundSourceError UnsupportedError "
+    "UserFunctionError ValueRangeError",
 }
 
 REFERENCE: Final = (

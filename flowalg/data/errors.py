@@ -69,6 +69,13 @@ class UnsupportedError(FlowalgError, NotImplementedError):
     """An interpreter cannot run this pipeline. The message names the unsupported part and an interpreter that can."""
 
 
+class CheckpointError(FlowalgError, RuntimeError):
+    """A query cannot continue from its checkpoint: it is damaged, or was written by an incompatible query or version.
+
+    The message says what was found, what is expected, and how to continue.
+    """
+
+
 class NotWritableError(FlowalgError, TypeError):
     """A value cannot be serialized, such as an opaque function. The message names its path and a remedy."""
 
@@ -79,6 +86,7 @@ class DocumentError(FlowalgError, ValueError):
 
 __all__ = [
     "ArgumentError",
+    "CheckpointError",
     "DocumentError",
     "ElementError",
     "FlowalgError",

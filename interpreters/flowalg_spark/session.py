@@ -1,22 +1,27 @@
-"""What a Spark session needs for flowalg: settings as data, and a local session that has them."""
+"""The settings of a Spark session that streams, a local session that has them, and the one that any session needs."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
 from typing import Final
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from flowalg.data.errors import UnsupportedError
 
+_LOG: Final = logging.getLogger("flowalg_spark")
+
 STATE_STORE_KEY: Final = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_CHANGELOG_KEY: Final = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 SETTINGS: Final = {
     STATE_STORE_KEY: ROCKSDB,
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    _CHANGELOG_KEY: "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
@@ -63,13 +68,37 @@ def local_session(
     return session
 
 
-def require_state_store(session: SparkSession) -> None:
-    """Raises ``UnsupportedError`` when the session's state store is not the one that streaming needs."""
+def ensure_state_store(session: SparkSession) -> None:
+    """Makes RocksDB the state store of the queries that the session starts from now on.
+
+    Where the session says nothing of its state store, the settings are set at run time and a warning is logged, which
+    happens once in the life of a session. Raises ``UnsupportedError`` where the session names another state store, or
+    does not let it be set; the message has the line that sets it.
+    """
     found = session.conf.get(STATE_STORE_KEY, "")
-    if found != ROCKSDB:
+    if found == ROCKSDB:
+        return
+    line = f'spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")'
+    if found:
         raise UnsupportedError(
-            f"streaming needs the RocksDB state store: set {STATE_STORE_KEY} to {ROCKSDB} (it is {found or 'unset'})"
+            f"streaming needs the state store RocksDB, and {STATE_STORE_KEY} of this session is {found}; to replace "
+            f"it, run: {line}"
         )
+    try:
+        session.conf.set(STATE_STORE_KEY, ROCKSDB)
+    except PySparkException as cause:
+        raise UnsupportedError(
+            f"streaming needs the state store RocksDB, and this session does not let {STATE_STORE_KEY} be set "
+            f"({cause.getCondition()}); have its administrator add this line to spark-defaults.conf: "
+            f"{STATE_STORE_KEY} {ROCKSDB}"
+        ) from cause
+    _LOG.warning(
+        "flowalg has made RocksDB the state store of this Spark session, as streaming needs it; to do so yourself, "
+        "which silences this warning, run: %s",
+        line,
+    )
+    if session.conf.get(_CHANGELOG_KEY, "") == "":
+        session.conf.set(_CHANGELOG_KEY, "true")
 
 
-__all__ = ["ROCKSDB", "SETTINGS", "STATE_STORE_KEY", "local_session", "require_state_store"]
+__all__ = ["ROCKSDB", "SETTINGS", "STATE_STORE_KEY", "ensure_state_store", "local_session"]

@@ -5,19 +5,20 @@ This family catches a check that lets a damaged log pass, or refuses one that Sp
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
-from flowalg_spark import check_checkpoint, streaming
+from flowalg_spark import check_checkpoint, open_windows, streaming
 from flowalg_spark.state.checkpoints import problem_of_id, problem_of_log, problem_of_source
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from flowalg import UnsupportedError
+from flowalg import CheckpointError
 from tests.support.spark_replay import run_to_end, stream_of, write_batches
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":17,"conf":{"a.b":"c"}}\n{"logOffset":0}'
@@ -55,24 +56,54 @@ def test_sources_may_write_what_they_like(text: str) -> None:
     assert problem_of_source(text) is None
 
 
-def test_a_checkpoint_names_the_file_that_is_damaged(spark: SparkSession, tmp_path: Path) -> None:
-    """One that is not there, and one that a query has left, are in order; damaged ones are not."""
-    folder = tmp_path / "of [some] query"
-    check_checkpoint(spark, folder)
-    write_batches(tmp_path / "in", Sale, BATCHES[:2], ends=False)
+@pytest.fixture(scope="module")
+def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a query of one stage has left after two micro-batches."""
+    root = tmp_path_factory.mktemp("query")
+    write_batches(root / "in", Sale, BATCHES[:2], ends=False)
     panes = streaming.compile(
-        a_sum_per_key.pipeline, {SALES: stream_of(spark, tmp_path / "in", POLICY, ends=False)}
+        a_sum_per_key.pipeline, {SALES: stream_of(spark, root / "in", POLICY, ends=False)}
     )
-    run_to_end(panes, tmp_path / "out", folder)
-    check_checkpoint(spark, folder)
+    folder = root / "of [some] query"
+    run_to_end(panes, root / "out", folder)
+    return folder
+
+
+def test_a_checkpoint_names_the_file_that_is_damaged(
+    spark: SparkSession, checkpoint: Path, tmp_path: Path
+) -> None:
+    """A checkpoint that does not exist, or is whole, passes; a damaged one raises, and the message has the file."""
+    check_checkpoint(spark, tmp_path / "missing")
+    check_checkpoint(spark, checkpoint)
+    folder = Path(shutil.copytree(checkpoint, tmp_path / checkpoint.name))
     for place in ("metadata", "offsets/1", "commits/0", "sources/0/1"):
         damaged = Path(shutil.copytree(folder, tmp_path / "damaged"))
         file = damaged / place
         file.with_name(f".{file.name}.crc").unlink()
         file.write_bytes(file.read_bytes()[:10])
-        with pytest.raises(UnsupportedError, match=rf"checkpoint is damaged: .*/damaged/{place}: .*restore"):
+        with pytest.raises(CheckpointError, match=rf"checkpoint is damaged: .*/damaged/{place}: .*restore"):
             check_checkpoint(spark, damaged)
         shutil.rmtree(damaged)
     shutil.rmtree(folder / "offsets")
-    with pytest.raises(UnsupportedError, match="commits/1: the offsets of this batch, offsets/1, are gone"):
+    with pytest.raises(CheckpointError, match="commits/1: the offsets of this batch, offsets/1, are gone"):
         check_checkpoint(spark, folder)
+
+
+def test_the_windows_of_a_checkpoint_that_cannot_be_read(
+    spark: SparkSession, checkpoint: Path, tmp_path: Path
+) -> None:
+    """A checkpoint that does not exist, a stage that it does not have, and files that are missing raise an error."""
+    whole = Path(shutil.copytree(checkpoint, tmp_path / "whole"))
+    damaged = Path(shutil.copytree(checkpoint, tmp_path / "damaged"))
+    for file in [*damaged.rglob("*.changelog"), *damaged.rglob("*.zip")]:
+        file.unlink()
+    for folder, stage, why in (
+        (tmp_path / "missing", 0, "No committed batch found"),
+        (whole, 1, "it has none"),
+        (damaged, 0, "changelog does not exist"),
+    ):
+        where = re.escape(str(folder))
+        with pytest.raises(
+            CheckpointError, match=rf"state of stage {stage} .* checkpoint {where}: .*{why}.*; give"
+        ):
+            open_windows(spark, folder, stage=stage)

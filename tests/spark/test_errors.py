@@ -226,19 +226,6 @@ def test_streaming_refuses_the_policy_that_knows_what_is_to_come(spark: SparkSes
         streaming.compile(SUMS, {SCORES: StreamInput(frame, Perfect())})
 
 
-def test_streaming_needs_its_state_store(spark: SparkSession, tmp_path: Path) -> None:
-    """The setting and its value are named."""
-    key = "spark.sql.streaming.stateStore.providerClass"
-    was = spark.conf.get(key)
-    spark.conf.unset(key)
-    spark.conf.set(key, "org.example.Other")
-    try:
-        with pytest.raises(UnsupportedError, match=f"set {key} to org.apache.spark"):
-            streaming.compile(SUMS, stream(spark, tmp_path))
-    finally:
-        spark.conf.set(key, str(was))
-
-
 def test_a_restart_with_other_shards_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """State cannot follow another division of its keys; the message says what it was written with."""
     source, checkpoint = tmp_path / "in", tmp_path / "checkpoint"

@@ -54,7 +54,7 @@ from flowalg import (
     TimestampCombiner,
     WindowingStrategy,
 )
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import CheckpointError
 from flowalg.data.time import EventTime, event_time, processing_time
 from tests.shard.test_step import rows_of, stage_of
 
@@ -250,12 +250,12 @@ def test_a_damaged_state_is_an_error() -> None:
         variables = whole.attempt()
         variables.log[key] = (damaged,)
         with pytest.raises(
-            UnsupportedError, match=r"the state of shard 7 in the checkpoint is damaged: its segment"
+            CheckpointError, match=r"the state of shard 7 in the checkpoint is damaged: its segment"
         ):
             variables.store(Kept(), 0).read(7)
     variables = whole.attempt()
     del variables.log[key]
-    with pytest.raises(UnsupportedError, match="is not whole"):
+    with pytest.raises(CheckpointError, match="is not whole"):
         variables.store(Kept(), 0).read(7)
 
 
@@ -264,11 +264,11 @@ def test_another_format_and_other_shards_are_refused() -> None:
     variables = written()
     assert variables.head is not None
     with pytest.raises(
-        UnsupportedError, match="written with 1 shards, and the query now has 4; compile with shards=1"
+        CheckpointError, match="written with 1 shards, and the query now has 4; compile with shards=1"
     ):
         variables.store(Kept(), 0, shards=4).read(0)
     variables.head = (FORMAT - 1, *variables.head[1:])
-    with pytest.raises(UnsupportedError, match=f"has format {FORMAT - 1}; this version reads {FORMAT}"):
+    with pytest.raises(CheckpointError, match=f"has format {FORMAT - 1}; this version reads {FORMAT}"):
         variables.store(Kept(), 0).read(0)
 
 
@@ -313,7 +313,7 @@ def test_a_change_that_the_state_cannot_follow_is_refused(message: str) -> None:
     """With the stage, and what it was and is."""
     _, before = of(BEFORE)
     _, after = of(REFUSED[message])
-    with pytest.raises(UnsupportedError, match=rf"stage 'combine_per_key'.*cannot follow.*{message}"):
+    with pytest.raises(CheckpointError, match=rf"stage 'combine_per_key'.*cannot follow.*{message}"):
         before.followed_by(after)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 from attrs import frozen
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import CheckpointError
 from flowalg.triggers.syntax import Trigger
 from flowalg_shard.side_inputs import SideStage
 from flowalg_shard.step.stage import Stage
@@ -36,7 +36,7 @@ class Description:
     facts: Mapping[str, str]
 
     def followed_by(self, now: Description) -> bool:
-        """Whether the stage is still the same to its state; raises ``UnsupportedError`` where the state cannot follow.
+        """Whether the stage is still the same to its state; raises ``CheckpointError`` where the state cannot follow.
 
         If it is not the same, but can be followed, every window has to be looked at anew.
         """
@@ -51,7 +51,7 @@ class Description:
             if not _can_follow(name, before, after)
         ]
         if refused:
-            raise UnsupportedError(
+            raise CheckpointError(
                 f"stage {now.label!r}: the state in the checkpoint cannot follow a change of the pipeline: "
                 f"{'; '.join(refused)}. It can follow a longer allowed lateness, another on-time policy and other "
                 "numbers in the trigger; for anything else start with a new checkpoint"

@@ -271,7 +271,8 @@ class PaneFrame(_Frame, Generic[A_co]):
         and about how many bytes they take (``state_bytes``); how many panes were ``early``, ``on_time``, ``late`` or a
         ``retraction``; how many elements were refused as ``expired`` or ``closed``; and how many ``seconds`` it took.
 
-        Raises ``UnsupportedError`` for a batch, and for a stream that was compiled without ``metrics``.
+        Raises ``UnsupportedError`` for a batch, and ``ArgumentError`` for a stream that was compiled without
+        ``metrics``.
         """
         return self._with_drops(metrics=True)
 

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import CheckpointError
 
 
 def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> None:
@@ -20,7 +20,7 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
     Spark's own error for a log that was cut off names no file. This looks at the query's id, at the logs of offsets and
     commits, and at those of its sources: that each file has its version and whole lines after it, and that the offsets
     of the last commit are there. State tells by itself when it is damaged. The query must not run meanwhile, as Spark
-    removes old files. Raises ``UnsupportedError``, with the file and what is wrong with it.
+    removes old files. Raises ``CheckpointError``, with the file and what is wrong with it.
     """
     place = fspath(checkpoint)
     for path, text in _files(session, place, "metadata").items():
@@ -114,7 +114,7 @@ def _is_json(text: str) -> bool:
 
 def _check(path: str, problem: str | None) -> None:
     if problem is not None:
-        raise UnsupportedError(
+        raise CheckpointError(
             f"the checkpoint is damaged: {path}: {problem}; restore the checkpoint, or start the query from a new one"
         )
 

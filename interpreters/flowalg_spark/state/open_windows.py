@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Final
@@ -11,14 +12,17 @@ from flowalg_shard import Memory
 from flowalg_shard.step.dormancy import ALWAYS, DUE, NEVER, WAKES
 from flowalg_shard.tables.columns import CHANGED, END, PANES, START
 from flowalg_shard.tables.packing import stack
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.time import MAX_TIME
 from flowalg_spark.state.state_format import Written
 
 _OWN: Final = ("stage", "shard", "window", "panes", "pending", "next_watermark", "next_time")
+_UNREADABLE: Final = re.compile(r"\[(?:STDS_|CANNOT_LOAD_STATE_STORE)[\w.]*\] ([^\n]*?)\.?( SQLSTATE|\n|$)")
+"""Spark's error for a state that is missing or damaged: its sentence. Spark raises it as several classes."""
 
 
 def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stage: int = 0) -> DataFrame:
@@ -29,19 +33,31 @@ def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stag
     ``pending`` (whether there is anything new since the last one), and when the window will be looked at if no element
     comes: ``next_watermark`` and ``next_time`` (null: never, or with every batch). It reads what the last batch has
     committed, also while the query runs. For what fits in memory. Raises ``ArgumentError`` for a number that is none,
-    and ``UnsupportedError`` for a state that this version cannot read.
+    and ``CheckpointError`` for a checkpoint that has no such stage or no batch yet, is damaged, or has a state of
+    another version.
     """
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
         raise ArgumentError("stage", stage, "the number of a stateful operator, from 0")
 
-    def state(variable: str) -> DataFrame:
+    def rows(variable: str, *columns: str) -> list[Row]:
         reader = session.read.format("statestore").option("path", fspath(checkpoint))
-        return reader.option("operatorId", stage).option("stateVarName", variable).load()
+        try:
+            state = reader.option("operatorId", stage).option("stateVarName", variable).load()
+            return state.select(*columns).collect()
+        except Exception as cause:
+            found = _UNREADABLE.search(str(cause))
+            if found is None and not isinstance(cause, IllegalArgumentException):
+                raise
+            why = "it has none" if found is None else found.group(1)
+            raise CheckpointError(
+                f"the state of stage {stage} cannot be read from the checkpoint {fspath(checkpoint)}: {why}; give the "
+                "checkpoint directory of a query that has committed a micro-batch, and the number of one of its stages"
+            ) from cause
 
-    log = state("segments").select("user_map_key.segment", "user_map_key.chunk", "user_map_value.bytes")
-    chunks = {(row["segment"], row["chunk"]): bytes(row["bytes"]) for row in log.collect()}
+    log = rows("segments", "user_map_key.segment", "user_map_key.chunk", "user_map_value.bytes")
+    chunks = {(row["segment"], row["chunk"]): bytes(row["bytes"]) for row in log}
     tables = []
-    for row in state("shard").select("key", "value").collect():
+    for row in rows("shard", "key", "value"):
         (number,) = row["key"]
         written = Written.of(number, tuple(row["value"]))
         memory = _memory(written, chunks)

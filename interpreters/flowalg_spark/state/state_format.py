@@ -17,7 +17,7 @@ from flowalg_shard import Description, Memory, Segment, Stored
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import CheckpointError
 from flowalg_spark.state.state_cache import KEPT, Kept
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ Logged = Callable[[str, int], bytes | None]
 
 @frozen
 class Written:
-    """The head of a state as it was written; what is asked of it raises ``UnsupportedError`` if it is damaged."""
+    """The head of a state as it was written; what is asked of it raises ``CheckpointError`` if it is damaged."""
 
     number: int
     shards: int
@@ -81,12 +81,10 @@ class Written:
 
     @classmethod
     def of(cls, number: int, head: Sequence[object]) -> Written:
-        """The head of the shard of that number, from its fields; raises ``UnsupportedError`` for another format too."""
+        """The head of the shard of that number, from its fields; raises ``CheckpointError`` for another format too."""
         version, shards, stage, shard, token, heard, beside, segments, newest = cast("_Fields", tuple(head))
         if version != FORMAT:
-            raise UnsupportedError(
-                f"the checkpoint's state has format {version}; this version reads {FORMAT}"
-            )
+            raise CheckpointError(f"the checkpoint's state has format {version}; this version reads {FORMAT}")
         return cls(
             number,
             shards,
@@ -157,7 +155,7 @@ class Store:
     def read(self, number: int) -> Found | None:
         """The state of the shard of that number; ``None`` before the first batch.
 
-        Raises ``UnsupportedError`` for one that was written by another version, for another number of shards, or by a
+        Raises ``CheckpointError`` for one that was written by another version, for another number of shards, or by a
         stage that is not followed by this one, and for one that is damaged.
         """
         found = self.head.get()
@@ -165,7 +163,7 @@ class Store:
             return None
         written = Written.of(number, found)
         if written.shards != self.shards:
-            raise UnsupportedError(
+            raise CheckpointError(
                 f"the checkpoint was written with {written.shards} shards, and the query now has {self.shards}; "
                 f"compile with shards={written.shards}"
             )
@@ -232,15 +230,15 @@ def opened(payload: bytes | bytearray) -> bytes:
 
 
 def _sound(shard: int, what: str, read: Callable[[], A]) -> A:
-    """What is read; raises ``UnsupportedError`` for bytes that are not what was written."""
+    """What is read; raises ``CheckpointError`` for bytes that are not what was written."""
     try:
         return read()
     except Exception as cause:
         raise _damaged(shard, f"{what} cannot be read: {cause}") from cause
 
 
-def _damaged(shard: int, how: str) -> UnsupportedError:
-    return UnsupportedError(
+def _damaged(shard: int, how: str) -> CheckpointError:
+    return CheckpointError(
         f"the state of shard {shard} in the checkpoint is damaged: {how}; restore the checkpoint, or start "
         "anew with another one"
     )

@@ -42,7 +42,7 @@ from flowalg_spark.lowering.meta import (
     WATERMARK,
 )
 from flowalg_spark.lowering.py4j_cache import few_calls
-from flowalg_spark.session import require_state_store
+from flowalg_spark.session import ensure_state_store
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import observed
 from flowalg_spark.streaming.metrics_columns import account
@@ -174,7 +174,7 @@ def compile(
                 f"False where a source carries processing times of its own, as {name!r} does",
             )
     session = next(iter(streams.values())).frame.sparkSession
-    require_state_store(session)
+    ensure_state_store(session)
     if drain_signal_path is not None:
         streams = _with_end(session, streams, fspath(drain_signal_path))
     if tick_when_idle:
@@ -270,9 +270,7 @@ def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
     others = [drop.alias("drop")]
     if metrics:
         if ACCOUNT not in flow.meta:
-            raise UnsupportedError(
-                "with_metrics: the pipeline was compiled without; pass metrics=True to compile"
-            )
+            raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
         told |= named(ACCOUNT).isNotNull()
         others.append(account().alias(METRICS_COLUMN))
     return visible(evolve(shown, frame=shown.frame.filter(told)), *others)

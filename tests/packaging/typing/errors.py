@@ -8,6 +8,7 @@ from typing import assert_type
 
 from flowalg import (
     ArgumentError,
+    CheckpointError,
     DocumentError,
     ElementError,
     FlowalgError,
@@ -28,6 +29,7 @@ def errors(error: ArgumentError) -> None:
     assert_type(ArgumentError("count", 3, "an even int", why="it is odd"), ArgumentError)
     assert_type(error.argument, str)
     known: list[FlowalgError] = [
+        assert_type(CheckpointError(), CheckpointError),
         assert_type(DocumentError(), DocumentError),
         assert_type(ElementError(), ElementError),
         assert_type(KeyedCollectionError(), KeyedCollectionError),

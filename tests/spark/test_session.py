@@ -1,0 +1,95 @@
+"""Streaming on sessions that were not configured for flowalg: what it sets for itself, and what it refuses.
+
+This family catches a setting that only ``local_session`` has, and a state store that is replaced unasked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from flowalg_spark.session import ROCKSDB, STATE_STORE_KEY, ensure_state_store
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from flowalg import UnsupportedError
+from tests.support.ordinary_session import NAMES
+
+OTHER = "org.example.Other"
+
+
+@pytest.mark.spark
+def test_streaming_runs_on_an_ordinary_session(tmp_path: Path) -> None:
+    """``SparkSession.builder.getOrCreate()``, in a zone far from UTC: the panes of the reference, and one warning."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "TZ": "America/New_York",
+    }
+    command = [sys.executable, "-m", "tests.support.ordinary_session", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+    assert done.stdout.splitlines()[-1] == f"{len(NAMES)} jobs"
+    assert done.stderr.count("flowalg has made RocksDB the state store") == 1
+
+
+@pytest.fixture
+def unset(spark: SparkSession) -> Iterator[SparkSession]:
+    """The shared session without its setting of the state store."""
+    spark.conf.unset(STATE_STORE_KEY)
+    yield spark
+    spark.conf.set(STATE_STORE_KEY, ROCKSDB)
+
+
+def test_an_unset_state_store_is_set_with_one_warning(
+    unset: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The warning has the line that silences it; the second call finds the setting."""
+    with caplog.at_level(logging.WARNING, "flowalg_spark"):
+        ensure_state_store(unset)
+        ensure_state_store(unset)
+    assert unset.conf.get(STATE_STORE_KEY) == ROCKSDB
+    (line,) = caplog.messages
+    assert line.endswith(f'run: spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")')
+
+
+def test_another_state_store_is_refused(unset: SparkSession) -> None:
+    """The message has the setting, its value, and the line that replaces it; nothing is set."""
+    unset.conf.set(STATE_STORE_KEY, OTHER)
+    with pytest.raises(UnsupportedError) as caught:
+        ensure_state_store(unset)
+    assert str(caught.value) == (
+        f"streaming needs the state store RocksDB, and {STATE_STORE_KEY} of this session is {OTHER}; to replace it, "
+        f'run: spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")'
+    )
+    assert unset.conf.get(STATE_STORE_KEY) == OTHER
+
+
+class _Locked:
+    """A session that lets nothing be set."""
+
+    @property
+    def conf(self) -> _Locked:
+        return self
+
+    def get(self, key: str, default: str) -> str:
+        return default
+
+    def set(self, key: str, value: str) -> None:
+        raise AnalysisException(f"[CANNOT_MODIFY_CONFIG] {key}", errorClass="CANNOT_MODIFY_CONFIG")
+
+
+def test_a_state_store_that_cannot_be_set_is_refused() -> None:
+    """The message has Spark's condition, and the line for the configuration of the cluster."""
+    with pytest.raises(UnsupportedError) as caught:
+        ensure_state_store(cast("SparkSession", _Locked()))
+    assert "(CANNOT_MODIFY_CONFIG); " in str(caught.value)
+    assert str(caught.value).endswith(f"to spark-defaults.conf: {STATE_STORE_KEY} {ROCKSDB}")
