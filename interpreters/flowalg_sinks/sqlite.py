@@ -12,7 +12,6 @@ from os import PathLike, fspath
 from typing import Final, TypeAlias, cast
 
 from attrs import field, frozen
-from flowalg_spark.sinks.json_text import MICROSECOND
 
 from flowalg.data.errors import ArgumentError
 from flowalg_sinks.statements import (
@@ -26,6 +25,8 @@ from flowalg_sinks.statements import (
 )
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
 from flowalg_sinks.target import Written
+
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 Stored: TypeAlias = int | float | str | bytes | None
 """What SQLite can hold."""
@@ -170,7 +171,7 @@ _WRITERS: Final[dict[Kind, Callable[[Cell], Stored]]] = {
     Kind.FLOAT: _number,
     Kind.TIMESTAMP: _point,
     Kind.DAY: lambda cell: cast("date", cell).isoformat(),
-    Kind.DURATION: lambda cell: cast("timedelta", cell) // MICROSECOND,
+    Kind.DURATION: lambda cell: cast("timedelta", cell) // _MICROSECOND,
     Kind.DECIMAL: lambda cell: format(cast("Decimal", cell), "f"),
 }
 
@@ -188,7 +189,7 @@ _READERS: Final[dict[Kind, Callable[[Stored], Cell]]] = {
     Kind.FLOAT: _unless_null(lambda stored: float(cast("float", stored))),
     Kind.TIMESTAMP: _unless_null(lambda stored: datetime.fromisoformat(str(stored))),
     Kind.DAY: _unless_null(lambda stored: date.fromisoformat(str(stored))),
-    Kind.DURATION: _unless_null(lambda stored: cast("int", stored) * MICROSECOND),
+    Kind.DURATION: _unless_null(lambda stored: cast("int", stored) * _MICROSECOND),
     Kind.DECIMAL: _unless_null(lambda stored: Decimal(str(stored))),
 }
 

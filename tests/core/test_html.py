@@ -210,10 +210,12 @@ def test_what_has_no_html_is_refused() -> None:
     for bad in (7, "panes", [1, 2], object()):
         with pytest.raises(
             ArgumentError,
-            match="value must be a PCollection, a Timeline, a Run, or ",
+            match="value must be a PCollection, a Timeline, a Run, or a sequence of panes; got",
         ):
             to_html(bad)
-    with pytest.raises(ArgumentError, match="PaneTable.panes must be a tuple of panes; got .*"):
+    with pytest.raises(
+        ArgumentError, match="PaneTable.panes must be a tuple of panes, such as run.panes; got .*"
+    ):
         PaneTable([1])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     run = told()
     assert to_html(run.panes) == to_html(list(run.panes)) == to_html(PaneTable(run.panes))

@@ -41,7 +41,7 @@ NO_TYPE_TO_ASSERT: Final = {
     "flowalg_sinks.target.Transaction.note": "returns None; a call is in the table",
     "flowalg_sinks.target.Transaction.prepare": "returns None; a call is in the table",
     "flowalg_sinks.target.Transaction.put": "returns None; a call is in the table",
-    "flowalg_spark.streaming.drain": "returns None; a call of each form is in the table",
+    "flowalg_spark.streaming.compilation.drain": "returns None; a call of each form is in the table",
 }
 
 
@@ -133,16 +133,28 @@ HEAD = "from typing import assert_type\nfrom flowalg import AtCount, OnceTrigger
 @pytest.mark.parametrize(
     ("signature", "expression", "spoken"),
     [
-        ("", "AtCount(3)", {"flowalg.triggers.AtCount"}),
-        ("n: AtCount", "n.repeat()", {"flowalg.triggers.AtCount", "flowalg.triggers._AnyTrigger.repeat"}),
-        ("n: OnceTrigger", "n & n", {"flowalg.OnceTrigger", "flowalg.triggers._Once.__and__"}),
-        ("", "AtCount(3) >> n", {"flowalg.triggers.AtCount", "flowalg.triggers._AnyTrigger.__rshift__"}),
+        ("", "AtCount(3)", {"flowalg.triggers.syntax.AtCount"}),
+        (
+            "n: AtCount",
+            "n.repeat()",
+            {"flowalg.triggers.syntax.AtCount", "flowalg.triggers.syntax._AnyTrigger.repeat"},
+        ),
+        ("n: OnceTrigger", "n & n", {"flowalg.OnceTrigger", "flowalg.triggers.syntax._Once.__and__"}),
+        (
+            "",
+            "AtCount(3) >> n",
+            {"flowalg.triggers.syntax.AtCount", "flowalg.triggers.syntax._AnyTrigger.__rshift__"},
+        ),
         (
             "c: C[int]",
             "c.map(f).filter(g)",
-            {"flowalg.pcollection.PCollection", "flowalg.pcollection.PCollection.map"},
+            {"flowalg.pipeline.pcollection.PCollection", "flowalg.pipeline.pcollection.PCollection.map"},
         ),
-        ("w: Window", "3 in w", {"flowalg.windows.Window", "flowalg.windows.Window.__contains__"}),
+        (
+            "w: Window",
+            "3 in w",
+            {"flowalg.windows.window.Window", "flowalg.windows.window.Window.__contains__"},
+        ),
         ("w: object", "w.end", set()),
     ],
 )
@@ -182,4 +194,9 @@ def test_a_member_without_a_row_is_noticed() -> None:
 def test_the_surface_is_that_of_the_packages() -> None:
     """A package that is left out takes its names with it: the surface is computed, not listed."""
     left_out = surface() - surface(["flowalg"])
-    assert {one.split(".")[0] for one in left_out} == {"flowalg_laws", "flowalg_reference", "flowalg_spark"}
+    assert {one.split(".")[0] for one in left_out} == {
+        "flowalg_laws",
+        "flowalg_reference",
+        "flowalg_sinks",
+        "flowalg_spark",
+    }

@@ -40,7 +40,7 @@ from flowalg_spark.lowering.values import in_order
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What JSON text says."""
 
-MICROSECOND: Final = timedelta(microseconds=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def json_text(value: object, shape: Shape) -> str:
@@ -91,7 +91,7 @@ def _scalar(value: object) -> Json:
         case datetime() | date():
             return value.isoformat()
         case timedelta():
-            return value // MICROSECOND
+            return value // _MICROSECOND
         case Decimal():
             return format(plain(value), "f")
         case bool() | int() | float() | str():
@@ -140,8 +140,8 @@ def _scalar_in(said: Json, shape: Scalar) -> object:
     if shape == DAY:
         return date.fromisoformat(text)
     if shape == DURATION:
-        return int(text) * MICROSECOND
+        return int(text) * _MICROSECOND
     return Decimal(text) if shape == DECIMAL else said
 
 
-__all__ = ["MICROSECOND", "Json", "json_of", "json_text", "plain", "text_of", "value_in"]
+__all__ = ["Json", "json_of", "json_text", "plain", "text_of", "value_in"]

@@ -22,6 +22,7 @@ from flowalg_laws import (
     READINGS,
     SERIALISATION_LAWS,
     SIZE_LAWS,
+    TRANSFORM_LAWS,
     TRIGGER_LAWS,
     VALUES,
     WATERMARK_LAWS,
@@ -116,6 +117,7 @@ def known(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None
     assert_type(PANE_LAWS, tuple[Law[..., object], ...])
     assert_type(SERIALISATION_LAWS, tuple[Law[..., object], ...])
     assert_type(SIZE_LAWS, tuple[Law[..., object], ...])
+    assert_type(TRANSFORM_LAWS, tuple[Law[..., object], ...])
     assert_type(WINDOW_LAWS, tuple[Law[..., object], ...])
     assert_type(ALONE_LAWS, tuple[Law[..., Trigger], ...])
     assert_type(COMPOSITION_LAWS, tuple[Law[..., Trigger], ...])

@@ -1,5 +1,7 @@
 """Transforms as values: what both checkers infer of each, and of the lambdas in them."""
 
+# pyright: strict
+
 from __future__ import annotations
 
 from datetime import timedelta
@@ -43,8 +45,24 @@ def counted(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
     return pairs.combine_per_key(Count())
 
 
+def same(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """The same collection."""
+    return pairs
+
+
+def members(long: PTransform[Flight, Flight], seats: PTransform[Flight, KV[str, int]]) -> None:
+    """The members of a transform."""
+    assert_type(long >> seats, PTransform[Flight, KV[str, int]])
+    assert_type(seats.named("seats"), PTransform[Flight, KV[str, int]])
+    assert_type(seats.name, str)
+    assert_type(seats.hole, Hole)
+    assert_type(seats.body, Node)
+
+
 def transforms(flights: PCollection[Flight]) -> None:
-    """Application, composition, identity, names."""
+    """Application, composition, identity."""
+    assert_type(ptransform(same), PTransform[KV[str, int], KV[str, int]])
+    assert_type(ptransform(name="same")(same), PTransform[KV[str, int], KV[str, int]])
     assert_type(LONG, PTransform[Flight, Flight])
     assert_type(SEATS, PTransform[Flight, KV[str, int]])
     assert_type(doubled, PTransform[KV[str, int], KV[str, int]])
@@ -57,10 +75,6 @@ def transforms(flights: PCollection[Flight]) -> None:
     assert_type(flights.apply(SEATS), PCollection[KV[str, int]])
     assert_type(LONG >> SEATS, PTransform[Flight, KV[str, int]])
     assert_type(flights.apply(LONG >> SEATS >> doubled), PCollection[KV[str, int]])
-    assert_type(SEATS.named("seats"), PTransform[Flight, KV[str, int]])
-    assert_type(SEATS.name, str)
-    assert_type(SEATS.hole, Hole)
-    assert_type(SEATS.body, Node)
     assert_type(flights.apply(lambda these: these.map(lambda f: f.seats), label="seats"), PCollection[int])
     assert_type(explain(SEATS), str)
     assert_type(to_json(SEATS), str)
