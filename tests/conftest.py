@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from flowalg_development.postgresql import MISSING, binaries, cluster
+from flowalg_development.faults.postgresql import MISSING, binaries, cluster
 from hypothesis import HealthCheck, Phase, settings
 
 if TYPE_CHECKING:

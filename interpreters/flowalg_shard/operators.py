@@ -22,8 +22,8 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
     merge_reports,
 )
-from flowalg_shard.side_inputs import LateForSide, SideStage, SideState, read_side
 from flowalg_shard.state.window_store import Memory
+from flowalg_shard.step.side_inputs import LateForSide, SideStage, SideState, read_side
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, stack, unpack

@@ -8,16 +8,17 @@ on which two triggers differ, and draws it.
 """
 
 from flowalg_laws.catalogue import CATALOGUE
-from flowalg_laws.conformance import check_interpreter
-from flowalg_laws.kit.check import (
+from flowalg_laws.checks.check import (
     check_combiner,
     check_law,
     check_trigger_law,
     check_watermark_policy,
     check_window_fn,
 )
-from flowalg_laws.kit.differences import Difference, NoDifference, find_difference
+from flowalg_laws.checks.differences import Difference, NoDifference, find_difference
+from flowalg_laws.conformance import check_interpreter
 from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.history import History
 from flowalg_laws.kit.interpreters import Interpreter, put_into
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
@@ -30,7 +31,7 @@ from flowalg_laws.laws.panes import PANE_LAWS
 from flowalg_laws.laws.serialization import SERIALISATION_LAWS
 from flowalg_laws.laws.transforms import COLLECTION_LAWS
 from flowalg_laws.laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
-from flowalg_laws.laws.watermarks import WATERMARK_LAWS, History
+from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import SIZE_LAWS, WINDOW_LAWS
 from flowalg_laws.strategies import (
     combiners,

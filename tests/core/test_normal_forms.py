@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from flowalg_laws import Situation, observed, situations, triggers
-from flowalg_laws.kit.differences import Difference
+from flowalg_laws.checks.differences import Difference
 from hypothesis import given
 from hypothesis import strategies as st
 

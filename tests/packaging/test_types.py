@@ -30,11 +30,11 @@ Place: TypeAlias = tuple[str, int]
 """A file's name, and a line of it."""
 
 NO_TYPE_TO_ASSERT: Final = {
-    "flowalg_laws.kit.check.check_combiner": "returns None; a call of each form is in the table",
-    "flowalg_laws.kit.check.check_law": "returns None; a call of each form is in the table",
-    "flowalg_laws.kit.check.check_trigger_law": "returns None; a call of each form is in the table",
-    "flowalg_laws.kit.check.check_watermark_policy": "returns None; a call of each form is in the table",
-    "flowalg_laws.kit.check.check_window_fn": "returns None; a call of each form is in the table",
+    "flowalg_laws.checks.check.check_combiner": "returns None; a call of each form is in the table",
+    "flowalg_laws.checks.check.check_law": "returns None; a call of each form is in the table",
+    "flowalg_laws.checks.check.check_trigger_law": "returns None; a call of each form is in the table",
+    "flowalg_laws.checks.check.check_watermark_policy": "returns None; a call of each form is in the table",
+    "flowalg_laws.checks.check.check_window_fn": "returns None; a call of each form is in the table",
     "flowalg_spark.state.checkpoints.check_checkpoint": "returns None; a call is in the table",
     "flowalg_spark.frames.pane_frame.PaneFrame.explain": "returns None; a call of each form is in the table",
     "flowalg_sinks.target.Transaction.delete": "returns None; a call is in the table",

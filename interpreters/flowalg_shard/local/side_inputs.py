@@ -16,7 +16,7 @@ from flowalg_shard.clocks.exchange import FromStage
 from flowalg_shard.local.elements import Arrivals, Element
 from flowalg_shard.local.grouping import Cluster, Dropped, Shards, together
 from flowalg_shard.operators import Emitted, Sent, Side, late_for_side, readings_of
-from flowalg_shard.side_inputs import READ_START, SideStage
+from flowalg_shard.step.side_inputs import READ_START, SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import pack, unpack
 

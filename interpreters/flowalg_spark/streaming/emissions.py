@@ -16,8 +16,8 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_shard import StageReport, unpack
 from flowalg_shard.operators import late_for_side, readings_of
-from flowalg_shard.side_inputs import READ_START
 from flowalg_shard.step.panes import AT_END, AT_START
+from flowalg_shard.step.side_inputs import READ_START
 from flowalg_shard.step.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
     CHANGE,

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from attrs import define, evolve, field
 from flowalg_shard import Description, FromSource, FromStage, Grouping, Operator, Side, description_of
-from flowalg_shard.side_inputs import SideStage
+from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

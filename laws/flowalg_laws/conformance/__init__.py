@@ -6,10 +6,10 @@ and ``replays`` generate others.
 
 from flowalg_laws.conformance.check import Report, check_interpreter, examine_interpreter
 from flowalg_laws.conformance.generated import described, replays
-from flowalg_laws.conformance.job import Job
 from flowalg_laws.conformance.jobs import BATCH_JOBS, JOBS, covering
+from flowalg_laws.conformance.jobs.job import Job
+from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.conformance.outcome import Outcome, Refused, Runner, counted
-from flowalg_laws.conformance.replay import Feed, Replay
 
 __all__ = [
     "BATCH_JOBS",

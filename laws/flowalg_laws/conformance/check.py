@@ -12,8 +12,8 @@ from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.conformance.generated import check_generated
-from flowalg_laws.conformance.job import Job
 from flowalg_laws.conformance.jobs import JOBS
+from flowalg_laws.conformance.jobs.job import Job
 from flowalg_laws.conformance.judges import Engine, faults_of_job
 from flowalg_laws.conformance.outcome import Runner
 

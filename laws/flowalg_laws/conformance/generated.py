@@ -13,9 +13,9 @@ from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import WindowInto, outline
+from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.conformance.judges import Engine, due, faults
 from flowalg_laws.conformance.outcome import Runner
-from flowalg_laws.conformance.replay import Feed, Replay
 from flowalg_laws.kit.drawing import clock, element
 from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_laws.strategies.pipelines import ALL, batches_of_readings, pipelines, replay_policies

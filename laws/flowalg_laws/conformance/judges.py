@@ -9,9 +9,9 @@ from attrs import frozen
 
 from flowalg import GLOBAL_WINDOW, Mode, Pane, PCollection, Window, event_time
 from flowalg_laws.conformance.drawing import differing, drop_lines, full_line, pane_line, window_text
-from flowalg_laws.conformance.job import Job, Span
+from flowalg_laws.conformance.jobs.job import Job, Span
+from flowalg_laws.conformance.jobs.replay import Replay
 from flowalg_laws.conformance.outcome import Outcome, Refused, counted
-from flowalg_laws.conformance.replay import Replay
 from flowalg_laws.conformance.settlement import Bag, bag, settles, standing
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from flowalg import Drop, Pane, PCollection, Window
-from flowalg_laws.conformance.replay import Replay
+from flowalg_laws.conformance.jobs.replay import Replay
 
 
 @frozen

@@ -1,1 +1,1 @@
-"""How laws are stated, generated for and checked."""
+"""How laws are stated: equations and the readings, interpreters and situations that they speak of."""

@@ -2,7 +2,7 @@
 
 A law is a function from its variables to the two sides of the equation. Its docstring states it; paragraphs that begin
 with ``Where:``, ``Source:`` and ``Relied on by:`` give its side condition, its origin, and the parts of the project
-that would be wrong without it. A law knows no test framework; ``flowalg_laws.kit.check`` tries laws
+that would be wrong without it. A law knows no test framework; ``flowalg_laws.checks.check`` tries laws
 on generated values.
 """
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TypeAlias
 
 from flowalg.data.time import MAX_TIME, EventTime
-from flowalg.watermarks import ClockSummary, Moment, SourceClock, WatermarkPolicy, clocks_of
+from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy, clocks_of
 from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law, law
-
-History: TypeAlias = tuple[Moment, ...]
-"""The instants of a source, in order of processing time."""
 
 
 @law
@@ -112,7 +109,6 @@ def _moved(policy: WatermarkPolicy, history: History, reports: Sequence[ClockSum
 
 __all__ = [
     "WATERMARK_LAWS",
-    "History",
     "a_policy_is_a_function",
     "a_watermark_never_moves_back",
     "percentiles_lead_in_order",

@@ -22,8 +22,8 @@ from flowalg import (
 )
 from flowalg.data.time import event_time, processing_time
 from flowalg.watermarks import Moment
+from flowalg_laws.kit.history import History
 from flowalg_laws.kit.readings import START
-from flowalg_laws.laws.watermarks import History
 from flowalg_laws.strategies.cached import kept
 from flowalg_laws.strategies.times import MAX_MINUTE, durations, minutes, quantiles
 

@@ -28,8 +28,8 @@ from flowalg_spark.sinks.drops import drops_table
 from pyspark.sql import DataFrame
 
 from flowalg import BoundedOutOfOrderness
+from flowalg_development.faults.postgresql import binaries, cluster
 from flowalg_development.faults.query import DISORDER, VISITS, pipeline
-from flowalg_development.postgresql import binaries, cluster
 from tests.support.spark_replay import stream_of
 
 Database: TypeAlias = SQLite | PostgreSQL

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from flowalg_laws.conformance.job import Job
 from flowalg_laws.conformance.jobs import (
     combiners,
     refinements,
@@ -13,6 +12,7 @@ from flowalg_laws.conformance.jobs import (
     watermarks,
     windows,
 )
+from flowalg_laws.conformance.jobs.job import Job
 
 JOBS: Final[tuple[Job, ...]] = (
     *sales.JOBS,

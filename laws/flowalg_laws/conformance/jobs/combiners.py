@@ -19,8 +19,8 @@ from flowalg import (
     combiner,
     reduce_combiner,
 )
-from flowalg_laws.conformance.job import Answer, Job, job
 from flowalg_laws.conformance.jobs.feeds import SOME
+from flowalg_laws.conformance.jobs.job import Answer, Job, job
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 

@@ -19,8 +19,8 @@ from flowalg import (
     WindowingStrategy,
 )
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
-from flowalg_laws.conformance.job import Answer, Span, fixed, grouped
-from flowalg_laws.conformance.replay import Feed
+from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped
+from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.interpreters import put_into
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point

@@ -18,8 +18,8 @@ from flowalg import (
     Sum,
     TimestampCombiner,
 )
-from flowalg_laws.conformance.job import Answer, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.feeds import SOME, feed, summed, sums_in_fives
+from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.windows import chained, number
 from flowalg_laws.kit.readings import Reading
 

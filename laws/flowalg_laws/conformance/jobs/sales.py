@@ -20,7 +20,7 @@ from flowalg import (
     Min,
     Sum,
 )
-from flowalg_laws.conformance.job import Answer, Span, fixed, grouped, job
+from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job
 from flowalg_laws.conformance.jobs.shop import (
     ODD_TIMES,
     RATE,

@@ -9,7 +9,7 @@ from enum import Enum
 from attrs import frozen
 
 from flowalg import BoundedOutOfOrderness, Source
-from flowalg_laws.conformance.replay import Feed
+from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import START
 
 

@@ -20,9 +20,9 @@ from flowalg import (
     flatten,
     together,
 )
-from flowalg_laws.conformance.job import Answer, Span, fixed, grouped, job
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, TWO_MINUTES, five, key, readings, summed
-from flowalg_laws.conformance.replay import Feed
+from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job
+from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 MINUTE = timedelta(minutes=1)

@@ -23,9 +23,9 @@ from flowalg import (
     SequenceOf,
     Trigger,
 )
-from flowalg_laws.conformance.job import Job, job
 from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, summed, sums_in_fives
-from flowalg_laws.conformance.replay import Feed
+from flowalg_laws.conformance.jobs.job import Job, job
+from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import Reading
 
 MINUTE = timedelta(minutes=1)

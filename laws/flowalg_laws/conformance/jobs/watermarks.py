@@ -15,8 +15,8 @@ from flowalg import (
     Timeout,
     WatermarkPolicy,
 )
-from flowalg_laws.conformance.job import Job, job
 from flowalg_laws.conformance.jobs.feeds import feed, summed, sums_in_fives
+from flowalg_laws.conformance.jobs.job import Job, job
 
 MINUTE = timedelta(minutes=1)
 LINES = (

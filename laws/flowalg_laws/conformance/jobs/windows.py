@@ -20,8 +20,8 @@ from flowalg import (
     Window,
     event_time,
 )
-from flowalg_laws.conformance.job import Answer, Span, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, summed
+from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job, minutes
 from flowalg_laws.kit.readings import START, Reading
 
 MINUTE = timedelta(minutes=1)

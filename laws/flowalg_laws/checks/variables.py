@@ -22,13 +22,13 @@ from flowalg import (
     flatten,
 )
 from flowalg.data.errors import ArgumentError
+from flowalg_laws.kit.history import History
 from flowalg_laws.kit.interpreters import Interpreter, continuous, micro_batch
 from flowalg_laws.kit.law import Law
 from flowalg_laws.kit.readings import Crowd, Reading
 from flowalg_laws.laws.composition import Transform
 from flowalg_laws.laws.transforms import Endo, Pair, Spread, Test
 from flowalg_laws.laws.triggers import Small
-from flowalg_laws.laws.watermarks import History
 from flowalg_laws.laws.windows import Points
 from flowalg_laws.strategies import (
     crowds,

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from flowalg import PCollection
 from flowalg.analysis.features import Feature, features_of
 from flowalg.data.errors import ArgumentError
-from flowalg_laws.conformance.replay import Feed, Replay
+from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.kit.readings import START
 
 Span: TypeAlias = tuple[datetime, datetime] | None

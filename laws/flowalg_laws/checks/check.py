@@ -18,15 +18,16 @@ from hypothesis.strategies import SearchStrategy
 from flowalg import OnceTrigger, Trigger, WatermarkPolicy, WindowFn
 from flowalg.combiners.core import Aggregate, as_combiner
 from flowalg.data.time import EventTime
-from flowalg_laws.kit.contexts import Context, OnceContext, contexts, once_contexts
-from flowalg_laws.kit.differences import Difference
+from flowalg_laws.checks.contexts import Context, OnceContext, contexts, once_contexts
+from flowalg_laws.checks.differences import Difference
+from flowalg_laws.checks.variables import variables_of
 from flowalg_laws.kit.drawing import drawn
 from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law
 from flowalg_laws.kit.situations import Situation, observed
-from flowalg_laws.kit.variables import variables_of
 from flowalg_laws.laws.combiners import COMBINER_LAWS
-from flowalg_laws.laws.watermarks import WATERMARK_LAWS, History
+from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import WINDOW_LAWS
 from flowalg_laws.strategies import event_times, histories, situations
 from flowalg_laws.strategies import keys as any_keys

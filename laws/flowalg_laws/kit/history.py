@@ -1,0 +1,12 @@
+"""What laws of watermarks speak of: the moments of one source."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from flowalg.watermarks import Moment
+
+History: TypeAlias = tuple[Moment, ...]
+"""The instants of a source, in order of processing time."""
+
+__all__ = ["History"]
