@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from hypothesis import settings
@@ -76,6 +77,27 @@ def test_every_link_between_pages_has_a_target() -> None:
             assert path.exists(), f"{page.name}: {target}"
             if heading:
                 assert heading in anchors_of(path), f"{page.name}: {target}#{heading}"
+
+
+def test_every_module_of_a_page_exists() -> None:
+    """A file or folder that a page names with its path exists, and a dotted name of a package can be imported."""
+    root = DOCS.parent
+    for page in [root / "README.md", *DOCS.glob("*.md")]:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+        for path in re.findall(r"`((?:docs|tests|tools|laws|interpreters|flowalg\w*)/[\w/]+(?:\.py)?)/?`", text):
+            roots = (root, root / "interpreters", root / "laws")
+            assert any((folder / path).exists() for folder in roots), f"{page.name}: {path}"
+        for name in re.findall(r"`(flowalg\w*(?:\.\w+)+)", text):
+            assert can_import(name), f"{page.name}: {name}"
+
+
+def can_import(name: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of one."""
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 def anchors_of(page: Path) -> set[str]:
