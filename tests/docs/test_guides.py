@@ -84,7 +84,9 @@ def test_every_module_of_a_page_exists() -> None:
     root = DOCS.parent
     for page in [root / "README.md", *DOCS.glob("*.md")]:
         text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
-        for path in re.findall(r"`((?:docs|tests|tools|laws|interpreters|flowalg\w*)/[\w/]+(?:\.py)?)/?`", text):
+        for path in re.findall(
+            r"`((?:docs|tests|tools|laws|interpreters|flowalg\w*)/[\w/]+(?:\.py)?)/?`", text
+        ):
             roots = (root, root / "interpreters", root / "laws")
             assert any((folder / path).exists() for folder in roots), f"{page.name}: {path}"
         for name in re.findall(r"`(flowalg\w*(?:\.\w+)+)", text):
