@@ -1,1 +1,1 @@
-"""Combiners: commutative monoids with a result, the built-in ones and user-defined ones."""
+"""Combiners: commutative monoids that reduce the values of a window to a result."""

@@ -1,4 +1,4 @@
-"""Combiners that keep values: lists, sets, the greatest few; and what is true of some or all."""
+"""Combiners that return collections of values, and combiners of booleans."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from attrs import frozen
 
-from flowalg.combiners.core import Combiner, Group, in_order
+from flowalg.combiners.core import Combiner, Group, require_orderable
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.elementwise.functions import user_function_error
 
@@ -16,16 +16,16 @@ A = TypeVar("A")
 
 @frozen
 class ToList(Combiner[A, tuple[A, ...], list[A]]):
-    """All values, in order of event time and, within one, of arrival: the multiset that ``group_by_key`` gives."""
+    """All values, ordered by event time, then by arrival: the values that ``group_by_key`` returns."""
 
     @property
-    def total(self) -> bool:
-        """An empty list."""
+    def has_empty_result(self) -> bool:
+        """The list of no values is empty."""
         return True
 
     @property
-    def ordered(self) -> bool:
-        """A list has an order."""
+    def is_ordered(self) -> bool:
+        """A list is ordered."""
         return True
 
     def zero(self) -> tuple[A, ...]:  # noqa: D102
@@ -34,8 +34,8 @@ class ToList(Combiner[A, tuple[A, ...], list[A]]):
     def add(self, accumulator: tuple[A, ...], value: A) -> tuple[A, ...]:  # noqa: D102
         return (*accumulator, value)
 
-    def merge(self, one: tuple[A, ...], other: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102
-        return (*one, *other)
+    def merge(self, left: tuple[A, ...], right: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102
+        return (*left, *right)
 
     def extract(self, accumulator: tuple[A, ...]) -> list[A]:  # noqa: D102
         return list(accumulator)
@@ -43,11 +43,11 @@ class ToList(Combiner[A, tuple[A, ...], list[A]]):
 
 @frozen
 class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
-    """The values, each once; they must be hashable."""
+    """The distinct values, which must be hashable."""
 
     @property
-    def total(self) -> bool:
-        """The empty set."""
+    def has_empty_result(self) -> bool:
+        """The set of no values is empty."""
         return True
 
     def zero(self) -> frozenset[A]:  # noqa: D102
@@ -56,8 +56,8 @@ class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
     def add(self, accumulator: frozenset[A], value: A) -> frozenset[A]:  # noqa: D102
         return accumulator | {value}
 
-    def merge(self, one: frozenset[A], other: frozenset[A]) -> frozenset[A]:  # noqa: D102
-        return one | other
+    def merge(self, left: frozenset[A], right: frozenset[A]) -> frozenset[A]:  # noqa: D102
+        return left | right
 
     def extract(self, accumulator: frozenset[A]) -> frozenset[A]:  # noqa: D102
         return accumulator
@@ -65,14 +65,14 @@ class ToSet(Combiner[A, frozenset[A], frozenset[A]]):
 
 @frozen
 class TopN(Combiner[A, tuple[A, ...], list[A]]):
-    """The ``n`` greatest values, the greatest first, by ``by`` of a value or by the value itself.
+    """The ``n`` greatest values in descending order, compared by ``by(value)`` or by the value itself.
 
-    Of values that compare equal any may be kept, so ``by`` should tell apart what matters.
+    Among values that compare equal the choice is arbitrary, so ``by`` should be unique where that matters.
     """
 
     @property
-    def total(self) -> bool:
-        """An empty list."""
+    def has_empty_result(self) -> bool:
+        """The list of no values is empty."""
         return True
 
     n: int
@@ -82,7 +82,7 @@ class TopN(Combiner[A, tuple[A, ...], list[A]]):
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
             raise ArgumentError("TopN.n", self.n, "a positive int")
         if self.by is not None and not callable(self.by):
-            raise ArgumentError("TopN.by", self.by, "a function from a value to what it is ordered by")
+            raise ArgumentError("TopN.by", self.by, "a function from a value to its sort key, or None")
 
     def zero(self) -> tuple[A, ...]:  # noqa: D102
         return ()
@@ -90,30 +90,30 @@ class TopN(Combiner[A, tuple[A, ...], list[A]]):
     def add(self, accumulator: tuple[A, ...], value: A) -> tuple[A, ...]:  # noqa: D102
         return self.merge(accumulator, (value,))
 
-    def merge(self, one: tuple[A, ...], other: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102
+    def merge(self, left: tuple[A, ...], right: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102
         try:
-            return tuple(sorted((*one, *other), key=self._rank, reverse=True)[: self.n])
+            return tuple(sorted((*left, *right), key=self._rank, reverse=True)[: self.n])
         except TypeError as unordered:
             raise ElementError(
-                f"TopN cannot order {format_value(one)} and {format_value(other)}"
+                f"TopN cannot order {format_value(left)} and {format_value(right)}"
             ) from unordered
 
     def extract(self, accumulator: tuple[A, ...]) -> list[A]:  # noqa: D102
         return list(accumulator)
 
-    def _rank(self, value: A) -> Any:  # noqa: ANN401  # whatever the user's function gives
+    def _rank(self, value: A) -> Any:  # noqa: ANN401  # the result type of the user function
         if self.by is None:
-            return in_order(value, "TopN")
+            return require_orderable(value, "TopN")
         try:
             rank = self.by(value)
         except Exception as cause:
             raise user_function_error("TopN.by", self.by, value, cause) from cause
-        return in_order(rank, "TopN")
+        return require_orderable(rank, "TopN")
 
 
 @frozen
 class Truths:
-    """The accumulator of ``AnyOf`` and ``AllOf``: how many are true, and how many are not."""
+    """The accumulator of ``AnyOf`` and ``AllOf``: the numbers of true and of false values."""
 
     true: int = 0
     false: int = 0
@@ -123,26 +123,26 @@ class _Quantifier(Group[bool, Truths, bool]):
     __slots__ = ()
 
     @property
-    def total(self) -> bool:
-        """None of none is true, and all of none are."""
+    def has_empty_result(self) -> bool:
+        """``AnyOf`` no values is false, ``AllOf`` no values is true."""
         return True
 
     def zero(self) -> Truths:
         return Truths()
 
     def add(self, accumulator: Truths, value: bool) -> Truths:
-        return self.merge(accumulator, _truth(value, 1))
+        return self.merge(accumulator, _count_truth(value, 1))
 
     def subtract(self, accumulator: Truths, value: bool) -> Truths:
-        return self.merge(accumulator, _truth(value, -1))
+        return self.merge(accumulator, _count_truth(value, -1))
 
-    def merge(self, one: Truths, other: Truths) -> Truths:
-        return Truths(one.true + other.true, one.false + other.false)
+    def merge(self, left: Truths, right: Truths) -> Truths:
+        return Truths(left.true + right.true, left.false + right.false)
 
 
 @frozen
 class AnyOf(_Quantifier):
-    """Whether any of the values is ``True``."""
+    """Whether any value is ``True``."""
 
     def extract(self, accumulator: Truths) -> bool:  # noqa: D102
         return accumulator.true > 0
@@ -150,15 +150,15 @@ class AnyOf(_Quantifier):
 
 @frozen
 class AllOf(_Quantifier):
-    """Whether all of the values are ``True``."""
+    """Whether all values are ``True``."""
 
     def extract(self, accumulator: Truths) -> bool:  # noqa: D102
         return accumulator.false <= 0
 
 
-def _truth(value: object, weight: int) -> Truths:
+def _count_truth(value: object, weight: int) -> Truths:
     if not isinstance(value, bool):
-        raise ElementError(f"AnyOf and AllOf take bools, and were given {format_value(value)}")
+        raise ElementError(f"the input of AnyOf and AllOf must be a bool; got {format_value(value)}")
     return Truths(true=weight) if value else Truths(false=weight)
 
 

@@ -1,8 +1,8 @@
-"""Combiners: how the values of a window become one (SEMANTICS section 8).
+"""Combiners reduce the values of a window to a result (SEMANTICS section 8).
 
-A combiner is a commutative monoid on accumulators (``zero``, ``merge``) with a lift of values into it (``add``)
-and an extraction. Engines may pre-combine, split and reorder as they like, because of the laws that its
-docstrings cite.
+A combiner is a commutative monoid of accumulators (``zero``, ``merge``), with a function that adds a value to an
+accumulator (``add``) and one that extracts the result (``extract``). The laws of ``Combiner`` permit engines to
+pre-combine, split and reorder the values.
 """
 
 from __future__ import annotations
@@ -27,125 +27,125 @@ A = TypeVar("A")
 B = TypeVar("B")
 Value = TypeVar("Value")
 Number = TypeVar("Number", bound=int | float)
-# The default lets a bare ``Sum()`` over text be an error in every type checker.
+# With this default, type checkers reject a bare ``Sum()`` of str values.
 Summed = DefaultingTypeVar("Summed", bound=int | float, default=int)
 
 
 class Aggregate(Generic[In_contra, Out_co]):
-    """Anything that combines values of type ``In`` to one of type ``Out``: what ``combine_per_key`` takes.
+    """Combines values of type ``In`` to a result of type ``Out``: the arguments of ``combine_per_key``.
 
-    It hides the accumulator, which nobody but the combiner needs to know. Subclass ``Combiner``, not this.
+    The type hides the accumulator of the combiner. Subclass ``Combiner``, not this class.
     """
 
     __slots__ = ()
 
 
 class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
-    """A commutative monoid of accumulators, with a lift from values and an extraction.
+    """A commutative monoid of accumulators, with ``add`` for a value and ``extract`` for the result.
 
     Laws: ``merge`` is associative and commutative with unit ``zero()``; ``add(a, v)`` equals
-    ``merge(a, add(zero(), v))``. Accumulators are immutable, or at least never changed in place.
+    ``merge(a, add(zero(), v))``. Accumulators are never modified in place.
     """
 
     __slots__ = ()
 
     @property
-    def ordered(self) -> bool:
-        """Whether the result depends on the order of the values: they are added by event time, then arrival."""
+    def is_ordered(self) -> bool:
+        """Whether the result depends on the order of the values. They are added by event time, then by arrival."""
         return False
 
     @property
-    def total(self) -> bool:
-        """Whether no values at all have a result, as a sum has and a mean has not.
+    def has_empty_result(self) -> bool:
+        """Whether the combiner has a result for no values: a sum has, a mean has not.
 
-        ``OnTimeBehavior.ALWAYS`` may show it.
+        Only then can ``OnTimeBehavior.ALWAYS`` emit a pane for an empty window.
         """
         return False
 
     @property
     def title(self) -> str:
-        """The combiner as labels and messages name it."""
+        """The name of the combiner in labels and messages."""
         return type(self).__name__
 
     @abstractmethod
     def zero(self) -> Acc:
-        """The accumulator of no values."""
+        """Returns the accumulator of no values."""
 
     @abstractmethod
     def add(self, accumulator: Acc, value: In_contra) -> Acc:
-        """The accumulator with one more value."""
+        """Returns the accumulator with one more value."""
 
     @abstractmethod
-    def merge(self, one: Acc, other: Acc) -> Acc:
-        """The accumulator of the values of both."""
+    def merge(self, left: Acc, right: Acc) -> Acc:
+        """Returns the accumulator of the values of both."""
 
     @abstractmethod
     def extract(self, accumulator: Acc) -> Out_co:
-        """The result; depends on nothing but the accumulator."""
+        """Returns the result, which depends only on the accumulator."""
 
 
 class Group(Combiner[In_contra, Acc, Out_co]):
-    """An abelian group: a combiner that can also take a value back, and so absorbs a retraction directly.
+    """An abelian group: a combiner that can also subtract a value, so it applies retractions directly.
 
-    Law: ``subtract(add(a, v), v) = a``. A grouping that receives retractions and whose combiner is no group keeps all
-    of its values, to combine them anew.
+    Law: ``subtract(add(a, v), v) = a``. For other combiners, a grouping that receives retractions buffers all values
+    and combines them again.
     """
 
     __slots__ = ()
 
-    signed: ClassVar[bool] = False
-    """Whether the result means something when more was taken back than given: a sum does, a mean does not."""
+    is_signed: ClassVar[bool] = False
+    """Whether a result is defined after more subtractions than additions: it is for a sum, but not for a mean."""
 
     @abstractmethod
     def subtract(self, accumulator: Acc, value: In_contra) -> Acc:
-        """The accumulator with one value taken back."""
+        """Returns the accumulator with one value subtracted."""
 
 
 @frozen
 class Sum(Group[Summed, Summed, Summed]):
-    """The sum of integers (64-bit; overflow is an error, of a partial sum too) or of floats."""
+    """The sum of integers or floats. Integers are 64-bit; overflow, also of a partial sum, is an error."""
 
     @property
-    def total(self) -> bool:
-        """No values add up to zero."""
+    def has_empty_result(self) -> bool:
+        """The sum of no values is zero."""
         return True
 
-    signed: ClassVar[bool] = True
+    is_signed: ClassVar[bool] = True
 
     def zero(self) -> Summed:  # noqa: D102
-        return 0  # type: ignore[return-value]  # 0 is the unit of both kinds of numbers
+        return 0  # type: ignore[return-value]  # 0 is the unit of int and float
 
     def add(self, accumulator: Summed, value: Summed) -> Summed:  # noqa: D102
         return self.merge(accumulator, _number(value, "Sum"))
 
-    def merge(self, one: Summed, other: Summed) -> Summed:  # noqa: D102
-        total: Summed = one + other  # type: ignore[operator,assignment]  # two numbers of one kind
+    def merge(self, left: Summed, right: Summed) -> Summed:  # noqa: D102
+        total: Summed = left + right  # type: ignore[operator,assignment]  # both int or both float
         if isinstance(total, int):
             check_integer(total, "a partial result of Sum")
         return total
 
     def subtract(self, accumulator: Summed, value: Summed) -> Summed:  # noqa: D102
-        return self.merge(accumulator, -_number(value, "Sum"))  # type: ignore[arg-type]  # of the same kind
+        return self.merge(accumulator, -_number(value, "Sum"))  # type: ignore[arg-type]  # of the same type
 
     def extract(self, accumulator: Summed) -> Summed:  # noqa: D102
         return accumulator
 
     @staticmethod
     def of(f: Callable[[A], Number]) -> Aggregate[A, Number]:
-        """The sum of what ``f`` gives for each value."""
-        return Over(Call(f), Sum())  # type: ignore[arg-type]  # Over forgets the type in the middle
+        """Returns a combiner for the sum of ``f`` over the values."""
+        return Over(Call(f), Sum())  # type: ignore[arg-type]  # Over erases the intermediate type
 
 
 @frozen
 class Count(Group[object, int, int]):
-    """How many values there are."""
+    """The number of values."""
 
     @property
-    def total(self) -> bool:
-        """There are none."""
+    def has_empty_result(self) -> bool:
+        """The count of no values is zero."""
         return True
 
-    signed: ClassVar[bool] = True
+    is_signed: ClassVar[bool] = True
 
     def zero(self) -> int:  # noqa: D102
         return 0
@@ -156,8 +156,8 @@ class Count(Group[object, int, int]):
     def subtract(self, accumulator: int, value: object) -> int:  # noqa: D102
         return accumulator - 1
 
-    def merge(self, one: int, other: int) -> int:  # noqa: D102
-        return one + other
+    def merge(self, left: int, right: int) -> int:  # noqa: D102
+        return left + right
 
     def extract(self, accumulator: int) -> int:  # noqa: D102
         return accumulator
@@ -165,7 +165,7 @@ class Count(Group[object, int, int]):
 
 @frozen
 class Total:
-    """The accumulator of ``Mean``: how many, and their sum."""
+    """The accumulator of ``Mean``: the number of values and their sum."""
 
     count: int
     total: int | float
@@ -173,9 +173,9 @@ class Total:
 
 @frozen
 class Mean(Group[float, Total, float]):
-    """The arithmetic mean, a float. Integers are summed exactly, then divided once, as floats.
+    """The arithmetic mean, a float. Integers are summed exactly and divided once, as floats.
 
-    A mean of no values does not exist; a window without values has no pane.
+    The mean of no values is undefined; a window without values has no pane.
     """
 
     def zero(self) -> Total:  # noqa: D102
@@ -184,11 +184,11 @@ class Mean(Group[float, Total, float]):
     def add(self, accumulator: Total, value: float) -> Total:  # noqa: D102
         return self.merge(accumulator, Total(1, _number(value, "Mean")))
 
-    def merge(self, one: Total, other: Total) -> Total:  # noqa: D102
-        total = one.total + other.total
+    def merge(self, left: Total, right: Total) -> Total:  # noqa: D102
+        total = left.total + right.total
         if isinstance(total, int):
             check_integer(total, "a partial sum of Mean")
-        return Total(one.count + other.count, total)
+        return Total(left.count + right.count, total)
 
     def subtract(self, accumulator: Total, value: float) -> Total:  # noqa: D102
         return self.merge(accumulator, Total(-1, -_number(value, "Mean")))
@@ -198,76 +198,76 @@ class Mean(Group[float, Total, float]):
 
     @staticmethod
     def of(f: Callable[[A], float]) -> Aggregate[A, float]:
-        """The mean of what ``f`` gives for each value."""
-        return Over(Call(f), Mean())  # type: ignore[arg-type]  # Over forgets the type in the middle
+        """Returns a combiner for the mean of ``f`` over the values."""
+        return Over(Call(f), Mean())  # type: ignore[arg-type]  # Over erases the intermediate type
 
 
 @frozen
 class Min(Combiner[A, "A | None", A]):
-    """The least value. ``None`` and NaN have no place in the order, and are errors."""
+    """The least value. ``None`` and NaN are not ordered, so they are errors."""
 
     def zero(self) -> A | None:  # noqa: D102
         return None
 
     def add(self, accumulator: A | None, value: A) -> A | None:  # noqa: D102
-        return self.merge(accumulator, in_order(value, "Min"))
+        return self.merge(accumulator, require_orderable(value, "Min"))
 
-    def merge(self, one: A | None, other: A | None) -> A | None:  # noqa: D102
-        if one is None or other is None:
-            return other if one is None else one
-        return _least(one, other)
+    def merge(self, left: A | None, right: A | None) -> A | None:  # noqa: D102
+        if left is None or right is None:
+            return right if left is None else left
+        return _least(left, right)
 
     def extract(self, accumulator: A | None) -> A:  # noqa: D102
-        return _present(accumulator, "Min")
+        return _require_values(accumulator, "Min")
 
     @staticmethod
     def of(f: Callable[[Value], B]) -> Aggregate[Value, B]:
-        """The least of what ``f`` gives for each value."""
-        least: Combiner[B, object, B] = Min()  # type: ignore[assignment]  # the accumulator is forgotten
-        return Over(Call(f), least)  # type: ignore[arg-type]  # and so is the type in the middle
+        """Returns a combiner for the least value of ``f``."""
+        least: Combiner[B, object, B] = Min()  # type: ignore[assignment]  # erases the accumulator
+        return Over(Call(f), least)  # type: ignore[arg-type]  # and the intermediate type
 
 
 @frozen
 class Max(Combiner[A, "A | None", A]):
-    """The greatest value. ``None`` and NaN have no place in the order, and are errors."""
+    """The greatest value. ``None`` and NaN are not ordered, so they are errors."""
 
     def zero(self) -> A | None:  # noqa: D102
         return None
 
     def add(self, accumulator: A | None, value: A) -> A | None:  # noqa: D102
-        return self.merge(accumulator, in_order(value, "Max"))
+        return self.merge(accumulator, require_orderable(value, "Max"))
 
-    def merge(self, one: A | None, other: A | None) -> A | None:  # noqa: D102
-        if one is None or other is None:
-            return other if one is None else one
-        return other if _least(one, other) is one else one
+    def merge(self, left: A | None, right: A | None) -> A | None:  # noqa: D102
+        if left is None or right is None:
+            return right if left is None else left
+        return right if _least(left, right) is left else left
 
     def extract(self, accumulator: A | None) -> A:  # noqa: D102
-        return _present(accumulator, "Max")
+        return _require_values(accumulator, "Max")
 
     @staticmethod
     def of(f: Callable[[Value], B]) -> Aggregate[Value, B]:
-        """The greatest of what ``f`` gives for each value."""
-        greatest: Combiner[B, object, B] = Max()  # type: ignore[assignment]  # the accumulator is forgotten
-        return Over(Call(f), greatest)  # type: ignore[arg-type]  # and so is the type in the middle
+        """Returns a combiner for the greatest value of ``f``."""
+        greatest: Combiner[B, object, B] = Max()  # type: ignore[assignment]  # erases the accumulator
+        return Over(Call(f), greatest)  # type: ignore[arg-type]  # and the intermediate type
 
 
 @frozen
 class Over(Combiner[A, object, B]):
-    """A combiner of what a function gives for each value."""
+    """Applies a function to each value and combines the results."""
 
     function: Call
     combiner: Combiner[object, object, B]
 
     @property
-    def ordered(self) -> bool:
-        """As the combiner inside."""
-        return self.combiner.ordered
+    def is_ordered(self) -> bool:
+        """Whether the inner combiner is ordered."""
+        return self.combiner.is_ordered
 
     @property
-    def total(self) -> bool:
-        """As the combiner inside."""
-        return self.combiner.total
+    def has_empty_result(self) -> bool:
+        """Whether the inner combiner has a result for no values."""
+        return self.combiner.has_empty_result
 
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()
@@ -275,68 +275,68 @@ class Over(Combiner[A, object, B]):
     def add(self, accumulator: object, value: A) -> object:  # noqa: D102
         return self.combiner.add(accumulator, apply(self.function, value, self.label))
 
-    def merge(self, one: object, other: object) -> object:  # noqa: D102
-        return self.combiner.merge(one, other)
+    def merge(self, left: object, right: object) -> object:  # noqa: D102
+        return self.combiner.merge(left, right)
 
     def extract(self, accumulator: object) -> B:  # noqa: D102
         return self.combiner.extract(accumulator)
 
     @property
     def title(self) -> str:
-        """The title of the combiner inside."""
+        """The title of the inner combiner."""
         return self.combiner.title
 
     @cached_property
     def label(self) -> str:
-        """The combiner as messages name it; kept, because it is looked at for each value."""
+        """The name of the combiner in messages. Cached, because it is read for each value."""
         return f"{type(self.combiner).__name__}.of({describe_function(self.function.f)})"
 
 
 @frozen
 class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
-    """Several combiners of the same values at once: the product of their monoids."""
+    """Several combiners of the same values, computed at once: the product of their monoids."""
 
     parts: tuple[Combiner[A, object, object], ...] = field()
 
     @property
-    def ordered(self) -> bool:
-        """Whether one of its parts is."""
-        return any(part.ordered for part in self.parts)
+    def is_ordered(self) -> bool:
+        """Whether any part is ordered."""
+        return any(part.is_ordered for part in self.parts)
 
     @property
-    def total(self) -> bool:
-        """Whether all of its parts are."""
-        return all(part.total for part in self.parts)
+    def has_empty_result(self) -> bool:
+        """Whether all parts have a result for no values."""
+        return all(part.has_empty_result for part in self.parts)
 
     @property
     def title(self) -> str:
-        """The titles of its parts."""
+        """The titles of the parts."""
         return ", ".join(part.title for part in self.parts)
 
     def zero(self) -> tuple[object, ...]:  # noqa: D102
         return tuple(part.zero() for part in self.parts)
 
     def add(self, accumulator: tuple[object, ...], value: A) -> tuple[object, ...]:  # noqa: D102
-        return tuple(part.add(one, value) for part, one in zip(self.parts, accumulator, strict=True))
+        return tuple(part.add(inner, value) for part, inner in zip(self.parts, accumulator, strict=True))
 
-    def merge(self, one: tuple[object, ...], other: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102
-        return tuple(part.merge(a, b) for part, a, b in zip(self.parts, one, other, strict=True))
+    def merge(self, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102
+        return tuple(part.merge(a, b) for part, a, b in zip(self.parts, left, right, strict=True))
 
     def extract(self, accumulator: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102
-        return tuple(part.extract(one) for part, one in zip(self.parts, accumulator, strict=True))
+        return tuple(part.extract(inner) for part, inner in zip(self.parts, accumulator, strict=True))
 
 
 @frozen
 class Into(Combiner[A, object, B]):
-    """A combiner of which a function makes something of its result: a record of several results, say."""
+    """Combines values and applies a function to the result, such as a record class to several results."""
 
     combiner: Combiner[A, object, object]
     function: Call | Spread
 
     @property
-    def ordered(self) -> bool:
-        """As the combiner inside."""
-        return self.combiner.ordered
+    def is_ordered(self) -> bool:
+        """Whether the inner combiner is ordered."""
+        return self.combiner.is_ordered
 
     def zero(self) -> object:  # noqa: D102
         return self.combiner.zero()
@@ -344,8 +344,8 @@ class Into(Combiner[A, object, B]):
     def add(self, accumulator: object, value: A) -> object:  # noqa: D102
         return self.combiner.add(accumulator, value)
 
-    def merge(self, one: object, other: object) -> object:  # noqa: D102
-        return self.combiner.merge(one, other)
+    def merge(self, left: object, right: object) -> object:  # noqa: D102
+        return self.combiner.merge(left, right)
 
     def extract(self, accumulator: object) -> B:  # noqa: D102
         made = apply(self.function, self.combiner.extract(accumulator), f"{self.title} into")
@@ -353,19 +353,19 @@ class Into(Combiner[A, object, B]):
 
     @property
     def title(self) -> str:
-        """The title of the combiner inside."""
+        """The title of the inner combiner."""
         return self.combiner.title
 
 
 def product(parts: tuple[Combiner[object, object, object], ...]) -> Combiner[object, object, object]:
-    """One combiner that does what all of them do; a single one stays as it is."""
+    """Returns the product of the combiners; a single combiner is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     return cast("Combiner[object, object, object]", Together(parts))
 
 
-def as_combiner(argument: str, value: object) -> Combiner[object, object, object]:
-    """The value, if it is a combiner; raises ``ArgumentError`` otherwise."""
+def require_combiner(argument: str, value: object) -> Combiner[object, object, object]:
+    """Returns the value, which must be a combiner; raises ``ArgumentError`` if it is not."""
     if isinstance(value, Combiner):
         return value
     valid = "a combiner, such as Sum(), Count() or Mean.of(lambda v: v.points)"
@@ -374,31 +374,31 @@ def as_combiner(argument: str, value: object) -> Combiner[object, object, object
 
 def _number(value: A, combiner: str) -> A:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ElementError(f"{combiner} was given {format_value(value)}; it takes int and float values")
+        raise ElementError(f"the input of {combiner} must be an int or a float; got {format_value(value)}")
     return value
 
 
-def in_order(value: A, combiner: str) -> A:
-    """The value; raises ``ElementError`` for ``None`` and NaN."""
+def require_orderable(value: A, combiner: str) -> A:
+    """Returns the value; raises ``ElementError`` for ``None`` and NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        raise ElementError(f"{combiner} was given {format_value(value)}, which has no place in an order")
+        raise ElementError(f"the input of {combiner} must not be None or NaN; got {format_value(value)}")
     return value
 
 
-def _least(one: A, other: A) -> A:
-    if isinstance(one, bool | int | float) and isinstance(other, bool | int | float):
-        return min(one, other)
+def _least(left: A, right: A) -> A:
+    if isinstance(left, bool | int | float) and isinstance(right, bool | int | float):
+        return min(left, right)
     try:
-        return one if one <= other else other  # type: ignore[operator]  # checked by trying
+        return left if left <= right else right  # type: ignore[operator]  # checked by trying
     except TypeError as unordered:
         raise ElementError(
-            f"Min and Max cannot compare {format_value(one)} with {format_value(other)}"
+            f"Min and Max cannot compare {format_value(left)} with {format_value(right)}"
         ) from unordered
 
 
-def _present(accumulator: A | None, combiner: str) -> A:
+def _require_values(accumulator: A | None, combiner: str) -> A:
     if accumulator is None:
-        raise ValueRangeError(f"{combiner} of no values does not exist")
+        raise ValueRangeError(f"{combiner} of no values is undefined")
     return accumulator
 
 
@@ -415,7 +415,7 @@ __all__ = [
     "Sum",
     "Together",
     "Total",
-    "as_combiner",
-    "in_order",
     "product",
+    "require_combiner",
+    "require_orderable",
 ]

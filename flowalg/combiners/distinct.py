@@ -1,6 +1,6 @@
-"""Approximate counts of distinct values that are a monoid: the same in whatever order the values come.
+"""Approximate counts of distinct values as a monoid: the result does not depend on the order of the values.
 
-``docs/design.md`` says which sketch was chosen, and why.
+``docs/design.md`` explains the choice of the sketch.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from flowalg.elementwise.functions import Call
 A = TypeVar("A")
 
 Distinct: TypeAlias = frozenset[int] | bytes
-"""The accumulator of ``ApproximateDistinct``: the hashes themselves while they are few, then a sketch of them."""
+"""The accumulator of ``ApproximateDistinct``: a set of hashes while it is small, then a sketch."""
 
 FEW: Final = 64
-"""How many distinct values are counted exactly."""
+"""The largest number of distinct values that is counted exactly."""
 
 
 @frozen
 class ApproximateDistinct(Combiner[object, Distinct, int]):
-    """About how many different values there are: exactly up to 64 of them, then estimated. Needs ``flowalg[sketches]``.
+    """The approximate number of distinct values: exact up to 64, then estimated. Needs ``flowalg[sketches]``.
 
-    Above 64 the estimate is HyperLogLog's (Flajolet, Fusy, Gandouet, Meunier, AofA 2007), by the library Apache
-    DataSketches, with the smallest sketch whose relative standard error is at most ``standard_error``. So about two
-    estimates in three are within ``standard_error`` of the truth, and 95 in 100 within twice that: no bound is certain.
+    Above 64 the estimator is HyperLogLog (Flajolet, Fusy, Gandouet, Meunier, AofA 2007) of the library Apache
+    DataSketches, with the smallest sketch whose relative standard error is at most ``standard_error``. About 67 % of
+    the estimates are within ``standard_error`` of the true count, and 95 % within twice that; there is no hard bound.
     A sketch takes about ``(1.04 / standard_error) ** 2`` bytes: 4 KiB at 0.02.
 
-    Values are different when ``==`` says so: 1, 1.0 and ``True`` are one value. They may be whatever
-    ``flowalg.hashing`` has canonical bytes for: scalars, enums, and tuples, lists and records of them. NaN, which
-    equals nothing, and naive datetimes are refused. The result depends on the set of values alone: on neither order,
-    nor repetition, nor process.
+    Values are distinct if they compare unequal: 1, 1.0 and ``True`` count once. Values need canonical bytes, as
+    ``flowalg.data.hashing`` defines them: scalars, enums, and tuples, lists and records of them. NaN, which does not
+    equal itself, and naive datetimes are rejected. The result depends only on the set of values, not on their order,
+    their repetition or the process.
     """
 
     @property
-    def total(self) -> bool:
-        """None is distinct."""
+    def has_empty_result(self) -> bool:
+        """No values have zero distinct values."""
         return True
 
     standard_error: float = 0.02
@@ -55,36 +55,36 @@ class ApproximateDistinct(Combiner[object, Distinct, int]):
         return frozenset()
 
     def add(self, accumulator: Distinct, value: object) -> Distinct:  # noqa: D102
-        found = hash64(value, "a value of ApproximateDistinct")
+        found = hash64(value, "the input of ApproximateDistinct")
         if isinstance(accumulator, bytes):
-            return hyperloglog.with_hashes(accumulator, (found,))
-        return accumulator if found in accumulator else self._small(accumulator | {found})
+            return hyperloglog.add_hashes(accumulator, (found,))
+        return accumulator if found in accumulator else self._from_hashes(accumulator | {found})
 
-    def merge(self, one: Distinct, other: Distinct) -> Distinct:  # noqa: D102
-        if isinstance(one, bytes):
-            if isinstance(other, bytes):
-                return hyperloglog.merged(one, other, self.lg_k)
-            return hyperloglog.with_hashes(one, other)
-        if isinstance(other, bytes):
-            return hyperloglog.with_hashes(other, one)
-        return self._small(one | other)
+    def merge(self, left: Distinct, right: Distinct) -> Distinct:  # noqa: D102
+        if isinstance(left, bytes):
+            if isinstance(right, bytes):
+                return hyperloglog.merge(left, right, self.lg_k)
+            return hyperloglog.add_hashes(left, right)
+        if isinstance(right, bytes):
+            return hyperloglog.add_hashes(right, left)
+        return self._from_hashes(left | right)
 
     def extract(self, accumulator: Distinct) -> int:  # noqa: D102
         if isinstance(accumulator, bytes):
             return round(hyperloglog.estimate(accumulator))
         return len(accumulator)
 
-    def _small(self, hashes: frozenset[int]) -> Distinct:
-        return hashes if len(hashes) <= FEW else hyperloglog.sketch_of(hashes, self.lg_k)
+    def _from_hashes(self, hashes: frozenset[int]) -> Distinct:
+        return hashes if len(hashes) <= FEW else hyperloglog.sketch(hashes, self.lg_k)
 
     @staticmethod
     def of(f: Callable[[A], object], *, standard_error: float = 0.02) -> Aggregate[A, int]:
-        """About how many different values ``f`` gives."""
+        """Returns a combiner for the approximate number of distinct results of ``f``."""
         return Over(Call(f), ApproximateDistinct(standard_error))  # type: ignore[arg-type]  # as in Mean.of
 
 
 def _lg_k(standard_error: object) -> int:
-    """The base-2 logarithm of the number of registers of the smallest sketch that is as good."""
+    """Returns the base-2 logarithm of the number of registers of the smallest sketch with at most this error."""
     sizes = range(hyperloglog.SMALLEST_LG_K, hyperloglog.LARGEST_LG_K + 1)
     errors = {lg_k: hyperloglog.relative_standard_error(lg_k) for lg_k in sizes}
     if (

@@ -1,4 +1,4 @@
-"""Combiners made of plain functions, for what has no class of its own."""
+"""Combiners made from plain functions, without a class."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Out = TypeVar("Out")
 
 
 @frozen
-class Functions(Combiner[In, Acc, Out], Generic[In, Acc, Out]):
-    """A combiner of plain functions: what ``combiner`` and ``reduce_combiner`` give. Equal by its functions."""
+class FunctionCombiner(Combiner[In, Acc, Out], Generic[In, Acc, Out]):
+    """A combiner made from functions by ``combiner`` or ``reduce_combiner``; equal if its functions are equal."""
 
     initial: Acc
-    adding: Callable[[Acc, In], Acc]
-    merging: Callable[[Acc, Acc], Acc]
-    extracting: Callable[[Acc], Out] | None
+    add_function: Callable[[Acc, In], Acc]
+    merge_function: Callable[[Acc, Acc], Acc]
+    extract_function: Callable[[Acc], Out] | None
     name: str
 
     def zero(self) -> Acc:  # noqa: D102
@@ -32,48 +32,48 @@ class Functions(Combiner[In, Acc, Out], Generic[In, Acc, Out]):
 
     def add(self, accumulator: Acc, value: In) -> Acc:  # noqa: D102
         try:
-            return self.adding(accumulator, value)
+            return self.add_function(accumulator, value)
         except Exception as cause:
-            raise self._failed("add", self.adding, value, cause) from cause
+            raise self._error("add", self.add_function, value, cause) from cause
 
-    def merge(self, one: Acc, other: Acc) -> Acc:  # noqa: D102
+    def merge(self, left: Acc, right: Acc) -> Acc:  # noqa: D102
         try:
-            return self.merging(one, other)
+            return self.merge_function(left, right)
         except Exception as cause:
-            raise self._failed("merge", self.merging, (one, other), cause) from cause
+            raise self._error("merge", self.merge_function, (left, right), cause) from cause
 
     def extract(self, accumulator: Acc) -> Out:  # noqa: D102
-        if self.extracting is None:
+        if self.extract_function is None:
             return cast("Out", accumulator)
         try:
-            return self.extracting(accumulator)
+            return self.extract_function(accumulator)
         except Exception as cause:
-            raise self._failed("extract", self.extracting, accumulator, cause) from cause
+            raise self._error("extract", self.extract_function, accumulator, cause) from cause
 
-    def _failed(self, part: str, f: Callable[..., object], given: object, cause: Exception) -> FlowalgError:
+    def _error(self, part: str, f: Callable[..., object], argument: object, cause: Exception) -> FlowalgError:
         return (
             cause
             if isinstance(cause, FlowalgError)
-            else user_function_error(f"{self.name}.{part}", f, given, cause)
+            else user_function_error(f"{self.name}.{part}", f, argument, cause)
         )
 
     @property
     def title(self) -> str:
-        """Its name."""
+        """The name of the combiner."""
         return self.name
 
 
 @frozen
-class GroupOfFunctions(Functions[In, Acc, Out], Group[In, Acc, Out]):
-    """A combiner of plain functions that can also take a value back."""
+class FunctionGroup(FunctionCombiner[In, Acc, Out], Group[In, Acc, Out]):
+    """A combiner made from functions that can also subtract a value."""
 
-    subtracting: Callable[[Acc, In], Acc]
+    subtract_function: Callable[[Acc, In], Acc]
 
     def subtract(self, accumulator: Acc, value: In) -> Acc:  # noqa: D102
         try:
-            return self.subtracting(accumulator, value)
+            return self.subtract_function(accumulator, value)
         except Exception as cause:
-            raise self._failed("subtract", self.subtracting, value, cause) from cause
+            raise self._error("subtract", self.subtract_function, value, cause) from cause
 
 
 @overload
@@ -104,44 +104,44 @@ def combiner(
     subtract: Callable[..., object] | None = None,
     name: str | None = None,
 ) -> object:
-    """A combiner of plain functions on accumulators, which are values: never changed in place.
+    """Returns a combiner made from functions on accumulators, which must never be modified in place.
 
-    ``zero`` is the accumulator of no values, ``add`` takes in one value, ``merge`` joins two accumulators, and
-    ``extract`` gives the result, without which it is the accumulator itself. With ``subtract``, which takes a value
-    back, it is a ``Group`` and absorbs retractions directly. ``name`` is what labels and messages call it.
+    ``zero`` is the accumulator of no values. ``add`` adds one value to an accumulator, ``merge`` merges two, and
+    ``extract`` returns the result; by default the result is the accumulator. With ``subtract``, which removes a
+    value, the combiner is a ``Group`` and applies retractions directly. ``name`` is its name in labels and messages.
 
-    Both type checkers infer lambdas here from the collection and from ``zero``, except that pyright takes a ``zero``
-    of ``(0, 0)`` for a tuple of just these numbers: use a record there, or functions with annotations.
+    Both type checkers infer the types of lambdas from the collection and from ``zero``, with one exception: pyright
+    infers a ``zero`` of ``(0, 0)`` as a tuple of these literals. Use a record there, or annotated functions.
 
-    The laws of ``Combiner`` are yours to keep, and ``flowalg_laws.check_combiner`` looks for a counterexample. What
-    the functions raise is raised again as ``UserFunctionError``, which names the combiner, the function and what it
-    was given. Raises ``ArgumentError`` for a ``zero`` that can be changed, such as a list or a dict.
+    The functions must satisfy the laws of ``Combiner``; ``flowalg_laws.check_combiner`` searches for a
+    counterexample. If a function raises, the error is a ``UserFunctionError`` that names the combiner, the function
+    and its argument. Raises ``ArgumentError`` for a mutable ``zero``, such as a list or a dict.
     """
     if isinstance(zero, list | dict | set | bytearray):
         raise ArgumentError(
-            "combiner.zero", zero, "immutable: a number, a tuple, a frozenset, a frozen record"
+            "combiner.zero", zero, "immutable, such as a number, a tuple, a frozenset or a frozen record"
         )
     required = (("add", add), ("merge", merge))
-    optional = (("extract", extract), ("subtract", subtract))
-    for argument, f in (*required, *((one, f) for one, f in optional if f is not None)):
+    optional = ((part, f) for part, f in (("extract", extract), ("subtract", subtract)) if f is not None)
+    for argument, f in (*required, *optional):
         if not callable(f):
             raise ArgumentError(f"combiner.{argument}", f, "a function")
     if name is not None and (not isinstance(name, str) or not name):
         raise ArgumentError("combiner.name", name, "a non-empty str")
     title = name or f"combiner({describe_function(add)})"
     if subtract is None:
-        return Functions(zero, add, merge, extract, title)
-    return GroupOfFunctions(zero, add, merge, extract, title, subtract)
+        return FunctionCombiner(zero, add, merge, extract, title)
+    return FunctionGroup(zero, add, merge, extract, title, subtract)
 
 
 def reduce_combiner(f: Callable[[A, A], A], *, zero: A, name: str | None = None) -> Aggregate[A, A]:
-    """The values joined by ``f``: ``reduce_combiner(math.gcd, zero=0)``, ``reduce_combiner(operator.or_, zero=False)``.
+    """Returns a combiner that joins values with ``f``: ``reduce_combiner(math.gcd, zero=0)``.
 
-    ``f`` must be associative and commutative, and ``zero`` its unit. Errors are as ``combiner`` says.
+    ``f`` must be associative and commutative with unit ``zero``. Errors are those of ``combiner``.
     """
     if not callable(f):
         raise ArgumentError("reduce_combiner.f", f, "a function of two values, such as math.gcd")
     return combiner(zero=zero, add=f, merge=f, name=name or f"reduce_combiner({describe_function(f)})")
 
 
-__all__ = ["Functions", "GroupOfFunctions", "combiner", "reduce_combiner"]
+__all__ = ["FunctionCombiner", "FunctionGroup", "combiner", "reduce_combiner"]

@@ -1,7 +1,7 @@
-"""HyperLogLog as pure functions on bytes: the one place that touches the library, Apache DataSketches.
+"""HyperLogLog as pure functions on bytes: the only module that uses the library Apache DataSketches.
 
-A sketch here is always what a *union* gives, in its 8-bit form, and so a function of the set of hashes alone. One
-that was filled directly would also carry the library's historical estimate, which depends on the order of arrival.
+Every sketch here is the result of a *union*, in the 8-bit format, and so depends only on the set of hashes. A sketch
+that is updated directly also stores the HIP estimate of the library, which depends on the order of the updates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Unions(Protocol):
 
 
 class _Library(Protocol):
-    """The part of ``datasketches`` that is used; the package has no types of its own."""
+    """The used part of ``datasketches``, which has no type annotations."""
 
     HLL_8: object
 
@@ -51,7 +51,7 @@ class _Library(Protocol):
 
 @cache
 def library() -> _Library:
-    """The library; raises ``MissingExtraError`` where it is not installed."""
+    """Returns the library; raises ``MissingExtraError`` if it is not installed."""
     try:
         return cast("_Library", import_module("datasketches"))
     except ModuleNotFoundError as missing:
@@ -61,40 +61,40 @@ def library() -> _Library:
 
 
 def relative_standard_error(lg_k: int) -> float:
-    """The relative standard error of a sketch with ``2**lg_k`` registers, as the library states it."""
+    """Returns the relative standard error of a sketch with ``2**lg_k`` registers, as the library documents it."""
     return abs(library().hll_sketch.get_rel_err(True, True, lg_k, 1))
 
 
-def sketch_of(hashes: Iterable[int], lg_k: int) -> bytes:
-    """The sketch of some hashes, 64-bit signed integers and at least one, with ``2**lg_k`` registers."""
+def sketch(hashes: Iterable[int], lg_k: int) -> bytes:
+    """Returns a sketch of hashes, one or more 64-bit signed integers, with ``2**lg_k`` registers."""
     filled = library().hll_sketch(lg_k, library().HLL_8, True)
     for hash_ in hashes:
         filled.update(hash_)
-    return _joined(lg_k, filled)
+    return _union(lg_k, filled)
 
 
-def with_hashes(sketch: bytes, hashes: Iterable[int]) -> bytes:
-    """The sketch with more hashes."""
+def add_hashes(sketch: bytes, hashes: Iterable[int]) -> bytes:
+    """Returns the sketch with more hashes."""
     filled = library().hll_sketch.deserialize(sketch)
     for hash_ in hashes:
         filled.update(hash_)
     return filled.serialize_compact()
 
 
-def merged(one: bytes, other: bytes, lg_k: int) -> bytes:
-    """The sketch of the hashes of both. Law: associative, commutative and idempotent, to the byte."""
+def merge(left: bytes, right: bytes, lg_k: int) -> bytes:
+    """Returns the sketch of the hashes of both. Law: associative, commutative and idempotent, byte for byte."""
     load = library().hll_sketch.deserialize
-    return _joined(lg_k, load(one), load(other))
+    return _union(lg_k, load(left), load(right))
 
 
 def estimate(sketch: bytes) -> float:
-    """About how many different hashes the sketch has seen."""
+    """Returns the estimated number of distinct hashes."""
     return library().hll_sketch.deserialize(sketch).get_estimate()
 
 
-def _joined(lg_k: int, *sketches: _Sketch) -> bytes:
+def _union(lg_k: int, *sketches: _Sketch) -> bytes:
     union = library().hll_union(lg_k)
-    # The first sketch is copied as it stands; it takes a second one, be it the same, to make a union of it.
+    # A union copies its first sketch unchanged. A second update, even with the same sketch, makes it a true union.
     for sketch in (*sketches, *sketches):
         union.update(sketch)
     return union.get_result(library().HLL_8).serialize_compact()
@@ -103,10 +103,10 @@ def _joined(lg_k: int, *sketches: _Sketch) -> bytes:
 __all__ = [
     "LARGEST_LG_K",
     "SMALLEST_LG_K",
+    "add_hashes",
     "estimate",
     "library",
-    "merged",
+    "merge",
     "relative_standard_error",
-    "sketch_of",
-    "with_hashes",
+    "sketch",
 ]

@@ -1,11 +1,11 @@
-"""Several combiners of the same values as one: the product of their monoids, as a tuple or as a record."""
+"""The product of several combiners of the same values, with a tuple or a record as its result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar, overload
 
-from flowalg.combiners.core import Aggregate, Combiner, Into, as_combiner, product
+from flowalg.combiners.core import Aggregate, Combiner, Into, product, require_combiner
 from flowalg.data.errors import ArgumentError
 from flowalg.elementwise.functions import Call, Spread
 
@@ -57,24 +57,24 @@ def together(
     into: Callable[[Out1, Out2, Out3, Out4], R],
 ) -> Aggregate[V, R]: ...
 def together(*combiners: object, into: Callable[..., object] | None = None) -> object:
-    """One combiner that does what several do, reading the values once: ``together(Count(), Mean(), into=Stats)``.
+    """Returns one combiner that computes several at once: ``together(Count(), Mean(), into=Stats)``.
 
-    Its result is the tuple of theirs, or what ``into`` makes of them as its arguments; a record class names them. It
-    goes wherever a combiner goes, into another ``together`` too.
-    As an argument of ``combine_per_key`` it has one limit: mypy infers no lambda there that stands beside ``Count()``;
-    give ``combine_per_key`` the combiners themselves.
+    Its result is the tuple of their results, or the result of ``into``, such as a record class, with them as
+    arguments. The combiner can be used wherever a combiner is expected, also in another ``together``. There is one
+    limit: as an argument of ``combine_per_key``, mypy does not infer a lambda next to ``Count()``; pass the combiners
+    to ``combine_per_key`` directly.
 
     Law: ``combine_per_key(together(a, b, into=f)) = combine_per_key(a, b, into=f)``.
     """
-    return joined(combiners, into)
+    return product_of(combiners, into)
 
 
-def joined(
+def product_of(
     combiners: tuple[object, ...], into: Callable[..., object] | None
 ) -> Combiner[object, object, object]:
-    """What ``together`` gives, of one combiner or more; raises ``ArgumentError`` for what is none."""
+    """Returns the product of one or more combiners, as ``together`` does; raises ``ArgumentError`` for other values."""
     parts = tuple(
-        as_combiner(f"combiner {number}", combiner) for number, combiner in enumerate(combiners, start=1)
+        require_combiner(f"combiner {number}", combiner) for number, combiner in enumerate(combiners, start=1)
     )
     if not parts:
         raise ArgumentError("combiners", parts, "one or more combiners, such as Sum()")
@@ -85,4 +85,4 @@ def joined(
     return Into(whole, call if len(parts) == 1 else Spread(call))
 
 
-__all__ = ["joined", "together"]
+__all__ = ["product_of", "together"]

@@ -1,7 +1,7 @@
-"""Approximate quantiles that are a monoid, and a group: the same in whatever order the values come.
+"""Approximate quantiles as a group: the result does not depend on the order of the values.
 
-Most sketches of quantiles throw dice, or remember the order of arrival. Neither will do here, where batch, streaming
-and the reference must give the same panes. ``docs/design.md`` says what was chosen and why.
+Most quantile sketches are randomized or depend on the order of arrival. Batch, streaming and the reference interpreter
+must produce the same panes, so neither is possible here. ``docs/design.md`` explains the choice of the sketch.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from flowalg.elementwise.functions import Call
 A = TypeVar("A")
 
 Buckets: TypeAlias = tuple[tuple[int, int], ...]
-"""The accumulator of quantiles: buckets by number, in order, each with how many values it holds; never zero."""
+"""The accumulator of quantiles: pairs of bucket number and count, in order; no count is zero."""
 
 _LEAST_ERROR: Final = 1e-6
 _LOWEST_EXPONENT: Final = sys.float_info.min_exp
 
 
 class _Bucketed(Group[float, Buckets, A]):
-    """Counts of values in buckets whose bounds are so close that one number stands for all between them."""
+    """Counts values in buckets that are so narrow that one number represents all values of a bucket."""
 
     __slots__ = ()
 
@@ -42,33 +42,33 @@ class _Bucketed(Group[float, Buckets, A]):
         return ()
 
     def add(self, accumulator: Buckets, value: float) -> Buckets:
-        return _counted(accumulator, self._bucket(value), 1)
+        return _add_count(accumulator, self._bucket(value), 1)
 
     def subtract(self, accumulator: Buckets, value: float) -> Buckets:
-        return _counted(accumulator, self._bucket(value), -1)
+        return _add_count(accumulator, self._bucket(value), -1)
 
-    def merge(self, one: Buckets, other: Buckets) -> Buckets:
-        counts = Counter(dict(one))
-        counts.update(dict(other))
+    def merge(self, left: Buckets, right: Buckets) -> Buckets:
+        counts = Counter(dict(left))
+        counts.update(dict(right))
         return tuple(sorted((bucket, count) for bucket, count in counts.items() if count))
 
     def at(self, accumulator: Buckets, quantiles: tuple[float, ...]) -> list[float]:
-        """The values at some quantiles; what was taken back without having been given waits for it."""
+        """Returns the values at the quantiles. Buckets with a negative count, from early retractions, do not count."""
         held = [(bucket, count) for bucket, count in accumulator if count > 0]
         total = sum(count for _, count in held)
         if not total:
-            raise ValueRangeError(f"{type(self).__name__} of no values does not exist")
+            raise ValueRangeError(f"{type(self).__name__} of no values is undefined")
         return [self._value(_bucket_at(held, _rank(quantile, total))) for quantile in quantiles]
 
     def _bucket(self, value: object) -> int:
-        """Buckets are numbered from those just above zero, which is in bucket 0; negative ones mirror them."""
+        """Returns the bucket of a value: 0 for zero, positive for positive values, and mirrored for negative ones."""
         name = type(self).__name__
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ElementError(f"{name} was given {format_value(value)}; it takes int and float values")
+            raise ElementError(f"the input of {name} must be an int or a float; got {format_value(value)}")
         if isinstance(value, int):
-            check_integer(value, f"a value of {name}")
+            check_integer(value, f"the input of {name}")
         if not math.isfinite(value):
-            raise ElementError(f"{name} was given {format_value(value)}, which is no finite number")
+            raise ElementError(f"the input of {name} must be finite; got {format_value(value)}")
         if abs(value) < sys.float_info.min:
             return 0
         mantissa, exponent = math.frexp(abs(value))
@@ -77,24 +77,24 @@ class _Bucketed(Group[float, Buckets, A]):
         return bucket if value > 0 else -bucket
 
     def _value(self, bucket: int) -> float:
-        """The number whose relative distance from both bounds is the same: twice their product over their sum."""
+        """Returns the number with the same relative distance from both bounds: twice their product over their sum."""
         if bucket == 0:
             return 0.0
         parts = _parts(self.relative_error)
         exponent, part = divmod(abs(bucket) - 1, parts)
-        low, high = (0.5 + one / (2 * parts) for one in (part, part + 1))
+        low, high = (0.5 + step / (2 * parts) for step in (part, part + 1))
         middle = math.ldexp(2 * low * high / (low + high), exponent + _LOWEST_EXPONENT)
         return middle if bucket > 0 else -middle
 
 
 @cache
 def _parts(relative_error: float) -> int:
-    """Into how many buckets each power of two is divided: a power of two too, so that all bounds are exact."""
+    """Returns the number of buckets for each power of two: itself a power of two, so that all bounds are exact."""
     needed = (1 / Fraction(relative_error) - 1) / 2
     return 1 << max(0, math.ceil(needed) - 1).bit_length()
 
 
-def _counted(counts: Buckets, bucket: int, weight: int) -> Buckets:
+def _add_count(counts: Buckets, bucket: int, weight: int) -> Buckets:
     place = bisect_left(counts, (bucket, -sys.maxsize))
     if place == len(counts) or counts[place][0] != bucket:
         return (*counts[:place], (bucket, weight), *counts[place:])
@@ -104,7 +104,7 @@ def _counted(counts: Buckets, bucket: int, weight: int) -> Buckets:
 
 
 def _rank(quantile: float, total: int) -> int:
-    """The rank from 0; ``0.29`` of 101 values is rank 29, although as a binary float it is a little less."""
+    """Returns the rank from 0. It is exact in decimal: ``0.29`` of 101 values has rank 29, despite binary rounding."""
     return math.floor(Fraction(repr(quantile)) * (total - 1))
 
 
@@ -127,11 +127,11 @@ def _quantile(value: float) -> float:
 
 def _quantiles(values: Iterable[float]) -> tuple[float, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ArgumentError("Quantiles.qs", values, f"several of {_QUANTILE}")
-    asked = tuple(map(_quantile, values))
-    if not asked:
-        raise ArgumentError("Quantiles.qs", asked, f"one or more of {_QUANTILE}")
-    return asked
+        raise ArgumentError("Quantiles.qs", values, "an iterable of numbers from 0 to 1, such as (0.5, 0.95)")
+    quantiles = tuple(map(_quantile, values))
+    if not quantiles:
+        raise ArgumentError("Quantiles.qs", quantiles, "one or more numbers from 0 to 1, such as (0.5, 0.95)")
+    return quantiles
 
 
 def _relative_error(value: float) -> float:
@@ -142,16 +142,17 @@ def _relative_error(value: float) -> float:
 
 @frozen
 class Quantile(_Bucketed[float]):
-    """The value at one quantile, to within ``relative_error`` of it; ``Quantile(0.5)`` is the median.
+    """The value at one quantile, within a relative error; ``Quantile(0.5)`` is the median.
 
-    The ``q``-quantile of ``n`` values is the one of rank ``floor(q * (n - 1))``, counted from 0 at the least, so that
-    0 is the minimum and 1 the maximum. If it is ``x``, the result lies within ``relative_error * abs(x)`` of ``x``,
-    whatever the values and however many, up to the rounding of floats; values closer to zero than 2.3e-308 count as
-    zero. NaN, infinities and ``bool`` are refused.
+    The ``q``-quantile of ``n`` values is the value of rank ``floor(q * (n - 1))``, counted from 0 at the least value:
+    0 is the minimum and 1 the maximum. If this value is ``x``, the result lies within ``relative_error * abs(x)`` of
+    ``x``, for all inputs of any size, up to the rounding of floats. Values closer to zero than 2.3e-308 count as
+    zero. NaN, infinities and ``bool`` are rejected.
 
-    This is the sketch of *DDSketch* (Masson, Rim, Lee, VLDB 2019), unbounded, with buckets of equal width within each
-    power of two. Buckets are counted exactly, so that the result does not depend on order, and a value can be taken
-    back without a trace. Size grows with the range of the values: up to 64 buckets for each power of two at 0.01.
+    The sketch is *DDSketch* (Masson, Rim, Lee, VLDB 2019), unbounded, with buckets of equal width within each power
+    of two. Bucket counts are exact, so the result does not depend on the order of the values, and a value can be
+    subtracted without residue. The size grows with the range of the values: up to 64 buckets for each power of two at
+    0.01.
     """
 
     q: float = field(converter=_quantile)
@@ -162,15 +163,15 @@ class Quantile(_Bucketed[float]):
 
     @staticmethod
     def of(f: Callable[[A], float], q: float, *, relative_error: float = 0.01) -> Aggregate[A, float]:
-        """The quantile of what ``f`` gives for each value."""
+        """Returns a combiner for the quantile of ``f`` over the values."""
         return Over(Call(f), Quantile(q, relative_error=relative_error))  # type: ignore[arg-type]  # as in Mean.of
 
 
 @frozen
 class Quantiles(_Bucketed[list[float]]):
-    """The values at several quantiles, in the order asked for: ``Quantiles((0.5, 0.95))``.
+    """The values at several quantiles, in the given order: ``Quantiles((0.5, 0.95))``.
 
-    Each is as ``Quantile`` says; the values are counted once.
+    Each is the value of ``Quantile``; the values are counted only once.
     """
 
     qs: tuple[float, ...] = field(converter=_quantiles)
@@ -183,7 +184,7 @@ class Quantiles(_Bucketed[list[float]]):
     def of(
         f: Callable[[A], float], qs: Iterable[float], *, relative_error: float = 0.01
     ) -> Aggregate[A, list[float]]:
-        """The quantiles of what ``f`` gives for each value."""
+        """Returns a combiner for the quantiles of ``f`` over the values."""
         return Over(Call(f), Quantiles(qs, relative_error=relative_error))  # type: ignore[arg-type]  # as in Mean.of
 
 

@@ -1,4 +1,4 @@
-"""The shape of what a combiner gives, from the shape of what it is given."""
+"""The shape of a combiner's result, derived from the shape of its input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, get_type_hints
 
 from flowalg.combiners.collections import ToList, TopN, ToSet
 from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, Sum, Together
-from flowalg.combiners.functional import Functions
+from flowalg.combiners.functional import FunctionCombiner
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import (
@@ -32,18 +32,18 @@ from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param
 
 ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
-"""The shapes whose values have an order of their own."""
+"""The shapes whose values are ordered."""
 
 
 def argument_shape(over: Over[object, object], value: Shape) -> Shape | None:
-    """The shape of what the function of an ``Over`` gives; ``None`` where only running it would tell."""
+    """Returns the shape of the results of an ``Over``'s function; ``None`` if only running it would determine it."""
     return analyse_function(over.function, Param(value)).shape
 
 
 def combined_shape(combiner: Combiner[object, object, object], value: Shape | None) -> Shape | None:
-    """The shape of a combiner's result over values of a shape; ``None`` where it cannot be known.
+    """Returns the shape of a combiner's result for values of a shape; ``None`` if it is unknown.
 
-    Raises ``RecordTypeError`` when the combiner cannot take values of that shape.
+    Raises ``RecordTypeError`` if the combiner does not accept values of that shape.
     """
     match combiner:
         case Count():
@@ -64,23 +64,23 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
             if value is not None and value not in ORDERED:
                 kinds = ", ".join(map(str, ORDERED))
                 raise RecordTypeError(
-                    f"{type(combiner).__name__} cannot order {value}; it takes one of {kinds}"
+                    f"{type(combiner).__name__} cannot order values of type {value}; it accepts {kinds}"
                 )
             return value
         case Quantile() | Quantiles():
             if value not in (None, INTEGER, FLOAT):
                 raise RecordTypeError(
-                    f"{combiner.title} cannot take quantiles of {value}; it takes int or float"
+                    f"{combiner.title} does not accept values of type {value}; it accepts int and float"
                 )
             return _annotated_result(type(combiner).extract)
         case ToList() | TopN():
             return None if value is None else ListOf(value)
         case ToSet():
             if value is not None and not is_hashable(value):
-                raise RecordTypeError(f"ToSet cannot make a set of {value}, which cannot be hashed")
+                raise RecordTypeError(f"ToSet does not accept values of type {value}, which are not hashable")
             return None if value is None else SetOf(value)
-        case Functions():
-            return _annotated_result(combiner.extracting or combiner.merging)
+        case FunctionCombiner():
+            return _annotated_result(combiner.extract_function or combiner.merge_function)
         case Into(function=function):
             return _annotated_result(user_call(function).f)
         case _:
@@ -90,7 +90,7 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
 def _numeric(value: Shape, combiner: str) -> Shape:
     if value in (INTEGER, FLOAT):
         return value
-    raise RecordTypeError(f"{combiner} cannot add up {value}; it takes int or float")
+    raise RecordTypeError(f"{combiner} does not accept values of type {value}; it accepts int and float")
 
 
 def _annotated_result(f: Callable[..., object]) -> Shape | None:

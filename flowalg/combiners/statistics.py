@@ -1,4 +1,4 @@
-"""Statistical combiners that can also take values back."""
+"""Statistical combiners that are groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowalg.data.errors import ElementError, format_value
 
 @frozen
 class Moments:
-    """The accumulator of ``Variance``: how many values, their sum, and the sum of their squares, exactly."""
+    """The accumulator of ``Variance``: the count, the exact sum, and the exact sum of squares."""
 
     count: int = 0
     total: Fraction = Fraction(0)
@@ -21,10 +21,10 @@ class Moments:
 
 @frozen
 class Variance(Group[float, Moments, float]):
-    """The population variance, a float: the mean of the squared distances from the mean.
+    """The population variance, a float: the mean of the squared deviations from the mean.
 
-    Computed from exact sums, so that it does not depend on the order of the values and a value can be taken back
-    without a trace. NaN and infinities are refused.
+    It is computed from exact sums, so it does not depend on the order of the values, and a value can be subtracted
+    without residue. NaN and infinities are rejected.
     """
 
     def zero(self) -> Moments:  # noqa: D102
@@ -36,8 +36,8 @@ class Variance(Group[float, Moments, float]):
     def subtract(self, accumulator: Moments, value: float) -> Moments:  # noqa: D102
         return self.merge(accumulator, _moments(value, -1))
 
-    def merge(self, one: Moments, other: Moments) -> Moments:  # noqa: D102
-        return Moments(one.count + other.count, one.total + other.total, one.squares + other.squares)
+    def merge(self, left: Moments, right: Moments) -> Moments:  # noqa: D102
+        return Moments(left.count + right.count, left.total + right.total, left.squares + right.squares)
 
     def extract(self, accumulator: Moments) -> float:  # noqa: D102
         mean = accumulator.total / accumulator.count
@@ -46,13 +46,11 @@ class Variance(Group[float, Moments, float]):
 
 def _moments(value: object, weight: int) -> Moments:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ElementError(f"Variance was given {format_value(value)}; it takes int and float values")
+        raise ElementError(f"the input of Variance must be an int or a float; got {format_value(value)}")
     try:
         exact = Fraction(value)
     except (ValueError, OverflowError) as infinite:
-        raise ElementError(
-            f"Variance was given {format_value(value)}, which is no finite number"
-        ) from infinite
+        raise ElementError(f"the input of Variance must be finite; got {format_value(value)}") from infinite
     return Moments(weight, weight * exact, weight * exact * exact)
 
 

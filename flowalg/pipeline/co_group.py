@@ -38,12 +38,12 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
     sources: int
 
     @property
-    def total(self) -> bool:
+    def has_empty_result(self) -> bool:
         """No values at all have a result: empty lists."""
         return True
 
     @property
-    def ordered(self) -> bool:
+    def is_ordered(self) -> bool:
         """A list has an order."""
         return True
 

@@ -15,8 +15,8 @@ from attrs import field, frozen
 from returns.result import Result
 
 from flowalg.combiners.collections import ToList, TopN
-from flowalg.combiners.core import Aggregate, Count, as_combiner
-from flowalg.combiners.product import joined
+from flowalg.combiners.core import Aggregate, Count, require_combiner
+from flowalg.combiners.product import product_of
 from flowalg.data.errors import ArgumentError, KeyedCollectionError
 from flowalg.data.kv import KV
 from flowalg.data.shapes import TIMESTAMP, ElementType, RecordOf, Shape
@@ -205,11 +205,11 @@ class PCollection(HasView, Generic[A_co]):
         With several combiners the values are read once and the result is a tuple, or what ``into`` makes of
         the results: a record class names them. Raises ``KeyedCollectionError`` on an unkeyed collection.
         """
-        return PCollection(combine(self.node, joined(combiners, into), GroupingKind.COMBINE_PER_KEY))
+        return PCollection(combine(self.node, product_of(combiners, into), GroupingKind.COMBINE_PER_KEY))
 
     def group_by_key(self: PCollection[KV[K, V]]) -> PCollection[KV[K, list[V]]]:
         """All values of each key and window, in order of event time and, within one, of arrival."""
-        combiner = as_combiner("combiner", ToList())
+        combiner = require_combiner("combiner", ToList())
         return PCollection(CombinePerKey(self.node, combiner, GroupingKind.GROUP_BY_KEY))
 
     @overload
@@ -254,14 +254,14 @@ class PCollection(HasView, Generic[A_co]):
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
         """One value per window, combined from all elements in it, whatever their key; several go ``together``."""
         everything = ElementWise.after(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
-        grouped = combine(everything, as_combiner("combiner", combiner), GroupingKind.COMBINE_GLOBALLY)
+        grouped = combine(everything, require_combiner("combiner", combiner), GroupingKind.COMBINE_GLOBALLY)
         return PCollection(ElementWise.after(grouped, Map(Call(_value_of), "combine_globally")))
 
     def distinct(self) -> PCollection[A_co]:
         """Each element that is in a window, once for each of the window's panes."""
         counted = CombinePerKey(
             ElementWise.after(self.node, Map(WithKey(Call(_itself)), "distinct")),
-            as_combiner("", Count()),
+            require_combiner("", Count()),
             GroupingKind.DISTINCT,
         )
         return PCollection(ElementWise.after(counted, Map(Call(_key_of), "distinct")))

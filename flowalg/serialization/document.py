@@ -65,8 +65,8 @@ TRIGGER: Final[Kind[Trigger]] = Kind("a trigger", get_args(Trigger))
 ONCE_TRIGGER: Final[Kind[OnceTrigger]] = Kind("a once-trigger", get_args(OnceTrigger))
 """Any once-trigger."""
 
-WINDOWS: Final[Kind[WindowFn]] = Kind("a window strategy", get_args(WindowFn))
-"""Any window strategy."""
+WINDOWS: Final[Kind[WindowFn]] = Kind("a window function", get_args(WindowFn))
+"""Any window function."""
 
 WATERMARK_POLICY: Final[Kind[WatermarkPolicy]] = Kind(
     "a watermark policy", get_args(WatermarkPolicy) or (WatermarkPolicy,)

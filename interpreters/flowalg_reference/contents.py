@@ -96,7 +96,7 @@ class Contents:
         if self.keeps_values:
             return any(kept.weight > 0 for kept in self.values)
         changes = (
-            mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.signed
+            mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.is_signed
         )
         return self.size > 0 or changes
 

@@ -70,7 +70,7 @@ class Grouping:
     def of(cls, node: GroupingNode, trace: Callable[[Evaluation], None] | None = None) -> Grouping:
         """The grouping of a node, before the first instant."""
         effective = node.windowed_by
-        keeps_values = node.combiner.ordered or (
+        keeps_values = node.combiner.is_ordered or (
             node.receives_retractions and not isinstance(node.combiner, Group)
         )
         return cls(

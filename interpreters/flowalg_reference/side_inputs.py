@@ -8,7 +8,7 @@ from typing import ClassVar
 from attrs import define, evolve, field
 
 from flowalg.combiners.collections import ToList
-from flowalg.combiners.core import as_combiner
+from flowalg.combiners.core import require_combiner
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import Windowing, WithSide
 from flowalg.pipeline.side_inputs import View, window_read
@@ -32,7 +32,7 @@ class SideReader:
     waiting: list[tuple[Window, Element]] = field(factory=list)
     drops: list[DroppedElement] = field(factory=list)
 
-    EVERYTHING: ClassVar[AnyCombiner] = as_combiner("", ToList())
+    EVERYTHING: ClassVar[AnyCombiner] = require_combiner("", ToList())
 
     @classmethod
     def of(cls, node: WithSide) -> SideReader:

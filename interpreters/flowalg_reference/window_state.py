@@ -115,7 +115,9 @@ class WindowState:
         ``forced`` asks for a pane although nothing has changed (``OnTimeBehavior.ALWAYS``).
         """
         mode = spec.strategy.accumulation
-        empty = forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.total
+        empty = (
+            forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.has_empty_result
+        )
         has_value = empty or self.contents.has_value(mode)
         for position, pane in enumerate(self.current_panes):
             last = is_last and not has_value and position + 1 == len(self.current_panes)

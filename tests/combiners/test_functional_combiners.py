@@ -55,7 +55,7 @@ from flowalg import (
     reduce_combiner,
     together,
 )
-from flowalg.combiners.core import Into, as_combiner
+from flowalg.combiners.core import Into, require_combiner
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise
@@ -399,7 +399,7 @@ def text_of(value: int) -> str:
 )
 def test_shapes_come_from_annotations(made: Aggregate[int, object], shape: object) -> None:
     """Of ``extract``, or of ``merge`` where the accumulator is the result; a lambda has none."""
-    found = combined_shape(as_combiner("it", made), INTEGER)
+    found = combined_shape(require_combiner("it", made), INTEGER)
     if shape is RecordOf:
         assert str(found) == "tuple[int, Stats]"
     else:

@@ -48,7 +48,7 @@ from flowalg import (
     ValueRangeError,
     Window,
 )
-from flowalg.combiners.core import as_combiner
+from flowalg.combiners.core import require_combiner
 from flowalg.combiners.distinct import FEW, Distinct
 from flowalg.combiners.hyperloglog import relative_standard_error
 from flowalg.combiners.quantiles import Buckets
@@ -158,14 +158,11 @@ def test_hashes_are_the_same_everywhere() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (math.nan, r"must equal itself, which NaN does not; got nan \(float\)"),
-        (Decimal("NaN"), r"must equal itself, which NaN does not; got Decimal\('NaN'\)"),
-        (
-            datetime(2024, 1, 1),
-            r"must be a timezone-aware datetime; got datetime.datetime\(2024, 1, 1, 0, 0\)",
-        ),
+        (math.nan, "must equal itself; got nan"),
+        (Decimal("NaN"), "must equal itself"),
+        (datetime(2024, 1, 1), "must be a timezone-aware datetime"),
         ({"a": 1}, r"must be None, bool, int, .* records of them; got \{'a': 1\} \(dict\)"),
-        (("a", object()), "must be None, bool, .*; got <object object"),
+        (("a", object()), "got <object object"),
     ],
 )
 def test_what_cannot_be_told_apart_is_refused(value: object, message: str) -> None:
@@ -202,8 +199,8 @@ def test_distinct_counts_of_many_keep_the_laws(
     bags = [[one for part in bag for one in part] for bag in (first, second, third)]
     a, b, c = (distinct_of(combiner, bag) for bag in bags)
     for law in COMBINER_LAWS:
-        assert law.holds(as_combiner("it", combiner), a, b, c, value), law
-        assert law.holds(as_combiner("it", Bare(combiner.standard_error)), a, b, c, value), law
+        assert law.holds(require_combiner("it", combiner), a, b, c, value), law
+        assert law.holds(require_combiner("it", Bare(combiner.standard_error)), a, b, c, value), law
 
 
 @given(DISTINCT, RANGES, st.randoms(use_true_random=False), st.integers(1, 7))
@@ -346,20 +343,20 @@ def test_what_was_taken_back_too_early_is_not_counted() -> None:
     combiner = Quantile(0.5, relative_error=0.001)
     early = combiner.subtract(counted(combiner, [3.0, 4.0]), 100.0)
     assert_close(combiner.extract(early), 3.0, 0.001)
-    with pytest.raises(ValueRangeError, match="Quantile of no values does not exist"):
+    with pytest.raises(ValueRangeError, match="Quantile of no values is undefined"):
         combiner.extract(combiner.subtract((), 1.0))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "3", None, Decimal(1)])
 def test_quantiles_take_finite_numbers_only(value: object) -> None:
     """With the value and its type."""
-    with pytest.raises(ElementError, match=r"Quantile was given .*(it takes int and float|no finite number)"):
+    with pytest.raises(ElementError, match=r"the input of Quantile must be (an int or a float|finite); got "):
         Quantile(0.5).add((), value)  # type: ignore[arg-type]
 
 
 def test_quantiles_take_integers_of_64_bits() -> None:
     """As everything does."""
-    with pytest.raises(ValueRangeError, match="a value of Quantile is 1000.*, which overflows 64 bits"):
+    with pytest.raises(ValueRangeError, match="the input of Quantile is 1000.*, which overflows 64 bits"):
         Quantile(0.5).add((), 10**400)
 
 
@@ -404,9 +401,9 @@ def test_they_are_values(combiner: Quantile | Quantiles | ApproximateDistinct) -
 
 def test_their_results_have_shapes() -> None:
     """So that what follows can be checked when it is built; what has no quantiles is refused then."""
-    assert combined_shape(as_combiner("it", Quantile(0.5)), INTEGER) == FLOAT
-    assert combined_shape(as_combiner("it", Quantiles((0.5,))), FLOAT) == ListOf(FLOAT)
-    assert combined_shape(as_combiner("it", ApproximateDistinct()), TEXT) == INTEGER
+    assert combined_shape(require_combiner("it", Quantile(0.5)), INTEGER) == FLOAT
+    assert combined_shape(require_combiner("it", Quantiles((0.5,))), FLOAT) == ListOf(FLOAT)
+    assert combined_shape(require_combiner("it", ApproximateDistinct()), TEXT) == INTEGER
     with pytest.raises(
         RecordTypeError, match="Quantile cannot take quantiles of Score; it takes int or float"
     ):

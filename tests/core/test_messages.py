@@ -934,7 +934,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ("TopN('3')", "ArgumentError: TopN.n must be a positive int; got '3' (str)"),
     (
         "TopN(1, by=3)",
-        "ArgumentError: TopN.by must be a function from a value to what it is ordered by; got 3 (int)",
+        "ArgumentError: TopN.by must be a function from a value to its sort key, or None; got 3 (int)",
     ),
     (
         "Sum.of(3)",

@@ -111,14 +111,14 @@ def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
         (Repeat(AtCount(2)), "at every 2 elements"),
         (
             AtCount(3) & (AtSignal("go") | AfterDelay(90 * SECOND)),
-            "when 3 elements have come and "
-            "(the signal 'go' is given or 90 seconds have passed since the first element)",
+            "when 3 elements have arrived and "
+            "(the signal 'go' arrives or 90 seconds have passed since the first element)",
         ),
         (AtWatermark(0.9), "when the 0.9 watermark passes"),
         (AfterDelay(MINUTE).repeat(), "whenever a minute has passed since the first element"),
         (AfterDelay(60 * MINUTE), "when an hour has passed since the first element"),
         (AfterDelay(0 * MINUTE), "when no time has passed since the first element"),
-        (Always().repeat(), "at every chance"),
+        (Always().repeat(), "at every evaluation"),
         (Always() >> Never(), "at once, then never"),
     ],
 )

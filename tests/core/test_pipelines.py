@@ -110,7 +110,7 @@ def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
         (lambda: POINTS.combine_per_key(sum), "combiner 1 must be .*; got <built-in function sum>"),  # type: ignore[call-overload]
         (
             lambda: POINTS.window(timedelta(1)),  # type: ignore[arg-type]
-            "windows must be a window strategy, such as .*; got datetime.timedelta",
+            "windows must be a window function, such as .*; got datetime.timedelta",
         ),
         (lambda: Repeat(3), r"Repeat.trigger must be a trigger, such as .*; got 3 \(int\)"),  # type: ignore[arg-type]
         (lambda: WindowingStrategy(trigger=3), "trigger must be .*; got 3"),  # type: ignore[arg-type]

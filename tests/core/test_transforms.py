@@ -53,7 +53,7 @@ from flowalg import (
     flatten,
     together,
 )
-from flowalg.combiners.core import as_combiner
+from flowalg.combiners.core import require_combiner
 from flowalg.data.time import ProcessingTime, event_time, processing_time
 from tests.support.scores import POINTS, SCORES, Score, minute
 
@@ -234,7 +234,7 @@ def test_a_group_takes_back_without_a_trace(given_values: list[int], extra: int)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1))
 def test_variance_is_the_mean_squared_distance(numbers: list[float]) -> None:
     """Against the textbook, closely."""
-    whole = as_combiner("it", Variance())
+    whole = require_combiner("it", Variance())
     accumulator = whole.zero()
     for number in numbers:
         accumulator = whole.add(accumulator, number)

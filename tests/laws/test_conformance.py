@@ -129,7 +129,7 @@ def test_generated_pipelines_shrink_to_the_simplest() -> None:
     assert rest == [
         "window: one global window, whenever the watermark passes, retracting, lateness without end, "
         "at the end of window, on time if changed",
-        "watermark: the greatest event time seen, less 0:00:00",
+        "watermark: the greatest event time observed, minus 0:00:00",
         "0: a=0 of 0, watermark 0",
         "0: nothing, watermark the end",
     ]

@@ -31,7 +31,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import Aggregate, Trigger
-from flowalg.combiners.core import as_combiner
+from flowalg.combiners.core import require_combiner
 
 
 def named(law: Law[..., object]) -> str:
@@ -81,7 +81,7 @@ def test_combiners(
     value: int,
 ) -> None:
     """Every law, on any combiner of integers and any of its accumulators."""
-    whole = as_combiner("it", combiner)
+    whole = require_combiner("it", combiner)
     a, b, c = (reduce(whole.add, bag, whole.zero()) for bag in (first, second, third))
     assert law.holds(whole, a, b, c, value), (law, combiner)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import Accumulation, Count, EventTime, Mean, Sum, ToList
-from flowalg.combiners.core import Aggregate, as_combiner
+from flowalg.combiners.core import Aggregate, require_combiner
 
 ENTRY = st.tuples(st.sampled_from("xy"), st.integers(1, 5).map(EventTime))
 Entry = tuple[str, EventTime]
@@ -18,7 +18,7 @@ Entry = tuple[str, EventTime]
 
 def contents_of(combiner: Aggregate[object, object], *, keeps_values: bool) -> Contents:
     """Nothing yet."""
-    return Contents.empty(as_combiner("combiner", combiner), keeps_values=keeps_values)
+    return Contents.empty(require_combiner("combiner", combiner), keeps_values=keeps_values)
 
 
 def earliest_and_latest(contents: Contents) -> tuple[EventTime | None, EventTime | None]:

@@ -255,7 +255,7 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "NaN under an order",
         BY_KEY.combine_per_key(Max.of(lambda row: row.x)),
         [evolve(GOOD, x=math.nan)],
-        "combine_per_key(Max): Max was given nan, which has no place in an order",
+        "combine_per_key(Max): the input of Max must not be None or NaN; got nan",
     ),
 ]
 

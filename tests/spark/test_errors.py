@@ -138,10 +138,12 @@ def test_a_function_that_raises_is_named_with_its_record(spark: SparkSession) ->
 def test_nan_under_an_order_fails_the_query(spark: SparkSession) -> None:
     """Spark would call NaN the greatest of all."""
     halves = SCORES.key_by(lambda s: s.team).combine_per_key(Min.of(lambda s: s.points * float("nan")))
-    assert "Min was given nan" in failure(halves, scores(spark, ("a", 1, NOON)))
+    assert "the input of Min must not be None or NaN; got nan" in failure(
+        halves, scores(spark, ("a", 1, NOON))
+    )
     top = SCORES.key_by(lambda s: s.team).map_values(lambda s: s.points * (NAN if s.points == 2 else 1.0))
     rows = scores(spark, *(("a", points, NOON) for points in (3, 2, 1)))
-    assert "TopN was given nan" in failure(top.combine_per_key(TopN(2)), rows)
+    assert "the input of TopN must not be None or NaN; got nan" in failure(top.combine_per_key(TopN(2)), rows)
 
 
 def test_a_result_of_unknown_type_is_asked_for(spark: SparkSession) -> None:

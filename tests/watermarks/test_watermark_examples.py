@@ -368,18 +368,18 @@ def test_policies_and_clocks_survive_a_pickle(policy: WatermarkPolicy, history: 
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        (Perfect(), "what the source knows to be complete"),
-        (MonotonicTimestamps(), "the greatest event time seen in every partition"),
-        (BoundedOutOfOrderness(timedelta(seconds=30)), "the greatest event time seen, less 0:00:30"),
-        (Timeout(MINUTE), "the processing time, less 0:01:00"),
-        (LagQuantile(0.9), "the processing time, less the 0.9 quantile of the lags of the last 1:00:00"),
+        (Perfect(), "the watermark that the source reports"),
+        (MonotonicTimestamps(), "the least of the greatest event times of the partitions"),
+        (BoundedOutOfOrderness(timedelta(seconds=30)), "the greatest event time observed, minus 0:00:30"),
+        (Timeout(MINUTE), "the processing time, minus 0:01:00"),
+        (LagQuantile(0.9), "the processing time, minus the 0.9 quantile of the lags of the last 1:00:00"),
         (IngressTime(), "the processing time"),
         (HALFWAY, "half the median lag behind"),
         (Fractional(), "Fractional"),
         (
             Timeout(MINUTE, idle_after=2 * MINUTE, max_ahead=MINUTE, percentiles=(0.9, 0.5)),
-            "the processing time, less 0:01:00, without partitions that are idle for 0:02:00, "
-            "without event times more than 0:01:00 ahead, with percentiles 0.9, 0.5",
+            "the processing time, minus 0:01:00, ignoring partitions that are idle for 0:02:00, "
+            "ignoring event times more than 0:01:00 ahead, with percentiles 0.9, 0.5",
         ),
     ],
 )

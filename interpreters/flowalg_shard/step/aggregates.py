@@ -187,7 +187,7 @@ def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], lab
             and table[_argument(column)].is_nan().any()
         ):
             raise ElementError(
-                f"{label}: {type(column.combiner).__name__} was given nan, which has no place in an order"
+                f"{label}: the input of {type(column.combiner).__name__} must not be None or NaN; got nan"
             )
 
 

@@ -199,7 +199,7 @@ class InObjects:
         if self._keeps:
             return any(one.weight > 0 for one in bag.held)
         discards = self.stage.strategy.accumulation is Accumulation.DISCARDING
-        return bag.size > 0 or (discards and isinstance(self.combiner, Group) and self.combiner.signed)
+        return bag.size > 0 or (discards and isinstance(self.combiner, Group) and self.combiner.is_signed)
 
     @property
     def gives(self) -> pl.Expr:
@@ -209,7 +209,7 @@ class InObjects:
     @property
     def total(self) -> bool:
         """Whether no values at all have a result."""
-        return self.combiner.total
+        return self.combiner.has_empty_result
 
     def extracted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with pickled results in place of its bags."""

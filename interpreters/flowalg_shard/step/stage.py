@@ -95,7 +95,7 @@ class Stage:
 
 def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
     """Whether a window must keep its values one by one: their order matters, or they cannot be taken back else."""
-    return combiner.ordered or (retractions and not isinstance(combiner, Group))
+    return combiner.is_ordered or (retractions and not isinstance(combiner, Group))
 
 
 def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retractions: bool) -> bool:

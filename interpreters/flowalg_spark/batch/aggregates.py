@@ -127,7 +127,7 @@ def _ordered(value: Column, shape: Shape, name: str, label: str) -> Column:
 
 
 def _unordered(name: str, label: str) -> Column:
-    return F.raise_error(F.lit(f"{label}: {name} was given nan, which has no place in an order"))
+    return F.raise_error(F.lit(f"{label}: the input of {name} must not be None or NaN; got nan"))
 
 
 def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None:

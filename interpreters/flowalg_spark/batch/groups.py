@@ -44,7 +44,7 @@ def _python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     group_fields = [kinds[name] for name in by]
     frame = in_windows.flow.frame
     columns = [named(name) for name in by]
-    if node.combiner.ordered:
+    if node.combiner.is_ordered:
         frame = frame.repartition(*columns).sortWithinPartitions(*columns, named(EVENT_TIME))
         values = value_layout
     else:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import OnceTrigger, Trigger, WatermarkPolicy, WindowFn
-from flowalg.combiners.core import Aggregate, as_combiner
+from flowalg.combiners.core import Aggregate, require_combiner
 from flowalg.data.time import EventTime
 from flowalg_laws.checks.contexts import Context, OnceContext, contexts, once_contexts
 from flowalg_laws.checks.differences import Difference
@@ -114,7 +114,7 @@ def check_combiner(
 
     ``equal`` judges two results, for combiners whose results are only close.
     """
-    whole = as_combiner("combiner", combiner)
+    whole = require_combiner("combiner", combiner)
     alike = cast("Callable[[object, object], bool]", equal)
     bags = st.lists(values, min_size=1, max_size=8)
 

@@ -42,7 +42,7 @@ def merge_is_commutative(
 
     Relied on by: Spark, whose rows come in any order.
     """
-    if combiner.ordered:
+    if combiner.is_ordered:
         return None
     return Equation(combiner.extract(combiner.merge(a, b)), combiner.extract(combiner.merge(b, a)))
 

@@ -191,14 +191,14 @@ def monoid(monoid: Combiner[Flight, str, int], flight: Flight) -> None:
     assert_type(monoid.merge("", ""), str)
     assert_type(monoid.extract(""), int)
     assert_type(monoid.title, str)
-    assert_type(monoid.ordered, bool)
-    assert_type(monoid.total, bool)
+    assert_type(monoid.is_ordered, bool)
+    assert_type(monoid.has_empty_result, bool)
 
 
 def group(group: Group[Flight, str, int], flight: Flight) -> None:
     """What a group does besides."""
     assert_type(group.subtract("", flight), str)
-    assert_type(group.signed, bool)
+    assert_type(group.is_signed, bool)
 
 
 def sums(ints: Sum[int], floats: Sum[float]) -> None:
@@ -209,8 +209,8 @@ def sums(ints: Sum[int], floats: Sum[float]) -> None:
     assert_type(ints.merge(0, 1), int)
     assert_type(ints.subtract(0, 1), int)
     assert_type(ints.extract(0), int)
-    assert_type(ints.signed, bool)
-    assert_type(ints.total, bool)
+    assert_type(ints.is_signed, bool)
+    assert_type(ints.has_empty_result, bool)
     assert_type(floats.zero(), float)
     assert_type(floats.add(0.0, 1.0), float)
 
@@ -222,8 +222,8 @@ def counts(count: Count, value: object) -> None:
     assert_type(count.merge(0, 1), int)
     assert_type(count.subtract(0, value), int)
     assert_type(count.extract(0), int)
-    assert_type(count.signed, bool)
-    assert_type(count.total, bool)
+    assert_type(count.is_signed, bool)
+    assert_type(count.has_empty_result, bool)
 
 
 def means(mean: Mean, held: Total, variance: Variance, moments: Moments) -> None:
@@ -258,10 +258,10 @@ def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
     assert_type(values.add((), "a"), tuple[str, ...])
     assert_type(values.merge((), ("a",)), tuple[str, ...])
     assert_type(values.extract(()), list[str])
-    assert_type(values.ordered, bool)
-    assert_type(values.total, bool)
-    assert_type(known.total, bool)
-    assert_type(few.total, bool)
+    assert_type(values.is_ordered, bool)
+    assert_type(values.has_empty_result, bool)
+    assert_type(known.has_empty_result, bool)
+    assert_type(few.has_empty_result, bool)
     assert_type(known.zero(), frozenset[str])
     assert_type(known.add(frozenset(), "a"), frozenset[str])
     assert_type(known.merge(frozenset(), frozenset()), frozenset[str])
@@ -276,7 +276,7 @@ def collecting(values: ToList[str], known: ToSet[str], few: TopN[str]) -> None:
 
 def quantified(some: AnyOf, every: AllOf, truths: Truths) -> None:
     """``AnyOf`` and ``AllOf``."""
-    assert_type(some.total, bool)
+    assert_type(some.has_empty_result, bool)
     assert_type(some.zero(), Truths)
     assert_type(some.add(truths, True), Truths)
     assert_type(some.merge(truths, truths), Truths)
@@ -287,7 +287,7 @@ def quantified(some: AnyOf, every: AllOf, truths: Truths) -> None:
 
 def sketches(one: Quantile, several: Quantiles, distinct: ApproximateDistinct, value: object) -> None:
     """``Quantile``, ``Quantiles`` and ``ApproximateDistinct``."""
-    assert_type(distinct.total, bool)
+    assert_type(distinct.has_empty_result, bool)
     assert_type(one.q, float)
     assert_type(one.relative_error, float)
     assert_type(one.zero(), Buckets)

@@ -42,8 +42,8 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "the most advanced partition counts",
         _CLOCK,
-        "return min(active.values()) if active",
-        "return max(active.values()) if active",
+        "return min(active.values())",
+        "return max(active.values())",
     ),
     Mutant(
         "what a source knew before is forgotten when it says nothing",

@@ -155,7 +155,7 @@ ACCUMULATION_MUTANTS: Final = (
     Mutant(
         "a discarding pane of a mean may be of less than nothing",
         _CONTENTS,
-        "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.signed",
+        "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.is_signed",
         "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group)",
     ),
     Mutant(

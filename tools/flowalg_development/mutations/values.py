@@ -48,14 +48,14 @@ COMBINER_MUTANTS: Final = (
     Mutant(
         "a maximum is a minimum",
         _COMBINERS,
-        "return other if _least(one, other) is one else one",
-        "return one if _least(one, other) is one else other",
+        "return right if _least(left, right) is left else left",
+        "return left if _least(left, right) is left else right",
     ),
     Mutant(
         "the least of texts is the greatest",
         _COMBINERS,
-        "return one if one <= other else other",
-        "return other if one <= other else one",
+        "return left if left <= right else right",
+        "return right if left <= right else left",
     ),
     Mutant(
         "a combiner of what a function gives merges to the first",

@@ -92,7 +92,7 @@ class Arrivals:
 
 def _require(windows: WindowFn) -> None:
     if not isinstance(windows, WindowFn):
-        raise ArgumentError("windows", windows, "a window strategy, such as FixedWindows(timedelta(hours=1))")
+        raise ArgumentError("windows", windows, "a window function, such as FixedWindows(timedelta(hours=1))")
     if merging(windows) is not None:
         raise UnsupportedError(
             f"what_if cannot count {windows}: windows that merge depend on what else has come, "
