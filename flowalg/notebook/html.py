@@ -26,7 +26,7 @@ from flowalg.pipeline.ptransform import PTransform
 from flowalg.runs.panes import Change, DropReason, Pane, Timing
 from flowalg.runs.run import Run
 from flowalg.runs.timeline import Instant, Timeline
-from flowalg.triggers.describe import counted
+from flowalg.triggers.describe import count_of
 
 A_co = TypeVar("A_co", covariant=True)
 Row = TypeVar("Row")
@@ -92,7 +92,7 @@ def timeline_html(timeline: Timeline[object]) -> str:
     if not isinstance(timeline, Timeline):
         raise ArgumentError("timeline", timeline, "a Timeline")
     count = sum(len(instant.elements) for instant in timeline)
-    caption = f"{counted(len(timeline), 'instant')}, {counted(count, 'element')}"
+    caption = f"{count_of(len(timeline), 'instant')}, {count_of(count, 'element')}"
     head = ("processing time", "elements", "watermark")
     return _table(caption, head, timeline.instants, _instant)
 
@@ -104,8 +104,8 @@ def panes_html(panes: Iterable[Pane[object]]) -> str:
         if not isinstance(one, Pane):
             raise ArgumentError("panes", one, "panes only, as run.panes holds them")
     if known and all(isinstance(one.element, KV) for one in known):
-        return _table(counted(len(known), "pane"), ("key", *_COLUMNS), known, _keyed)
-    return _table(counted(len(known), "pane"), _COLUMNS, known, _unkeyed)
+        return _table(count_of(len(known), "pane"), ("key", *_COLUMNS), known, _keyed)
+    return _table(count_of(len(known), "pane"), _COLUMNS, known, _unkeyed)
 
 
 @html_view.register(Run)
@@ -121,7 +121,7 @@ def run_html(run: Run[object], picture: str = "") -> str:
     taken_back = sum(pane.change is Change.RETRACTION for pane in run.panes)
     counts = [
         *(_badge(f"{timings[one]:,} {_words(one.value)}", _TIMINGS[one]) for one in Timing),
-        *([_badge(counted(taken_back, "retraction"), "#d55e00")] if taken_back else []),
+        *([_badge(count_of(taken_back, "retraction"), "#d55e00")] if taken_back else []),
         *(_badge(f"{count:,} dropped, {one.value}", "#a0487f") for one, count in reasons.items()),
     ]
     summary = f'<div style="margin: 0.4em 0;">{"".join(counts)}</div>'

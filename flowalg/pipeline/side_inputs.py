@@ -17,7 +17,7 @@ from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import EventTime
 from flowalg.elementwise.functions import require_keyed
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import FixedWindows, SlidingWindows, WindowFn, merging
+from flowalg.windows.window_functions import FixedWindows, SlidingWindows, WindowFn, as_merging
 
 
 class Missing(Enum):
@@ -87,7 +87,7 @@ def require_readable(windows: WindowFn, view: View) -> None:
             assert_never(view)
     several = isinstance(windows, SlidingWindows) and windows.period != windows.size
     by_key = isinstance(windows, FixedWindows) and windows.offset_by_key is not None
-    if several or by_key or merging(windows) is not None:
+    if several or by_key or as_merging(windows) is not None:
         raise ArgumentError(
             f"the windows of {method}()",
             windows,

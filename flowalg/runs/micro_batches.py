@@ -12,7 +12,7 @@ from attrs import frozen
 from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import EventTime, Micros, ProcessingTime, processing_time
 from flowalg.elementwise.functions import user_function_error
-from flowalg.watermarks import Moment, Observation
+from flowalg.watermarks import Observation, SourceInstant
 
 if TYPE_CHECKING:
     from flowalg.pipeline.source import Source
@@ -27,7 +27,7 @@ class Batch(Generic[A_co]):
     """Records that are observed together, and what the clocks see of them."""
 
     records: tuple[A_co, ...]
-    moment: Moment
+    moment: SourceInstant
 
 
 @frozen
@@ -73,7 +73,7 @@ def in_batches(clockwork: Clockwork[A], batches: Iterable[Sequence[A]]) -> Itera
         seen = [observation.processing_time for observation in observations]
         time = max(seen if time is None else [time, *seen], default=None)
         if time is not None:
-            yield Batch(tuple(batch), Moment(time, observations))
+            yield Batch(tuple(batch), SourceInstant(time, observations))
 
 
 def by_period(clockwork: Clockwork[A], records: Iterable[A], period: Micros) -> Iterator[Batch[A]]:
@@ -82,7 +82,7 @@ def by_period(clockwork: Clockwork[A], records: Iterable[A], period: Micros) -> 
     pairs.sort(key=lambda pair: pair[0].processing_time)
     for _, group in groupby(pairs, key=lambda pair: pair[0].processing_time // period):
         observations, together = zip(*group, strict=True)
-        yield Batch(together, Moment(observations[-1].processing_time, observations))
+        yield Batch(together, SourceInstant(observations[-1].processing_time, observations))
 
 
 def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:
@@ -92,7 +92,7 @@ def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:
         now = batch.moment.processing_time
         if before is not None:
             for time in range((before // tick + 1) * tick, now, tick):
-                yield Batch((), Moment(ProcessingTime(time)))
+                yield Batch((), SourceInstant(ProcessingTime(time)))
         yield batch
         before = now
 

@@ -28,7 +28,7 @@ from flowalg.data.time import (
 )
 from flowalg.data.views import HasView
 from flowalg.runs.micro_batches import Batch, Clockwork, by_period, in_batches, with_ticks
-from flowalg.watermarks import WatermarkPolicy, clocks_of
+from flowalg.watermarks import WatermarkPolicy, replay_policy
 
 if TYPE_CHECKING:
     from flowalg.pipeline.source import Source
@@ -218,7 +218,7 @@ def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -
     if not isinstance(policy, WatermarkPolicy):
         valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
         raise ArgumentError("watermark", policy, valid)
-    clocks = list(clocks_of(policy, [batch.moment for batch in batches]))
+    clocks = list(replay_policy(policy, [batch.moment for batch in batches]))
     instants = [
         Instant(
             batch.moment.processing_time,
@@ -231,7 +231,7 @@ def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -
     ]
     if ends and clocks:
         time = clocks[-1].processing_time
-        last = policy.advance(clocks[-1], policy.report((), ended=True), time)
+        last = policy.advance(clocks[-1], policy.summarize((), ended=True), time)
         instants.append(Instant(time, (), last.watermark, last.percentiles))
     return Timeline(tuple(instants))
 

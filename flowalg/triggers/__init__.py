@@ -1,1 +1,1 @@
-"""Triggers: their syntax, their normal form, and their description in words."""
+"""Triggers: their syntax, their normal form, and their description in English."""

@@ -1,4 +1,4 @@
-"""Triggers as a person would say them: ``every minute until the watermark passes, then at every late element``."""
+"""Describes triggers in English: ``every minute until the watermark passes, then at every late element``."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_00
 
 
 def describe(trigger: Trigger) -> str:
-    """One line that says when a trigger fires."""
+    """Returns a one-line description of when a trigger fires."""
     require_trigger("trigger", trigger)
     match trigger:
         case SequenceOf(triggers=triggers):
-            late = [any(map(_ends_on_time, triggers[:number])) for number in range(len(triggers))]
+            is_late = [any(map(_ends_on_time, triggers[:number])) for number in range(len(triggers))]
             return ", then ".join(
-                _told(trigger, after) for trigger, after in zip(triggers, late, strict=True)
+                _describe_part(trigger, after) for trigger, after in zip(triggers, is_late, strict=True)
             )
         case Repeat(trigger=inner):
             return _repeated(inner, "")
@@ -50,12 +50,12 @@ def describe(trigger: Trigger) -> str:
             return f"when {_condition(trigger)}"
 
 
-def _told(trigger: Trigger, late: bool) -> str:
+def _describe_part(trigger: Trigger, late: bool) -> str:
     return _repeated(trigger.trigger, "late ") if late and isinstance(trigger, Repeat) else describe(trigger)
 
 
 def _ends_on_time(trigger: Trigger) -> bool:
-    """Whether what comes after the trigger is late: it lasts until the watermark passes."""
+    """Whether a trigger ends when the watermark passes, which makes the firings after it late."""
     return isinstance(trigger, AtWatermark) or (
         isinstance(trigger, OrFinally) and isinstance(trigger.until_, AtWatermark)
     )
@@ -74,7 +74,7 @@ def _repeated(trigger: Trigger, late: str) -> str:
         case Never():
             return "never"
         case Always():
-            return f"at every chance{' to say something late' if late else ''}"
+            return "at every evaluation with late elements" if late else "at every evaluation"
         case AtWatermark() if late:
             return "with every batch of late elements"
         case AtWatermark():
@@ -82,7 +82,7 @@ def _repeated(trigger: Trigger, late: str) -> str:
         case Repeat(trigger=inner):
             return _repeated(inner, late)
         case SequenceOf() | OrFinally():
-            return f"again and again ({describe(trigger)})"
+            return f"repeatedly ({describe(trigger)})"
         case _:
             return f"whenever {_condition(trigger)}"
 
@@ -94,44 +94,44 @@ def _condition(trigger: OnceTrigger) -> str:
         case AtWatermark(percentile=percentile):
             return f"the {percentile:.4g} watermark passes"
         case AtCount(count=1):
-            return "an element has come"
+            return "an element has arrived"
         case AtCount(count=count):
-            return f"{count} elements have come"
+            return f"{count} elements have arrived"
         case AtMeasure(measure=measure, amount=amount):
-            return f"{describe_function(measure)} adds up to {amount}"
+            return f"the sum of {describe_function(measure)} reaches {amount}"
         case AtElement(predicate=predicate):
             return f"an element satisfies {describe_function(predicate)}"
         case AtPeriod(period=period):
             return f"the next {duration_in_words(period)} begins"
         case AfterDelay(delay=delay):
-            return f"{_elapsed(delay)} since the first element"
+            return f"{_describe_delay(delay)} since the first element"
         case AtSignal(name=name):
-            return f"the signal {name!r} is given"
+            return f"the signal {name!r} arrives"
         case Never():
             return "never"
         case Always():
             return "at once"
         case And(triggers=triggers):
-            return " and ".join(_joined(trigger) for trigger in triggers)
+            return " and ".join(_parenthesize(trigger) for trigger in triggers)
         case Or(triggers=triggers):
-            return " or ".join(_joined(trigger) for trigger in triggers)
+            return " or ".join(_parenthesize(trigger) for trigger in triggers)
     assert_never(trigger)
 
 
-def _elapsed(delay: timedelta) -> str:
+def _describe_delay(delay: timedelta) -> str:
     if not delay:
         return "no time has passed"
     amount = length_in_words(delay)
     return f"{amount} {'have' if amount[0].isdigit() else 'has'} passed"
 
 
-def _joined(trigger: OnceTrigger) -> str:
+def _parenthesize(trigger: OnceTrigger) -> str:
     compound = isinstance(trigger, And | Or) and len(trigger.triggers) > 1
     return f"({_condition(trigger)})" if compound else _condition(trigger)
 
 
 def duration_in_words(duration: timedelta) -> str:
-    """``minute``, ``2 minutes``, ``90 seconds``: a duration in the largest unit that divides it."""
+    """Formats a duration in the largest unit that divides it: ``minute``, ``2 minutes``, ``90 seconds``."""
     micros = duration // timedelta(microseconds=1)
     for name, size in _UNITS:
         if micros and micros % size == 0:
@@ -140,16 +140,16 @@ def duration_in_words(duration: timedelta) -> str:
 
 
 def length_in_words(duration: timedelta) -> str:
-    """``a minute``, ``an hour``, ``2 minutes``: a duration as something that lasts so long."""
+    """Formats a duration with an article: ``a minute``, ``an hour``, ``2 minutes``."""
     amount = duration_in_words(duration)
     if amount[0].isdigit():
         return amount
     return f"{'an' if amount == 'hour' else 'a'} {amount}"
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 choice``, ``44 choices``."""
+def count_of(number: int, noun: str) -> str:
+    """Formats a number with its noun: ``1 choice``, ``44 choices``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-__all__ = ["counted", "describe", "duration_in_words", "length_in_words"]
+__all__ = ["count_of", "describe", "duration_in_words", "length_in_words"]

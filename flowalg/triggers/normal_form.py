@@ -1,7 +1,7 @@
-"""The normal form of a trigger: an equal one, as the laws of ``flowalg_laws.laws.triggers`` rewrite it.
+"""The normal form of a trigger: an equal trigger, rewritten by the laws of ``flowalg_laws.laws.triggers``.
 
-Each rule cites its law. Two triggers of one normal form are equal; equal triggers need not have one, since the rules
-know nothing of what users' functions compute.
+Each rule cites its law. Triggers with the same normal form are equal. The converse does not hold: the rules do not
+inspect user functions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Kind = TypeVar("Kind")
 
 
 def normalise(trigger: Trigger) -> Trigger:
-    """The normal form of a trigger. Laws: equal to the trigger on every timeline; idempotent."""
+    """Returns the normal form of a trigger. Laws: equal to the trigger on every timeline; idempotent."""
     require_trigger("trigger", trigger)
     match trigger:
         case SequenceOf(triggers=parts):
@@ -38,13 +38,13 @@ def normalise(trigger: Trigger) -> Trigger:
         case Repeat(trigger=inner):
             return _repeat(normalise(inner))
         case OrFinally(main=main, until_=until):
-            return _limited(normalise(main), normalise_once(until))
+            return _limit(normalise(main), normalise_once(until))
         case _:
             return normalise_once(trigger)
 
 
 def never_finishes(trigger: Trigger) -> bool:
-    """Whether the trigger fires again and again for ever."""
+    """Whether the trigger fires repeatedly without end."""
     match trigger:
         case Repeat():
             return True
@@ -55,7 +55,7 @@ def never_finishes(trigger: Trigger) -> bool:
 
 
 def _sequence(parts: tuple[Trigger, ...]) -> Trigger:
-    """``sequence_associates``, ``nothing_follows_repeat``, ``repeat_unfolds``, ``sequence_of_one``."""
+    """Applies ``sequence_associates``, ``nothing_follows_repeat``, ``repeat_unfolds`` and ``sequence_of_one``."""
     flat: list[Trigger] = []
     for part in parts:
         flat.extend(part.triggers if isinstance(part, SequenceOf) else (part,))
@@ -70,7 +70,7 @@ def _sequence(parts: tuple[Trigger, ...]) -> Trigger:
 
 
 def _repeat(trigger: Trigger) -> Trigger:
-    """``repeat_is_idempotent``, and for all that never finish; ``repeat_of_twice``, and of thrice and so on."""
+    """Applies ``repeat_is_idempotent``, to any trigger that never finishes, and ``repeat_of_twice``, to any count."""
     if never_finishes(trigger):
         return trigger
     if isinstance(trigger, SequenceOf):
@@ -81,21 +81,21 @@ def _repeat(trigger: Trigger) -> Trigger:
     return Repeat(trigger)
 
 
-def _limited(main: Trigger, until: OnceTrigger) -> Trigger:
-    """``never_limits_nothing``, ``limits_join``, ``or_finally_of_once``; a limit that is ready at once is all."""
+def _limit(main: Trigger, until: OnceTrigger) -> Trigger:
+    """Applies ``never_limits_nothing``, ``limits_join`` and ``or_finally_of_once``; ``Always`` replaces the whole."""
     if isinstance(until, Never):
         return main
     if isinstance(until, Always):
         return until
     if isinstance(main, OrFinally):
-        return _limited(main.main, normalise_once(Or(main.until_, until)))
+        return _limit(main.main, normalise_once(Or(main.until_, until)))
     if isinstance(main, OnceTrigger):
         return normalise_once(Or(main, until))
     return OrFinally(main, until)
 
 
 def normalise_once(trigger: OnceTrigger) -> OnceTrigger:
-    """The normal form of a once-trigger, by the laws of the lattice."""
+    """Returns the normal form of a once-trigger, by the laws of the lattice."""
     match trigger:
         case And():
             return _junction(And, trigger, Always(), Never())
@@ -106,24 +106,26 @@ def normalise_once(trigger: OnceTrigger) -> OnceTrigger:
 
 
 def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: OnceTrigger) -> OnceTrigger:
-    """Associate, drop units and repetitions, stop at the zero, absorb, join what is comparable, and sort."""
+    """Flattens, drops units and duplicates, returns a zero, absorbs, simplifies comparable parts, and sorts."""
     parts: list[OnceTrigger] = []
-    for one in map(normalise_once, trigger.triggers):
-        parts.extend(one.triggers if isinstance(one, kind) else (one,))
+    for part in map(normalise_once, trigger.triggers):
+        parts.extend(part.triggers if isinstance(part, kind) else (part,))
     if zero in parts:
         return zero
-    known = [part for part in dict.fromkeys(_joined(kind, parts)) if part != unit]
+    known = [part for part in dict.fromkeys(_simplify(kind, parts)) if part != unit]
     dual = Or if kind is And else And
     absorbed = [
-        one for one in known if not (isinstance(one, dual) and any(other in one.triggers for other in known))
+        part
+        for part in known
+        if not (isinstance(part, dual) and any(other in part.triggers for other in known))
     ]
     if not absorbed:
         return unit
     return absorbed[0] if len(absorbed) == 1 else kind(*sorted(absorbed, key=repr))
 
 
-def _joined(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrigger]:
-    """``both_counts``, ``either_count`` and the like: one count and one delay are enough, and periods that divide."""
+def _simplify(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrigger]:
+    """Applies ``both_counts``, ``either_count`` and the like: keeps one count, one delay, and no implied periods."""
     choose = max if kind is And else min
     rest: list[OnceTrigger] = []
     counts: list[int] = []
@@ -145,17 +147,17 @@ def _joined(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrig
         rest.append(choose(delays, key=lambda delay: delay.delay_micros))
     return [
         *rest,
-        *(period for period in periods if not any(_implied(kind, period, other) for other in periods)),
+        *(period for period in periods if not any(_is_implied(kind, period, other) for other in periods)),
     ]
 
 
-def _implied(kind: type[Junction], one: AtPeriod, other: AtPeriod) -> bool:
-    """Whether ``other`` alone says what both say: under ``And`` the longer, under ``Or`` the shorter, if it divides."""
-    if one == other or (one.offset or other.offset):
+def _is_implied(kind: type[Junction], period: AtPeriod, other: AtPeriod) -> bool:
+    """Whether ``other`` implies ``period``: a multiple of it under ``And``, a divisor of it under ``Or``."""
+    if period == other or (period.offset or other.offset):
         return False
     if kind is And:
-        return not other.period % one.period
-    return not one.period % other.period
+        return not other.period % period.period
+    return not period.period % other.period
 
 
 __all__ = ["never_finishes", "normalise", "normalise_once"]

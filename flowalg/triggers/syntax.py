@@ -1,8 +1,9 @@
-"""Triggers: when in processing time a window's contents come out (SEMANTICS section 6; Dataflow Model, 2.3).
+"""Triggers: when in processing time a window emits its contents (SEMANTICS section 6; Dataflow Model, section 2.3).
 
-Two levels, which are types. A **once-trigger** is a monotone predicate of what its window has seen since it was set,
-and of the clocks; it fires when ready, and then is finished. ``And`` and ``Or`` of once-triggers are once-triggers:
-a bounded distributive lattice from ``Never`` to ``Always``. A **trigger** may fire many times.
+There are two levels, with a type for each. A **once-trigger** is a monotone predicate of the clocks and of what its
+window has observed since the trigger was set; it fires when it is ready, and then is finished. ``And`` and ``Or`` of
+once-triggers are once-triggers: they form a bounded distributive lattice from ``Never`` to ``Always``. A **trigger**
+may fire many times.
 
     Once    ::= AtWatermark | AtCount | AtPeriod | AfterDelay | AtMeasure | AtElement | AtSignal | Never | Always
               | And(Once, ...) | Or(Once, ...)
@@ -20,41 +21,41 @@ from attrs import field, frozen
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import Micros, ProcessingTime, duration_of
 
-# The values that a trigger sees are those of the grouping that it will govern, whose type is not known here.
+# A trigger observes the values of the grouping that it governs, whose type is not known here.
 Predicate: TypeAlias = Callable[[Any], bool]
 Measure: TypeAlias = Callable[[Any], int]
 
 
 class _AnyTrigger:
-    """What every trigger can be made into."""
+    """The methods of every trigger."""
 
     __slots__ = ()
 
     def __rshift__(self, other: Trigger) -> SequenceOf:
-        """``a >> b``: first ``a``, and once it has finished ``b``."""
+        """Returns ``a >> b``: ``a``, and after it has finished ``b``."""
         before = self.triggers if isinstance(self, SequenceOf) else (cast("Trigger", self),)
         return SequenceOf(*before, other)
 
     def repeat(self) -> Repeat:
-        """``Repeat`` of this."""
+        """Returns ``Repeat`` of this trigger."""
         return Repeat(cast("Trigger", self))
 
     def until(self, until: OnceTrigger) -> OrFinally:
-        """``OrFinally`` of this: until ``until`` is ready, which fires a last time."""
+        """Returns ``OrFinally`` of this trigger: when ``until`` is ready, it fires a last time and finishes."""
         return OrFinally(cast("Trigger", self), until)
 
 
 class _Once(_AnyTrigger):
-    """The lattice of once-triggers."""
+    """The operators of the lattice of once-triggers."""
 
     __slots__ = ()
 
     def __and__(self, other: OnceTrigger) -> And:
-        """Ready when both are."""
+        """Ready when both are ready."""
         return And(cast("OnceTrigger", self), other)
 
     def __or__(self, other: OnceTrigger) -> Or:
-        """Ready when either is."""
+        """Ready when either is ready."""
         return Or(cast("OnceTrigger", self), other)
 
 
@@ -62,9 +63,9 @@ class _Once(_AnyTrigger):
 class AtWatermark(_Once):
     """Ready when the watermark has passed the end of the window: ``W >= end``.
 
-    Every element of the window is then believed to have been observed (Dataflow Model, section 2.3). With a
-    ``percentile``, strictly between 0 and 1, it is the watermark that the slowest of recent elements are allowed to be
-    behind: at 0.9 one in ten (MillWheel, section 7.2).
+    Then all elements of the window are assumed to have been observed (Dataflow Model, section 2.3). A ``percentile``,
+    strictly between 0 and 1, selects a percentile watermark, which disregards the slowest of the recent elements: at
+    0.9 one in ten (MillWheel, section 7.2).
     """
 
     percentile: float | None = None
@@ -75,11 +76,11 @@ class AtWatermark(_Once):
             raise ArgumentError("AtWatermark.percentile", q, "a float between 0 and 1, or None")
 
     def with_early_firings(self, early: Trigger) -> SequenceOf:
-        """``early`` repeated until the watermark passes, and then a last time: early and on-time panes."""
+        """Returns a trigger for early and on-time panes: repeats ``early`` until the watermark passes, then fires."""
         return SequenceOf(OrFinally(Repeat(early), self))
 
     def with_late_firings(self, late: Trigger) -> SequenceOf:
-        """When the watermark passes, and after that whenever ``late`` fires: on-time and late panes."""
+        """Returns a trigger with on-time and late panes: fires when the watermark passes, and then repeats ``late``."""
         return SequenceOf(self, Repeat(late))
 
 
@@ -97,7 +98,7 @@ class AtCount(_Once):
 class AtMeasure(_Once):
     """Ready when the sum of ``measure(value)`` over the elements observed is at least ``amount``.
 
-    ``measure`` gives a non-negative int, such as a number of bytes, so that the sum never shrinks.
+    ``measure`` returns a non-negative int, such as a number of bytes; the sum therefore never decreases.
     """
 
     measure: Measure
@@ -113,7 +114,7 @@ class AtMeasure(_Once):
 
 @frozen
 class AtElement(_Once):
-    """Ready when one of the elements observed satisfies ``predicate`` (punctuation; data-driven triggering)."""
+    """Ready when any element observed satisfies ``predicate`` (punctuation, data-driven triggering)."""
 
     predicate: Predicate
 
@@ -126,8 +127,8 @@ class AtElement(_Once):
 class AtPeriod(_Once):
     """Ready at the first multiple of ``period`` at or after the first element observed, in processing time.
 
-    Multiples count from the Unix epoch plus ``offset``, so that all windows come out together: "every minute, on the
-    minute" (Dataflow Model, Figure 7). A boundary with nothing new is skipped.
+    Multiples count from the Unix epoch plus ``offset``, so all windows fire together: "every minute, on the minute"
+    (Dataflow Model, Figure 7). A multiple without new elements is skipped.
     """
 
     period: timedelta
@@ -139,7 +140,7 @@ class AtPeriod(_Once):
             raise ArgumentError("AtPeriod.offset", self.offset, f"shorter than the period, {self.period}")
 
     def deadline(self, first: ProcessingTime) -> ProcessingTime:
-        """The boundary at or after a processing time."""
+        """Returns the first multiple at or after a processing time."""
         period = duration_of("AtPeriod.period", self.period, allow_zero=False)
         offset = duration_of("AtPeriod.offset", self.offset, allow_zero=True)
         return ProcessingTime(first + (offset - first) % period)
@@ -147,7 +148,7 @@ class AtPeriod(_Once):
 
 @frozen
 class AfterDelay(_Once):
-    """Ready some time after the first element observed, in processing time; zero is at once."""
+    """Ready when ``delay`` has passed since the first element observed, in processing time; zero means immediately."""
 
     delay: timedelta
 
@@ -160,13 +161,13 @@ class AfterDelay(_Once):
         return duration_of("AfterDelay.delay", self.delay, allow_zero=True)
 
     def deadline(self, first: ProcessingTime) -> ProcessingTime:
-        """The delay after a processing time."""
+        """Returns the processing time ``delay`` after ``first``."""
         return ProcessingTime(first + self.delay_micros)
 
 
 @frozen
 class AtSignal(_Once):
-    """Ready when a signal of that name has been given to the pipeline."""
+    """Ready when a signal with this name has been sent to the pipeline."""
 
     name: str
 
@@ -177,7 +178,7 @@ class AtSignal(_Once):
 
 @frozen
 class Never(_Once):
-    """Never ready: the bottom of the lattice. What is left is emitted when the window expires."""
+    """Never ready: the bottom of the lattice. The contents are emitted when the window expires."""
 
 
 @frozen
@@ -187,7 +188,7 @@ class Always(_Once):
 
 @frozen(init=False)
 class And(_Once):
-    """Ready when all of them are: their meet. Of none it would be ``Always``, so it takes at least one."""
+    """Ready when all parts are ready: their meet. The empty meet would be ``Always``, so it needs at least one part."""
 
     triggers: tuple[OnceTrigger, ...]
 
@@ -197,7 +198,7 @@ class And(_Once):
 
 @frozen(init=False)
 class Or(_Once):
-    """Ready when any of them is: their join. Of none it would be ``Never``, so it takes at least one."""
+    """Ready when any part is ready: their join. The empty join would be ``Never``, so it needs at least one part."""
 
     triggers: tuple[OnceTrigger, ...]
 
@@ -207,9 +208,9 @@ class Or(_Once):
 
 @frozen(init=False)
 class SequenceOf(_AnyTrigger):
-    """Runs each until it finishes, then the next, which starts afresh; finishes after the last.
+    """Runs each trigger until it finishes, then sets the next; finishes after the last.
 
-    Law: associative; a sequence of one is that one; nothing comes after a ``Repeat``.
+    Laws: associative; a sequence of one trigger equals that trigger; triggers after a ``Repeat`` never run.
     """
 
     triggers: tuple[Trigger, ...]
@@ -222,15 +223,15 @@ class SequenceOf(_AnyTrigger):
         object.__setattr__(self, "triggers", triggers)
 
     def with_late_firings(self, late: Trigger) -> SequenceOf:
-        """The sequence, and after it ``late`` again and again."""
+        """Returns the sequence followed by repetitions of ``late``."""
         return SequenceOf(*self.triggers, Repeat(late))
 
 
 @frozen
 class Repeat(_AnyTrigger):
-    """Fires whenever ``trigger`` does, and resets it when it finishes. Never finishes itself.
+    """Fires when ``trigger`` fires, and resets it when it finishes. Never finishes.
 
-    Law: ``Repeat(t) = SequenceOf(t, Repeat(t))``, ``Repeat(Repeat(t)) = Repeat(t)``.
+    Laws: ``Repeat(t) = SequenceOf(t, Repeat(t))``, ``Repeat(Repeat(t)) = Repeat(t)``.
     """
 
     trigger: Trigger
@@ -241,9 +242,9 @@ class Repeat(_AnyTrigger):
 
 @frozen
 class OrFinally(_AnyTrigger):
-    """``main``, until ``until`` is ready: then it fires a last time and finishes; also when ``main`` finishes.
+    """Runs ``main`` until ``until`` is ready, then fires a last time and finishes. It also finishes with ``main``.
 
-    ``until`` observes everything from the start, across the firings of ``main``.
+    ``until`` observes all elements since the start, across the firings of ``main``.
     """
 
     main: Trigger
@@ -267,14 +268,14 @@ OnceTrigger: TypeAlias = (
     | And
     | Or
 )
-"""Triggers that fire once and are then finished."""
+"""The triggers that fire at most once."""
 
 Trigger: TypeAlias = OnceTrigger | SequenceOf | Repeat | OrFinally
-"""Every trigger."""
+"""All triggers."""
 
 
-def RepeatUntil(trigger: Trigger, until: OnceTrigger) -> OrFinally:  # the papers' name
-    """``OrFinally(Repeat(trigger), until)``."""
+def RepeatUntil(trigger: Trigger, until: OnceTrigger) -> OrFinally:  # the name in the Dataflow Model
+    """Returns ``OrFinally(Repeat(trigger), until)``."""
     return OrFinally(Repeat(trigger), until)
 
 
@@ -287,7 +288,9 @@ def require_trigger(argument: str, value: object) -> None:
 def _require_once(argument: str, value: object) -> None:
     if not isinstance(value, OnceTrigger):
         raise ArgumentError(
-            argument, value, "a once-trigger, such as AtWatermark(), AtCount(3), or And/Or of such"
+            argument,
+            value,
+            "a once-trigger, such as AtWatermark(), AtCount(3), or an And/Or of once-triggers",
         )
 
 
@@ -305,7 +308,7 @@ def _positive(argument: str, value: object) -> None:
 
 
 DEFAULT_TRIGGER: Final = Repeat(AtWatermark())
-"""A pane when the watermark passes the end of the window, and one for whatever comes later."""
+"""Emits a pane when the watermark passes the end of the window, and a pane for each batch of late elements."""
 
 
 __all__ = [

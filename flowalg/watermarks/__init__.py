@@ -1,12 +1,12 @@
-"""Watermarks: how much of event time is believed to have been seen (SEMANTICS section 9).
+"""Watermarks: lower bounds, assumed or known, of the event times still to be observed (SEMANTICS section 9).
 
-A policy is a value and a pure state machine. It is told of each instant by a ``ClockSummary``, a summary that
-parts of the input can make apart and then merge, and moves a ``SourceClock`` on, which has the watermark.
+A watermark policy is a value and a pure state machine. Its state is a ``SourceClock``, which holds the watermark. Each
+instant is summarized in a ``ClockSummary``; summaries of parts of the input can be made independently and merged.
 """
 
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.custom import ClockView, CustomPolicy
-from flowalg.watermarks.history import Moment, clocks_of
+from flowalg.watermarks.history import SourceInstant, replay_policy
 from flowalg.watermarks.lags import RecentLags
 from flowalg.watermarks.policies import (
     BoundedOutOfOrderness,
@@ -26,14 +26,14 @@ __all__ = [
     "CustomPolicy",
     "IngressTime",
     "LagQuantile",
-    "Moment",
     "MonotonicTimestamps",
     "Observation",
     "PartitionClock",
     "Perfect",
     "RecentLags",
     "SourceClock",
+    "SourceInstant",
     "Timeout",
     "WatermarkPolicy",
-    "clocks_of",
+    "replay_policy",
 ]

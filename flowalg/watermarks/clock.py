@@ -1,4 +1,4 @@
-"""What is known of a source's progress after an instant, and what follows from it for partitions that are idle."""
+"""The state of a watermark policy: the progress of a source and its partitions."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.watermarks.lags import RecentLags
-from flowalg.watermarks.summaries import ClockSummary, PartitionClock, later, merged
+from flowalg.watermarks.summaries import ClockSummary, PartitionClock, later, merge_mappings
 
 
 @frozen
 class SourceClock:
-    """The state of a watermark policy: the watermark, the percentile watermarks, and what they are made from.
+    """The state of a watermark policy: the watermark, the percentile watermarks, and the data they are derived from.
 
-    A partition is known from its first record on, and stays known.
+    A partition is registered with its first record and is never removed.
     """
 
     watermark: EventTime = MIN_TIME
     processing_time: ProcessingTime = field(default=ProcessingTime(MIN_TIME))
     partitions: Mapping[str, PartitionClock] = field(factory=dict)
-    known: EventTime | None = None
+    source_watermark: EventTime | None = None
     lags: RecentLags = field(factory=RecentLags)
     percentiles: Mapping[float, EventTime] = field(factory=dict)
 
-    def observe(self, report: ClockSummary, processing_time: ProcessingTime, recent: Micros) -> SourceClock:
-        """The clock once an instant has been seen, with the watermarks as they were before it."""
+    def observe(self, summary: ClockSummary, processing_time: ProcessingTime, recent: Micros) -> SourceClock:
+        """Returns the clock after an instant; its watermarks are still those before it."""
         now = max(self.processing_time, processing_time)
         return evolve(
             self,
             processing_time=now,
-            partitions=merged(self.partitions, report.partitions, PartitionClock.merge),
-            known=later(self.known, report.known),
-            lags=self.lags.absorb(report.lags, now, recent),
+            partitions=merge_mappings(self.partitions, summary.partitions, PartitionClock.merge),
+            source_watermark=later(self.source_watermark, summary.source_watermark),
+            lags=self.lags.absorb(summary.lags, now, recent),
         )
 
-    def idle(self, after: Micros | None) -> frozenset[str]:
-        """The partitions whose last record is at least that long ago; none if ``after`` is ``None``."""
+    def idle_partitions(self, after: Micros | None) -> frozenset[str]:
+        """Returns the partitions without a record for at least ``after``; none if ``after`` is ``None``."""
         if after is None:
             return frozenset()
         now = self.processing_time
@@ -46,10 +46,9 @@ class SourceClock:
         )
 
     def reached(self, idle_after: Micros | None) -> EventTime | None:
-        """The event time that all partitions have reached which are not idle; ``None`` before the first record.
+        """Returns the least of the greatest event times of the active partitions; ``None`` before the first record.
 
-        When all are idle it is what the most advanced one has reached, as if they had gone idle one after
-        another.
+        If all partitions are idle, it is the greatest of them, as if they had become idle one after another.
         """
         if not self.partitions:
             return None
@@ -59,8 +58,8 @@ class SourceClock:
         return max(clock.latest_event for clock in self.partitions.values())
 
     def reached_by_partition(self, idle_after: Micros | None) -> dict[str, EventTime]:
-        """The greatest event time of each partition that is not idle."""
-        idle = self.idle(idle_after)
+        """Returns the greatest event time of each partition that is not idle."""
+        idle = self.idle_partitions(idle_after)
         return {name: clock.latest_event for name, clock in self.partitions.items() if name not in idle}
 
 

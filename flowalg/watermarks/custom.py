@@ -1,4 +1,4 @@
-"""Policies of the user's own: a plain function from what the clock shows to a watermark."""
+"""User-defined watermark policies: a plain function from a view of the clock to a watermark."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from flowalg.data.time import EventTime, event_time, to_datetime
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import RecentLags
-from flowalg.watermarks.options import QUANTILE, is_quantile, satisfying
+from flowalg.watermarks.options import QUANTILE, is_quantile, predicate_validator
 from flowalg.watermarks.policy import WatermarkPolicy
 
 
 @frozen
 class ClockView:
-    """What a function of the user's sees of a source's clock, in datetimes and durations.
+    """The clock of a source as a user-defined policy receives it, in datetimes and durations.
 
-    ``watermark`` is where it was before the instant. ``reached`` is the event time that all partitions have reached
-    which are not idle, ``known`` what the source itself says (no event before it is still to come), both ``None``
-    where there is nothing to say. ``partitions`` has the greatest event time of each partition.
+    ``watermark`` is the watermark before the instant. ``reached`` is the least of the greatest event times of the
+    partitions that are not idle. ``source_watermark`` is the watermark that the source itself reports: no record
+    before it is still to come. Both are ``None`` if they are unknown. ``partitions`` maps each partition to its
+    greatest event time, and ``idle`` has the idle partitions.
     """
 
     processing_time: datetime
     watermark: datetime
     reached: datetime | None
-    known: datetime | None
+    source_watermark: datetime | None
     partitions: Mapping[str, datetime]
     idle: frozenset[str]
     _lags: RecentLags = field(repr=False)
 
     def lag(self, q: float) -> timedelta | None:
-        """The lag that a share ``q`` of the recent records did not exceed; ``None`` before the first record."""
+        """Returns the lag that a fraction ``q`` of recent records did not exceed; ``None`` before the first record."""
         if not is_quantile(q):
             raise ArgumentError("lag(q)", q, QUANTILE)
         lag = self._lags.quantile(q)
@@ -47,16 +48,16 @@ def _is_name(value: object) -> bool:
 
 @frozen
 class CustomPolicy(WatermarkPolicy):
-    """A policy of the user's own: ``watermark_of`` gives a timezone-aware datetime from what the clock shows.
+    """A user-defined policy: ``watermark_of`` returns a timezone-aware datetime for a view of the clock.
 
-    ``None`` leaves the watermark where it is, and so does a point behind it. ``MAX_TIME`` says that the input has
-    ended. The function must depend on nothing but the view. What it raises is raised as ``UserFunctionError``; a naive
-    datetime, or one outside ``[MIN_TIME, MAX_TIME]``, is an ``ArgumentError``.
+    ``None``, or a time before the current watermark, leaves the watermark unchanged. ``MAX_TIME`` ends the input. The
+    function must depend only on the view. Raises ``UserFunctionError`` if the function raises, and ``ArgumentError``
+    if it returns a naive datetime or one outside ``[MIN_TIME, MAX_TIME]``.
     """
 
-    name: str = field(validator=satisfying(_is_name, "a non-empty str"))
+    name: str = field(validator=predicate_validator(_is_name, "a non-empty str"))
     watermark_of: Callable[[ClockView], datetime | None] = field(
-        validator=satisfying(callable, "a function from a ClockView to a datetime")
+        validator=predicate_validator(callable, "a function from a ClockView to a datetime or None")
     )
 
     @property
@@ -64,7 +65,7 @@ class CustomPolicy(WatermarkPolicy):
         return True
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
-        """What the function gives."""
+        """Returns the result of the user function."""
         view = self.view(clock)
         try:
             point = self.watermark_of(view)
@@ -75,23 +76,23 @@ class CustomPolicy(WatermarkPolicy):
         return None if point is None else event_time(point, argument=f"the watermark of {self.name}")
 
     def view(self, clock: SourceClock) -> ClockView:
-        """What the function is shown of a clock."""
+        """Returns the view of a clock that the function receives."""
         return ClockView(
             to_datetime(clock.processing_time),
             to_datetime(clock.watermark),
-            _shown(clock.reached(self.idle_micros)),
-            _shown(clock.known),
+            _to_datetime(clock.reached(self.idle_micros)),
+            _to_datetime(clock.source_watermark),
             {name: to_datetime(partition.latest_event) for name, partition in clock.partitions.items()},
-            clock.idle(self.idle_micros),
+            clock.idle_partitions(self.idle_micros),
             clock.lags,
         )
 
     @property
-    def meaning(self) -> str:  # noqa: D102
+    def description(self) -> str:  # noqa: D102
         return self.name
 
 
-def _shown(point: EventTime | None) -> datetime | None:
+def _to_datetime(point: EventTime | None) -> datetime | None:
     return None if point is None else to_datetime(point)
 
 

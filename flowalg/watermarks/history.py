@@ -1,4 +1,4 @@
-"""A policy over a history that is known as a whole: what the clock reads after each instant."""
+"""Runs a watermark policy over a complete history: the clock after each instant."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from flowalg.watermarks.summaries import Observation
 
 
 @frozen
-class Moment:
-    """What a source shows in one instant."""
+class SourceInstant:
+    """The records that a source emits in one instant."""
 
     processing_time: ProcessingTime
     observations: tuple[Observation, ...] = ()
 
 
-def clocks_of(policy: WatermarkPolicy, moments: Sequence[Moment]) -> Iterator[SourceClock]:
-    """The clock after each moment.
+def replay_policy(policy: WatermarkPolicy, instants: Sequence[SourceInstant]) -> Iterator[SourceClock]:
+    """Yields the clock after each instant.
 
-    The source knows its records: no event is still to come before the least event time of later moments. Of what
-    comes after the last record it knows nothing.
+    The source's own watermark is exact: after each instant it is the least event time of the later instants, and
+    unknown after the last record.
     """
     clock = policy.start()
-    for moment, known in zip(moments, _least_to_come(moments), strict=True):
-        clock = policy.advance(clock, policy.report(moment.observations, known=known), moment.processing_time)
+    for instant, watermark in zip(instants, _least_event_times_after(instants), strict=True):
+        summary = policy.summarize(instant.observations, source_watermark=watermark)
+        clock = policy.advance(clock, summary, instant.processing_time)
         yield clock
 
 
-def _least_to_come(moments: Sequence[Moment]) -> list[EventTime | None]:
-    """For each moment the least event time after it."""
+def _least_event_times_after(instants: Sequence[SourceInstant]) -> list[EventTime | None]:
+    """For each instant the least event time of the later ones."""
     least: EventTime | None = None
     backwards = []
-    for moment in reversed(moments):
+    for instant in reversed(instants):
         backwards.append(least)
-        events = [observation.event_time for observation in moment.observations]
+        events = [observation.event_time for observation in instant.observations]
         least = min(events if least is None else [*events, least], default=None)
     return backwards[::-1]
 
 
-__all__ = ["Moment", "clocks_of"]
+__all__ = ["SourceInstant", "replay_policy"]

@@ -1,4 +1,4 @@
-"""What the arguments of a policy must be; messages name the policy and the argument."""
+"""Validators for the arguments of policies; messages name the policy and the argument."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from attrs import Attribute
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import duration_of
 
-# A validator that serves fields of several types: what the value is, it finds out.
+# One validator serves fields of several types, so it accepts any attribute.
 Validator: TypeAlias = Callable[[object, "Attribute[Any]", Any], None]
 
 
-def duration(*, allow_zero: bool, optional: bool = False) -> Validator:
-    """A duration that is positive (or, with ``allow_zero``, not negative); with ``optional`` it may be ``None``."""
+def duration_validator(*, allow_zero: bool, optional: bool = False) -> Validator:
+    """Returns a validator for a positive duration; ``allow_zero`` admits zero, and ``optional`` admits ``None``."""
 
     def check(policy: object, attribute: Attribute[Any], value: timedelta | None) -> None:
         if value is not None or not optional:
-            # What is no duration is refused with its value, None included.
-            duration_of(_named(policy, attribute), value, allow_zero=allow_zero)  # type: ignore[arg-type]
+            # Other values, None included, are rejected by duration_of.
+            duration_of(_describe(policy, attribute), value, allow_zero=allow_zero)  # type: ignore[arg-type]
 
     return check
 
 
-def satisfying(holds: Callable[[object], bool], valid: str) -> Validator:
-    """A value for which ``holds`` is true; ``valid`` says so in words."""
+def predicate_validator(holds: Callable[[object], bool], valid: str) -> Validator:
+    """Returns a validator for values for which ``holds`` is true; ``valid`` describes them in messages."""
 
     def check(policy: object, attribute: Attribute[Any], value: object) -> None:
         if not holds(value):
-            raise ArgumentError(_named(policy, attribute), value, valid)
+            raise ArgumentError(_describe(policy, attribute), value, valid)
 
     return check
 
@@ -42,16 +42,23 @@ def is_quantile(value: object) -> bool:
 
 
 def are_quantiles(value: object) -> bool:
-    """Whether a value is a tuple of different quantiles."""
+    """Whether a value is a tuple of distinct quantiles."""
     return isinstance(value, tuple) and all(map(is_quantile, value)) and len(set(value)) == len(value)
 
 
 QUANTILE = "a float between 0 and 1, such as 0.99"
-QUANTILES = "a tuple of different floats between 0 and 1, such as (0.9, 0.99)"
+QUANTILES = "a tuple of distinct floats between 0 and 1, such as (0.9, 0.99)"
 
 
-def _named(policy: object, attribute: Attribute[Any]) -> str:
+def _describe(policy: object, attribute: Attribute[Any]) -> str:
     return f"{type(policy).__name__}.{attribute.name}"
 
 
-__all__ = ["QUANTILE", "QUANTILES", "are_quantiles", "duration", "is_quantile", "satisfying"]
+__all__ = [
+    "QUANTILE",
+    "QUANTILES",
+    "are_quantiles",
+    "duration_validator",
+    "is_quantile",
+    "predicate_validator",
+]

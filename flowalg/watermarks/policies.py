@@ -8,53 +8,53 @@ from attrs import field, frozen
 
 from flowalg.data.time import EventTime, Micros
 from flowalg.watermarks.clock import SourceClock
-from flowalg.watermarks.options import QUANTILE, duration, is_quantile, satisfying
+from flowalg.watermarks.options import QUANTILE, duration_validator, is_quantile, predicate_validator
 from flowalg.watermarks.policy import WatermarkPolicy
 
 
 @frozen
 class Perfect(WatermarkPolicy):
-    """What the source itself knows to be complete: no event before it is still to come.
+    """The watermark that the source itself reports: no record before it is still to come.
 
-    A timeline that is made from records knows them all. An engine whose source says nothing keeps the watermark where
-    it is until the input ends. Law: no element is ever late.
+    A timeline that is made from records knows all event times. In an engine whose source reports no watermark, the
+    watermark stays until the input ends. Law: no element is late.
     """
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
-        """The latest that the source has said."""
-        return clock.known
+        """Returns the latest watermark that the source has reported."""
+        return clock.source_watermark
 
     @property
-    def meaning(self) -> str:  # noqa: D102
-        return "what the source knows to be complete"
+    def description(self) -> str:  # noqa: D102
+        return "the watermark that the source reports"
 
 
 @frozen
 class MonotonicTimestamps(WatermarkPolicy):
-    """The event time that every partition has reached, for partitions that are each in order of event time.
+    """The event time that every partition has reached, for partitions whose records are ordered by event time.
 
-    Conformant when they are, and when all partitions have shown a record before the watermark first matters:
-    one that shows up later is not waited for.
+    It is conformant if the partitions are ordered and each has emitted a record before the watermark first matters. A
+    partition that appears later is not waited for.
     """
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
-        """The least, over the partitions, of the greatest event time seen there."""
+        """Returns the least of the greatest event times of the partitions."""
         return clock.reached(self.idle_micros)
 
     @property
-    def meaning(self) -> str:  # noqa: D102
-        return "the greatest event time seen in every partition"
+    def description(self) -> str:  # noqa: D102
+        return "the least of the greatest event times of the partitions"
 
 
 @frozen
 class BoundedOutOfOrderness(WatermarkPolicy):
-    """The greatest event time seen, less a delay: no element is expected to be later than that behind others.
+    """The greatest event time observed, minus a delay: the assumed bound on how far out of order elements are.
 
-    Of several partitions the one that is furthest behind counts. Heuristic: an element that is later is late, and
-    treated as ``allowed_lateness`` says.
+    With several partitions it is the least of their greatest event times. The policy is heuristic: an element that is
+    further behind is late, and ``allowed_lateness`` applies to it.
     """
 
-    delay: timedelta = field(validator=duration(allow_zero=True))
+    delay: timedelta = field(validator=duration_validator(allow_zero=True))
 
     @property
     def delay_micros(self) -> Micros:
@@ -62,67 +62,67 @@ class BoundedOutOfOrderness(WatermarkPolicy):
         return self.delay // timedelta(microseconds=1)
 
     def candidate(self, clock: SourceClock) -> int | None:
-        """What every partition has reached, less the delay."""
+        """Returns the event time that every partition has reached, minus the delay."""
         reached = clock.reached(self.idle_micros)
         return None if reached is None else reached - self.delay_micros
 
     @property
-    def meaning(self) -> str:  # noqa: D102
-        return f"the greatest event time seen, less {self.delay}"
+    def description(self) -> str:  # noqa: D102
+        return f"the greatest event time observed, minus {self.delay}"
 
 
 @frozen
 class Timeout(WatermarkPolicy):
-    """The processing time, less a delay: an element is waited for that long by the clock, and no longer.
+    """The processing time minus a delay: the longest time that the watermark waits for an element.
 
-    Heuristic. It moves on without any data, as long as there are instants (``Timeline.from_records(..., tick=...)``).
+    The policy is heuristic. It advances without data if there are instants (``Timeline.from_records(..., tick=...)``).
     """
 
-    delay: timedelta = field(validator=duration(allow_zero=True))
+    delay: timedelta = field(validator=duration_validator(allow_zero=True))
 
     def candidate(self, clock: SourceClock) -> int:
-        """The processing time, less the delay."""
+        """Returns the processing time minus the delay."""
         return clock.processing_time - self.delay // timedelta(microseconds=1)
 
     @property
-    def meaning(self) -> str:  # noqa: D102
-        return f"the processing time, less {self.delay}"
+    def description(self) -> str:  # noqa: D102
+        return f"the processing time, minus {self.delay}"
 
 
 @frozen
 class LagQuantile(WatermarkPolicy):
-    """The processing time, less the lag that a share ``q`` of the recent records did not exceed.
+    """The processing time minus the lag that a fraction ``q`` of the recent records did not exceed.
 
-    ``q`` lies strictly between 0 and 1: at 0.99 about one record in a hundred is late. A ``Timeout`` whose delay is
-    learnt. Heuristic; nothing is known before the first record.
+    ``q`` lies strictly between 0 and 1: at 0.99 about one record in a hundred is late. It is a ``Timeout`` with a
+    learned delay. The policy is heuristic, and has no watermark before the first record.
     """
 
-    q: float = field(validator=satisfying(is_quantile, QUANTILE))
+    q: float = field(validator=predicate_validator(is_quantile, QUANTILE))
 
     @property
     def keeps_lags(self) -> bool:  # noqa: D102
         return True
 
     def candidate(self, clock: SourceClock) -> int | None:
-        """The processing time, less the quantile."""
+        """Returns the processing time minus the quantile of the lags."""
         lag = clock.lags.quantile(self.q)
         return None if lag is None else clock.processing_time - lag
 
     @property
-    def meaning(self) -> str:  # noqa: D102
-        return f"the processing time, less the {self.q} quantile of the lags of the last {self.recent}"
+    def description(self) -> str:  # noqa: D102
+        return f"the processing time, minus the {self.q} quantile of the lags of the last {self.recent}"
 
 
 @frozen
 class IngressTime(WatermarkPolicy):
-    """The processing time itself: perfect where an element's event time is when it arrives (WM, section 2)."""
+    """The processing time: perfect if the event time of each element is its arrival time (Watermarks, section 2)."""
 
     def candidate(self, clock: SourceClock) -> int:
-        """The processing time."""
+        """Returns the processing time."""
         return clock.processing_time
 
     @property
-    def meaning(self) -> str:  # noqa: D102
+    def description(self) -> str:  # noqa: D102
         return "the processing time"
 
 

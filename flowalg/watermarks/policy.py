@@ -1,4 +1,4 @@
-"""What every watermark policy does, so that a policy of its own has one thing to say: where the watermark could be."""
+"""The state machine of a watermark policy; a subclass only computes a candidate for the watermark."""
 
 from __future__ import annotations
 
@@ -13,66 +13,70 @@ from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import lag_of
-from flowalg.watermarks.options import QUANTILES, are_quantiles, duration, satisfying
+from flowalg.watermarks.options import QUANTILES, are_quantiles, duration_validator, predicate_validator
 from flowalg.watermarks.summaries import ClockSummary, Observation, PartitionClock, later
 from flowalg.windows.window import clamp
 
 
 @frozen
 class WatermarkPolicy(ABC):
-    """How the watermark of a source is generated: a value, and a pure state machine (SEMANTICS section 9).
+    """Generates the watermark of a source: a value and a pure state machine (SEMANTICS section 9).
 
-    ``start`` is the state before the first instant, and ``advance`` gives the one after an instant from what
-    ``report`` says of its records. A policy of its own is a frozen subclass with one pure method, ``candidate``.
-    Laws, which ``flowalg_laws.check_watermark_policy`` checks: whatever the candidates are, watermarks never move back,
-    those of a source that has ended are ``MAX_TIME``, and reports may be made in parts.
+    ``start`` returns the state before the first instant. ``summarize`` summarizes the records of an instant, and
+    ``advance`` returns the state after it. A user-defined policy is a frozen subclass with one pure method,
+    ``candidate``. ``flowalg_laws.check_watermark_policy`` checks these laws: for any candidates, watermarks never
+    move back; a source that has ended has the watermark ``MAX_TIME``; and the summary of records equals the merged
+    summaries of their parts.
 
-    Every policy takes these options, by keyword:
+    All policies have these keyword options:
 
-    - ``idle_after``: a partition whose last record is at least that long ago no longer holds the watermark back.
-      It holds again when it has data again; what the watermark has passed in the meantime it has passed.
-      Policies that look at no partition have no use for it.
-    - ``max_ahead``: a record whose event time is further ahead of its own processing time than this tells the clocks
-      nothing but the processing time, so that one bad clock cannot make everything else late.
-    - ``percentiles``: the q of each percentile watermark that is wanted, for ``AtWatermark(percentile=q)``. It is where
-      all but the slowest ``1 - q`` of the recent records would have been in time: the processing time less the
-      q-quantile of the recent lags, never behind the watermark, and never moving back (MillWheel, section 7.2).
-    - ``recent``: over what period lags count, and ``resolution``: to what multiple they are rounded up
-      (see ``RecentLags``).
+    - ``idle_after``: a partition without records for this long no longer holds back the watermark. It holds it back
+      again when it has records again; the watermark does not return. Policies that do not depend on partitions ignore
+      it.
+    - ``max_ahead``: a record whose event time is further ahead of its processing time than this does not affect the
+      clocks, except for the processing time. So a single wrong timestamp cannot make all other records late.
+    - ``percentiles``: the quantiles ``q`` of the percentile watermarks that ``AtWatermark(percentile=q)`` uses. All
+      but the slowest ``1 - q`` of the recent records would have been in time for such a watermark: it is the
+      processing time minus the q-quantile of the recent lags, never behind the watermark, and never moves back
+      (MillWheel, section 7.2).
+    - ``recent``: the period over which lags count; ``resolution``: the multiple to which they are rounded up (see
+      ``RecentLags``).
 
-    Raises ``ArgumentError`` for options that are out of range.
+    Raises ``ArgumentError`` for options out of range.
     """
 
     idle_after: timedelta | None = field(
-        default=None, kw_only=True, validator=duration(allow_zero=False, optional=True)
+        default=None, kw_only=True, validator=duration_validator(allow_zero=False, optional=True)
     )
     max_ahead: timedelta | None = field(
-        default=None, kw_only=True, validator=duration(allow_zero=True, optional=True)
+        default=None, kw_only=True, validator=duration_validator(allow_zero=True, optional=True)
     )
     percentiles: tuple[float, ...] = field(
-        default=(), kw_only=True, validator=satisfying(are_quantiles, QUANTILES)
+        default=(), kw_only=True, validator=predicate_validator(are_quantiles, QUANTILES)
     )
-    recent: timedelta = field(default=timedelta(hours=1), kw_only=True, validator=duration(allow_zero=False))
+    recent: timedelta = field(
+        default=timedelta(hours=1), kw_only=True, validator=duration_validator(allow_zero=False)
+    )
     resolution: timedelta = field(
-        default=timedelta(seconds=1), kw_only=True, validator=duration(allow_zero=False)
+        default=timedelta(seconds=1), kw_only=True, validator=duration_validator(allow_zero=False)
     )
 
     @abstractmethod
     def candidate(self, clock: SourceClock) -> int | None:
-        """Where the watermark could be now, in microseconds of event time; ``None`` if there is nothing to say.
+        """Returns a watermark in microseconds of event time, or ``None`` to leave it unchanged.
 
-        ``clock`` has seen the instant already; its watermarks are those before it. The watermark never moves back, and
-        stays inside the bounds of time, whatever this gives.
+        ``clock`` includes the instant, but has the watermarks before it. The watermark never moves back and stays
+        within the bounds of time, whatever this method returns.
         """
 
     @property
     def keeps_lags(self) -> bool:
-        """Whether reports must hold lags."""
+        """Whether summaries must contain lags."""
         return bool(self.percentiles)
 
     @property
-    def meaning(self) -> str:
-        """Where the watermark is, in words; ``str`` of a policy adds its options."""
+    def description(self) -> str:
+        """Describes the watermark without the options, which ``str`` adds."""
         return type(self).__name__
 
     @property
@@ -96,58 +100,62 @@ class WatermarkPolicy(ABC):
         return self.resolution // timedelta(microseconds=1)
 
     @final
-    def report(
-        self, observations: Iterable[Observation], *, known: EventTime | None = None, ended: bool = False
+    def summarize(
+        self,
+        observations: Iterable[Observation],
+        *,
+        source_watermark: EventTime | None = None,
+        ended: bool = False,
     ) -> ClockSummary:
-        """What some records say about the clocks. Law: the report of all equals the merged reports of any parts."""
+        """Summarizes records. Law: the summary of all equals the merged summaries of any parts."""
         ahead, resolution, keeps_lags = self.max_ahead_micros, self.resolution_micros, self.keeps_lags
         partitions: dict[str, PartitionClock] = {}
         lags: dict[Micros, int] = {}
         latest: ProcessingTime | None = None
         for observation in observations:
-            event, seen = observation.event_time, observation.processing_time
-            latest = later(latest, seen)
-            if ahead is not None and event - seen > ahead:
+            event, arrival = observation.event_time, observation.processing_time
+            latest = later(latest, arrival)
+            if ahead is not None and event - arrival > ahead:
                 continue
-            clock = PartitionClock(event, seen)
+            clock = PartitionClock(event, arrival)
             before = partitions.get(observation.partition)
             partitions[observation.partition] = clock if before is None else before.merge(clock)
             if keeps_lags:
-                lag = lag_of(event, seen, resolution)
+                lag = lag_of(event, arrival, resolution)
                 lags[lag] = lags.get(lag, 0) + 1
-        return ClockSummary(partitions, latest, known, ended, lags)
+        return ClockSummary(partitions, latest, source_watermark, ended, lags)
 
     @final
     def start(self) -> SourceClock:
-        """The state before the first instant."""
+        """Returns the state before the first instant."""
         return SourceClock(percentiles=dict.fromkeys(self.percentiles, MIN_TIME))
 
     @final
     def advance(
-        self, clock: SourceClock, report: ClockSummary, processing_time: ProcessingTime
+        self, clock: SourceClock, summary: ClockSummary, processing_time: ProcessingTime
     ) -> SourceClock:
-        """The state after an instant at a processing time. Once the source has ended it has for good."""
-        seen = clock.observe(report, processing_time, self.recent_micros)
-        ended = report.ended or clock.watermark == MAX_TIME
-        candidate = MAX_TIME if ended else self.candidate(seen)
+        """Returns the state after an instant. A source that has ended stays ended."""
+        observed = clock.observe(summary, processing_time, self.recent_micros)
+        ended = summary.ended or clock.watermark == MAX_TIME
+        candidate = MAX_TIME if ended else self.candidate(observed)
         if candidate is not None and not isinstance(candidate, int):
             valid = "an int, the microseconds since the epoch, or None"
             raise ArgumentError(f"the candidate of {type(self).__name__}", candidate, valid)
         watermark = clock.watermark if candidate is None else max(clock.watermark, clamp(candidate))
         percentiles = {}
         for q in self.percentiles:
-            lag = seen.lags.quantile(q)
-            outrun = MIN_TIME if lag is None else clamp(seen.processing_time - lag)
-            percentiles[q] = max(watermark, clock.percentiles.get(q, MIN_TIME), outrun)
-        return evolve(seen, watermark=watermark, percentiles=percentiles)
+            lag = observed.lags.quantile(q)
+            percentile = MIN_TIME if lag is None else clamp(observed.processing_time - lag)
+            percentiles[q] = max(watermark, clock.percentiles.get(q, MIN_TIME), percentile)
+        return evolve(observed, watermark=watermark, percentiles=percentiles)
 
     def __str__(self) -> str:
         options = [
-            "" if self.idle_after is None else f", without partitions that are idle for {self.idle_after}",
-            "" if self.max_ahead is None else f", without event times more than {self.max_ahead} ahead",
+            "" if self.idle_after is None else f", ignoring partitions that are idle for {self.idle_after}",
+            "" if self.max_ahead is None else f", ignoring event times more than {self.max_ahead} ahead",
             f", with percentiles {', '.join(map(str, self.percentiles))}" if self.percentiles else "",
         ]
-        return self.meaning + "".join(options)
+        return self.description + "".join(options)
 
 
 __all__ = ["WatermarkPolicy"]

@@ -1,4 +1,4 @@
-"""What an instant says about a source's clocks: summaries that parts of the input make apart, and that merge."""
+"""Summaries of the observations of an instant, which parts of the input make independently and which merge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ V = TypeVar("V")
 
 @frozen
 class Observation:
-    """One record as the clocks see it: the partition of the source that it came from, and both of its times."""
+    """The data of a record that clocks observe: its partition, its event time and its processing time."""
 
     partition: str
     event_time: EventTime
@@ -24,13 +24,13 @@ class Observation:
 
 @frozen
 class PartitionClock:
-    """How far one partition of a source has come: the greatest event and the greatest processing time there."""
+    """The progress of a partition: the greatest event time and the greatest processing time of its records."""
 
     latest_event: EventTime
     latest_processing: ProcessingTime
 
     def merge(self, other: PartitionClock) -> PartitionClock:
-        """The clock of the records of both."""
+        """Returns the clock of the records of both."""
         return PartitionClock(
             max(self.latest_event, other.latest_event), max(self.latest_processing, other.latest_processing)
         )
@@ -38,55 +38,55 @@ class PartitionClock:
 
 @frozen
 class ClockSummary:
-    """What an instant says about the clocks of a source.
+    """A summary of the observations of a source in an instant.
 
     Law: a commutative monoid under ``merge``, with unit ``ClockSummary()``.
 
-    ``partitions`` has the partitions with a record whose event time counts (``WatermarkPolicy.max_ahead``), and
-    ``lags`` how many of those records had which lag, in microseconds, if the policy asks. ``latest_processing``
-    is the greatest processing time of all records. ``known`` is what the source itself says: no event before it is
-    still to come. ``ended`` says that it will send nothing more. Both are about the whole source, so that of two
-    that are known the later one holds.
+    ``partitions`` has the partitions with a record whose event time counts (see ``WatermarkPolicy.max_ahead``).
+    ``lags`` counts those records by lag in microseconds, if the policy uses lags. ``latest_processing`` is the
+    greatest processing time of all records. ``source_watermark`` is the watermark that the source reports: no record
+    before it is still to come. ``ended`` says that the source has no more records. Both concern the whole source, so
+    ``merge`` takes the later of two source watermarks.
     """
 
     partitions: Mapping[str, PartitionClock] = field(factory=dict)
     latest_processing: ProcessingTime | None = None
-    known: EventTime | None = None
+    source_watermark: EventTime | None = None
     ended: bool = False
     lags: Mapping[Micros, int] = field(factory=dict)
 
     @property
     def latest_event(self) -> EventTime | None:
-        """The greatest event time that counts, in any partition."""
+        """The greatest event time that counts, over all partitions."""
         return max((partition.latest_event for partition in self.partitions.values()), default=None)
 
     def merge(self, other: ClockSummary) -> ClockSummary:
-        """The report of the records of both."""
+        """Returns the summary of the records of both."""
         return ClockSummary(
-            merged(self.partitions, other.partitions, PartitionClock.merge),
+            merge_mappings(self.partitions, other.partitions, PartitionClock.merge),
             later(self.latest_processing, other.latest_processing),
-            later(self.known, other.known),
+            later(self.source_watermark, other.source_watermark),
             self.ended or other.ended,
-            merged(self.lags, other.lags, int.__add__),
+            merge_mappings(self.lags, other.lags, int.__add__),
         )
 
 
 Point = TypeVar("Point", EventTime, ProcessingTime)
 
 
-def later(one: Point | None, other: Point | None) -> Point | None:
-    """The later of two points, where there are any."""
-    if one is None or other is None:
-        return other if one is None else one
-    return max(one, other)
+def later(first: Point | None, second: Point | None) -> Point | None:
+    """Returns the later of two points in time; ``None`` is earlier than all points."""
+    if first is None or second is None:
+        return second if first is None else first
+    return max(first, second)
 
 
-def merged(one: Mapping[K, V], other: Mapping[K, V], merge: Callable[[V, V], V]) -> dict[K, V]:
-    """The union of two mappings, with ``merge`` where both have a value."""
-    both = dict(one)
-    for key, value in other.items():
-        both[key] = merge(both[key], value) if key in both else value
-    return both
+def merge_mappings(first: Mapping[K, V], second: Mapping[K, V], merge: Callable[[V, V], V]) -> dict[K, V]:
+    """Returns the union of two mappings; ``merge`` joins the values of common keys."""
+    union = dict(first)
+    for key, value in second.items():
+        union[key] = merge(union[key], value) if key in union else value
+    return union
 
 
-__all__ = ["ClockSummary", "Observation", "PartitionClock", "later", "merged"]
+__all__ = ["ClockSummary", "Observation", "PartitionClock", "later", "merge_mappings"]

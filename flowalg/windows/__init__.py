@@ -1,1 +1,1 @@
-"""Windows, the functions that assign them, and the windowing strategy of a grouping."""
+"""Windows, the window functions that assign them, and the windowing strategy of a grouping."""

@@ -1,7 +1,7 @@
-"""Windows of the calendar in a time zone: days, weeks and months (SEMANTICS section 3).
+"""Calendar windows in a time zone: days, weeks and months (SEMANTICS section 3).
 
-Their ends are midnights of the zone, so a day on which the clocks change is 23 or 25 hours long. Where a midnight
-does not exist, because the clocks are put forward at it, the day starts at the first instant that does.
+They end at midnight in the zone, so the day of a daylight-saving transition has 23 or 25 hours. Where a transition
+skips midnight, the day starts at the first instant after it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _zone(argument: str, zone: str) -> ZoneInfo:
 
 
 def _midnight(day: date, zone: ZoneInfo) -> EventTime:
-    """The first instant of a day in a zone."""
+    """Returns the first instant of a day in a zone."""
     local = datetime(day.year, day.month, day.day, tzinfo=zone)
     offset = local.utcoffset() or timedelta(0)
     naive = datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -37,7 +37,7 @@ def _midnight(day: date, zone: ZoneInfo) -> EventTime:
 
 
 def _window(first: date | None, after: date | None, zone: ZoneInfo) -> tuple[Window, ...]:
-    """The window from its first day up to the day after its last; ``None`` lies beyond the bounds of time."""
+    """Returns the window from day ``first`` up to day ``after``; ``None`` is beyond the bounds of time."""
     start = MIN_TIME if first is None else _midnight(first, zone)
     end = MAX_TIME if after is None else _midnight(after, zone)
     return (Window(end=end, start=start),)
@@ -49,7 +49,7 @@ def _day_of(point: EventTime, zone: ZoneInfo) -> date:
 
 @frozen
 class CalendarDays:
-    """Days in a time zone, by its name in the IANA database."""
+    """Calendar days in a time zone, given by its name in the IANA database."""
 
     zone: str
 
@@ -57,10 +57,10 @@ class CalendarDays:
         _zone("CalendarDays.zone", self.zone)
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """The day that holds the event time."""
+        """Returns the day that contains the event time."""
         zone = _zone("CalendarDays.zone", self.zone)
         day = _day_of(point, zone)
-        return _window(day, _moved(day, 1), zone)
+        return _window(day, _add_days(day, 1), zone)
 
     def __str__(self) -> str:
         return f"days in {self.zone}"
@@ -68,7 +68,7 @@ class CalendarDays:
 
 @frozen
 class CalendarWeeks:
-    """Weeks in a time zone; ``first_day`` is the day that they start on, from 0 for Monday to 6 for Sunday."""
+    """Calendar weeks in a time zone; ``first_day`` is their first day, from 0 for Monday to 6 for Sunday."""
 
     zone: str
     first_day: int = 0
@@ -80,11 +80,11 @@ class CalendarWeeks:
             raise ArgumentError("CalendarWeeks.first_day", self.first_day, valid)
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """The week that holds the event time."""
+        """Returns the week that contains the event time."""
         zone = _zone("CalendarWeeks.zone", self.zone)
         day = _day_of(point, zone)
         since = (day.weekday() - self.first_day) % 7
-        return _window(_moved(day, -since), _moved(day, 7 - since), zone)
+        return _window(_add_days(day, -since), _add_days(day, 7 - since), zone)
 
     def __str__(self) -> str:
         return f"weeks in {self.zone}"
@@ -92,7 +92,7 @@ class CalendarWeeks:
 
 @frozen
 class CalendarMonths:
-    """Months in a time zone."""
+    """Calendar months in a time zone."""
 
     zone: str
 
@@ -100,18 +100,18 @@ class CalendarMonths:
         _zone("CalendarMonths.zone", self.zone)
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """The month that holds the event time."""
+        """Returns the month that contains the event time."""
         zone = _zone("CalendarMonths.zone", self.zone)
         first = _day_of(point, zone).replace(day=1)
-        after = _moved(first, 32)
+        after = _add_days(first, 32)
         return _window(first, None if after is None else after.replace(day=1), zone)
 
     def __str__(self) -> str:
         return f"months in {self.zone}"
 
 
-def _moved(day: date, days: int) -> date | None:
-    """A day some days later or earlier; ``None`` beyond what a date can be."""
+def _add_days(day: date, days: int) -> date | None:
+    """Returns the day ``days`` later; ``None`` if it is out of the range of dates."""
     try:
         return day + timedelta(days=days)
     except OverflowError:

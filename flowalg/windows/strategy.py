@@ -1,4 +1,4 @@
-"""The where, when and how of a grouping as one value (Dataflow Model, section 1: what, where, when, how)."""
+"""The windowing strategy of a grouping: where, when and how results are computed (Dataflow Model, section 1)."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from flowalg.windows.window_functions import GlobalWindows, WindowFn
 
 @unique
 class Accumulation(Enum):
-    """How the panes of one window refine each other (Dataflow Model, section 2.3)."""
+    """How the panes of one window relate (Dataflow Model, section 2.3)."""
 
     DISCARDING = "discarding"
-    """Each pane holds what has come since the last one; whoever wants the whole adds them up."""
+    """Each pane holds the elements since the previous pane; a consumer adds the panes up."""
 
     ACCUMULATING = "accumulating"
-    """Each pane holds all contents of the window so far, and takes the last one's place."""
+    """Each pane holds all elements of the window so far, and replaces the previous pane."""
 
     RETRACTING = "retracting"
-    """Accumulating, and before each pane the ones that it replaces are taken back: for a grouping downstream."""
+    """As accumulating, but retracts the panes that it replaces first: for a grouping downstream."""
 
 
 @unique
 class TimestampCombiner(Enum):
-    """Which event time a pane carries (SEMANTICS section 7)."""
+    """The event time of a pane (SEMANTICS section 7)."""
 
     END_OF_WINDOW = "end of window"
-    """The last instant inside the window, so that what follows puts the pane in the same window."""
+    """The last instant inside the window, so the pane is assigned to the same window downstream."""
 
     EARLIEST = "earliest"
-    """The earliest event time among the pane's contents; the watermark downstream is held back to it."""
+    """The earliest event time of the elements in the pane; it holds back the watermark downstream."""
 
     LATEST = "latest"
-    """The latest event time among the pane's contents."""
+    """The latest event time of the elements in the pane."""
 
 
 @unique
 class OnTimeBehavior(Enum):
-    """Whether a window has an on-time pane when nothing has changed since the last one."""
+    """Whether a window emits an on-time pane if it has not changed since the last pane."""
 
     IF_CHANGED = "if changed"
-    """As in all drawn figures: a watermark that passes an unchanged window emits nothing."""
+    """As in all figures of the papers: the watermark emits nothing for an unchanged window."""
 
     ALWAYS = "always"
-    """An on-time pane for every window that exists, unchanged or empty as it may be."""
+    """Every window that exists emits an on-time pane, even if it is unchanged or empty."""
 
 
 @unique
 class Forever(Enum):
-    """The allowed lateness that never runs out."""
+    """The unlimited allowed lateness."""
 
     FOREVER = "forever"
 
@@ -64,18 +64,18 @@ class Forever(Enum):
 
 
 FOREVER: Final = Forever.FOREVER
-"""Late elements are welcome for ever; the state of a window is never freed."""
+"""Late elements are accepted indefinitely; the state of a window is never freed."""
 
 AllowedLateness: TypeAlias = timedelta | Forever
 
 
 @frozen
 class WindowingStrategy:
-    """Where in event time, when in processing time, and how refinements relate.
+    """Where in event time and when in processing time results are computed, and how refinements relate.
 
-    ``allowed_lateness`` is how far the watermark may pass a window's end before the window is freed; ``None``
-    means unset: unlimited in the reference and in batch, and refused by streaming on finite windows, because
-    it keeps state for ever (SEMANTICS section 5).
+    ``allowed_lateness`` is how far the watermark may pass the end of a window before the window is freed. ``None``
+    means unset: unlimited in the reference interpreter and in batch. Streaming rejects it for finite windows, because
+    their state would grow without bound (SEMANTICS section 5).
     """
 
     windows: WindowFn = field(factory=GlobalWindows)
@@ -87,7 +87,7 @@ class WindowingStrategy:
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.windows, WindowFn):
-            valid = "a window strategy, such as FixedWindows(timedelta(minutes=2))"
+            valid = "a window function, such as FixedWindows(timedelta(minutes=2))"
             raise ArgumentError("windows", self.windows, valid)
         require_trigger("trigger", self.trigger)
         for argument, value, kind in (
@@ -106,7 +106,7 @@ class WindowingStrategy:
 
     @property
     def lateness_micros(self) -> Micros | None:
-        """The allowed lateness in microseconds, or ``None`` when it is unlimited or unset."""
+        """The allowed lateness in microseconds, or ``None`` if it is unlimited or unset."""
         if isinstance(self.allowed_lateness, timedelta):
             return duration_of("allowed_lateness", self.allowed_lateness, allow_zero=True)
         return None

@@ -1,7 +1,7 @@
-"""Windowing strategies: which windows an element is in, and which windows merge (SEMANTICS section 3; DM 2.2).
+"""Window functions: the windows of an element, and which windows merge (SEMANTICS section 3; DM section 2.2).
 
-A strategy is two functions: ``assign``, from an event time and a key to windows, and ``merge``, which divides windows
-into groups that become one. Strategies that do not merge leave every window alone.
+A window function consists of ``assign``, from an event time and a key to windows, and ``merge``, which partitions
+windows into groups that become one window each. Window functions without ``merge`` leave each window as it is.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from flowalg.elementwise.functions import user_function_error
 from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.windows.window import GLOBAL_WINDOW, Window, clamp
 
-# The keys are those of the grouping that windows will be for, whose type is not known here.
+# The keys are those of the grouping, whose type is not known here.
 OffsetByKey: TypeAlias = Callable[[Any], timedelta]
-"""How far a key's windows are shifted."""
+"""The offset of the windows of a key."""
 
 Assign: TypeAlias = Callable[[EventTime, Any], Iterable[Window]]
 """The windows of an event time and a key."""
@@ -28,10 +28,10 @@ Assign: TypeAlias = Callable[[EventTime, Any], Iterable[Window]]
 
 @frozen
 class GlobalWindows:
-    """Everything in one window, which ends when time does."""
+    """Assigns all elements to one window, which ends at the end of time."""
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """The global window, whatever the event time."""
+        """Returns the global window."""
         return (GLOBAL_WINDOW,)
 
     def __str__(self) -> str:
@@ -40,11 +40,11 @@ class GlobalWindows:
 
 @frozen
 class FixedWindows:
-    """Consecutive windows of one size (Dataflow Model, section 1.2: "fixed", also called tumbling).
+    """Consecutive windows of equal size, also called tumbling (Dataflow Model, section 1.2).
 
-    ``size`` is a positive duration; windows start at whole multiples of it after the Unix epoch plus ``offset``, a
-    duration in ``[0, size)``, plus what ``offset_by_key`` gives for a key, so that not all keys come out at once. The
-    windows that would reach over the bounds of time are cut off there.
+    ``size`` is a positive duration. Windows start at multiples of ``size`` after the Unix epoch plus ``offset``, a
+    duration in ``[0, size)``, plus the result of ``offset_by_key`` for the key, which spreads the firings of many
+    keys. Windows are cut off at the bounds of time.
     """
 
     size: timedelta
@@ -71,7 +71,7 @@ class FixedWindows:
         return duration_of("FixedWindows.offset", self.offset, allow_zero=True)
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """The one window that contains the event time."""
+        """Returns the window that contains the event time."""
         shift = self.offset_micros + (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))
         start = point - (point - shift) % self.size_micros
         return (Window(end=clamp(start + self.size_micros), start=clamp(start)),)
@@ -83,10 +83,10 @@ class FixedWindows:
 
 @frozen
 class SlidingWindows:
-    """A window of one size at every period (Dataflow Model, section 1.2).
+    """A window of equal size starts in every period (Dataflow Model, section 1.2).
 
-    They overlap where the period is shorter than the size, and leave gaps where it is longer: an event time in a gap
-    is in no window. Law: with a period equal to the size these are ``FixedWindows``.
+    Windows overlap if the period is shorter than the size. If it is longer, there are gaps, and an event time in a
+    gap is in no window. Law: with a period equal to the size these are ``FixedWindows``.
     """
 
     size: timedelta
@@ -102,7 +102,7 @@ class SlidingWindows:
             )
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """Every window that contains the event time, the earliest first."""
+        """Returns the windows that contain the event time, the earliest first."""
         size = duration_of("size", self.size, allow_zero=False)
         period = duration_of("period", self.period, allow_zero=False)
         offset = duration_of("offset", self.offset, allow_zero=True)
@@ -117,10 +117,10 @@ class SlidingWindows:
 
 @frozen
 class Sessions:
-    """Periods of activity of a key, ended by a gap (Dataflow Model, section 1.2).
+    """Periods of activity of a key, separated by gaps (Dataflow Model, section 1.2).
 
-    An element opens ``[t, t + gap)``, and windows of a key that overlap or touch are one: two events exactly one gap
-    apart belong to one session. Unaligned: each key has its own.
+    An element opens ``[t, t + gap)``. Windows of a key that overlap or touch merge: two events exactly one gap apart
+    belong to the same session. Sessions are unaligned: each key has its own.
     """
 
     gap: timedelta
@@ -129,15 +129,15 @@ class Sessions:
         duration_of("Sessions.gap", self.gap, allow_zero=False)
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """The window that the element opens."""
+        """Returns the window that the element opens."""
         gap = duration_of("Sessions.gap", self.gap, allow_zero=False)
         return (Window(end=clamp(point + gap), start=point),)
 
     def merge(self, windows: Iterable[Window]) -> list[list[Window]]:
-        """Groups of windows that overlap or touch, in order of time."""
+        """Returns the groups of windows that overlap or touch, in order of time."""
         groups: list[list[Window]] = []
         end = None
-        for window in sorted(windows, key=lambda one: (one.start, one.end)):
+        for window in sorted(windows, key=lambda window: (window.start, window.end)):
             if end is not None and window.start <= end:
                 groups[-1].append(window)
                 end = max(end, window.end)
@@ -152,11 +152,11 @@ class Sessions:
 
 @frozen
 class CustomWindows:
-    """A strategy of the user's own: any ``assign``, and a ``merge`` where windows merge.
+    """User-defined windows: any ``assign``, and ``merge`` if windows merge.
 
-    ``assign(event_time, key)`` gives the windows of an element; it must depend on nothing else, and every window must
-    contain the event time. ``merge(windows)`` gives the groups of windows that become one, each window in exactly
-    one group; a group becomes the smallest window that spans it. Both are checked wherever they are called.
+    ``assign(event_time, key)`` returns the windows of an element. It must depend only on its arguments, and each
+    window must contain the event time. ``merge(windows)`` returns the groups of windows that merge, with each window
+    in exactly one group; a group becomes the smallest window that spans it. Both results are checked at every call.
     ``flowalg_laws.check_window_fn`` checks the laws.
     """
 
@@ -179,7 +179,7 @@ class CustomWindows:
             )
 
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
-        """The windows that the user's function gives, each once."""
+        """Returns the distinct windows that the user function returns."""
         try:
             windows = tuple(dict.fromkeys(self.assign_with(point, key)))
         except Exception as cause:
@@ -187,22 +187,23 @@ class CustomWindows:
         for window in windows:
             if not isinstance(window, Window) or point not in window:
                 raise ElementError(
-                    f"{self.name}.assign gave {format_value(window)}; it must be a Window that contains {point}"
+                    f"the result of {self.name}.assign must be Windows that contain {point}; got {format_value(window)}"
                 )
         return windows
 
     def merge(self, windows: Iterable[Window]) -> list[list[Window]]:
-        """The groups that the user's function gives, checked to be a partition."""
+        """Returns the groups that the user function returns, which must be a partition."""
         known = tuple(windows)
         if self.merge_with is None:
-            return [[one] for one in known]
+            return [[window] for window in known]
         try:
             groups = [list(group) for group in self.merge_with(known)]
         except Exception as cause:
             raise user_function_error(f"{self.name}.merge", self.merge_with, known, cause) from cause
-        if sorted(one for group in groups for one in group) != sorted(known):
+        if sorted(window for group in groups for window in group) != sorted(known):
             raise ElementError(
-                f"{self.name}.merge gave {format_value(groups)}; it must divide {format_value(known)} into groups"
+                f"the result of {self.name}.merge must be a partition of {format_value(known)} into groups; "
+                f"got {format_value(groups)}"
             )
         return groups
 
@@ -210,8 +211,8 @@ class CustomWindows:
         return self.name
 
 
-Merging: TypeAlias = Sessions | CustomWindows
-"""Strategies whose windows merge."""
+MergingWindowFn: TypeAlias = Sessions | CustomWindows
+"""The window functions whose windows merge."""
 
 WindowFn: TypeAlias = (
     GlobalWindows
@@ -223,11 +224,11 @@ WindowFn: TypeAlias = (
     | CalendarMonths
     | CustomWindows
 )
-"""Every windowing strategy."""
+"""All window functions."""
 
 
-def merging(windows: WindowFn) -> Merging | None:
-    """The strategy, if its windows merge."""
+def as_merging(windows: WindowFn) -> MergingWindowFn | None:
+    """Returns the window function if its windows merge, else ``None``."""
     if isinstance(windows, Sessions):
         return windows
     if isinstance(windows, CustomWindows) and windows.merge_with is not None:
@@ -247,9 +248,9 @@ __all__ = [
     "CustomWindows",
     "FixedWindows",
     "GlobalWindows",
-    "Merging",
+    "MergingWindowFn",
     "Sessions",
     "SlidingWindows",
     "WindowFn",
-    "merging",
+    "as_merging",
 ]

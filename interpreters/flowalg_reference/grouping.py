@@ -18,7 +18,7 @@ from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.panes import DropReason
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
 from flowalg_reference.trace import Evaluation
@@ -132,7 +132,7 @@ class Grouping:
     def _is_closed(self, key: object, window: Window, point: EventTime) -> bool:
         """Whether an element falls into a window whose trigger has finished."""
         windows = self.windows.get(key, {})
-        if merging(self.spec.strategy.windows) is None or not self.fresh:
+        if as_merging(self.spec.strategy.windows) is None or not self.fresh:
             state = windows.get(window)
             return state is not None and state.closed
         return any(state.closed and point in state.window for state in windows.values())
@@ -145,7 +145,7 @@ class Grouping:
         for element, window in arriving:
             joining[window].append((element, window))
         windows = self.windows[key]
-        merge = merging(self.spec.strategy.windows) if self.fresh else None
+        merge = as_merging(self.spec.strategy.windows) if self.fresh else None
         if merge is None:
             for window, elements in joining.items():
                 yield window, [windows[window]] if window in windows else [], elements

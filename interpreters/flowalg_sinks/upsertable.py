@@ -15,7 +15,7 @@ from flowalg.pipeline.structure import element_inputs, last_groupings, nodes_aft
 from flowalg.triggers.normal_form import normalise
 from flowalg.triggers.syntax import AtWatermark, OnceTrigger, Repeat
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, WindowingStrategy
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 
 
 def require_upsertable(node: Node) -> None:
@@ -47,7 +47,7 @@ def require_upsertable(node: Node) -> None:
     if strategy.accumulation is Accumulation.DISCARDING:
         why = "is DISCARDING, and its windows can have several panes: the last one holds only what came last"
         remedy = "make it ACCUMULATING, or RETRACTING"
-    elif merging(strategy.windows) is not None:
+    elif as_merging(strategy.windows) is not None:
         why = "is ACCUMULATING, and its windows can have panes before they merge: those would stand beside the whole"
         remedy = "make it RETRACTING"
     elif any(isinstance(step, Filter | FlatMap) for step in steps_after(node)):

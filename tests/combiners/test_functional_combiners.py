@@ -295,7 +295,7 @@ def test_errors_of_flowalg_pass_through(
     [
         (
             lambda: combiner(zero=[], add=operator.add, merge=operator.add),
-            r"combiner.zero must be immutable: .*; got \[\] \(list\)",
+            r"combiner.zero must be immutable, .*; got \[\] \(list\)",
         ),
         (lambda: combiner(zero=0, add=3, merge=max), r"combiner.add must be a function; got 3 \(int\)"),  # type: ignore[call-overload]
         (lambda: combiner(zero=0, add=max, merge=None), "combiner.merge must be .*; got None"),  # type: ignore[call-overload]

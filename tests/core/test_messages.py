@@ -124,33 +124,33 @@ TRIGGERS: Final[list[tuple[str, str]]] = [
     ("Or()", "ArgumentError: Or.triggers must be one or more once-triggers; got () (tuple)"),
     (
         "And(Repeat(AtCount(1)))",
-        "ArgumentError: And.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), "
-        "or And/Or of such; got Repeat(trigger=AtCount(count=1)) (Repeat)",
+        "ArgumentError: And.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got Repeat(trigger=AtCount(count=1)) (Repeat)",
     ),
     (
         "And(AtCount)",
-        "ArgumentError: And.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), "
-        "or And/Or of such; got the class AtCount",
+        "ArgumentError: And.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got the class AtCount",
     ),
     (
         "Or(AtCount(1), 3)",
-        "ArgumentError: Or.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or"
-        " And/Or of such; got 3 (int)",
+        "ArgumentError: Or.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got 3 (int)",
     ),
     (
         "Or(AtCount(1), [])",
-        "ArgumentError: Or.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or"
-        " And/Or of such; got [] (list)",
+        "ArgumentError: Or.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got [] (list)",
     ),
     (
         "AtCount(1) & Repeat(AtCount(1))",
-        "ArgumentError: And.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), "
-        "or And/Or of such; got Repeat(trigger=AtCount(count=1)) (Repeat)",
+        "ArgumentError: And.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got Repeat(trigger=AtCount(count=1)) (Repeat)",
     ),
     (
         "AtCount(1) | 3",
-        "ArgumentError: Or.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or"
-        " And/Or of such; got 3 (int)",
+        "ArgumentError: Or.triggers must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got 3 (int)",
     ),
     ("SequenceOf()", "ArgumentError: SequenceOf.triggers must be one or more triggers; got () (tuple)"),
     (
@@ -185,8 +185,8 @@ TRIGGERS: Final[list[tuple[str, str]]] = [
     ),
     (
         "OrFinally(AtCount(1), Repeat(AtCount(1)))",
-        "ArgumentError: OrFinally.until must be a once-trigger, such as AtWatermark(), "
-        "AtCount(3), or And/Or of such; got Repeat(trigger=AtCount(count=1)) (Repeat)",
+        "ArgumentError: OrFinally.until must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got Repeat(trigger=AtCount(count=1)) (Repeat)",
     ),
     (
         "RepeatUntil(3, AtCount(1))",
@@ -194,13 +194,13 @@ TRIGGERS: Final[list[tuple[str, str]]] = [
     ),
     (
         "RepeatUntil(AtCount(1), 3)",
-        "ArgumentError: OrFinally.until must be a once-trigger, such as AtWatermark(), "
-        "AtCount(3), or And/Or of such; got 3 (int)",
+        "ArgumentError: OrFinally.until must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got 3 (int)",
     ),
     (
         "AtCount(1).until(3)",
-        "ArgumentError: OrFinally.until must be a once-trigger, such as AtWatermark(), "
-        "AtCount(3), or And/Or of such; got 3 (int)",
+        "ArgumentError: OrFinally.until must be a once-trigger, such as AtWatermark(), AtCount(3), or an "
+        "And/Or of once-triggers; got 3 (int)",
     ),
     (
         "AtWatermark().with_early_firings(3)",
@@ -349,7 +349,7 @@ WINDOWS: Final[list[tuple[str, str]]] = [
     ),
     (
         "CustomWindows('mine', threes).assign(EventTime(0), 'k')",
-        "ElementError: mine.assign gave 3 (int); it must be a Window that contains 0",
+        "ElementError: the result of mine.assign must be Windows that contain 0; got 3 (int)",
     ),
     (
         "CustomWindows('mine', fails).assign(EventTime(0), 'k')",
@@ -373,8 +373,8 @@ WINDOWS: Final[list[tuple[str, str]]] = [
     ),
     (
         "CustomWindows('mine', len, lambda windows: []).merge([GLOBAL_WINDOW])",
-        "ElementError: mine.merge gave [] (list); it must divide (Window(end=253402128000000000, "
-        "start=-62135424000000000),) (tuple) into groups",
+        "ElementError: the result of mine.merge must be a partition of (Window(end=253402128000000000, "
+        "start=-62135424000000000),) (tuple) into groups; got [] (list)",
     ),
     (
         "Window.of(EventTime(3), EventTime(3))",
@@ -393,13 +393,13 @@ WINDOWS: Final[list[tuple[str, str]]] = [
     ),
     (
         "WindowingStrategy(3)",
-        "ArgumentError: windows must be a window strategy, such as "
-        "FixedWindows(timedelta(minutes=2)); got 3 (int)",
+        "ArgumentError: windows must be a window function, such as FixedWindows(timedelta(minutes=2)); "
+        "got 3 (int)",
     ),
     (
         "WindowingStrategy(FixedWindows)",
-        "ArgumentError: windows must be a window strategy, such as "
-        "FixedWindows(timedelta(minutes=2)); got the class FixedWindows",
+        "ArgumentError: windows must be a window function, such as FixedWindows(timedelta(minutes=2)); "
+        "got the class FixedWindows",
     ),
     (
         "WindowingStrategy(trigger=AtCount)",
@@ -441,8 +441,8 @@ WINDOWS: Final[list[tuple[str, str]]] = [
     ),
     (
         "POINTS.window(MINUTE)",
-        "ArgumentError: windows must be a window strategy, such as "
-        "FixedWindows(timedelta(minutes=2)); got datetime.timedelta(seconds=60) (timedelta)",
+        "ArgumentError: windows must be a window function, such as FixedWindows(timedelta(minutes=2)); "
+        "got datetime.timedelta(seconds=60) (timedelta)",
     ),
     (
         "POINTS.window(FixedWindows(MINUTE), trigger=3)",

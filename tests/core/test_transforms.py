@@ -262,7 +262,7 @@ def test_a_list_beside_other_results_is_in_order() -> None:
 
 def test_truths_are_bools() -> None:
     """Truthiness is a guess."""
-    with pytest.raises(ElementError, match="take bools"):
+    with pytest.raises(ElementError, match="must be a bool"):
         AnyOf().add(AnyOf().zero(), 1)  # type: ignore[arg-type]
 
 

@@ -71,7 +71,7 @@ def test_the_report_of_columns_is_the_policys_own(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
     """Law: the report from columns is the policy's own report: partitions, lags, records too far ahead."""
-    assert source_report(policy, rows(records)).clock == policy.report(records)
+    assert source_report(policy, rows(records)).clock == policy.summarize(records)
 
 
 @given(watermark_policies(), st.lists(observations(), min_size=1))
@@ -83,7 +83,7 @@ def test_a_record_counts_by_the_event_time_that_its_source_gave(
         pl.col(EVENT_TIME).alias(OBSERVED_TIME), pl.lit(0, pl.Int64()).alias(EVENT_TIME)
     )
     copies = first.with_columns(pl.lit(None, pl.Int64()).alias(OBSERVED_TIME))
-    assert source_report(policy, pl.concat([first, copies])).clock == policy.report(records)
+    assert source_report(policy, pl.concat([first, copies])).clock == policy.summarize(records)
 
 
 def test_rows_that_are_not_records_advance_time_give_signals_and_end_the_input() -> None:
@@ -138,7 +138,7 @@ def test_the_clocks_behind_a_union_are_the_least(
         (upstreams,), (InputClocks.initial(upstreams),), [reports_of(upstreams, rows(records))]
     )
     now = max(record.processing_time for record in records)
-    alone = one.advance(one.start(), one.report(records), now)
+    alone = one.advance(one.start(), one.summarize(records), now)
     silent = other.advance(other.start(), ClockSummary(), now)
     assert behind.clocks.processing_time == now
     assert behind.clocks.watermark == min(alone.watermark, silent.watermark)

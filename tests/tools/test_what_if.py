@@ -622,7 +622,7 @@ def test_a_grid_is_made_of_policies_and_latenesses() -> None:
         what_if(ONE, HOURS, tick=timedelta(0))
     with pytest.raises(ArgumentError, match="records must be Records, such as .*; got "):
         what_if([NOON], HOURS)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="windows must be a window strategy, such as .*; got "):
+    with pytest.raises(ArgumentError, match="windows must be a window function, such as .*; got "):
         what_if(ONE, timedelta(hours=1))  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="dropped must be a share, between 0 and 1; got 2"):
         GRID.recommendation(dropped=2)

@@ -45,7 +45,7 @@ from flowalg import (
     processing_time,
     to_datetime,
 )
-from flowalg.watermarks import Moment, clocks_of
+from flowalg.watermarks import SourceInstant, replay_policy
 from tests.support.scores import NOON, minute
 
 MINUTE = timedelta(minutes=1)
@@ -63,8 +63,8 @@ At: TypeAlias = tuple[float, list[Observation]]
 
 def reads(policy: WatermarkPolicy, *moments: At) -> list[str]:
     """The watermark after each moment, in minutes since noon; ``-`` where there is none yet."""
-    history = [Moment(processing_time(minute(now)), tuple(seen)) for now, seen in moments]
-    clocks = clocks_of(policy, history)
+    history = [SourceInstant(processing_time(minute(now)), tuple(seen)) for now, seen in moments]
+    clocks = replay_policy(policy, history)
     return ["-" if one.watermark == MIN_TIME else minutes_of(one.watermark) for one in clocks]
 
 
@@ -124,14 +124,14 @@ def test_how_far_ahead_a_record_is_is_judged_by_its_own_processing_time() -> Non
 
 def test_a_record_too_far_ahead_still_says_how_late_it_is() -> None:
     """Its processing time is an instant's like any other's; its event time and its lag are not heard."""
-    report = MonotonicTimestamps(max_ahead=MINUTE, percentiles=(0.5,)).report([from_("a", 9, 1)])
+    report = MonotonicTimestamps(max_ahead=MINUTE, percentiles=(0.5,)).summarize([from_("a", 9, 1)])
     assert report == ClockSummary(latest_processing=processing_time(minute(1)))
 
 
 def test_a_clock_that_is_set_back_stands_still() -> None:
     """Processing time does not go back, so that a partition cannot become active by it."""
     policy = BoundedOutOfOrderness(timedelta(0), idle_after=5 * MINUTE)
-    *_, last = clocks_of(policy, [Moment(processing_time(minute(one))) for one in (9, 3)])
+    *_, last = replay_policy(policy, [SourceInstant(processing_time(minute(one))) for one in (9, 3)])
     assert last.processing_time == processing_time(minute(9))
 
 
@@ -144,7 +144,7 @@ def test_a_percentile_lets_the_slowest_be_outrun() -> None:
     """Of four records three come at once; the 0.75 watermark does not wait for the fourth."""
     batch = tuple(from_("a", at, 10) for at in (10, 10, 10, 2))
     policy = BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.75, 0.8))
-    (clock,) = clocks_of(policy, [Moment(processing_time(minute(10)), batch)])
+    (clock,) = replay_policy(policy, [SourceInstant(processing_time(minute(10)), batch)])
     assert minutes_of(clock.watermark) == "-10"
     assert {q: minutes_of(one) for q, one in clock.percentiles.items()} == {0.75: "10", 0.8: "2"}
 
@@ -167,30 +167,30 @@ def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
 def test_the_end_is_for_good() -> None:
     """Nothing that is reported after the end moves a watermark, and a function is not asked any more."""
     policy = CustomPolicy("once", lambda view: 1 // 0, percentiles=(0.5,))  # type: ignore[arg-type,return-value]  # it raises
-    ended = policy.advance(policy.start(), policy.report((), ended=True), processing_time(NOON))
-    after = policy.advance(ended, policy.report([from_("a", 1, 2)]), processing_time(minute(2)))
+    ended = policy.advance(policy.start(), policy.summarize((), ended=True), processing_time(NOON))
+    after = policy.advance(ended, policy.summarize([from_("a", 1, 2)]), processing_time(minute(2)))
     assert (after.watermark, after.percentiles) == (MAX_TIME, {0.5: MAX_TIME})
 
 
 def test_old_lags_are_forgotten_by_slices() -> None:
     """A lag counts for the recent period and up to an eighth more; a silent source keeps its last ones."""
     policy = LagQuantile(0.99, recent=8 * MINUTE)
-    slow = Moment(processing_time(minute(0)), (observation("p", minute(-60), minute(0)),))
+    slow = SourceInstant(processing_time(minute(0)), (observation("p", minute(-60), minute(0)),))
 
     def delay(*quick: int) -> timedelta:
         moments = [
-            Moment(processing_time(minute(one)), (observation("p", minute(one), minute(one)),))
+            SourceInstant(processing_time(minute(one)), (observation("p", minute(one), minute(one)),))
             for one in quick
         ]
-        *_, last = clocks_of(policy, [slow, *moments])
+        *_, last = replay_policy(policy, [slow, *moments])
         known = last.lags.quantile(0.99)
         assert known is not None
         return timedelta(microseconds=known)
 
     assert delay(8) == 60 * MINUTE
     assert delay(9) == timedelta(0)
-    silent = Moment(processing_time(minute(1000)))
-    *_, last = clocks_of(policy, [slow, silent])
+    silent = SourceInstant(processing_time(minute(1000)))
+    *_, last = replay_policy(policy, [slow, silent])
     assert last.watermark == event_time(minute(940))
 
 
@@ -210,9 +210,9 @@ def test_a_function_sees_the_clock_in_datetimes() -> None:
     assert reads(policy, *moments) == ["8", "8"]
     first, second = views
     assert (first.processing_time, first.watermark) == (minute(10), to_datetime(MIN_TIME))
-    assert (first.reached, first.known, first.idle) == (minute(4), minute(9), frozenset())
+    assert (first.reached, first.source_watermark, first.idle) == (minute(4), minute(9), frozenset())
     assert (second.watermark, second.reached, second.idle) == (minute(8), minute(9), frozenset("a"))
-    assert second.known == minute(9), "what is known stays known"
+    assert second.source_watermark == minute(9), "what is known stays known"
     assert second.partitions == {"a": minute(8), "b": minute(9)}
     assert [second.lag(q) for q in (0.5, 0.9)] == [6 * MINUTE, 6 * MINUTE]
     assert [first.lag(q) for q in (0.5, 0.9)] == [2 * MINUTE, 6 * MINUTE]
@@ -223,13 +223,13 @@ def test_a_function_may_say_nothing_or_the_end() -> None:
     silent = CustomPolicy("silent", lambda view: None)
     assert reads(silent, (1.0, [from_("a", 1, 1)])) == ["-"]
     ended = CustomPolicy("at once", lambda view: to_datetime(MAX_TIME))
-    (clock,) = clocks_of(ended, [Moment(processing_time(NOON))])
+    (clock,) = replay_policy(ended, [SourceInstant(processing_time(NOON))])
     assert clock.watermark == MAX_TIME
 
 
 def test_a_quantile_is_a_share() -> None:
     """A function that asks for percent is told so."""
-    (clock,) = clocks_of(HALFWAY, [Moment(processing_time(NOON))])
+    (clock,) = replay_policy(HALFWAY, [SourceInstant(processing_time(NOON))])
     with pytest.raises(
         ArgumentError, match=r"lag\(q\) must be a float between 0 and 1, such as 0.99; got 99 \(int\)"
     ):
@@ -303,7 +303,7 @@ def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy
         (lambda: Perfect(max_ahead=5), r"Perfect.max_ahead must be .*; got 5 \(int\)"),  # type: ignore[arg-type]
         (
             lambda: Perfect(percentiles=(0.5, 0.5)),
-            r"percentiles must be a tuple of different floats between 0 and 1, such as .*; got \(0.5, 0.5\)",
+            r"percentiles must be a tuple of distinct floats between 0 and 1, such as .*; got \(0.5, 0.5\)",
         ),
         (lambda: Perfect(percentiles=(0.0,)), r"Perfect.percentiles must be .*; got \(0.0,\)"),
         (lambda: Perfect(percentiles=(float("nan"),)), r"Perfect.percentiles must be .*; got \(nan,\)"),
@@ -313,7 +313,7 @@ def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy
         (lambda: CustomPolicy("", halfway), r"CustomPolicy.name must be a non-empty str; got '' \(str\)"),
         (
             lambda: CustomPolicy("mine", 3),  # type: ignore[arg-type]
-            r"watermark_of must be a function from a ClockView to a datetime; got 3 \(int\)",
+            r"watermark_of must be a function from a ClockView to a datetime or None; got 3 \(int\)",
         ),
         (
             lambda: timeline_of(watermark=timedelta(0)),  # type: ignore[arg-type]
@@ -360,8 +360,8 @@ def test_a_partition_function_that_raises_is_named_with_its_record() -> None:
 @given(watermark_policies(), histories())
 def test_policies_and_clocks_survive_a_pickle(policy: WatermarkPolicy, history: History) -> None:
     """Law: each is equal to what comes back."""
-    clocks = list(clocks_of(policy, history))
-    report = policy.report(one for moment in history for one in moment.observations)
+    clocks = list(replay_policy(policy, history))
+    report = policy.summarize(one for moment in history for one in moment.observations)
     assert pickle.loads(pickle.dumps((policy, clocks, report))) == (policy, clocks, report)
 
 

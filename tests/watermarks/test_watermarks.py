@@ -52,7 +52,7 @@ from flowalg import (
     event_time,
     processing_time,
 )
-from flowalg.watermarks import Moment, PartitionClock, RecentLags, clocks_of
+from flowalg.watermarks import PartitionClock, RecentLags, SourceInstant, replay_policy
 from flowalg.watermarks.lags import lag_of
 from tests.support.scores import minute
 
@@ -155,7 +155,7 @@ def expected(policy: WatermarkPolicy, history: History) -> list[tuple[int, dict[
 @given(watermark_policies(), histories())
 def test_policies_equal_the_oracle(policy: WatermarkPolicy, history: History) -> None:
     """Every policy with any options, at every instant."""
-    found = [(one.watermark, one.percentiles) for one in clocks_of(policy, history)]
+    found = [(one.watermark, one.percentiles) for one in replay_policy(policy, history)]
     assert found == expected(policy, history)
 
 
@@ -180,7 +180,7 @@ def test_timelines_have_the_policy_s_watermarks(
     )
     instants = timeline.without_end()
     history = tuple(
-        Moment(
+        SourceInstant(
             one.processing_time,
             tuple(Observation(r.key, event_time(r.at), processing_time(r.seen)) for r in one.elements),
         )
@@ -290,19 +290,19 @@ def test_a_report_is_the_merge_of_its_parts(
     policy: WatermarkPolicy, first: list[Observation], second: list[Observation]
 ) -> None:
     """Law: a report is a homomorphism from bags of records."""
-    assert policy.report(first + second) == policy.report(first).merge(policy.report(second))
+    assert policy.summarize(first + second) == policy.summarize(first).merge(policy.summarize(second))
 
 
 def test_two_statements_about_the_whole_source_both_hold() -> None:
     """What is known is said of the source, not of a part: the later of two holds, and so does the end."""
     ten, nine = (policy_known(one) for one in (10, 9))
-    assert ten.merge(nine).known == 10
-    assert ten.merge(ClockSummary(ended=True)) == ClockSummary(known=EventTime(10), ended=True)
+    assert ten.merge(nine).source_watermark == 10
+    assert ten.merge(ClockSummary(ended=True)) == ClockSummary(source_watermark=EventTime(10), ended=True)
 
 
 def policy_known(point: int) -> ClockSummary:
     """A report of a source that knows something and shows nothing."""
-    return Perfect().report((), known=EventTime(point))
+    return Perfect().summarize((), source_watermark=EventTime(point))
 
 
 @given(batches(), window_fns())

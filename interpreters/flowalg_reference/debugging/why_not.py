@@ -16,7 +16,7 @@ from flowalg.pipeline.structure import last_groupings
 from flowalg.runs.panes import Pane
 from flowalg.triggers.syntax import AtWatermark
 from flowalg.windows.window import Window, covers
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_reference.debugging.conditions import (
     AwaitedCondition,
     Condition,
@@ -159,7 +159,7 @@ def _reason(
         if state.closed:
             return Reason.CLOSED
         return Reason.WAITING if state.changed else Reason.NO_CHANGES
-    merges = grouping.fresh and merging(grouping.spec.strategy.windows) is not None
+    merges = grouping.fresh and as_merging(grouping.spec.strategy.windows) is not None
     if merges and any(covers(other, window) for other in windows):
         return Reason.MERGED
     if evaluated:

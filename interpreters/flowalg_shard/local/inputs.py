@@ -49,7 +49,9 @@ class Recording:
         clock = policy.start()
         for number, (batch, known) in enumerate(zip(batches, least_to_come, strict=True)):
             seen = batch.moment.observations
-            parts = [policy.report(seen[part::partitions], known=known) for part in range(partitions)]
+            parts = [
+                policy.summarize(seen[part::partitions], source_watermark=known) for part in range(partitions)
+            ]
             clock = policy.advance(clock, _heard(parts), batch.moment.processing_time)
             yield self._instant(clock, batch.records, number)
         if self.ends and batches:

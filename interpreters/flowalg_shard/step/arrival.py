@@ -10,7 +10,7 @@ from attrs import frozen
 
 from flowalg.data.time import EventTime
 from flowalg.runs.panes import DropReason
-from flowalg.windows.window_functions import Merging
+from flowalg.windows.window_functions import MergingWindowFn
 from flowalg_shard.step.automaton import CLOSED
 from flowalg_shard.step.bundle import points_matter
 from flowalg_shard.step.merging import MEMBERS, TO_END, TO_START, merged_windows
@@ -71,7 +71,7 @@ def _place(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> Arrived:
     return Arrived(_anti(cells, accepted, place), touched, accepted, state.standing, tuple(refused))
 
 
-def _merge(stage: Stage, strategy: Merging, state: ShardState, bundle: pl.DataFrame) -> Arrived:
+def _merge(stage: Stage, strategy: MergingWindowFn, state: ShardState, bundle: pl.DataFrame) -> Arrived:
     """Windows that merge: an element inside a closed one is refused, the others join what they overlap."""
     keys, place, cells = list(stage.keys), list(stage.place), state.table
     refused: list[tuple[DropReason, pl.DataFrame]] = []

@@ -9,7 +9,7 @@ import polars as pl
 
 from flowalg.data.time import EventTime
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import Merging, Sessions
+from flowalg.windows.window_functions import MergingWindowFn, Sessions
 from flowalg_shard.tables.columns import END, START
 
 TO_START: Final = "__to_start"
@@ -22,7 +22,7 @@ _GROUP: Final = "__group"
 
 
 def merged_windows(
-    strategy: Merging, keys: Sequence[str], live: pl.DataFrame, arriving: pl.DataFrame
+    strategy: MergingWindowFn, keys: Sequence[str], live: pl.DataFrame, arriving: pl.DataFrame
 ) -> pl.DataFrame:
     """Where each window goes: a row for each window of each key, with ``TO_START``, ``TO_END`` and ``MEMBERS``.
 
@@ -53,7 +53,7 @@ def _touching(keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
     return windows.with_columns(apart.cum_sum().alias(_GROUP))
 
 
-def _by_function(strategy: Merging, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
+def _by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
     """Sorted windows, numbered as the user's own function groups them, a key at a time."""
     numbers: list[int] = []
     number = 0

@@ -12,7 +12,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, Shape
 from flowalg.data.time import EventTime
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
-from flowalg.windows.window_functions import Merging, merging
+from flowalg.windows.window_functions import MergingWindowFn, as_merging
 from flowalg_shard.step.automaton import Automaton
 from flowalg_shard.tables.columns import END, START
 
@@ -73,9 +73,9 @@ class Stage:
         return (*self.keys, START, END)
 
     @property
-    def merging(self) -> Merging | None:
+    def merging(self) -> MergingWindowFn | None:
         """The windows that this grouping merges, if any."""
-        return merging(self.strategy.windows) if self.fresh else None
+        return as_merging(self.strategy.windows) if self.fresh else None
 
     @property
     def timed(self) -> bool:

@@ -15,7 +15,7 @@ from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import CoGroupByKey, WithSide, shape_read
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View
 from flowalg.windows.strategy import TimestampCombiner
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, merging
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
 from flowalg_spark.batch.panes import pane_columns, panes, require_pairs
 from flowalg_spark.batch.python_sides import beside_in_python
 from flowalg_spark.batch.windows import Placed, fixed_start, key_layout, placed
@@ -100,7 +100,7 @@ def joined(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, outer: 
     effective = node.windowed_by
     strategy = effective.strategy
     if (
-        merging(strategy.windows) and effective.fresh
+        as_merging(strategy.windows) and effective.fresh
     ) or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
         return _unlisted(co_grouped(node, flows, time), outer=outer)
     if not all(SPAN in flow.meta for flow in flows):

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from flowalg.data.time import EventTime
 from flowalg.windows.window import Window, span
-from flowalg.windows.window_functions import WindowFn, merging
+from flowalg.windows.window_functions import WindowFn, as_merging
 from flowalg_spark.batch.runs import runs
 from flowalg_spark.lowering.layout import Layout
 from flowalg_spark.lowering.meta import END, EVENT_TIME, START
@@ -55,7 +55,7 @@ class PythonMerging:
                 Window(end=EventTime(end), start=EventTime(start))
                 for start, end in zip(starts, ends, strict=True)
             ]
-            merge = merging(self.windows)
+            merge = as_merging(self.windows)
             assert merge is not None, "the windows merge"
             become = {window: span(group) for group in merge.merge(dict.fromkeys(own)) for window in group}
             merged = [become[window] for window in own]

@@ -21,7 +21,7 @@ from flowalg.windows.window_functions import (
     Sessions,
     SlidingWindows,
     WindowFn,
-    merging,
+    as_merging,
 )
 from flowalg_spark.batch.python_windows import PythonMerging, PythonWindows
 from flowalg_spark.lowering.flow import Flow, arrow_schema, row_schema
@@ -211,7 +211,7 @@ def _in_python(flow: Flow, windows: WindowFn) -> Placed:
     schema = arrow_schema(row_schema(spread.shape, spread.meta))
     layout = key_layout(flow)
     assigned = spread.mapped_in_arrow(PythonWindows(layout, windows, schema), spread.shape)
-    if merging(windows) is not None:
+    if as_merging(windows) is not None:
         key = [named(name) for name in places(layout)]
         by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)
         merged = PythonMerging(places(layout), windows, schema)

@@ -14,7 +14,7 @@ from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.pipeline.structure import last_grouping
 from flowalg.triggers.syntax import Repeat, SequenceOf, Trigger
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_laws.conformance.drawing import shown
 
 Bag: TypeAlias = Mapping[tuple[str, Window], int]
@@ -29,7 +29,7 @@ def settles(pipeline: PCollection[object]) -> bool:
 
 def _settles(node: GroupingNode, last: Node) -> bool:
     strategy = node.windowed_by.strategy
-    if merging(strategy.windows) and (
+    if as_merging(strategy.windows) and (
         strategy.allowed_lateness not in (None, FOREVER) or not _goes_on(strategy.trigger)
     ):
         return False

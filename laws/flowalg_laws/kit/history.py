@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from flowalg.watermarks import Moment
+from flowalg.watermarks import SourceInstant
 
-History: TypeAlias = tuple[Moment, ...]
+History: TypeAlias = tuple[SourceInstant, ...]
 """The instants of a source, in order of processing time."""
 
 __all__ = ["History"]

@@ -21,7 +21,7 @@ from flowalg import (
     flatten,
 )
 from flowalg.data.time import MIN_TIME, EventTime, event_time
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import Interpreter, put_into
 from flowalg_laws.kit.law import Law, law
@@ -100,7 +100,7 @@ def a_hold_keeps_what_is_pending_in_time(
         strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
         and mode is not Accumulation.DISCARDING
     )
-    if repeats_times or (merging(strategy.windows) and mode is Accumulation.RETRACTING):
+    if repeats_times or (as_merging(strategy.windows) and mode is Accumulation.RETRACTING):
         return None
     before = MIN_TIME
     for instant in timeline:

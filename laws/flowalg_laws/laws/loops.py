@@ -43,7 +43,7 @@ from flowalg import (
     WindowingStrategy,
 )
 from flowalg.data.time import event_time
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import Interpreter, continuous, micro_batch, put_into
 from flowalg_laws.kit.law import Law, law
@@ -275,7 +275,7 @@ def every_window_has_its_on_time_pane(
 
     Source: SEMANTICS 5 and 12.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     chosen = evolve(
         strategy,
@@ -371,7 +371,7 @@ def the_hold_is_the_least_time_that_panes_would_carry(
 
     Relied on by: every grouping downstream.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     chosen = evolve(strategy, trigger=Never(), allowed_lateness=FOREVER)
     found = [watermark.output for watermark in run(_summed(chosen), {READINGS: timeline}).watermarks]

@@ -40,7 +40,7 @@ from flowalg import (
 )
 from flowalg.data.time import event_time
 from flowalg.runs.panes import PaneInfo
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import Interpreter, continuous, elements_of, micro_batch, put_into, refined
 from flowalg_laws.kit.law import Law, law
@@ -78,8 +78,8 @@ def _under(
     """The run of a strategy in a mode, if the condition of the theorem of section 11 holds for it."""
     if not _ended(timeline):
         return None
-    lateness = FOREVER if merging(strategy.windows) else strategy.allowed_lateness
-    trigger = Repeat(strategy.trigger) if merging(strategy.windows) else strategy.trigger
+    lateness = FOREVER if as_merging(strategy.windows) else strategy.allowed_lateness
+    trigger = Repeat(strategy.trigger) if as_merging(strategy.windows) else strategy.trigger
     chosen = evolve(strategy, accumulation=mode, allowed_lateness=lateness, trigger=trigger)
     done = run(listed(chosen), {READINGS: timeline})
     return None if done.dropped else (chosen, done)
@@ -127,7 +127,7 @@ def the_discarding_panes_merge_to_the_batch_pane(
     for pane in done.panes:
         for key, window in batch:
             inside = window.start <= pane.window.start and pane.window.end <= window.end
-            if key == pane.key and (pane.window == window or (inside and merging(chosen.windows))):
+            if key == pane.key and (pane.window == window or (inside and as_merging(chosen.windows))):
                 merged[key, window].extend(pane.value)
     return Equation({place: bag(values) for place, values in merged.items()}, batch)
 
@@ -199,7 +199,7 @@ def a_window_speaks_early_then_on_time_then_late(
 
     Relied on by: readers of panes.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     timings = [[pane.timing for pane in panes] for panes in _by_window(run, strategy, timeline)]
     once = [
@@ -219,7 +219,7 @@ def panes_are_numbered(
 
     Source: SEMANTICS 7 and 13.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     found = [
         [(pane.index, pane.is_first, pane.is_last) for pane in panes]
@@ -299,7 +299,7 @@ def retracting_says_what_accumulating_says(
 
     Source: Dataflow Model, section 2.3; found here in this form.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     plain = evolve(strategy, on_time_behavior=OnTimeBehavior.IF_CHANGED)
     one, other = (
@@ -324,7 +324,7 @@ def accumulating_is_the_running_merge_of_discarding(
 
     Relied on by: sinks that accumulate what discarding panes bring.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     plain = evolve(
         strategy,
@@ -362,7 +362,7 @@ def longer_lateness_drops_no_more(
     Relied on by: raising a lateness on a running query.
     """
     lateness = strategy.allowed_lateness
-    if merging(strategy.windows) or not isinstance(lateness, timedelta):
+    if as_merging(strategy.windows) or not isinstance(lateness, timedelta):
         return None
     short, long = (
         run(listed(evolve(strategy, allowed_lateness=one)), {READINGS: timeline}).dropped
@@ -389,7 +389,7 @@ def a_limit_closes_when_it_is_ready(
 
     Relied on by: `until`, `RepeatUntil` and the early firings.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     limited, alone = (
         Counter[Hashable](_pair(drop.element) for drop in run_.dropped if drop.reason is DropReason.CLOSED)
@@ -423,7 +423,7 @@ def on_time_always_adds_on_time_panes_only(
 
     Source: SEMANTICS 5 and 12.
     """
-    if merging(strategy.windows):
+    if as_merging(strategy.windows):
         return None
     plain = evolve(strategy, accumulation=Accumulation.ACCUMULATING)
     one, other = (
@@ -492,7 +492,7 @@ def bundles_do_not_matter_in_the_end(
 
     Relied on by: Spark streaming, where micro-batches are as large as they happen to be.
     """
-    if not _ended(timeline) or merging(strategy.windows):
+    if not _ended(timeline) or as_merging(strategy.windows):
         return None
     chosen = evolve(strategy, accumulation=Accumulation.ACCUMULATING)
     split: list[object] = []

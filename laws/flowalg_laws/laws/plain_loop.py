@@ -38,7 +38,7 @@ from flowalg import (
 )
 from flowalg.data.time import duration_of, event_time
 from flowalg.windows.window import span
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.readings import Reading
 
 Place: TypeAlias = tuple[Window, str]
@@ -199,7 +199,7 @@ class Loop:
 
     def _arrive(self, key: str, elements: list[Reading], now: ProcessingTime) -> None:
         """Elements of one key, in the windows that theirs have become."""
-        merges = merging(self.strategy.windows) is not None
+        merges = as_merging(self.strategy.windows) is not None
         live = {window: held for (window, of), held in self.windows.items() if of == key}
         closed = [window for window, held in live.items() if held.closed]
         arriving: list[tuple[Reading, Window]] = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from flowalg.data.time import MAX_TIME, EventTime
-from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy, clocks_of
+from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy, replay_policy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law, law
@@ -20,7 +20,7 @@ def a_watermark_never_moves_back(policy: WatermarkPolicy, history: History) -> E
 
     Relied on by: every trigger that waits for the watermark.
     """
-    readings = [_watermarks(one) for one in (policy.start(), *clocks_of(policy, history))]
+    readings = [_watermarks(one) for one in (policy.start(), *replay_policy(policy, history))]
     columns = [list(column) for column in zip(*readings, strict=True)]
     return Equation(columns, [sorted(column) for column in columns])
 
@@ -33,11 +33,11 @@ def what_has_ended_is_at_the_end(policy: WatermarkPolicy, history: History) -> E
 
     Relied on by: the end of every run, which flushes what is pending.
     """
-    *_, before = policy.start(), *clocks_of(policy, history)
-    clock = policy.advance(before, policy.report((), ended=True), before.processing_time)
+    *_, before = policy.start(), *replay_policy(policy, history)
+    clock = policy.advance(before, policy.summarize((), ended=True), before.processing_time)
     reads = _watermarks(clock)
     for moment in history:
-        clock = policy.advance(clock, policy.report(moment.observations), clock.processing_time)
+        clock = policy.advance(clock, policy.summarize(moment.observations), clock.processing_time)
         reads += _watermarks(clock)
     return Equation(reads, [MAX_TIME] * len(reads))
 
@@ -50,11 +50,11 @@ def reports_are_made_in_parts(policy: WatermarkPolicy, history: History) -> Equa
 
     Relied on by: Spark streaming, whose input partitions report apart.
     """
-    whole = [policy.report(moment.observations) for moment in history]
+    whole = [policy.summarize(moment.observations) for moment in history]
     parts = [
         reduce(
             ClockSummary.merge,
-            [policy.report([observation]) for observation in reversed(moment.observations)],
+            [policy.summarize([observation]) for observation in reversed(moment.observations)],
             ClockSummary(),
         )
         for moment in history
@@ -71,7 +71,9 @@ def percentiles_lead_in_order(policy: WatermarkPolicy, history: History) -> Equa
     Relied on by: `AtWatermark(percentile=q)`.
     """
     order = sorted(policy.percentiles, reverse=True)
-    readings = [[one.watermark, *(one.percentiles[q] for q in order)] for one in clocks_of(policy, history)]
+    readings = [
+        [one.watermark, *(one.percentiles[q] for q in order)] for one in replay_policy(policy, history)
+    ]
     return Equation(readings, [sorted(reading) for reading in readings])
 
 
@@ -83,7 +85,7 @@ def a_policy_is_a_function(policy: WatermarkPolicy, history: History) -> Equatio
 
     Relied on by: Spark streaming, which tries a failed batch again.
     """
-    return Equation(list(clocks_of(policy, history)), list(clocks_of(policy, history)))
+    return Equation(list(replay_policy(policy, history)), list(replay_policy(policy, history)))
 
 
 WATERMARK_LAWS: tuple[Law[[WatermarkPolicy, History], object], ...] = (

@@ -8,7 +8,7 @@ from datetime import timedelta
 from flowalg import FixedWindows, SlidingWindows, Window, WindowFn
 from flowalg.data.time import EventTime
 from flowalg.windows.window import span
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
 
@@ -59,7 +59,7 @@ def an_element_has_each_window_once(windows: WindowFn, key: str, points: Points)
 
 def _spans(windows: WindowFn, known: Iterable[Window]) -> frozenset[Window]:
     """The windows that some windows have become."""
-    merge = merging(windows)
+    merge = as_merging(windows)
     distinct = tuple(dict.fromkeys(known))
     return frozenset(distinct if merge is None else (span(group) for group in merge.merge(distinct)))
 
@@ -112,7 +112,7 @@ def a_merged_window_spans_its_parts(windows: WindowFn, key: str, points: Points)
 
     Source: Dataflow Model, section 2.2.2.
     """
-    if merging(windows) is None:
+    if as_merging(windows) is None:
         return Equation([], [])
     spans = _spans(windows, _assigned(windows, key, points))
     covered = [any(point in window for window in spans) for point in points if windows.assign(point, key)]

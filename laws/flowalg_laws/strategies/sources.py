@@ -21,7 +21,7 @@ from flowalg import (
     WatermarkPolicy,
 )
 from flowalg.data.time import event_time, processing_time
-from flowalg.watermarks import Moment
+from flowalg.watermarks import SourceInstant
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies.cached import kept
@@ -80,11 +80,11 @@ def histories(*, most: int = 8) -> SearchStrategy[History]:
 
 def _history(steps: list[tuple[int, list[Observation]]]) -> History:
     clock = processing_time(START)
-    moments: list[Moment] = []
+    moments: list[SourceInstant] = []
     for gap, batch in steps:
         clock = ProcessingTime(clock + gap * 60_000_000)
         clock = max([clock, *(one.processing_time for one in batch)])
-        moments.append(Moment(clock, tuple(batch)))
+        moments.append(SourceInstant(clock, tuple(batch)))
     return tuple(moments)
 
 

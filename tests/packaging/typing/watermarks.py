@@ -51,12 +51,12 @@ def every_policy(
 ) -> None:
     """What every policy does."""
     assert_type(policy.start(), SourceClock)
-    assert_type(policy.report([observation]), ClockSummary)
-    assert_type(policy.report((), known=event, ended=True), ClockSummary)
-    assert_type(policy.advance(clock, policy.report([]), seen), SourceClock)
+    assert_type(policy.summarize([observation]), ClockSummary)
+    assert_type(policy.summarize((), source_watermark=event, ended=True), ClockSummary)
+    assert_type(policy.advance(clock, policy.summarize([]), seen), SourceClock)
     assert_type(policy.candidate(clock), int | None)
     assert_type(policy.keeps_lags, bool)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
     assert_type(policy.idle_after, timedelta | None)
     assert_type(policy.idle_micros, Micros | None)
     assert_type(policy.max_ahead, timedelta | None)
@@ -71,13 +71,13 @@ def every_policy(
 def perfect(policy: Perfect, clock: SourceClock) -> None:
     """``Perfect``."""
     assert_type(policy.candidate(clock), EventTime | None)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
 
 
 def monotone(policy: MonotonicTimestamps, clock: SourceClock) -> None:
     """``MonotonicTimestamps``."""
     assert_type(policy.candidate(clock), EventTime | None)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
 
 
 def bounded(policy: BoundedOutOfOrderness, clock: SourceClock) -> None:
@@ -85,14 +85,14 @@ def bounded(policy: BoundedOutOfOrderness, clock: SourceClock) -> None:
     assert_type(policy.delay, timedelta)
     assert_type(policy.delay_micros, Micros)
     assert_type(policy.candidate(clock), int | None)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
 
 
 def timeout(policy: Timeout, clock: SourceClock) -> None:
     """``Timeout``."""
     assert_type(policy.delay, timedelta)
     assert_type(policy.candidate(clock), int)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
 
 
 def quantile(policy: LagQuantile, clock: SourceClock) -> None:
@@ -100,13 +100,13 @@ def quantile(policy: LagQuantile, clock: SourceClock) -> None:
     assert_type(policy.q, float)
     assert_type(policy.keeps_lags, bool)
     assert_type(policy.candidate(clock), int | None)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
 
 
 def ingress(policy: IngressTime, clock: SourceClock) -> None:
     """``IngressTime``."""
     assert_type(policy.candidate(clock), int)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
 
 
 def of_ones_own(policy: CustomPolicy, clock: SourceClock) -> None:
@@ -116,7 +116,7 @@ def of_ones_own(policy: CustomPolicy, clock: SourceClock) -> None:
     assert_type(policy.keeps_lags, bool)
     assert_type(policy.candidate(clock), EventTime | None)
     assert_type(policy.view(clock), ClockView)
-    assert_type(policy.meaning, str)
+    assert_type(policy.description, str)
 
 
 def views(view: ClockView) -> None:
@@ -124,7 +124,7 @@ def views(view: ClockView) -> None:
     assert_type(view.processing_time, datetime)
     assert_type(view.watermark, datetime)
     assert_type(view.reached, datetime | None)
-    assert_type(view.known, datetime | None)
+    assert_type(view.source_watermark, datetime | None)
     assert_type(view.partitions, Mapping[str, datetime])
     assert_type(view.idle, frozenset[str])
     assert_type(view.lag(0.9), timedelta | None)
@@ -135,11 +135,11 @@ def clocks(clock: SourceClock, report: ClockSummary, seen: ProcessingTime) -> No
     assert_type(clock.watermark, EventTime)
     assert_type(clock.processing_time, ProcessingTime)
     assert_type(clock.partitions, Mapping[str, PartitionClock])
-    assert_type(clock.known, EventTime | None)
+    assert_type(clock.source_watermark, EventTime | None)
     assert_type(clock.lags, RecentLags)
     assert_type(clock.percentiles, Mapping[float, EventTime])
     assert_type(clock.observe(report, seen, 60), SourceClock)
-    assert_type(clock.idle(60), frozenset[str])
+    assert_type(clock.idle_partitions(60), frozenset[str])
     assert_type(clock.reached(None), EventTime | None)
     assert_type(clock.reached_by_partition(None), dict[str, EventTime])
 
@@ -150,7 +150,7 @@ def reports(report: ClockSummary, observation: Observation, event: EventTime, se
     assert_type(report.partitions, Mapping[str, PartitionClock])
     assert_type(report.latest_processing, ProcessingTime | None)
     assert_type(report.latest_event, EventTime | None)
-    assert_type(report.known, EventTime | None)
+    assert_type(report.source_watermark, EventTime | None)
     assert_type(report.ended, bool)
     assert_type(report.lags, Mapping[Micros, int])
     assert_type(report.merge(report), ClockSummary)

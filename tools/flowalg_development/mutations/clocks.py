@@ -48,8 +48,8 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "what a source knew before is forgotten when it says nothing",
         _CLOCK,
-        "known=later(self.known, report.known)",
-        "known=report.known",
+        "source_watermark=later(self.source_watermark, summary.source_watermark)",
+        "source_watermark=summary.source_watermark",
     ),
     Mutant(
         "the processing time of a clock may move back",
@@ -78,43 +78,43 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "a record that is ahead by exactly max_ahead does not count",
         _POLICY,
-        "event - seen > ahead:",
-        "event - seen >= ahead:",
+        "event - arrival > ahead:",
+        "event - arrival >= ahead:",
     ),
     Mutant(
         "max_ahead compares with the latest record's processing time",
         _POLICY,
-        "event - seen > ahead:",
+        "event - arrival > ahead:",
         "event - latest > ahead:",
     ),
     Mutant(
         "max_ahead cuts off what is behind",
         _POLICY,
-        "event - seen > ahead:",
-        "seen - event > ahead:",
+        "event - arrival > ahead:",
+        "arrival - event > ahead:",
     ),
     Mutant(
         "a record too far ahead does not tell its processing time",
         _POLICY,
-        "            latest = later(latest, seen)\n            if ahead is not None and event - seen > ahead:\n"
+        "            latest = later(latest, arrival)\n            if ahead is not None and event - arrival > ahead:\n"
         "                continue\n",
-        "            if ahead is not None and event - seen > ahead:\n                continue\n"
-        "            latest = later(latest, seen)\n",
+        "            if ahead is not None and event - arrival > ahead:\n                continue\n"
+        "            latest = later(latest, arrival)\n",
     ),
     Mutant(
         "a record too far ahead has a lag",
         _POLICY,
-        "            if ahead is not None and event - seen > ahead:\n                continue\n"
-        "            clock = PartitionClock(event, seen)\n",
-        "            if ahead is not None and event - seen > ahead:\n"
+        "            if ahead is not None and event - arrival > ahead:\n                continue\n"
+        "            clock = PartitionClock(event, arrival)\n",
+        "            if ahead is not None and event - arrival > ahead:\n"
         "                lags[0] = lags.get(0, 0) + keeps_lags\n                continue\n"
-        "            clock = PartitionClock(event, seen)\n",
+        "            clock = PartitionClock(event, arrival)\n",
     ),
     Mutant(
         "a partition has the event time of its last record",
         _POLICY,
-        "partitions[one.partition] = clock if before is None else before.merge(clock)",
-        "partitions[one.partition] = clock",
+        "partitions[observation.partition] = clock if before is None else before.merge(clock)",
+        "partitions[observation.partition] = clock",
     ),
     Mutant(
         "a watermark moves back with its candidate",
@@ -125,20 +125,20 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "a percentile watermark may be behind the watermark of its source",
         _POLICY,
-        "max(watermark, clock.percentiles.get(q, MIN_TIME), outrun)",
-        "max(clock.percentiles.get(q, MIN_TIME), outrun)",
+        "max(watermark, clock.percentiles.get(q, MIN_TIME), percentile)",
+        "max(clock.percentiles.get(q, MIN_TIME), percentile)",
     ),
     Mutant(
         "a percentile watermark may move back",
         _POLICY,
-        "max(watermark, clock.percentiles.get(q, MIN_TIME), outrun)",
-        "max(watermark, outrun)",
+        "max(watermark, clock.percentiles.get(q, MIN_TIME), percentile)",
+        "max(watermark, percentile)",
     ),
     Mutant(
         "a source that has ended is asked for a candidate",
         _POLICY,
-        "candidate = MAX_TIME if ended else self.candidate(seen)",
-        "candidate = self.candidate(seen)",
+        "candidate = MAX_TIME if ended else self.candidate(observed)",
+        "candidate = self.candidate(observed)",
     ),
     Mutant(
         "merged reports keep the least event time of a partition",
@@ -161,20 +161,20 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "merged reports lose what one part alone knows",
         _REPORTS,
-        "        return other if one is None else one\n    return max(one, other)",
-        "        return None\n    return max(one, other)",
+        "        return second if first is None else first\n    return max(first, second)",
+        "        return None\n    return max(first, second)",
     ),
     Mutant(
         "merged reports take the lags of one part where both have some",
         _REPORTS,
-        "merged(self.lags, other.lags, int.__add__)",
-        "merged(self.lags, other.lags, max)",
+        "merge_mappings(self.lags, other.lags, int.__add__)",
+        "merge_mappings(self.lags, other.lags, max)",
     ),
     Mutant(
         "lags are rounded down",
         _LAGS,
-        "units = -(-max(seen - event, 0) // resolution)",
-        "units = max(seen - event, 0) // resolution",
+        "units = -(-max(arrival - event, 0) // resolution)",
+        "units = max(arrival - event, 0) // resolution",
     ),
     Mutant(
         "long lags are rounded down",
@@ -185,8 +185,8 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "a record ahead of the clock has a negative lag",
         _LAGS,
-        "units = -(-max(seen - event, 0) // resolution)",
-        "units = -(-(seen - event) // resolution)",
+        "units = -(-max(arrival - event, 0) // resolution)",
+        "units = -(-(arrival - event) // resolution)",
     ),
     Mutant(
         "a quantile of lags is one rank too high where ranks are hit exactly",
@@ -216,9 +216,9 @@ WATERMARK_MUTANTS: Final = (
         "a perfect watermark waits for the instant that it is told in",
         _HISTORY,
         "        backwards.append(least)\n"
-        "        events = [one.event_time for one in moment.observations]\n"
+        "        events = [observation.event_time for observation in instant.observations]\n"
         "        least = min(events if least is None else [*events, least], default=None)\n",
-        "        events = [one.event_time for one in moment.observations]\n"
+        "        events = [observation.event_time for observation in instant.observations]\n"
         "        least = min(events if least is None else [*events, least], default=None)\n"
         "        backwards.append(least)\n",
     ),
@@ -237,8 +237,8 @@ WATERMARK_MUTANTS: Final = (
     Mutant(
         "a timeline that is recorded does not say that the input has ended",
         _TIMELINE,
-        "last = policy.advance(clocks[-1], policy.report((), ended=True), time)",
-        "last = policy.advance(clocks[-1], policy.report(()), time)",
+        "last = policy.advance(clocks[-1], policy.summarize((), ended=True), time)",
+        "last = policy.advance(clocks[-1], policy.summarize(()), time)",
     ),
 )
 """How the watermark of a source is made."""

@@ -60,10 +60,10 @@ COMBINER_MUTANTS: Final = (
     Mutant(
         "a combiner of what a function gives merges to the first",
         _COMBINERS,
-        "        return self.combiner.merge(one, other)\n\n"
+        "        return self.combiner.merge(left, right)\n\n"
         "    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
         "        return self.combiner.extract(accumulator)\n",
-        "        return one\n\n    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
+        "        return left\n\n    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
         "        return self.combiner.extract(accumulator)\n",
     ),
     Mutant(
@@ -93,16 +93,16 @@ COMBINER_MUTANTS: Final = (
     Mutant(
         "lists merge the other way round",
         _COLLECTING,
-        "    def merge(self, one: tuple[A, ...], other: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102\n"
-        "        return (*one, *other)\n",
-        "    def merge(self, one: tuple[A, ...], other: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102\n"
-        "        return (*other, *one)\n",
+        "    def merge(self, left: tuple[A, ...], right: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102\n"
+        "        return (*left, *right)\n",
+        "    def merge(self, left: tuple[A, ...], right: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102\n"
+        "        return (*right, *left)\n",
     ),
     Mutant(
         "sets merge to what is in both",
         _COLLECTING,
-        "return one | other",
-        "return one & other",
+        "return left | right",
+        "return left & right",
     ),
     Mutant(
         "any of no values is true",
@@ -155,8 +155,8 @@ COMBINER_MUTANTS: Final = (
     Mutant(
         "a sketch that merges with few values forgets them",
         _DISTINCT,
-        "return hyperloglog.with_hashes(one, other)",
-        "return one",
+        "return hyperloglog.add_hashes(left, right)",
+        "return left",
     ),
 )
 """Combiners."""
@@ -230,14 +230,14 @@ FORM_MUTANTS: Final = (
     Mutant(
         "And of periods keeps the shorter",
         _FORMS,
-        "        return not other.period % one.period\n    return not one.period % other.period",
-        "        return not one.period % other.period\n    return not other.period % one.period",
+        "        return not other.period % period.period\n    return not period.period % other.period",
+        "        return not period.period % other.period\n    return not other.period % period.period",
     ),
     Mutant(
         "periods imply each other whatever their offsets",
         _FORMS,
-        "if one == other or (one.offset or other.offset):",
-        "if one == other:",
+        "if period == other or (period.offset or other.offset):",
+        "if period == other:",
     ),
     Mutant(
         "a limit that is never ready is all",
@@ -279,8 +279,8 @@ FORM_MUTANTS: Final = (
     Mutant(
         "a junction absorbs every junction beside it",
         _FORMS,
-        "isinstance(one, dual) and any(other in one.triggers for other in known)",
-        "isinstance(one, dual) and any(other in one.triggers or one != other for other in known)",
+        "isinstance(part, dual) and any(other in part.triggers for other in known)",
+        "isinstance(part, dual) and any(other in part.triggers or part != other for other in known)",
     ),
 )
 """Normal forms."""

@@ -132,8 +132,8 @@ MERGE_MUTANTS: Final = (
     Mutant(
         "a second grouping merges windows again",
         _GROUPING,
-        "merge = merging(self.spec.strategy.windows) if self.fresh else None",
-        "merge = merging(self.spec.strategy.windows)",
+        "merge = as_merging(self.spec.strategy.windows) if self.fresh else None",
+        "merge = as_merging(self.spec.strategy.windows)",
     ),
     Mutant(
         "a merged window has no alarms unless it is new",
@@ -154,10 +154,10 @@ MERGE_MUTANTS: Final = (
         "start = point - point % self.size_micros",
     ),
     Mutant(
-        "fixed windows ignore the phase of a key where there is an offset",
+        "fixed windows ignore the offset of a key where there is an offset",
         _ASSIGNMENT,
-        "shift = self.offset_micros + (0 if self.phase is None else _phase(self.phase, key))",
-        "shift = self.offset_micros or (0 if self.phase is None else _phase(self.phase, key))",
+        "shift = self.offset_micros + (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
+        "shift = self.offset_micros or (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
     ),
     Mutant(
         "a sliding window that ends at the event time contains it",
@@ -198,8 +198,8 @@ MERGE_MUTANTS: Final = (
     Mutant(
         "calendar months have 30 days",
         _CALENDARS,
-        "after = _moved(first, 32)",
-        "after = _moved(first, 30)",
+        "after = _add_days(first, 32)",
+        "after = _add_days(first, 30)",
     ),
     Mutant(
         "a window contains its end",

@@ -13,7 +13,7 @@ from attrs import evolve, fields, frozen, has
 from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.runs.panes import Change, Pane, Timing
-from flowalg.triggers.describe import counted
+from flowalg.triggers.describe import count_of
 from flowalg.windows.window import Window, covers
 from flowalg_tools.pictures.boxes import Box, Occupied, text_width
 from flowalg_tools.pictures.elements import ANY, Fate, Observation
@@ -328,7 +328,7 @@ def _of_elements(facts: Facts, panels: Sequence[Panel], left_out: int) -> Iterab
     if left_out:
         yield f"{left_out:,} late, dropped or far elements are not drawn"
     if facts.unheard:
-        yield f"{counted(facts.unheard, 'element')} that came to no grouping left out"
+        yield f"{count_of(facts.unheard, 'element')} that came to no grouping left out"
     ended = [one.processing_time for one in facts.readings if one.input >= MAX_TIME]
     if ended and panels and min(ended) > panels[0].plane.clock.last:
         yield "the input ended after what is shown"

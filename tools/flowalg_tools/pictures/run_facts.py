@@ -16,7 +16,7 @@ from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, SourceNode, 
 from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Run
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_tools.pictures.elements import ANY, Observation, key_of, observations
 
 _HEADING: Final = "panes"
@@ -84,7 +84,7 @@ def facts_of(run: Run[object]) -> Facts:
         tuple(one for one in found if one.heard),
         _with_keys(run, keyed),
         run.watermarks,
-        effective.fresh and merging(effective.strategy.windows) is not None,
+        effective.fresh and as_merging(effective.strategy.windows) is not None,
         keyed and all(_is_first(inner) for one in last for inner in one.inputs),
         sum(not one.heard for one in found),
     )

@@ -18,7 +18,7 @@ from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
 from flowalg.runs.run import Run
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window import Window
-from flowalg.windows.window_functions import merging
+from flowalg.windows.window_functions import as_merging
 from flowalg_tools.pictures.elements import ANY, Observation
 
 Kept = Mapping[int, int]
@@ -38,7 +38,7 @@ def kept_windows(run: Run[object], seen: tuple[Observation, ...]) -> Kept:
     sides = any(isinstance(one, WithSide) for one in nodes_of(root))
     for grouping in groupings.values():
         strategy = grouping.windowed_by.strategy
-        if len(groupings) == 1 and not sides and merging(strategy.windows) is None:
+        if len(groupings) == 1 and not sides and as_merging(strategy.windows) is None:
             return _counted(run, seen, strategy)
     return replayed(run.spec)
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg.triggers.describe import counted
+from flowalg.triggers.describe import count_of
 from flowalg.windows.strategy import Forever
 from flowalg_tools.what_if.choice import Choice
 from flowalg_tools.what_if.wording import about, lateness_told, share_told
@@ -64,8 +64,8 @@ def _told(
     assert best.latency is not None
     yield f"Take {best}."
     yield (
-        f"Of {counted(len(choices), 'choice')}, {len(fitting)} have {limits}; of these it is the quickest: half of its "
-        f"windows come out within {about(best.latency.median)} of their end, and 95 in 100 within "
+        f"Of {count_of(len(choices), 'choice')}, {len(fitting)} have {limits}; of these it is the quickest: half of "
+        f"its windows come out within {about(best.latency.median)} of their end, and 95 in 100 within "
         f"{about(best.latency.p95)}."
     )
     yield (
@@ -131,7 +131,7 @@ def _patience(choice: Choice) -> tuple[bool, float]:
 
 
 def _nothing(choices: Sequence[Choice], limits: _Limits) -> Iterator[str]:
-    yield f"None of {counted(len(choices), 'choice')} has {limits}."
+    yield f"None of {count_of(len(choices), 'choice')} has {limits}."
     late = min(choices, key=lambda one: one.costs)
     dropped = min(choices, key=lambda one: (one.dropped_share, *one.costs))
     yield (

@@ -18,7 +18,7 @@ from flowalg_shard.tables.columns import END, START
 
 from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.data.time import MAX_TIME, MIN_TIME, Micros
-from flowalg.windows.window_functions import WindowFn, merging
+from flowalg.windows.window_functions import WindowFn, as_merging
 from flowalg_tools.what_if.observed import INSTANT, Integers, Seen
 from flowalg_tools.what_if.records import KEPT, KEY
 
@@ -93,7 +93,7 @@ class Arrivals:
 def _require(windows: WindowFn) -> None:
     if not isinstance(windows, WindowFn):
         raise ArgumentError("windows", windows, "a window function, such as FixedWindows(timedelta(hours=1))")
-    if merging(windows) is not None:
+    if as_merging(windows) is not None:
         raise UnsupportedError(
             f"what_if cannot count {windows}: windows that merge depend on what else has come, "
             "so when one is passed is not known from an element alone; the reference interpreter runs them"
