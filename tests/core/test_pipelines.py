@@ -85,9 +85,13 @@ def test_a_composite_is_a_function() -> None:
 def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
     """When the pipeline is built, where the type of the values is known."""
     teams = SCORES.key_by(lambda s: s.points).map_values(lambda s: s.team)
-    with pytest.raises(RecordTypeError, match="Sum does not accept values of type str; it accepts int and float"):
+    with pytest.raises(
+        RecordTypeError, match="Sum does not accept values of type str; it accepts int and float"
+    ):
         _ = teams.combine_per_key(Sum()).shape  # type: ignore[arg-type]
-    with pytest.raises(RecordTypeError, match="Max cannot order values of type Score; it accepts int, float, str"):
+    with pytest.raises(
+        RecordTypeError, match="Max cannot order values of type Score; it accepts int, float, str"
+    ):
         _ = SCORES.key_by(lambda s: s.team).combine_per_key(Max()).shape
 
 
