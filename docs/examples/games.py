@@ -7,7 +7,20 @@ from datetime import UTC, datetime, timedelta
 import flowalg_reference as reference
 from attrs import frozen
 
-from flowalg import AtCount, AtPeriod, AtWatermark, Count, FixedWindows, Source, Sum, Timeline, to_datetime
+from flowalg import (
+    KV,
+    AtCount,
+    AtPeriod,
+    AtWatermark,
+    Count,
+    FixedWindows,
+    PCollection,
+    Source,
+    Sum,
+    Timeline,
+    ptransform,
+    to_datetime,
+)
 
 
 @frozen
@@ -43,16 +56,26 @@ def points_of(score: Score) -> int:
 
 
 MINUTE = timedelta(minutes=1)
-SCORES = Source("scores", Score, event_time=when)
-STANDINGS = (
-    SCORES.key_by(team_of)
-    .window(
+
+
+@ptransform(name="in two minutes")
+def in_two_minutes(scores: PCollection[KV[str, Score]]) -> PCollection[KV[str, Score]]:
+    """The windows of the standings, with early and late panes."""
+    return scores.window(
         FixedWindows(2 * MINUTE),
         trigger=AtWatermark().with_early_firings(AtPeriod(MINUTE)).with_late_firings(AtCount(1)),
         allowed_lateness=5 * MINUTE,
     )
-    .combine_per_key(Sum.of(points_of), Count(), into=Standing)
-)
+
+
+@ptransform
+def standings(scores: PCollection[KV[str, Score]]) -> PCollection[KV[str, Standing]]:
+    """The points of each team, and the number of its scores."""
+    return scores.combine_per_key(Sum.of(points_of), Count(), into=Standing)
+
+
+SCORES = Source("scores", Score, event_time=when)
+STANDINGS = SCORES.key_by(team_of).apply(in_two_minutes >> standings)
 
 
 def at(minute: float) -> datetime:

@@ -73,8 +73,9 @@ class _Entry:
 
     scope: Scope
     text: str
-    after: str = ""
-    mark: str = ""
+    after: str
+    shows_type: bool = True
+    remark: str = ""
     details: tuple[Line, ...] = ()
     branches: tuple[tuple[str, tuple[_Entry, ...]], ...] = ()
 
@@ -85,7 +86,8 @@ class _Entry:
             for mark, entries in self.branches
             for first, *rest in [_boxed(entries, depth)]
         ]
-        return Line(f"{self.text}{self.after}{self.mark}", (*self.details, *inner))
+        kind = f": {self.after}" if self.shows_type else ""
+        return Line(f"{self.text}{kind}{self.remark}", (*self.details, *inner))
 
 
 @define
@@ -101,45 +103,39 @@ class _Writer:
         if name is None:
             return self.entries(node)
         if id(node) in self.written:
-            return (_Entry((), name),)
+            return (_Entry((), name, "", shows_type=False),)
         self.written.add(id(node))
         *before, last = self.entries(node)
-        return (*before, evolve(last, mark=f"  {name}"))
+        return (*before, evolve(last, remark=f"{last.remark}  {name}"))
 
     def entries(self, node: Node) -> tuple[_Entry, ...]:
+        """The entries of the pipeline that ends with a node, whether it has been written or not."""
+        after = _type(node.shape)
         match node:
-            case SourceNode(name=name, shape=shape):
-                return (_Entry((), name, f": {shape}"),)
-            case Hole(shape=shape):
-                return (_Entry((), "input", f": {_type(shape)}"),)
+            case SourceNode(name=name):
+                return (_Entry((), name, after),)
+            case Hole():
+                return (_Entry((), "input", after),)
             case ElementWise(input=inner, analyses=analyses):
-                lines = [analysis for analysis in analyses if not isinstance(analysis.step, Split)]
-                return (*self.of(inner), *map(_step, lines))
+                shown = [analysis for analysis in analyses if not isinstance(analysis.step, Split)]
+                return (*self.of(inner), *map(_step, shown))
             case WindowInto(input=inner, strategy=strategy):
                 details = tuple(map(Line, _strategy(strategy)))
-                return (*self.of(inner), _Entry(node.scope, f"> window({strategy.windows})", details=details))
+                text = f"> window({strategy.windows})"
+                return (*self.of(inner), _Entry(node.scope, text, after, False, details=details))
             case CombinePerKey(input=inner):
-                return (
-                    *self.of(inner),
-                    _Entry(node.scope, f"> {_own_label(node)}", f": {_type(node.shape)}"),
-                )
+                return (*self.of(inner), _Entry(node.scope, f"> {_own_label(node)}", after))
             case CoGroupByKey(inputs=inputs):
                 branches = tuple((_BRANCH, self.of(inner)) for inner in inputs)
-                return (_Entry(node.scope, _own_label(node), f": {_type(node.shape)}", branches=branches),)
+                return (_Entry(node.scope, _own_label(node), after, branches=branches),)
             case Flatten(inputs=inputs):
-                return (
-                    _Entry(
-                        node.scope, "flatten", branches=tuple((_BRANCH, self.of(inner)) for inner in inputs)
-                    ),
-                )
+                branches = tuple((_BRANCH, self.of(inner)) for inner in inputs)
+                return (_Entry(node.scope, "flatten", after, False, branches=branches),)
             case WithSide(input=inner, side=side, view=view):
                 kind = "mapping" if isinstance(view, AsMap) else "value"
                 before = self.of(inner)
                 text = f"> with the {kind} of a side input"
-                return (
-                    *before,
-                    _Entry(node.scope, text, f": {_type(node.shape)}", branches=(("", self.of(side)),)),
-                )
+                return (*before, _Entry(node.scope, text, after, branches=(("", self.of(side)),)))
         assert_never(node)
 
 
@@ -160,9 +156,7 @@ def _boxed(entries: Sequence[_Entry], depth: int = 0) -> tuple[Line, ...]:
         if name is None:
             lines += [entry.line(depth) for entry in inside]
         else:
-            *before, last = inside
-            steps = _boxed((*before, evolve(last, mark="")), depth + 1)
-            lines.append(Line(f"> {name}{last.after}{last.mark}", steps, is_transform=True))
+            lines.append(Line(f"> {name}: {inside[-1].after}", _boxed(inside, depth + 1), is_transform=True))
     return tuple(lines)
 
 
@@ -175,12 +169,13 @@ def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
 
 
 def _step(analysis: StepAnalysis) -> _Entry:
-    step, after = analysis.step, f": {_type(analysis.after)}"
+    step, opaque = analysis.step, analysis.opaque
     text = f"> {step.label.removeprefix(named(step.scope, ''))}"
-    if analysis.opaque is None:
-        return _Entry(step.scope, text, after)
-    place = f", at {analysis.opaque.location}" if analysis.opaque.location else ""
-    return _Entry(step.scope, text, f"{after} (in Python: {analysis.opaque.reason}{place})")
+    remark = ""
+    if opaque is not None:
+        location = f", at {opaque.location}" if opaque.location else ""
+        remark = f" (in Python: {opaque.reason}{location})"
+    return _Entry(step.scope, text, _type(analysis.after), remark=remark)
 
 
 def _type(shape: Shape | None) -> str:

@@ -147,14 +147,16 @@ def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
     assert explain(games.STANDINGS).splitlines() == [
         "scores: Score",
         f"> key_by({describe_function(games.team_of)}): KV[str, Score]",
-        "> window(fixed windows of 0:02:00)",
-        "    fires every minute until the watermark passes, then at every late element",
-        "    each pane is all that has come, in place of the last one (accumulating)",
-        "    takes late elements for 5 minutes of event time",
-        "> combine_per_key(Sum, Count): KV[str, tuple[int, int]]",
-        "> combine_per_key(into=…)(games.Standing): KV[str, Standing]",
-        "! combine_per_key(Sum, Count): elements can be dropped, because late elements are welcome for 5 minutes only; "
-        "allow more lateness, or let the watermark wait longer",
+        "> in two minutes: KV[str, Score]",
+        "    > window(fixed windows of 0:02:00)",
+        "        fires every minute until the watermark passes, then at every late element",
+        "        each pane is all that has come, in place of the last one (accumulating)",
+        "        takes late elements for 5 minutes of event time",
+        "> standings: KV[str, Standing]",
+        "    > combine_per_key(Sum, Count): KV[str, tuple[int, int]]",
+        "    > combine_per_key(into=…)(games.Standing): KV[str, Standing]",
+        "! standings/combine_per_key(Sum, Count): elements can be dropped, because late elements are welcome for 5 "
+        "minutes only; allow more lateness, or let the watermark wait longer",
     ]
 
 

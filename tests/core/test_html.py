@@ -200,9 +200,9 @@ def test_a_pipeline_is_a_tree() -> None:
     tree = parsed(pipeline_html(games.STANDINGS))
     found = {line: depth for depth, line in depths(tree)}
     window = next(line for line in found if line.startswith("> window("))
-    assert found[window] == 1
-    assert found["takes late elements for 5 minutes of event time"] == 2
-    assert "hazard combine_per_key(Sum, Count): elements can be dropped" in words(tree)
+    assert found[window] == 2
+    assert found["takes late elements for 5 minutes of event time"] == 3
+    assert "hazard standings/combine_per_key(Sum, Count): elements can be dropped" in words(tree)
 
 
 def test_what_has_no_html_is_refused() -> None:
