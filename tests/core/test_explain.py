@@ -118,7 +118,8 @@ def test_an_answer_reads_as_a_person_would_say_it() -> None:
     run = reference.run(games.STANDINGS, {games.SCORES: timeline})
     (pane,) = run.panes
     assert str(explain_when(run, pane)).splitlines() == [
-        "standings/combine_per_key(Sum, Count): the early pane 0 of 'a' in [2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z)",
+        "standings/combine_per_key(Sum, Count): the early pane 0 of 'a' in [2024-01-01T12:00:00Z, "
+        "2024-01-01T12:02:00Z)",
         "was emitted at 2024-01-01T12:02:00Z, with the watermark at 2024-01-01T12:00:00Z,",
         "because the trigger fired:",
         "  member 1 of 2, repeated:",
@@ -134,7 +135,8 @@ def test_an_answer_reads_as_a_person_would_say_it() -> None:
         "      [ ] the watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
     ]
     assert str(why_not(run, "a", window(0, 2))).splitlines() == [
-        "standings/combine_per_key(Sum, Count): 'a' in [2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z), at 2024-01-01T12:03:30Z, "
+        "standings/combine_per_key(Sum, Count): 'a' in [2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z), at "
+        "2024-01-01T12:03:30Z, "
         "with the watermark at 2024-01-01T12:01:00Z:",
         "its trigger is waiting:",
         "  member 1 of 2, repeated:",
