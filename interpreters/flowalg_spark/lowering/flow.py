@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
 
-import pyarrow as pa
 from attrs import evolve, field, frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import Shape
@@ -190,11 +188,6 @@ def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
     return T.StructType([*fields, *(T.StructField(name, kind) for name, kind in meta.items())])
 
 
-def arrow_schema(schema: T.StructType) -> pa.Schema:
-    """The Arrow schema of a Spark schema, timestamps in UTC."""
-    return to_arrow_schema(schema, timezone="UTC")
-
-
 def union(flows: tuple[Flow, ...]) -> Flow:
     """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
     require_one_shape(flows)
@@ -219,7 +212,6 @@ __all__ = [
     "Flow",
     "LiftingNote",
     "Selection",
-    "arrow_schema",
     "guarded",
     "require_one_shape",
     "row_schema",

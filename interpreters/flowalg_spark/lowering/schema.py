@@ -55,6 +55,13 @@ _ARROW: Final[dict[Scalar, pa.DataType]] = {
 }
 
 
+_ARROW_OF_SPARK: Final[dict[T.DataType, pa.DataType]] = {
+    **{_SPARK[scalar]: kind for scalar, kind in _ARROW.items()},
+    T.ByteType(): pa.int8(),
+    T.IntegerType(): pa.int32(),
+}
+
+
 def parts_of(shape: RecordOf | TupleOf) -> tuple[tuple[str, Shape], ...]:
     """The named parts of a record or tuple; the items of a tuple are ``_1``, ``_2`` and so on."""
     if isinstance(shape, RecordOf):
@@ -112,4 +119,19 @@ def arrow_type(shape: Shape) -> pa.DataType:
     assert_never(shape)
 
 
-__all__ = ["arrow_type", "as_type", "parts_of", "spark_type"]
+def arrow_schema(schema: T.StructType) -> pa.Schema:
+    """The Arrow schema of the columns of a flow, timestamps in UTC."""
+    return pa.schema([pa.field(one.name, _arrow_of_spark(one.dataType)) for one in schema.fields])
+
+
+def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
+    match kind:
+        case T.ArrayType():
+            return pa.list_(_arrow_of_spark(kind.elementType))
+        case T.StructType():
+            return pa.struct([pa.field(one.name, _arrow_of_spark(one.dataType)) for one in kind.fields])
+        case _:
+            return _ARROW_OF_SPARK[kind]
+
+
+__all__ = ["arrow_schema", "arrow_type", "as_type", "parts_of", "spark_type"]

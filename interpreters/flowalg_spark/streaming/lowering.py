@@ -36,7 +36,7 @@ from flowalg_spark.batch.joins import shape_beside
 from flowalg_spark.batch.python_sides import steps_that_read
 from flowalg_spark.lowering.binding import Clocks, bound_source
 from flowalg_spark.lowering.element_wise import note_of, through_steps
-from flowalg_spark.lowering.flow import Flow, LiftingNote, arrow_schema, require_one_shape, row_schema
+from flowalg_spark.lowering.flow import Flow, LiftingNote, require_one_shape, row_schema
 from flowalg_spark.lowering.layout import layout_of, named, nested, pair_of, places
 from flowalg_spark.lowering.meta import (
     ACCOUNT,
@@ -56,6 +56,7 @@ from flowalg_spark.lowering.meta import (
     pane_meta,
 )
 from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.lowering.schema import arrow_schema
 from flowalg_spark.streaming.dry_run import trials
 from flowalg_spark.streaming.emissions import FromEmissions, OutOfGrouping, OutOfSide
 from flowalg_spark.streaming.exchange import (
