@@ -43,6 +43,7 @@ from flowalg import (
     Count,
     ElementError,
     FixedWindows,
+    Max,
     Mode,
     Pane,
     PCollection,
@@ -224,10 +225,14 @@ def test_what_panes_say_is_a_commutative_monoid(
     assert one.and_then(two).standing == two.and_then(one).standing
 
 
+def window_by(mode: Accumulation, windows: FixedWindows | Sessions) -> PCollection[KV[str, int]]:
+    """Points whose panes are early, and again late."""
+    return POINTS.window(windows, trigger=REFINED, accumulation=mode, allowed_lateness=LATE)
+
+
 def refined(mode: Accumulation, windows: FixedWindows | Sessions) -> PCollection[KV[str, int]]:
-    """Sums that are shown early, and again for what is late."""
-    placed = POINTS.window(windows, trigger=REFINED, accumulation=mode, allowed_lateness=LATE)
-    return placed.combine_per_key(Sum())
+    """Sums of points whose panes are early, and again late."""
+    return window_by(mode, windows).combine_per_key(Sum())
 
 
 FIXED, SESSIONS = FixedWindows(5 * MINUTE), Sessions(2 * MINUTE)
@@ -252,8 +257,8 @@ RETRACTING: Final = refined(Accumulation.RETRACTING, SESSIONS)
             r"is ACCUMULATING, and a filter\(...\) or flat_map\(...\) follows it: .*; make it RETRACTING",
         ),
         (
-            flatten(ACCUMULATING, refined(Accumulation.RETRACTING, FIXED)),
-            r"upsert: several groupings make the panes \(combine_per_key\(Sum\), combine_per_key\(Sum\)\)",
+            flatten(ACCUMULATING, window_by(Accumulation.ACCUMULATING, FIXED).combine_per_key(Max())),
+            r"upsert: several groupings make the panes \(combine_per_key\(Sum\), combine_per_key\(Max\)\)",
         ),
         (
             flatten(ACCUMULATING, ACCUMULATING),
