@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -24,7 +25,7 @@ from attrs import frozen
 
 from flowalg_development.mutations import Area, Mutant, areas
 from flowalg_development.mutations.killer import KINDS, VARIABLE
-from flowalg_development.mutations.operators import SAMPLED
+from flowalg_development.mutations.mutant import Sources, sources_under
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 COPIED: Final = (
@@ -107,9 +108,10 @@ class Copy:
     def tried(self, area: Area, mutant: Mutant, seconds: float) -> Outcome:
         """What the tests of an area make of a mutant."""
         began = time.monotonic()
-        file = self.root / mutant.file
+        mutation = mutant.apply(sources())
+        file = self.root / mutation.file
         sound = file.read_text()
-        file.write_text(mutant.apply(sound))
+        file.write_text(mutation.text)
         try:
             kind, by = self.tested(area.tests, seconds)
         finally:
@@ -163,10 +165,15 @@ class Copy:
         }
 
 
+@cache
+def sources() -> Sources:
+    """The modules of the packages."""
+    return sources_under(ROOT)
+
+
 def chosen(words: Sequence[str]) -> list[tuple[Area, Mutant]]:
     """The mutants to try, each with its area."""
-    texts = {file: (ROOT / file).read_text() for file in SAMPLED}
-    every = [(area, mutant) for area in areas(texts, OPERATORS) for mutant in area.mutants]
+    every = [(area, mutant) for area in areas(sources(), OPERATORS) for mutant in area.mutants]
     return [
         (area, one)
         for area, one in every

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from attrs import frozen
 
 from flowalg_development.mutations.clocks import HOLD_MUTANTS, WATERMARK_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
-from flowalg_development.mutations.mutant import Mutant
+from flowalg_development.mutations.mutant import Mutant, Sources
 from flowalg_development.mutations.operators import sample
 from flowalg_development.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
 from flowalg_development.mutations.step import STEP_MUTANTS
@@ -40,8 +39,8 @@ class Area:
     mutants: tuple[Mutant, ...]
 
 
-def areas(texts: Mapping[str, str], sampled: int) -> tuple[Area, ...]:
-    """All mutants: those that somebody thought of, and a sample of changed operators in some files."""
+def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
+    """All mutants: those that somebody thought of, and a sample of changed operators in some modules."""
     return (
         Area("triggers", _SEMANTICS, TRIGGER_MUTANTS),
         Area("windows", _SEMANTICS, MERGE_MUTANTS),
@@ -54,7 +53,7 @@ def areas(texts: Mapping[str, str], sampled: int) -> tuple[Area, ...]:
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
         Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),
-        Area("operators", _SEMANTICS, tuple(sample(texts, sampled))),
+        Area("operators", _SEMANTICS, tuple(sample(sources, sampled))),
     )
 
 

@@ -4,337 +4,290 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg_development.mutations.mutant import Mutant
-
-_CLOCK: Final = "flowalg/watermarks/clock.py"
-_LAGS: Final = "flowalg/watermarks/lags.py"
-_POLICIES: Final = "flowalg/watermarks/policies.py"
-_POLICY: Final = "flowalg/watermarks/policy.py"
-_REPORTS: Final = "flowalg/watermarks/summaries.py"
-_HISTORY: Final = "flowalg/watermarks/history.py"
-_RECORDED: Final = "flowalg/runs/micro_batches.py"
-_TIMELINE: Final = "flowalg/runs/timeline.py"
-_CELLS: Final = "interpreters/flowalg_reference/window_state.py"
-_GROUPING: Final = "interpreters/flowalg_reference/grouping.py"
-_ELEMENTS: Final = "interpreters/flowalg_reference/elements.py"
-_OPERATORS: Final = "interpreters/flowalg_reference/operators.py"
-_RUN: Final = "interpreters/flowalg_reference/run.py"
+from flowalg_development.mutations.mutant import Replacement
 
 WATERMARK_MUTANTS: Final = (
-    Mutant(
+    Replacement(
         "a partition is idle only after more than idle_after",
-        _CLOCK,
+        "SourceClock.idle",
         "now - clock.latest_processing >= after",
         "now - clock.latest_processing > after",
     ),
-    Mutant(
+    Replacement(
         "idle partitions hold the watermark back",
-        _CLOCK,
-        "for name, clock in self.partitions.items() if name not in idle}",
-        "for name, clock in self.partitions.items()}",
+        "SourceClock.reached_by_partition",
+        "{name: clock.latest_event for name, clock in self.partitions.items() if name not in idle}",
+        "{name: clock.latest_event for name, clock in self.partitions.items()}",
     ),
-    Mutant(
+    Replacement(
         "when all partitions are idle the slowest counts",
-        _CLOCK,
-        "return max(clock.latest_event",
-        "return min(clock.latest_event",
+        "SourceClock.reached",
+        "max(clock.latest_event for clock in self.partitions.values())",
+        "min(clock.latest_event for clock in self.partitions.values())",
     ),
-    Mutant(
+    Replacement(
         "the most advanced partition counts",
-        _CLOCK,
-        "return min(active.values())",
-        "return max(active.values())",
+        "SourceClock.reached",
+        "min(active.values())",
+        "max(active.values())",
     ),
-    Mutant(
+    Replacement(
         "what a source knew before is forgotten when it says nothing",
-        _CLOCK,
-        "source_watermark=later(self.source_watermark, summary.source_watermark)",
-        "source_watermark=summary.source_watermark",
+        "SourceClock.observe",
+        "later(self.known, report.known)",
+        "report.known",
     ),
-    Mutant(
+    Replacement(
         "the processing time of a clock may move back",
-        _CLOCK,
-        "now = max(self.processing_time, processing_time)",
-        "now = processing_time",
+        "SourceClock.observe",
+        "max(self.processing_time, processing_time)",
+        "processing_time",
     ),
-    Mutant(
+    Replacement(
         "bounded disorder waits for twice its delay",
-        _POLICIES,
+        "BoundedOutOfOrderness.candidate",
         "reached - self.delay_micros",
         "reached - 2 * self.delay_micros",
     ),
-    Mutant(
+    Replacement(
         "a timeout is ahead of the clock by its delay",
-        _POLICIES,
-        "return clock.processing_time - self.delay // timedelta(microseconds=1)",
-        "return clock.processing_time + self.delay // timedelta(microseconds=1)",
+        "Timeout.candidate",
+        "clock.processing_time - self.delay // timedelta(microseconds=1)",
+        "clock.processing_time + self.delay // timedelta(microseconds=1)",
     ),
-    Mutant(
+    Replacement(
         "a lag quantile takes the complementary quantile",
-        _POLICIES,
-        "lag = clock.lags.quantile(self.q)",
-        "lag = clock.lags.quantile(1 - self.q)",
+        "LagQuantile.candidate",
+        "clock.lags.quantile(self.q)",
+        "clock.lags.quantile(1 - self.q)",
     ),
-    Mutant(
+    Replacement(
         "a record that is ahead by exactly max_ahead does not count",
-        _POLICY,
-        "event - arrival > ahead:",
-        "event - arrival >= ahead:",
+        "WatermarkPolicy.report",
+        "event - seen > ahead",
+        "event - seen >= ahead",
     ),
-    Mutant(
+    Replacement(
         "max_ahead compares with the latest record's processing time",
-        _POLICY,
-        "event - arrival > ahead:",
-        "event - latest > ahead:",
+        "WatermarkPolicy.report",
+        "event - seen",
+        "event - latest",
     ),
-    Mutant(
-        "max_ahead cuts off what is behind",
-        _POLICY,
-        "event - arrival > ahead:",
-        "arrival - event > ahead:",
+    Replacement(
+        "max_ahead cuts off what is behind", "WatermarkPolicy.report", "event - seen", "seen - event"
     ),
-    Mutant(
+    Replacement(
         "a record too far ahead does not tell its processing time",
-        _POLICY,
-        "            latest = later(latest, arrival)\n            if ahead is not None and event - arrival > ahead:\n"
-        "                continue\n",
-        "            if ahead is not None and event - arrival > ahead:\n                continue\n"
-        "            latest = later(latest, arrival)\n",
+        "WatermarkPolicy.report",
+        "later(latest, seen)",
+        "latest if ahead is not None and event - seen > ahead else later(latest, seen)",
     ),
-    Mutant(
+    Replacement(
         "a record too far ahead has a lag",
-        _POLICY,
-        "            if ahead is not None and event - arrival > ahead:\n                continue\n"
-        "            clock = PartitionClock(event, arrival)\n",
-        "            if ahead is not None and event - arrival > ahead:\n"
-        "                lags[0] = lags.get(0, 0) + keeps_lags\n                continue\n"
-        "            clock = PartitionClock(event, arrival)\n",
+        "WatermarkPolicy.report",
+        "continue",
+        "lags[0] = lags.get(0, 0) + keeps_lags\ncontinue",
     ),
-    Mutant(
+    Replacement(
         "a partition has the event time of its last record",
-        _POLICY,
-        "partitions[observation.partition] = clock if before is None else before.merge(clock)",
-        "partitions[observation.partition] = clock",
+        "WatermarkPolicy.report",
+        "clock if before is None else before.merge(clock)",
+        "clock",
     ),
-    Mutant(
+    Replacement(
         "a watermark moves back with its candidate",
-        _POLICY,
-        "clock.watermark if candidate is None else max(clock.watermark, clamp(candidate))",
-        "clock.watermark if candidate is None else clamp(candidate)",
+        "WatermarkPolicy.advance",
+        "max(clock.watermark, clamp(candidate))",
+        "clamp(candidate)",
     ),
-    Mutant(
+    Replacement(
         "a percentile watermark may be behind the watermark of its source",
-        _POLICY,
-        "max(watermark, clock.percentiles.get(q, MIN_TIME), percentile)",
-        "max(clock.percentiles.get(q, MIN_TIME), percentile)",
+        "WatermarkPolicy.advance",
+        "max(watermark, clock.percentiles.get(q, MIN_TIME), outrun)",
+        "max(clock.percentiles.get(q, MIN_TIME), outrun)",
     ),
-    Mutant(
+    Replacement(
         "a percentile watermark may move back",
-        _POLICY,
-        "max(watermark, clock.percentiles.get(q, MIN_TIME), percentile)",
-        "max(watermark, percentile)",
+        "WatermarkPolicy.advance",
+        "max(watermark, clock.percentiles.get(q, MIN_TIME), outrun)",
+        "max(watermark, outrun)",
     ),
-    Mutant(
+    Replacement(
         "a source that has ended is asked for a candidate",
-        _POLICY,
-        "candidate = MAX_TIME if ended else self.candidate(observed)",
-        "candidate = self.candidate(observed)",
+        "WatermarkPolicy.advance",
+        "MAX_TIME if ended else self.candidate(seen)",
+        "self.candidate(seen)",
     ),
-    Mutant(
+    Replacement(
         "merged reports keep the least event time of a partition",
-        _REPORTS,
+        "PartitionClock.merge",
         "max(self.latest_event, other.latest_event)",
         "min(self.latest_event, other.latest_event)",
     ),
-    Mutant(
+    Replacement(
         "merged reports keep the least processing time of a partition",
-        _REPORTS,
+        "PartitionClock.merge",
         "max(self.latest_processing, other.latest_processing)",
         "min(self.latest_processing, other.latest_processing)",
     ),
-    Mutant(
+    Replacement(
         "merged reports say the end only when both do",
-        _REPORTS,
-        "self.ended or other.ended,",
-        "self.ended and other.ended,",
+        "ClockSummary.merge",
+        "self.ended or other.ended",
+        "self.ended and other.ended",
     ),
-    Mutant(
-        "merged reports lose what one part alone knows",
-        _REPORTS,
-        "        return second if first is None else first\n    return max(first, second)",
-        "        return None\n    return max(first, second)",
+    Replacement(
+        "merged reports lose what one part alone knows", "later", "other if one is None else one", "None"
     ),
-    Mutant(
+    Replacement(
         "merged reports take the lags of one part where both have some",
-        _REPORTS,
-        "merge_mappings(self.lags, other.lags, int.__add__)",
-        "merge_mappings(self.lags, other.lags, max)",
+        "ClockSummary.merge",
+        "merged(self.lags, other.lags, int.__add__)",
+        "merged(self.lags, other.lags, max)",
     ),
-    Mutant(
+    Replacement(
         "lags are rounded down",
-        _LAGS,
-        "units = -(-max(arrival - event, 0) // resolution)",
-        "units = max(arrival - event, 0) // resolution",
+        "lag_of",
+        "-(-max(seen - event, 0) // resolution)",
+        "max(seen - event, 0) // resolution",
     ),
-    Mutant(
-        "long lags are rounded down",
-        _LAGS,
-        "(-(-units >> coarse) << coarse)",
-        "(units >> coarse << coarse)",
+    Replacement("long lags are rounded down", "lag_of", "-(-units >> coarse)", "units >> coarse"),
+    Replacement(
+        "a record ahead of the clock has a negative lag", "lag_of", "max(seen - event, 0)", "seen - event"
     ),
-    Mutant(
-        "a record ahead of the clock has a negative lag",
-        _LAGS,
-        "units = -(-max(arrival - event, 0) // resolution)",
-        "units = -(-(arrival - event) // resolution)",
-    ),
-    Mutant(
+    Replacement(
         "a quantile of lags is one rank too high where ranks are hit exactly",
-        _LAGS,
-        "lags[bisect_left(passed, ceil(Fraction(str(q)) * passed[-1]))]",
-        "lags[bisect_left(passed, int(Fraction(str(q)) * passed[-1]) + 1)]",
+        "RecentLags.quantile",
+        "ceil(Fraction(str(q)) * passed[-1])",
+        "int(Fraction(str(q)) * passed[-1]) + 1",
     ),
-    Mutant(
-        "the q of lags is a binary fraction",
-        _LAGS,
-        "Fraction(str(q))",
-        "Fraction(q)",
+    Replacement(
+        "the q of lags is a binary fraction", "RecentLags.quantile", "Fraction(str(q))", "Fraction(q)"
     ),
-    Mutant(
+    Replacement(
         "recent lags are forgotten a slice early",
-        _LAGS,
-        "if number >= current - SLICES}",
-        "if number > current - SLICES}",
+        "RecentLags.absorb",
+        "number >= current - SLICES",
+        "number > current - SLICES",
     ),
-    Mutant(
-        "a silent source forgets its lags",
-        _LAGS,
-        "        if not lags:\n            return self\n",
-        "",
-    ),
-    Mutant(
+    Replacement("a silent source forgets its lags", "RecentLags.absorb", "if not lags:\n    ...", "pass"),
+    Replacement(
         "a perfect watermark waits for the instant that it is told in",
-        _HISTORY,
-        "        backwards.append(least)\n"
-        "        events = [observation.event_time for observation in instant.observations]\n"
-        "        least = min(events if least is None else [*events, least], default=None)\n",
-        "        events = [observation.event_time for observation in instant.observations]\n"
-        "        least = min(events if least is None else [*events, least], default=None)\n"
-        "        backwards.append(least)\n",
+        "_least_to_come",
+        "backwards.append(least)",
+        "backwards.append(min([each.event_time for each in moment.observations], default=least))",
     ),
-    Mutant(
+    Replacement(
         "a batch may have an earlier processing time than the one before",
-        _RECORDED,
-        "time = max(seen if time is None else [time, *seen], default=None)",
-        "time = max(seen, default=time)",
+        "in_batches",
+        "max(seen if time is None else [time, *seen], default=None)",
+        "max(seen, default=time)",
     ),
-    Mutant(
+    Replacement(
         "there is a tick beside a batch at its multiple",
-        _RECORDED,
-        "range((before // tick + 1) * tick, now, tick)",
-        "range(-(-before // tick) * tick, now, tick)",
+        "with_ticks",
+        "before // tick + 1",
+        "-(-before // tick)",
     ),
-    Mutant(
+    Replacement(
         "a timeline that is recorded does not say that the input has ended",
-        _TIMELINE,
-        "last = policy.advance(clocks[-1], policy.summarize((), ended=True), time)",
-        "last = policy.advance(clocks[-1], policy.summarize(()), time)",
+        "_recorded",
+        "policy.report((), ended=True)",
+        "policy.report(())",
     ),
 )
 """How the watermark of a source is made."""
 
 HOLD_MUTANTS: Final = (
-    Mutant(
+    Replacement(
         "a hold ignores the panes that stand, which retractions will repeat",
-        _CELLS,
-        "return min([self.pane_event_time(spec), *(pane.event_time for pane in self.current_panes)])",
-        "return self.pane_event_time(spec)",
+        "WindowState.hold",
+        "min([self.pane_event_time(spec), *(pane.event_time for pane in self.current_panes)])",
+        "self.pane_event_time(spec)",
     ),
-    Mutant(
+    Replacement(
         "a hold is at the end of the window, whatever time panes carry",
-        _CELLS,
-        "return min([self.pane_event_time(spec), *(pane",
-        "return min([self.window.last_instant, *(pane",
+        "WindowState.hold",
+        "self.pane_event_time(spec)",
+        "self.window.last_instant",
     ),
-    Mutant(
+    Replacement(
         "a grouping holds nothing back",
-        _GROUPING,
-        "clocks.with_hold(min(self.holds.values(), default=MAX_TIME), self.output)",
-        "clocks.with_hold(MAX_TIME, self.output)",
+        "Grouping.advance",
+        "min(self.holds.values(), default=MAX_TIME)",
+        "MAX_TIME",
     ),
-    Mutant(
+    Replacement(
         "the hold of a grouping is that of its newest window",
-        _GROUPING,
-        "clocks.with_hold(min(self.holds.values(), default=MAX_TIME), self.output)",
-        "clocks.with_hold([MAX_TIME, *self.holds.values()][-1], self.output)",
+        "Grouping.advance",
+        "min(self.holds.values(), default=MAX_TIME)",
+        "[MAX_TIME, *self.holds.values()][-1]",
     ),
-    Mutant(
+    Replacement(
         "the watermark downstream moves back",
-        _ELEMENTS,
-        "watermark = max(before.watermark, min(self.watermark, hold))",
-        "watermark = min(self.watermark, hold)",
+        "flowalg_reference:Clocks.with_hold",
+        "max(before.watermark, min(self.watermark, hold))",
+        "min(self.watermark, hold)",
     ),
-    Mutant(
+    Replacement(
         "the watermark downstream is an instant late",
-        _ELEMENTS,
-        "watermark = max(before.watermark, min(self.watermark, hold))",
-        "watermark = before.watermark",
+        "flowalg_reference:Clocks.with_hold",
+        "max(before.watermark, min(self.watermark, hold))",
+        "before.watermark",
     ),
-    Mutant(
+    Replacement(
         "percentile watermarks downstream move back",
-        _ELEMENTS,
-        "q: max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
-        "q: min(point, hold)",
+        "flowalg_reference:Clocks.with_hold",
+        "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
+        "min(point, hold)",
     ),
-    Mutant(
+    Replacement(
         "percentile watermarks are not held back",
-        _ELEMENTS,
-        "q: max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
-        "q: point",
+        "flowalg_reference:Clocks.with_hold",
+        "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
+        "point",
     ),
-    Mutant(
+    Replacement(
         "percentile watermarks downstream wait for the watermark",
-        _ELEMENTS,
-        "q: max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
-        "q: min(point, watermark)",
+        "flowalg_reference:Clocks.with_hold",
+        "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
+        "min(point, watermark)",
     ),
-    Mutant(
-        "a hold is never released",
-        _GROUPING,
-        "        yield from panes\n        self.holds.pop(keyed_window, None)\n",
-        "        yield from panes\n",
+    Replacement(
+        "a hold is never released", "Grouping._evaluate", "self.holds.pop(keyed_window, None)", "pass"
     ),
-    Mutant(
+    Replacement(
         "a flatten has the watermark of its fastest input",
-        _OPERATORS,
-        "watermark = min(one.watermark for one in clocks)",
-        "watermark = max(one.watermark for one in clocks)",
+        "_flattened",
+        "min(one.watermark for one in clocks)",
+        "max(one.watermark for one in clocks)",
     ),
-    Mutant(
+    Replacement(
         "a flatten has the percentile watermark of its fastest input",
-        _OPERATORS,
+        "_flattened",
         "min(one.percentile(q) for one in clocks)",
         "max(one.percentile(q) for one in clocks)",
     ),
-    Mutant(
+    Replacement(
         "a collection that is used twice is computed twice",
-        _OPERATORS,
-        "if not last or last[0][0] is not now:",
-        "if last is not None:",
+        "once_per_instant",
+        "not last or last[0][0] is not now",
+        "last is not None",
     ),
-    Mutant(
+    Replacement(
         "a source that does nothing in an instant goes back to the beginning",
-        _RUN,
-        "        for _, _, name, instant in together:\n",
-        "        reads = dict.fromkeys(timelines, BEGINNING)\n        for _, _, name, instant in together:\n",
+        "_instants",
+        "signals: frozenset[str] = frozenset()",
+        "signals: frozenset[str] = frozenset()\nreads = dict.fromkeys(timelines, BEGINNING)",
     ),
-    Mutant(
+    Replacement(
         "of several sources the last one's signals are heard",
-        _RUN,
+        "_instants",
         "signals |= instant.signals",
         "signals = instant.signals",
     ),
 )
 """How watermarks go through a pipeline."""
+
 
 __all__ = ["HOLD_MUTANTS", "WATERMARK_MUTANTS"]

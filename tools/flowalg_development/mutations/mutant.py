@@ -1,34 +1,270 @@
-"""A mutant: one deliberate fault, as a change of text."""
+"""A mutant: one deliberate fault, as a change of syntax.
+
+Its place is a function's qualified name and a piece of syntax in it, compared as syntax trees. So formatting, comments,
+the module of the function and the names of its local variables may change; the mutant still finds its place.
+"""
 
 from __future__ import annotations
 
-from attrs import frozen
+import ast
+import builtins
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+from attrs import field, frozen
+
+Scope: TypeAlias = ast.FunctionDef | ast.ClassDef
+Sources: TypeAlias = Mapping[str, ast.Module]
+"""The modules of the packages, by file."""
+
+_FOLDERS: Final = ("flowalg", "interpreters")
+_BUILTINS: Final = frozenset(dir(builtins))
+_BLOCKS: Final = ("body", "orelse", "handlers", "finalbody")
 
 
 class StaleMutantError(Exception):
-    """The text that a mutant changes is not found exactly once: the code has moved on, and the mutant must follow."""
+    """The syntax that a mutant changes is not found exactly once: the code has moved on, and the mutant must follow."""
 
 
 @frozen
-class Mutant:
-    """A fault that an implementer could make, and the change of text that makes it.
+class Mutation:
+    """A file, and its text with a fault in it."""
 
-    ``fault`` says what is then wrong. ``why_it_survives`` explains a fault that no run can show; it is then tried all
-    the same, but does not count.
+    file: str
+    text: str
+
+
+class Mutant(Protocol):
+    """A fault: what is then wrong, and why no run can show it, if none can. That one is tried, but does not count."""
+
+    @property
+    def fault(self) -> str:
+        """What is then wrong."""
+        ...
+
+    @property
+    def why_it_survives(self) -> str:
+        """Why no run can show it; empty if one can."""
+        ...
+
+    def apply(self, sources: Sources) -> Mutation:
+        """Returns the file with the fault in it."""
+        ...
+
+
+@frozen
+class Replacement:
+    """A fault that an implementer could make: an expression or a statement in the place of another one.
+
+    ``function`` is the qualified name of a function (or class), after its package and a colon where several packages
+    have one. ``old`` is an expression or a statement in it, and ``new``, which may be several statements, takes its
+    place. The body ``...`` of a compound statement stands for whatever its body is.
     """
 
     fault: str
-    file: str
+    function: str
     old: str
     new: str
     why_it_survives: str = ""
 
-    def apply(self, text: str) -> str:
-        """The file with the fault in it; raises ``StaleMutantError`` unless the old text is there exactly once."""
-        found = text.count(self.old)
-        if found != 1:
-            raise StaleMutantError(f"{self.fault}: {self.file} has {found} times\n{self.old}")
-        return text.replace(self.old, self.new)
+    def apply(self, sources: Sources) -> Mutation:
+        """Returns the file with the fault in it; raises ``StaleMutantError`` unless the old syntax is there once.
+
+        Syntax in which local variables have other names counts where there is none with the same names.
+        """
+        (old,), new = _parsed(self.old, self.new)
+        places = [
+            (file, node, match)
+            for file, scope, names in scopes_named(sources, self.function)
+            for node in ast.walk(scope)
+            if (match := _Match(names)).holds(old, node)
+        ]
+        found = [place for place in places if place[2].exact] or places
+        if len(found) != 1 or not (place := found[0])[2].knows(*new):
+            raise StaleMutantError(f"{self.fault}: {self.function} has {len(found)} times\n{self.old}")
+        file, node, match = place
+        return Mutation(file, with_node(sources[file], node, *(match.rewritten(part, node) for part in new)))
 
 
-__all__ = ["Mutant", "StaleMutantError"]
+def with_node(module: ast.Module, old: ast.AST, *new: ast.AST) -> str:
+    """Returns the text of a module with other nodes (one, if it is an expression) in the place of one."""
+    number = next(number for number, node in enumerate(ast.walk(module)) if node is old)
+    copied = deepcopy(module)
+    _Swap(list(ast.walk(copied))[number], new).visit(copied)
+    return ast.unparse(ast.fix_missing_locations(copied))
+
+
+def sources_under(root: Path) -> dict[str, ast.Module]:
+    """Returns the modules of the packages in a tree of this project, by file."""
+    files = sorted(path for folder in _FOLDERS for path in (root / folder).rglob("*.py"))
+    return {str(path.relative_to(root)): ast.parse(path.read_text()) for path in files}
+
+
+class _Swap(ast.NodeTransformer):
+    def __init__(self, old: ast.AST, new: tuple[ast.AST, ...]) -> None:
+        self.old = old
+        self.new = new
+
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.AST]:
+        """The node itself, or what is in its place."""
+        if node is not self.old:
+            return self.generic_visit(node)
+        return self.new[0] if len(self.new) == 1 else list(self.new)
+
+
+@frozen
+class Names:
+    """The names that a piece of syntax can use: the local variables of its function, and those that it shares."""
+
+    local: frozenset[str]
+    shared: frozenset[str]
+
+    def canonical(self, node: ast.AST) -> str:
+        """Returns the text of some syntax with numbers in the place of the names of local variables."""
+        copied = deepcopy(node)
+        numbers: dict[str, str] = {}
+        for part in ast.walk(copied):
+            if isinstance(part, ast.Name) and part.id in self.local:
+                part.id = numbers.setdefault(part.id, f"local_{len(numbers)}")
+        return ast.unparse(copied)
+
+    @classmethod
+    def of(cls, scope: Scope, module: ast.Module) -> Names:
+        """Returns the names in a function of a module."""
+        top = (bound for statement in module.body for bound in _bound_by(statement))
+        return cls(_bound_in(scope), frozenset(top) | _BUILTINS)
+
+
+def _bound_in(tree: ast.AST) -> frozenset[str]:
+    """Returns the variables and parameters that a piece of syntax binds."""
+    return frozenset(name for node in ast.walk(tree) if (name := _bound_at(node)))
+
+
+def _bound_at(node: ast.AST) -> str | None:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return name
+        case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.ExceptHandler(name=name):
+            return name
+        case _:
+            return None
+
+
+def _bound_by(statement: ast.stmt) -> Iterator[str]:
+    """Yields the names that a statement of a module binds there."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
+        case ast.If() | ast.Try() | ast.With():
+            yield from (name for part in statement.body for name in _bound_by(part))
+        case _:
+            yield from _bound_in(statement)
+
+
+@frozen
+class _Match:
+    """A comparison of two pieces of syntax, in which the second may have other names for local variables."""
+
+    names: Names
+    called: dict[str, str] = field(factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all names are the same."""
+        return all(old == new for old, new in self.called.items())
+
+    def holds(self, old: object, node: object) -> bool:
+        """Returns whether the syntax is the same, with one name for each name."""
+        match old, node:
+            case ast.Name(id=one), ast.Name(id=other):
+                return self._binds(one, other)
+            case ast.arg(arg=one), ast.arg(arg=other):
+                return self._binds(one, other)
+            case ast.AST(), ast.AST():
+                left_out = _BLOCKS if _is_header(old) else ()
+                return type(old) is type(node) and all(
+                    self.holds(getattr(old, name), getattr(node, name))
+                    for name in old._fields
+                    if name not in left_out
+                )
+            case list(), list():
+                return len(old) == len(node) and all(map(self.holds, old, node))
+            case _:
+                return old == node
+
+    def _binds(self, old: str, new: str) -> bool:
+        renamed = old != new and new in self.names.local and old not in self.names.shared
+        if (old != new and not renamed) or (old not in self.called and new in self.called.values()):
+            return False
+        return self.called.setdefault(old, new) == new
+
+    def knows(self, *new: ast.AST) -> bool:
+        """Returns whether the names in some syntax exist where it is put."""
+        there = self.names.local | self.names.shared | self.called.keys()
+        there |= {name for part in new for name in _bound_in(part)}
+        return all(node.id in there for part in new for node in ast.walk(part) if isinstance(node, ast.Name))
+
+    def rewritten(self, new: ast.AST, node: ast.AST) -> ast.AST:
+        """Returns some syntax with the names of the place where it is put, and with the body that is there."""
+        for part in ast.walk(new):
+            if isinstance(part, ast.Name):
+                part.id = self.called.get(part.id, part.id)
+            elif isinstance(part, ast.arg):
+                part.arg = self.called.get(part.arg, part.arg)
+        if _is_header(new):
+            for block in _BLOCKS:
+                if hasattr(new, block):
+                    setattr(new, block, getattr(node, block))
+        return new
+
+
+def _is_header(node: ast.AST) -> bool:
+    """Returns whether this is a compound statement with the body ``...``."""
+    match node:
+        case ast.If(body=body) | ast.For(body=body) | ast.While(body=body) | ast.With(body=body):
+            return [ast.dump(statement) for statement in body] == [ast.dump(ast.Expr(ast.Constant(...)))]
+        case _:
+            return False
+
+
+def _parsed(*texts: str) -> tuple[tuple[ast.AST, ...], ...]:
+    """Returns the syntax of some texts: an expression each if all are, and statements otherwise."""
+    try:
+        return tuple((ast.parse(text, mode="eval").body,) for text in texts)
+    except SyntaxError:
+        return tuple(tuple(ast.parse(text).body) for text in texts)
+
+
+def scopes_named(sources: Sources, function: str) -> Iterator[tuple[str, Scope, Names]]:
+    """Yields the functions of a name, each with its file and the names in it."""
+    package, _, name = function.rpartition(":")
+    for file, module in sources.items():
+        if not package or package in Path(file).parts[:2]:
+            for scope in _qualified(module, name.split(".")):
+                yield file, scope, Names.of(scope, module)
+
+
+def _qualified(tree: ast.AST, names: list[str]) -> Iterator[Scope]:
+    """Yields the functions and classes in a tree that have a qualified name."""
+    first, *rest = names
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, Scope) and node.name == first:
+            yield from _qualified(node, rest) if rest else (node,)
+        elif isinstance(node, ast.If):
+            yield from _qualified(node, names)
+
+
+__all__ = [
+    "Mutant",
+    "Mutation",
+    "Names",
+    "Replacement",
+    "Sources",
+    "StaleMutantError",
+    "sources_under",
+    "with_node",
+]

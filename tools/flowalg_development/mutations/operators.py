@@ -1,37 +1,44 @@
-"""Faults that nobody thought of: every operator, boundary and choice of a file, changed one at a time.
+"""Faults that nobody thought of: every operator, boundary and choice of some modules, changed one at a time.
 
-``SAMPLED`` takes some of them, the same ones as long as the code they change stays as it is.
+A sample of them is tried: the same one as long as the syntax of the functions stays the same, whatever the modules and
+the local variables are called.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Final
 from zlib import crc32
 
-from flowalg_development.mutations.mutant import Mutant
+from attrs import evolve, field, frozen
 
-SAMPLED: Final = (
-    "interpreters/flowalg_reference/trigger_state.py",
-    "interpreters/flowalg_reference/window_state.py",
-    "interpreters/flowalg_reference/grouping.py",
+from flowalg_development.mutations.mutant import (
+    Mutation,
+    Names,
+    Replacement,
+    Sources,
+    scopes_named,
+    with_node,
 )
 
-EQUIVALENT: Final[Mapping[str, str]] = {
-    "in _schedule, 1 becomes 2": "the serial numbers of timers only break ties",
-    "in _signal, signals & names becomes signals": (
-        "more windows are evaluated than necessary, and evaluating an unaffected window is a no-op"
-    ),
-    "in _merge, elements or len(members) > 1 becomes elements": (
-        "sessions merge only when an element joins them; live windows that could merge have merged already"
-    ),
-}
-"""Why some of them survive, by their names."""
+SAMPLED: Final = ("flowalg_reference:fire", "flowalg_reference:WindowState", "flowalg_reference:Grouping")
+"""What the sampled modules define."""
 
-_COMPARED: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
+EQUIVALENT: Final = (
+    Replacement(
+        "every window with a signal trigger is evaluated at any signal",
+        "Grouping._signal",
+        "signals & names",
+        "signals",
+        why_it_survives="more windows are evaluated than necessary, and evaluating an unaffected window is a no-op",
+    ),
+)
+"""Those that survive, and why."""
+
+_COMPARED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
     ast.Gt: ast.GtE,
@@ -46,29 +53,43 @@ _COMPARED: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
 _CALLED: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
-def operator_mutants(file: str, text: str) -> list[Mutant]:
-    """All of them for one file, in the order of its text."""
-    lines = text.encode().splitlines(keepends=True)
-    starts = [sum(map(len, lines[:number])) for number in range(len(lines) + 1)]
-    seen: Counter[str] = Counter()
-    found: list[Mutant] = []
-    for function in ast.walk(ast.parse(text)):
+@frozen(eq=False)
+class OperatorChange:
+    """One expression of a module in the place of another.
+
+    ``key`` tells it apart from others whatever the local variables are called.
+    """
+
+    fault: str
+    key: str
+    file: str
+    module: ast.Module = field(repr=False)
+    old: ast.expr = field(repr=False)
+    new: ast.expr = field(repr=False)
+    why_it_survives: str = ""
+
+    def apply(self, sources: Sources) -> Mutation:
+        """Returns the file with the fault in it."""
+        return Mutation(self.file, with_node(self.module, self.old, self.new))
+
+
+def operator_changes(file: str, module: ast.Module) -> Iterator[OperatorChange]:
+    """Yields all of them for one module, in the order of its functions."""
+    faults: Counter[str] = Counter()
+    keys: Counter[str] = Counter()
+    for function in ast.walk(module):
         if not isinstance(function, ast.FunctionDef):
             continue
-        for node in (one for statement in function.body for one in ast.walk(statement)):
-            for changed in _changed(node):
-                assert isinstance(node, ast.expr)
-                assert node.end_lineno is not None
-                assert node.end_col_offset is not None
-                first = starts[node.lineno - 1] + node.col_offset
-                last = starts[node.end_lineno - 1] + node.end_col_offset
-                name = f"in {function.name}, {ast.unparse(node)} becomes {ast.unparse(changed)}"
-                seen[name] += 1
-                name += f", number {seen[name]}" if seen[name] > 1 else ""
-                whole = text.encode()
-                new = whole[:first] + f"({ast.unparse(changed)})".encode() + whole[last:]
-                found.append(Mutant(name, file, text, new.decode(), EQUIVALENT.get(name, "")))
-    return found
+        names = Names.of(function, module)
+        for old in (part for statement in function.body for part in ast.walk(statement)):
+            for new in _changed(old):
+                assert isinstance(old, ast.expr)
+                fault = f"in {function.name}, {ast.unparse(old)} becomes {ast.unparse(new)}"
+                key = f"{function.name} {names.canonical(old)} {names.canonical(new)}"
+                faults[fault] += 1
+                keys[key] += 1
+                fault += f", number {faults[fault]}" if faults[fault] > 1 else ""
+                yield OperatorChange(fault, f"{key} {keys[key]}", file, module, old, new)
 
 
 def _changed(node: ast.AST) -> Iterator[ast.expr]:
@@ -79,7 +100,7 @@ def _changed(node: ast.AST) -> Iterator[ast.expr]:
         case ast.BoolOp(op=op, values=values):
             yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
             for left_out in range(len(values)):
-                rest = [one for number, one in enumerate(values) if number != left_out]
+                rest = [value for number, value in enumerate(values) if number != left_out]
                 yield rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield operand
@@ -102,12 +123,13 @@ def _changed(node: ast.AST) -> Iterator[ast.expr]:
             return
 
 
-def sample(texts: Mapping[str, str], size: int) -> list[Mutant]:
-    """Some of the mutants of some files: those that come first by a hash of their names."""
-    every = [mutant for file, text in texts.items() for mutant in operator_mutants(file, text)]
-    hashes = [crc32(f"{one.file} {one.fault}".encode()) for one in every]
-    last = sorted(hashes)[: size + 1][-1]
-    return [mutant for mutant, number in zip(every, hashes, strict=True) if number < last]
+def sample(sources: Sources, size: int) -> list[OperatorChange]:
+    """Some of the changes in the sampled modules: those that come first by a hash of their keys."""
+    files = {file for name in SAMPLED for file, _, _ in scopes_named(sources, name)}
+    every = [change for file in sorted(files) for change in operator_changes(file, sources[file])]
+    some = sorted(every, key=lambda change: crc32(change.key.encode()))[:size]
+    reasons = {known.apply(sources): known.why_it_survives for known in EQUIVALENT}
+    return [evolve(change, why_it_survives=reasons.get(change.apply(sources), "")) for change in some]
 
 
-__all__ = ["EQUIVALENT", "SAMPLED", "operator_mutants", "sample"]
+__all__ = ["EQUIVALENT", "SAMPLED", "OperatorChange", "operator_changes", "sample"]

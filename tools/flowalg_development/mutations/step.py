@@ -4,266 +4,212 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg_development.mutations.mutant import Mutant
-
-_SHARD: Final = "interpreters/flowalg_shard"
-_AUTOMATON: Final = f"{_SHARD}/step/automaton.py"
-_SEEN: Final = f"{_SHARD}/step/trigger_summary.py"
-_CLOCKS: Final = f"{_SHARD}/clocks/clocks.py"
-_BUNDLE: Final = f"{_SHARD}/step/bundle.py"
-_ARRIVAL: Final = f"{_SHARD}/step/arrival.py"
-_MERGING: Final = f"{_SHARD}/step/merging.py"
-_STEP: Final = f"{_SHARD}/step/step.py"
-_PANES: Final = f"{_SHARD}/step/panes.py"
-_OBJECTS: Final = f"{_SHARD}/step/objects.py"
-_AGGREGATES: Final = f"{_SHARD}/step/aggregates.py"
+from flowalg_development.mutations.mutant import Replacement
 
 STEP_MUTANTS: Final = (
-    Mutant(
+    Replacement(
         "a member of a sequence starts with what it saw before its turn",
-        _AUTOMATON,
+        "_passed_on",
         "fresh = _reset(member) if number else {}",
         "fresh: dict[str, pl.Expr] = {}",
     ),
-    Mutant(
+    Replacement(
         "a repeated trigger is not reset when it finishes",
-        _AUTOMATON,
-        "name: pl.when(finished).then(fresh[name]).otherwise(expr).alias(name)",
-        "name: expr.alias(name)",
+        "_fired",
+        "pl.when(finished).then(fresh[name]).otherwise(expr)",
+        "expr",
     ),
-    Mutant(
+    Replacement(
         "OrFinally goes on when its main trigger has finished",
-        _AUTOMATON,
-        "return pl.col(until.holds) | finished, after",
-        "return pl.col(until.holds), after",
+        "_fired",
+        "pl.col(until.holds) | finished",
+        "pl.col(until.holds)",
     ),
-    Mutant(
-        "OrFinally goes on when its limit is ready",
-        _AUTOMATON,
-        "return pl.col(until.holds) | finished, after",
-        "return finished, after",
+    Replacement(
+        "OrFinally goes on when its limit is ready", "_fired", "pl.col(until.holds) | finished", "finished"
     ),
-    Mutant(
-        "a trigger that has finished fires again",
-        _AUTOMATON,
-        "fires &= ~pl.col(CLOSED)",
-        "fires &= pl.lit(True)",
+    Replacement(
+        "a trigger that has finished fires again", "Automaton.evaluate", "~pl.col(CLOSED)", "pl.lit(True)"
     ),
-    Mutant(
+    Replacement(
         "a deadline counts only once it is past",
-        _AUTOMATON,
-        "(deadline <= clocks.processing_time)",
-        "(deadline < clocks.processing_time)",
+        "_holds",
+        "deadline <= clocks.processing_time",
+        "deadline < clocks.processing_time",
     ),
-    Mutant(
+    Replacement(
         "AtWatermark waits for a watermark beyond the end of the window",
-        _AUTOMATON,
+        "_holds",
         "pl.col(end) <= clocks.percentile(percentile)",
         "pl.col(end) < clocks.percentile(percentile)",
     ),
-    Mutant(
+    Replacement(
         "deadlines of members whose turn it is not wake the engine",
-        _AUTOMATON,
-        "yield from _active(member, within & (pl.col(active) == number))",
-        "yield from _active(member, within)",
+        "_active",
+        "within & (pl.col(active) == number)",
+        "within",
     ),
-    Mutant(
+    Replacement(
         "what came last starts the clocks",
-        _SEEN,
+        "Fields.merged",
         "pl.min_horizontal(one + SINCE, other + SINCE)",
         "pl.max_horizontal(one + SINCE, other + SINCE)",
     ),
-    Mutant(
+    Replacement(
         "a measure is added up without an end",
-        _SEEN,
-        "return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())",
-        "return total.cast(pl.Int64())",
+        "_capped",
+        "pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128()))",
+        "total",
     ),
-    Mutant(
+    Replacement(
         "the watermark behind a grouping moves back",
-        _CLOCKS,
-        "watermark = max(before.watermark, min(self.watermark, hold))",
-        "watermark = min(self.watermark, hold)",
+        "flowalg_shard:Clocks.with_hold",
+        "max(before.watermark, min(self.watermark, hold))",
+        "min(self.watermark, hold)",
     ),
-    Mutant(
+    Replacement(
         "a retraction counts",
-        _BUNDLE,
-        "given = pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)",
-        "given = pl.lit(True)",
+        "precombine",
+        "pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)",
+        "pl.lit(True)",
     ),
-    Mutant(
-        "a window expires an instant too late",
-        _ARRIVAL,
-        "pl.lit(False) if limit is None else pl.col(end) <= limit",
-        "pl.lit(False) if limit is None else pl.col(end) < limit",
+    Replacement(
+        "a window expires an instant too late", "_expired", "pl.col(end) <= limit", "pl.col(end) < limit"
     ),
-    Mutant(
+    Replacement(
         "what joins a live window is dropped when it would have expired",
-        _ARRIVAL,
-        "expired = (pl.col(MEMBERS) == 0) & _expired(stage, TO_END, state.watermark)",
-        "expired = _expired(stage, END, state.watermark)",
+        "_merge",
+        "(pl.col(MEMBERS) == 0) & _expired(stage, TO_END, state.watermark)",
+        "_expired(stage, END, state.watermark)",
     ),
-    Mutant(
-        "a complete window that is extended keeps its trigger",
-        _ARRIVAL,
-        "(several | reopened).alias(AFRESH)",
-        "several.alias(AFRESH)",
+    Replacement(
+        "a complete window that is extended keeps its trigger", "_moved", "several | reopened", "several"
     ),
-    Mutant(
-        "windows that merge keep a trigger of theirs",
-        _ARRIVAL,
-        "(several | reopened).alias(AFRESH)",
-        "reopened.alias(AFRESH)",
+    Replacement("windows that merge keep a trigger of theirs", "_moved", "several | reopened", "reopened"),
+    Replacement(
+        "a window that grows goes on counting its panes", "_moved", "pl.when(grown)", "pl.when(several)"
     ),
-    Mutant(
-        "a window that grows goes on counting its panes",
-        _ARRIVAL,
-        "pl.when(grown).then(0)",
-        "pl.when(several).then(0)",
-    ),
-    Mutant(
+    Replacement(
         "the end is inside of a closed window",
-        _ARRIVAL,
-        "(pl.col(POINT) < pl.col(_CLOSED_END))",
-        "(pl.col(POINT) <= pl.col(_CLOSED_END))",
+        "_inside",
+        "pl.col(POINT) < pl.col(_CLOSED_END)",
+        "pl.col(POINT) <= pl.col(_CLOSED_END)",
     ),
-    Mutant(
+    Replacement(
         "panes that stand are left behind when windows merge",
-        _ARRIVAL,
-        "    standing = _standing_moved(stage, standing, goes)\n",
-        "",
+        "_merge",
+        "standing = _standing_moved(stage, standing, goes)",
+        "pass",
     ),
-    Mutant(
-        "sessions that touch stay apart",
-        _MERGING,
-        "apart = (pl.col(START) > before).fill_null(True)",
-        "apart = (pl.col(START) >= before).fill_null(True)",
+    Replacement(
+        "sessions that touch stay apart", "_touching", "pl.col(START) > before", "pl.col(START) >= before"
     ),
-    Mutant(
+    Replacement(
         "a session reaches as far as the last window in it",
-        _MERGING,
-        "pl.col(END).cum_max().shift(1)",
-        "pl.col(END).shift(1)",
+        "_touching",
+        "pl.col(END).cum_max()",
+        "pl.col(END)",
     ),
-    Mutant(
+    Replacement(
         "a trigger that starts afresh is not shown what is pending",
-        _STEP,
+        "_observed",
         "_where(pl.col(AFRESH), automaton.observed(PENDING))",
         "_where(pl.lit(False), automaton.observed(PENDING))",
     ),
-    Mutant(
-        "what is pending is forgotten",
-        _STEP,
-        "table = table.with_columns(**fields.merged(PENDING, NEW))",
-        "table = table.with_columns(**fields.nothing(PENDING))",
+    Replacement(
+        "what is pending is forgotten", "_observed", "fields.merged(PENDING, NEW)", "fields.nothing(PENDING)"
     ),
-    Mutant(
-        "signals are not heard",
-        _STEP,
-        "if clocks.signals:",
-        "if not clocks.signals:",
+    Replacement(
+        "signals are not heard", "step", "if clocks.signals:\n    ...", "if not clocks.signals:\n    ..."
     ),
-    Mutant(
-        "what has been shown stays pending",
-        _PANES,
-        "pl.when(done).then(expr).otherwise(pl.col(name))",
-        "pl.when(False).then(expr).otherwise(pl.col(name))",
-    ),
-    Mutant(
+    Replacement("what has been shown stays pending", "_moved_on", "pl.when(done)", "pl.when(False)"),
+    Replacement(
         "late firings count as on time",
-        _PANES,
-        "passed = (pl.col(END) > before) & (pl.col(END) <= clocks.watermark)",
-        "passed = pl.col(END) <= clocks.watermark",
+        "_decided",
+        "(pl.col(END) > before) & (pl.col(END) <= clocks.watermark)",
+        "pl.col(END) <= clocks.watermark",
     ),
-    Mutant(
+    Replacement(
         "an empty window says nothing on time",
-        _PANES,
-        "gives = gives | (insists & ~pl.col(CHANGED))",
-        "gives = gives & ~(insists & ~pl.col(CHANGED))",
+        "_decided",
+        "gives | insists & ~pl.col(CHANGED)",
+        "gives & ~(insists & ~pl.col(CHANGED))",
     ),
-    Mutant(
-        "a pane of a finished trigger is not the last",
-        _PANES,
-        "(expires | closed).alias(IS_LAST)",
-        "expires.alias(IS_LAST)",
-    ),
-    Mutant(
+    Replacement("a pane of a finished trigger is not the last", "_decided", "expires | closed", "expires"),
+    Replacement(
         "every retraction of a window's last is the last",
-        _PANES,
-        "(pl.col(IS_LAST) & ~pl.col(SHOWN) & final)",
-        "(pl.col(IS_LAST) & ~pl.col(SHOWN))",
+        "_taken_back",
+        "pl.col(IS_LAST) & ~pl.col(SHOWN) & final",
+        "pl.col(IS_LAST) & ~pl.col(SHOWN)",
     ),
-    Mutant(
+    Replacement(
         "a retraction carries the window of now",
-        _PANES,
-        "bounds[PANE_START].alias(START), bounds[PANE_END].alias(END)",
-        "bounds[PANE_END].alias(END)",
+        "_taken_back",
+        "taken.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))",
+        "taken.with_columns(bounds[PANE_END].alias(END))",
     ),
-    Mutant(
+    Replacement(
         "retractions to come do not hold the watermark",
-        _PANES,
+        "with_holds",
         "point = pl.min_horizontal(point, HOLD)",
         "pass",
     ),
-    Mutant(
+    Replacement(
         "what is pending does not hold the watermark",
-        _PANES,
-        "table.with_columns(pl.when(CHANGED).then(point).alias(HOLD))",
-        "table.with_columns(pl.when(~pl.col(CHANGED)).then(point).alias(HOLD))",
+        "with_holds",
+        "pl.when(CHANGED)",
+        "pl.when(~pl.col(CHANGED))",
     ),
-    Mutant(
+    Replacement(
         "a discarding window forgets changes that it could not show",
-        _PANES,
-        "done = pl.col(SHOWN if discards else SHOWS)",
-        "done = pl.col(SHOWS)",
+        "_moved_on",
+        "SHOWN if discards else SHOWS",
+        "SHOWS",
     ),
-    Mutant(
+    Replacement(
         "a window whose end the watermark meets is late",
-        _PANES,
-        ".when(pl.col(END) > before)",
-        ".when(pl.col(END) > before + 60_000_000)",
+        "timing",
+        "pl.col(END) > before",
+        "pl.col(END) > before + 60000000",
     ),
-    Mutant(
+    Replacement(
         "a retraction takes back any equal value",
-        _OBJECTS,
-        "met = next((one for one in opposite if one.event_time == new.event_time), opposite[0])",
-        "met = opposite[0]",
+        "Line.take",
+        "next((one for one in opposite if one.event_time == new.event_time), opposite[0])",
+        "opposite[0]",
     ),
-    Mutant(
+    Replacement(
         "values are combined in order of arrival",
-        _OBJECTS,
-        "for one in sorted(bag.held, key=lambda one: one.event_time):",
-        "for one in bag.held:",
+        "InObjects._result",
+        "sorted(bag.held, key=lambda one: one.event_time)",
+        "bag.held",
     ),
-    Mutant(
+    Replacement(
         "values of one instant follow each other by partition",
-        _OBJECTS,
-        "for _, one in sorted(arrived, key=lambda pair: pair[0]):",
-        "for _, one in arrived:",
+        "InObjects._joined",
+        "for _, one in sorted(arrived, key=lambda pair: pair[0]):\n    ...",
+        "for _, one in arrived:\n    ...",
     ),
-    Mutant(
+    Replacement(
         "retractions that met nothing are discarded too",
-        _OBJECTS,
-        "held = tuple(one for one in bag.held if one.weight < 0)",
+        "InObjects._rest",
+        "held = tuple((one for one in bag.held if one.weight < 0))",
         "held: tuple[Held, ...] = ()",
     ),
-    Mutant(
-        "retractions are added",
-        _AGGREGATES,
-        "return value * pl.col(WEIGHT).cast(pl.Int64())",
-        "return value",
+    Replacement(
+        "retractions are added", "InColumns._weighted", "value * pl.col(WEIGHT).cast(pl.Int64())", "value"
     ),
-    Mutant(
+    Replacement(
         "a sum of changes below nothing is not said",
-        _AGGREGATES,
-        "return pl.lit(True) if discards and signed else pl.col(SIZE) > 0",
-        "return pl.col(SIZE) > 0",
+        "InColumns.gives",
+        "pl.lit(True) if discards and signed else pl.col(SIZE) > 0",
+        "pl.col(SIZE) > 0",
     ),
-    Mutant(
+    Replacement(
         "what was discarded still counts",
-        _AGGREGATES,
+        "InColumns.discarded",
         "pl.lit(0 if name in self._sums or name == SIZE else None, kinds[name])",
-        "(pl.col(SIZE) if name == SIZE else pl.lit(0 if name in self._sums else None, kinds[name]))",
+        "pl.col(SIZE) if name == SIZE else pl.lit(0 if name in self._sums else None, kinds[name])",
     ),
 )
 

@@ -4,274 +4,251 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg_development.mutations.mutant import Mutant
-
-_AUTOMATON: Final = "interpreters/flowalg_reference/trigger_state.py"
-_TRIGGERS: Final = "flowalg/triggers/syntax.py"
-_CLOCKS: Final = "interpreters/flowalg_reference/elements.py"
-_GROUPING: Final = "interpreters/flowalg_reference/grouping.py"
-_RUN: Final = "interpreters/flowalg_reference/run.py"
+from flowalg_development.mutations.mutant import Replacement
 
 TRIGGER_MUTANTS: Final = (
-    Mutant(
+    Replacement(
         "AtWatermark waits for a watermark beyond the end of the window",
-        _AUTOMATON,
+        "is_satisfied",
         "clocks.percentile(percentile) >= window.end",
         "clocks.percentile(percentile) > window.end",
     ),
-    Mutant(
+    Replacement(
         "AtWatermark is ready at the last instant of the window",
-        _AUTOMATON,
+        "is_satisfied",
         "clocks.percentile(percentile) >= window.end",
         "clocks.percentile(percentile) >= window.last_instant",
     ),
-    Mutant(
+    Replacement(
         "AtWatermark(percentile=q) waits for the watermark itself",
-        _AUTOMATON,
-        "clocks.percentile(percentile) >= window.end",
-        "clocks.watermark >= window.end",
+        "is_satisfied",
+        "clocks.percentile(percentile)",
+        "clocks.watermark",
     ),
-    Mutant(
-        "AtCount needs one element more",
-        _AUTOMATON,
-        "return summary.count >= count",
-        "return summary.count > count",
+    Replacement(
+        "AtCount needs one element more", "is_satisfied", "summary.count >= count", "summary.count > count"
     ),
-    Mutant(
+    Replacement(
         "AtMeasure needs more than the amount",
-        _AUTOMATON,
+        "is_satisfied",
         "summary.measures.get(trigger, 0) >= amount",
         "summary.measures.get(trigger, 0) > amount",
     ),
-    Mutant(
+    Replacement(
         "a deadline counts only once it is past",
-        _AUTOMATON,
+        "is_satisfied",
         "clocks.processing_time >= trigger.deadline(summary.since)",
         "clocks.processing_time > trigger.deadline(summary.since)",
     ),
-    Mutant(
+    Replacement(
         "And is ready when any of its parts is",
-        _AUTOMATON,
-        "return all(is_satisfied(part, summary, window, clocks) for part in parts)",
-        "return any(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "is_satisfied",
+        "all(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "any(is_satisfied(part, summary, window, clocks) for part in parts)",
     ),
-    Mutant(
+    Replacement(
         "Or is ready when all of its parts are",
-        _AUTOMATON,
-        "return any(is_satisfied(part, summary, window, clocks) for part in parts)",
-        "return all(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "is_satisfied",
+        "any(is_satisfied(part, summary, window, clocks) for part in parts)",
+        "all(is_satisfied(part, summary, window, clocks) for part in parts)",
     ),
-    Mutant(
+    Replacement(
         "Repeat does not reset what has finished",
-        _AUTOMATON,
-        "return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)",
-        "return RepeatState(after)",
+        "fire",
+        "initial_state(repeated) if isinstance(after, Finished) else after",
+        "after",
     ),
-    Mutant(
+    Replacement(
         "Repeat resets after every firing, finished or not",
-        _AUTOMATON,
-        "return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)",
-        "return RepeatState(initial_state(repeated))",
+        "fire",
+        "initial_state(repeated) if isinstance(after, Finished) else after",
+        "initial_state(repeated)",
     ),
-    Mutant(
+    Replacement(
         "Repeat finishes when what it repeats does",
-        _AUTOMATON,
-        "return RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)",
-        "return after if isinstance(after, Finished) else RepeatState(after)",
+        "fire",
+        "RepeatState(initial_state(repeated) if isinstance(after, Finished) else after)",
+        "after if isinstance(after, Finished) else RepeatState(after)",
     ),
-    Mutant(
+    Replacement(
         "the limit of OrFinally is reset whenever main fires",
-        _AUTOMATON,
-        "else OrFinallyState(after, limit)",
-        "else OrFinallyState(after, OnceState())",
+        "fire",
+        "OrFinallyState(after, limit)",
+        "OrFinallyState(after, OnceState())",
     ),
-    Mutant(
+    Replacement(
         "the limit of OrFinally observes nothing",
-        _AUTOMATON,
-        "return OrFinallyState(observe(inner, summary), OnceState(limit.summary.merge(summary)))",
-        "return OrFinallyState(observe(inner, summary), limit)",
+        "observe",
+        "OnceState(limit.summary.merge(summary))",
+        "limit",
     ),
-    Mutant(
+    Replacement(
         "OrFinally starts main again when main finishes",
-        _AUTOMATON,
-        "return Finished() if isinstance(after, Finished) else OrFinallyState(after, limit)",
-        "return OrFinallyState(initial_state(main) if isinstance(after, Finished) else after, limit)",
+        "fire",
+        "Finished() if isinstance(after, Finished) else OrFinallyState(after, limit)",
+        "OrFinallyState(initial_state(main) if isinstance(after, Finished) else after, limit)",
     ),
-    Mutant(
+    Replacement(
         "OrFinally fires at its limit, but goes on",
-        _AUTOMATON,
-        "limit.summary, window, clocks):\n                return Finished()\n",
-        "limit.summary, window, clocks):\n                return OrFinallyState(inner, limit)\n",
+        "fire",
+        "if is_satisfied(until, limit.summary, window, clocks):\n    return Finished()",
+        "if is_satisfied(until, limit.summary, window, clocks):\n    return OrFinallyState(inner, limit)",
     ),
-    Mutant(
+    Replacement(
         "OrFinally finishes at its limit, but only when main is ready too",
-        _AUTOMATON,
-        "return is_satisfied(until, limit.summary, window, clocks) or is_ready(main, inner, window, clocks)",
-        "return is_ready(main, inner, window, clocks)",
+        "is_ready",
+        "is_satisfied(until, limit.summary, window, clocks) or is_ready(main, inner, window, clocks)",
+        "is_ready(main, inner, window, clocks)",
     ),
-    Mutant(
+    Replacement(
         "the next member of a sequence starts on what the last one has seen",
-        _AUTOMATON,
-        "SequenceState(active + 1, initial_state(parts[active + 1]))",
-        "SequenceState(\n"
-        "                active + 1,\n"
-        "                observe(\n"
-        "                    initial_state(parts[active + 1]),\n"
-        "                    inner.summary if isinstance(inner, OnceState) else TriggerSummary(),\n"
-        "                ),\n"
-        "            )",
+        "fire",
+        "initial_state(parts[active + 1])",
+        "observe(initial_state(parts[active + 1]), "
+        "inner.summary if isinstance(inner, OnceState) else TriggerSummary())",
     ),
-    Mutant(
-        "a sequence finishes one member early",
-        _AUTOMATON,
-        "last = active + 1 == len(parts)",
-        "last = active + 2 >= len(parts)",
+    Replacement(
+        "a sequence finishes one member early", "fire", "active + 1 == len(parts)", "active + 2 >= len(parts)"
     ),
-    Mutant(
+    Replacement(
         "a sequence begins again after its last member",
-        _AUTOMATON,
-        "return Finished() if last else SequenceState(active + 1",
-        "return SequenceState(0, initial_state(parts[0])) if last else SequenceState(active + 1",
+        "fire",
+        "Finished() if last else SequenceState(active + 1, initial_state(parts[active + 1]))",
+        "SequenceState(0, initial_state(parts[0])) if last else "
+        "SequenceState(active + 1, initial_state(parts[active + 1]))",
     ),
-    Mutant(
+    Replacement(
         "a sequence moves on at each firing of its active member",
-        _AUTOMATON,
-        "            if not isinstance(after, Finished):\n                return SequenceState(active, after)\n",
-        "",
+        "fire",
+        "if not isinstance(after, Finished):\n    return SequenceState(active, after)",
+        "pass",
     ),
-    Mutant(
+    Replacement(
         "what is seen keeps the later of two arrivals",
-        _AUTOMATON,
+        "TriggerSummary.merge",
         "min(times, default=None)",
         "max(times, default=None)",
     ),
-    Mutant(
+    Replacement(
         "what is seen has the larger of two measures, not their sum",
-        _AUTOMATON,
+        "TriggerSummary.merge",
         "self.measures.get(leaf, 0) + other.measures.get(leaf, 0)",
         "max(self.measures.get(leaf, 0), other.measures.get(leaf, 0))",
     ),
-    Mutant(
+    Replacement(
         "an element that satisfies a predicate is forgotten at the next one",
-        _AUTOMATON,
-        "self.satisfied | other.satisfied,",
-        "other.satisfied,",
+        "TriggerSummary.merge",
+        "self.satisfied | other.satisfied",
+        "other.satisfied",
     ),
-    Mutant(
+    Replacement(
         "a signal is forgotten when an element comes",
-        _AUTOMATON,
-        "self.signals | other.signals,",
-        "other.signals,",
+        "TriggerSummary.merge",
+        "self.signals | other.signals",
+        "other.signals",
     ),
-    Mutant(
+    Replacement(
         "a retraction counts as an element",
-        _AUTOMATON,
-        "        return TriggerSummary(since=time)\n",
-        "        return TriggerSummary(1, time)\n",
+        "summarize",
+        "TriggerSummary(since=time)",
+        "TriggerSummary(1, time)",
     ),
-    Mutant(
-        "a retraction starts no clock",
-        _AUTOMATON,
-        "        return TriggerSummary(since=time)\n",
-        "        return TriggerSummary()\n",
+    Replacement(
+        "a retraction starts no clock", "summarize", "TriggerSummary(since=time)", "TriggerSummary()"
     ),
-    Mutant(
+    Replacement(
         "the deadlines of a limit are forgotten",
-        _AUTOMATON,
+        "next_deadline",
         "_soonest((at_limit, next_deadline(main, inner, window, clocks)))",
         "next_deadline(main, inner, window, clocks)",
     ),
-    Mutant(
+    Replacement(
         "both of two are due when one of them is",
-        _AUTOMATON,
-        "return max(known) if",
-        "return min(known) if",
+        "_satisfied_from",
+        "max(known) if len(known) == len(points) else None",
+        "min(known) if len(known) == len(points) else None",
     ),
-    Mutant(
+    Replacement(
         "both of two are due though one waits for something else",
-        _AUTOMATON,
-        "if len(known) == len(points) else None",
-        "if known else None",
+        "_satisfied_from",
+        "len(known) == len(points)",
+        "known",
     ),
-    Mutant(
+    Replacement(
         "what holds already keeps both of two from being due",
-        _AUTOMATON,
-        "return clocks.processing_time if is_satisfied(trigger, summary, window, clocks) else None",
-        "return None",
+        "_satisfied_from",
+        "clocks.processing_time if is_satisfied(trigger, summary, window, clocks) else None",
+        "None",
     ),
-    Mutant(
+    Replacement(
         "AtPeriod skips a boundary at which an element comes",
-        _TRIGGERS,
-        "ProcessingTime(first + (offset - first) % period)",
-        "ProcessingTime(first + period - (first - offset) % period)",
+        "AtPeriod.deadline",
+        "first + (offset - first) % period",
+        "first + period - (first - offset) % period",
     ),
-    Mutant(
-        "AtPeriod ignores its offset",
-        _TRIGGERS,
-        "ProcessingTime(first + (offset - first) % period)",
-        "ProcessingTime(first + (0 - first) % period)",
-    ),
-    Mutant(
+    Replacement("AtPeriod ignores its offset", "AtPeriod.deadline", "offset - first", "0 - first"),
+    Replacement(
         "early firings come once instead of repeatedly",
-        _TRIGGERS,
-        "return SequenceOf(OrFinally(Repeat(early), self))",
-        "return SequenceOf(OrFinally(early, self))",
+        "AtWatermark.with_early_firings",
+        "OrFinally(Repeat(early), self)",
+        "OrFinally(early, self)",
     ),
-    Mutant(
+    Replacement(
         "late firings come once",
-        _TRIGGERS,
-        "return SequenceOf(self, Repeat(late))",
-        "return SequenceOf(self, late)",
+        "AtWatermark.with_late_firings",
+        "SequenceOf(self, Repeat(late))",
+        "SequenceOf(self, late)",
     ),
-    Mutant(
+    Replacement(
         "a percentile watermark may be behind the watermark",
-        _CLOCKS,
-        "return max(known, self.watermark)",
-        "return known",
+        "flowalg_reference:Clocks.percentile",
+        "max(known, self.watermark)",
+        "known",
     ),
-    Mutant(
+    Replacement(
         "a signal wakes no window",
-        _GROUPING,
-        "        touched |= set(self._signal(signals))\n",
-        "        touched &= {*touched, *self._signal(signals)}\n",
+        "Grouping.advance",
+        "touched |= set(self._signal(signals))",
+        "touched &= {*touched, *self._signal(signals)}",
     ),
-    Mutant(
+    Replacement(
         "a trigger that is ready again at once waits for what comes next",
-        _GROUPING,
+        "Grouping._schedule",
         "self.ready_again.add(keyed_window)",
         "self.ready_again.discard(keyed_window)",
     ),
-    Mutant(
+    Replacement(
         "percentile watermarks wake no window",
-        _GROUPING,
+        "Grouping._due",
         "due += [KeyedWindow(window, key) for key, windows in self.windows.items() for window in windows]",
         "pass",
     ),
-    Mutant(
+    Replacement(
         "a deadline that is reached exactly does not wake its window",
-        _GROUPING,
+        "Grouping._due",
         "self.processing_timers[0][0] <= clocks.processing_time",
         "self.processing_timers[0][0] < clocks.processing_time",
     ),
-    Mutant(
+    Replacement(
         "a deadline at an instant fires before the elements of that instant",
-        _RUN,
+        "flowalg_reference:_deadlines",
         "min(pending) >= until",
         "min(pending) > until",
     ),
-    Mutant(
+    Replacement(
         "a micro-batch engine wakes at deadlines",
-        _RUN,
-        "if spec.mode is Mode.CONTINUOUS and before is not None:",
-        "if before is not None:",
+        "execute",
+        "spec.mode is Mode.CONTINUOUS and before is not None",
+        "before is not None",
     ),
-    Mutant(
+    Replacement(
         "a continuous engine sleeps through deadlines",
-        _RUN,
-        "if spec.mode is Mode.CONTINUOUS and before is not None:",
-        "if spec.mode is Mode.MICRO_BATCH and before is not None:",
+        "execute",
+        "spec.mode is Mode.CONTINUOUS",
+        "spec.mode is Mode.MICRO_BATCH",
     ),
 )
 """The automaton, its clocks, and when it is woken."""
+
 
 __all__ = ["TRIGGER_MUTANTS"]

@@ -4,216 +4,162 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg_development.mutations.mutant import Mutant
-
-_COMBINERS: Final = "flowalg/combiners/core.py"
-_COLLECTING: Final = "flowalg/combiners/collections.py"
-_STATISTICS: Final = "flowalg/combiners/statistics.py"
-_QUANTILES: Final = "flowalg/combiners/quantiles.py"
-_DISTINCT: Final = "flowalg/combiners/distinct.py"
-_SIDES: Final = "interpreters/flowalg_reference/side_inputs.py"
-_FORMS: Final = "flowalg/triggers/normal_form.py"
+from flowalg_development.mutations.mutant import Replacement
 
 COMBINER_MUTANTS: Final = (
-    Mutant(
-        "a sum adds what is taken back",
-        _COMBINERS,
-        '-_number(value, "Sum")',
-        '_number(value, "Sum")',
+    Replacement(
+        "a sum adds what is taken back", "Sum.subtract", "-_number(value, 'Sum')", "_number(value, 'Sum')"
     ),
-    Mutant(
-        "a sum overflows silently",
-        _COMBINERS,
-        'check_integer(total, "a partial result of Sum")',
-        "pass",
+    Replacement(
+        "a sum overflows silently", "Sum.merge", "check_integer(total, 'a partial result of Sum')", "pass"
     ),
-    Mutant(
-        "a count keeps what is taken back",
-        _COMBINERS,
-        "return accumulator - 1",
-        "return accumulator",
-    ),
-    Mutant(
-        "a mean counts what is taken back",
-        _COMBINERS,
-        'Total(-1, -_number(value, "Mean"))',
-        'Total(1, -_number(value, "Mean"))',
-    ),
-    Mutant(
+    Replacement("a count keeps what is taken back", "Count.subtract", "accumulator - 1", "accumulator"),
+    Replacement("a mean counts what is taken back", "Mean.subtract", "-1", "1"),
+    Replacement(
         "a mean of integers is rounded down",
-        _COMBINERS,
+        "Mean.extract",
         "float(accumulator.total) / float(accumulator.count)",
         "float(accumulator.total // accumulator.count)",
     ),
-    Mutant(
+    Replacement(
         "a maximum is a minimum",
-        _COMBINERS,
-        "return right if _least(left, right) is left else left",
-        "return left if _least(left, right) is left else right",
+        "Max.merge",
+        "other if _least(one, other) is one else one",
+        "one if _least(one, other) is one else other",
     ),
-    Mutant(
+    Replacement(
         "the least of texts is the greatest",
-        _COMBINERS,
-        "return left if left <= right else right",
-        "return right if left <= right else left",
+        "_least",
+        "one if one <= other else other",
+        "other if one <= other else one",
     ),
-    Mutant(
+    Replacement(
         "a combiner of what a function gives merges to the first",
-        _COMBINERS,
-        "        return self.combiner.merge(left, right)\n\n"
-        "    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
-        "        return self.combiner.extract(accumulator)\n",
-        "        return left\n\n    def extract(self, accumulator: object) -> B:  # noqa: D102\n"
-        "        return self.combiner.extract(accumulator)\n",
+        "Over.merge",
+        "self.combiner.merge(one, other)",
+        "one",
     ),
-    Mutant(
+    Replacement(
         "a variance lacks the correction by the mean",
-        _STATISTICS,
-        "float(accumulator.squares / accumulator.count - mean * mean)",
-        "float(accumulator.squares / accumulator.count)",
+        "Variance.extract",
+        "accumulator.squares / accumulator.count - mean * mean",
+        "accumulator.squares / accumulator.count",
     ),
-    Mutant(
+    Replacement(
         "a variance has the square of what is taken back with the wrong sign",
-        _STATISTICS,
-        "weight * exact * exact)",
-        "exact * exact)",
+        "_moments",
+        "weight * exact * exact",
+        "exact * exact",
     ),
-    Mutant(
+    Replacement(
         "top-n keeps the least",
-        _COLLECTING,
-        "key=self._rank, reverse=True)",
-        "key=self._rank)",
+        "TopN.merge",
+        "sorted((*one, *other), key=self._rank, reverse=True)",
+        "sorted((*one, *other), key=self._rank)",
     ),
-    Mutant(
+    Replacement(
         "top-n keeps one more",
-        _COLLECTING,
-        "[: self.n])",
-        "[: self.n + 1])",
+        "TopN.merge",
+        "sorted((*one, *other), key=self._rank, reverse=True)[:self.n]",
+        "sorted((*one, *other), key=self._rank, reverse=True)[:self.n + 1]",
     ),
-    Mutant(
-        "lists merge the other way round",
-        _COLLECTING,
-        "    def merge(self, left: tuple[A, ...], right: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102\n"
-        "        return (*left, *right)\n",
-        "    def merge(self, left: tuple[A, ...], right: tuple[A, ...]) -> tuple[A, ...]:  # noqa: D102\n"
-        "        return (*right, *left)\n",
-    ),
-    Mutant(
-        "sets merge to what is in both",
-        _COLLECTING,
-        "return left | right",
-        "return left & right",
-    ),
-    Mutant(
-        "any of no values is true",
-        _COLLECTING,
-        "return accumulator.true > 0",
-        "return accumulator.true >= 0",
-    ),
-    Mutant(
+    Replacement("lists merge the other way round", "ToList.merge", "(*one, *other)", "(*other, *one)"),
+    Replacement("sets merge to what is in both", "ToSet.merge", "one | other", "one & other"),
+    Replacement("any of no values is true", "AnyOf.extract", "accumulator.true > 0", "accumulator.true >= 0"),
+    Replacement(
         "all of the values means any of them",
-        _COLLECTING,
-        "return accumulator.false <= 0",
-        "return accumulator.true > 0",
+        "AllOf.extract",
+        "accumulator.false <= 0",
+        "accumulator.true > 0",
     ),
-    Mutant(
+    Replacement(
         "a quantile has a rank too high by one",
-        _QUANTILES,
-        "return math.floor(Fraction(repr(quantile)) * (total - 1))",
-        "return min(math.floor(Fraction(repr(quantile)) * (total - 1)) + 1, total - 1)",
+        "_rank",
+        "math.floor(Fraction(repr(quantile)) * (total - 1))",
+        "min(math.floor(Fraction(repr(quantile)) * (total - 1)) + 1, total - 1)",
     ),
-    Mutant(
-        "a quantile is that of its binary fraction",
-        _QUANTILES,
-        "Fraction(repr(quantile))",
-        "Fraction(quantile)",
+    Replacement(
+        "a quantile is that of its binary fraction", "_rank", "Fraction(repr(quantile))", "Fraction(quantile)"
     ),
-    Mutant(
-        "the last value of a bucket is counted to the next one",
-        _QUANTILES,
-        "        if rank < 0:\n",
-        "        if rank < -1:\n",
+    Replacement(
+        "the last value of a bucket is counted to the next one", "_bucket_at", "rank < 0", "rank < -1"
     ),
-    Mutant(
+    Replacement(
         "the buckets of negative values do not mirror those of positive ones",
-        _QUANTILES,
-        "return bucket if value > 0 else -bucket",
-        "return bucket if value > 0 else 1 - bucket",
+        "_Bucketed._bucket",
+        "-bucket",
+        "1 - bucket",
     ),
-    Mutant(
-        "a bucket stands for its lower bound",
-        _QUANTILES,
-        "math.ldexp(2 * low * high / (low + high), exponent",
-        "math.ldexp(low, exponent",
+    Replacement(
+        "a bucket stands for its lower bound", "_Bucketed._value", "2 * low * high / (low + high)", "low"
     ),
-    Mutant(
+    Replacement(
         "a bucket that was taken back leaves a trace",
-        _QUANTILES,
+        "_counted",
         "((bucket, count),) if count else ()",
         "((bucket, count),)",
     ),
-    Mutant(
+    Replacement(
         "a sketch that merges with few values forgets them",
-        _DISTINCT,
-        "return hyperloglog.add_hashes(left, right)",
-        "return left",
+        "ApproximateDistinct.merge",
+        "hyperloglog.with_hashes(one, other)",
+        "one",
     ),
 )
 """Combiners."""
 
 SIDE_MUTANTS: Final = (
-    Mutant(
+    Replacement(
         "a side is read before its window is complete",
-        _SIDES,
-        "            if window.end <= self.watermark:\n                yield",
-        "            if window.start <= self.watermark:\n                yield",
+        "SideReader._passed",
+        "window.end <= self.watermark",
+        "window.start <= self.watermark",
     ),
-    Mutant(
+    Replacement(
         "a side is read only when the watermark is beyond the end of its window",
-        _SIDES,
-        "            if window.end <= self.watermark:\n                yield",
-        "            if window.end < self.watermark:\n                yield",
+        "SideReader._passed",
+        "window.end <= self.watermark",
+        "window.end < self.watermark",
     ),
-    Mutant(
+    Replacement(
         "a side that is late by the end of its window still counts",
-        _SIDES,
-        "        if window.end <= self.watermark:\n            self.drops",
-        "        if window.end < self.watermark:\n            self.drops",
+        "SideReader._absorb",
+        "window.end <= self.watermark",
+        "window.end < self.watermark",
     ),
-    Mutant(
+    Replacement(
         "elements that wait for a side hold nothing back",
-        _SIDES,
-        "self.output = main.clocks.with_hold(until, self.output)",
-        "self.output = main.clocks",
+        "SideReader.advance",
+        "main.clocks.with_hold(until, self.output)",
+        "main.clocks",
     ),
-    Mutant(
+    Replacement(
         "the watermark behind a side input moves back",
-        _SIDES,
-        "self.output = main.clocks.with_hold(until, self.output)",
-        "self.output = main.clocks.with_hold(until, BEGINNING)",
+        "SideReader.advance",
+        "main.clocks.with_hold(until, self.output)",
+        "main.clocks.with_hold(until, BEGINNING)",
     ),
-    Mutant(
+    Replacement(
         "percentile watermarks do not wait for a side input",
-        _SIDES,
-        "        self.output = main.clocks.with_hold(until, self.output)\n",
-        "        self.output = evolve(\n"
-        "            main.clocks.with_hold(until, self.output), percentiles=main.clocks.percentiles\n        )\n",
+        "SideReader.advance",
+        "main.clocks.with_hold(until, self.output)",
+        "evolve(main.clocks.with_hold(until, self.output), percentiles=main.clocks.percentiles)",
     ),
-    Mutant(
+    Replacement(
         "a side is complete by the main input's watermark",
-        _SIDES,
+        "SideReader.advance",
         "self.watermark = side.clocks.watermark",
         "self.watermark = main.clocks.watermark",
     ),
-    Mutant(
+    Replacement(
         "elements that have waited come after those that arrive",
-        _SIDES,
+        "SideReader.advance",
         "[*self.waiting, *arrived]",
         "[*arrived, *self.waiting]",
     ),
-    Mutant(
+    Replacement(
         "what is taken back from a side still stands",
-        _SIDES,
+        "SideReader._absorb",
         "contents.absorb(element.value, element.event_time, element.weight)",
         "contents.absorb(element.value, element.event_time, 1)",
     ),
@@ -221,68 +167,55 @@ SIDE_MUTANTS: Final = (
 """Side inputs."""
 
 FORM_MUTANTS: Final = (
-    Mutant(
+    Replacement(
         "And of counts is the least of them",
-        _FORMS,
-        "choose = max if kind is And else min",
-        "choose = min if kind is And else max",
+        "_joined",
+        "max if kind is And else min",
+        "min if kind is And else max",
     ),
-    Mutant(
-        "And of periods keeps the shorter",
-        _FORMS,
-        "        return not other.period % period.period\n    return not period.period % other.period",
-        "        return not period.period % other.period\n    return not other.period % period.period",
-    ),
-    Mutant(
+    Replacement("And of periods keeps the shorter", "_implied", "kind is And", "kind is not And"),
+    Replacement(
         "periods imply each other whatever their offsets",
-        _FORMS,
-        "if period == other or (period.offset or other.offset):",
-        "if period == other:",
+        "_implied",
+        "one == other or (one.offset or other.offset)",
+        "one == other",
     ),
-    Mutant(
-        "a limit that is never ready is all",
-        _FORMS,
-        "    if isinstance(until, Never):\n        return main\n",
-        "    if isinstance(until, Never):\n        return until\n",
+    Replacement("a limit that is never ready is all", "_limited", "return main", "return until"),
+    Replacement(
+        "limits join to both of them", "_limited", "Or(main.until_, until)", "And(main.until_, until)"
     ),
-    Mutant(
-        "limits join to both of them",
-        _FORMS,
-        "normalise_once(Or(main.until_, until))",
-        "normalise_once(And(main.until_, until))",
-    ),
-    Mutant(
+    Replacement(
         "a repetition that is limited never finishes",
-        _FORMS,
-        "        case SequenceOf(triggers=parts):\n            return any(never_finishes(part) for part in parts)\n",
-        "        case SequenceOf(triggers=parts):\n            return any(never_finishes(part) for part in parts)\n"
-        "        case OrFinally(main=main):\n            return never_finishes(main)\n",
+        "never_finishes",
+        "return False",
+        "return isinstance(trigger, OrFinally) and never_finishes(trigger.main)",
     ),
-    Mutant(
+    Replacement(
         "what comes before a repetition is folded into it if it ends alike",
-        _FORMS,
-        "while len(flat) > len(cycle) and flat[-1 - len(cycle) : -1] == cycle:",
-        "while len(flat) > len(cycle) and flat[-2] == cycle[-1]:",
+        "_sequence",
+        "flat[-1 - len(cycle):-1] == cycle",
+        "flat[-2] == cycle[-1]",
     ),
-    Mutant(
+    Replacement(
         "a sequence that begins with its repetition is that repetition",
-        _FORMS,
-        "if len(parts) % period == 0 and parts == parts[:period] * (len(parts) // period):",
-        "if len(parts) % period == 0 and parts[:period] == parts[-period:]:",
+        "_repeat",
+        "parts == parts[:period] * (len(parts) // period)",
+        "parts[:period] == parts[-period:]",
     ),
-    Mutant(
+    Replacement(
         "the unit and the zero of Or change places",
-        _FORMS,
+        "normalise_once",
         "_junction(Or, trigger, Never(), Always())",
         "_junction(Or, trigger, Always(), Never())",
     ),
-    Mutant(
+    Replacement(
         "a junction absorbs every junction beside it",
-        _FORMS,
-        "isinstance(part, dual) and any(other in part.triggers for other in known)",
-        "isinstance(part, dual) and any(other in part.triggers or part != other for other in known)",
+        "_junction",
+        "other in one.triggers",
+        "other in one.triggers or one != other",
     ),
 )
 """Normal forms."""
+
 
 __all__ = ["COMBINER_MUTANTS", "FORM_MUTANTS", "SIDE_MUTANTS"]

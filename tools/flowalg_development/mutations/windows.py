@@ -4,210 +4,179 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg_development.mutations.mutant import Mutant
-
-_CELLS: Final = "interpreters/flowalg_reference/window_state.py"
-_GROUPING: Final = "interpreters/flowalg_reference/grouping.py"
-_ASSIGNMENT: Final = "flowalg/windows/window_functions.py"
-_CALENDARS: Final = "flowalg/windows/calendars.py"
-_WINDOWS: Final = "flowalg/windows/window.py"
+from flowalg_development.mutations.mutant import Replacement
 
 MERGE_MUTANTS: Final = (
-    Mutant(
-        "sessions that touch stay apart",
-        _ASSIGNMENT,
-        "window.start <= end:",
-        "window.start < end:",
+    Replacement(
+        "sessions that touch stay apart", "Sessions.merge", "window.start <= end", "window.start < end"
     ),
-    Mutant(
-        "a session inside another one cuts it short",
-        _ASSIGNMENT,
-        "                end = max(end, window.end)\n",
-        "                end = window.end\n",
+    Replacement(
+        "a session inside another one cuts it short", "Sessions.merge", "max(end, window.end)", "window.end"
     ),
-    Mutant(
+    Replacement(
         "a merger forgets the panes that stand for its members",
-        _CELLS,
-        "        merged.current_panes.extend(state.current_panes)\n",
-        "",
+        "merge_windows",
+        "merged.current_panes.extend(state.current_panes)",
+        "pass",
     ),
-    Mutant(
+    Replacement(
         "a merger keeps the standing panes of its last member only",
-        _CELLS,
-        "        merged.current_panes.extend(state.current_panes)\n",
-        "        merged.current_panes = state.current_panes\n",
+        "merge_windows",
+        "merged.current_panes.extend(state.current_panes)",
+        "merged.current_panes = state.current_panes",
     ),
-    Mutant(
+    Replacement(
         "a merger is news only if its last member had some",
-        _CELLS,
-        "        merged.changed = merged.changed or state.changed\n",
-        "        merged.changed = state.changed\n",
+        "merge_windows",
+        "merged.changed or state.changed",
+        "state.changed",
         why_it_survives="windows merge only when an element joins them, and that is news itself",
     ),
-    Mutant(
+    Replacement(
         "a merger of windows that have come out is no news",
-        _CELLS,
-        "    merged.changed = merged.changed or bool(merged.current_panes)\n",
-        "",
+        "merge_windows",
+        "merged.changed = merged.changed or bool(merged.current_panes)",
+        "pass",
         why_it_survives="windows merge only when an element joins them, and that is news itself",
     ),
-    Mutant(
+    Replacement(
         "a merger forgets what is pending in all but its last member",
-        _CELLS,
-        "        merged.pending = merged.pending.merge(state.pending)\n",
-        "        merged.pending = state.pending\n",
+        "merge_windows",
+        "merged.pending.merge(state.pending)",
+        "state.pending",
     ),
-    Mutant(
+    Replacement(
         "a merger starts its trigger without what is pending",
-        _CELLS,
-        "    merged.trigger = _restart(spec, merged.pending)\n",
-        "",
+        "merge_windows",
+        "merged.trigger = _restart(spec, merged.pending)",
+        "pass",
     ),
-    Mutant(
+    Replacement(
         "a merger keeps the trigger of its first member",
-        _CELLS,
-        "    merged.trigger = _restart(spec, merged.pending)\n",
-        "    merged.trigger = min(members, key=lambda one: one.window).trigger\n",
+        "merge_windows",
+        "_restart(spec, merged.pending)",
+        "min(members, key=lambda one: one.window).trigger",
     ),
-    Mutant(
+    Replacement(
         "a merger keeps the contents of its last member only",
-        _CELLS,
-        "        merged.contents.merge(state.contents)\n",
-        "        merged.contents = state.contents\n",
+        "merge_windows",
+        "merged.contents.merge(state.contents)",
+        "merged.contents = state.contents",
     ),
-    Mutant(
+    Replacement(
         "a complete session that grows beyond the watermark keeps its trigger",
-        _CELLS,
-        "        if reopened:\n",
-        "        if reopened and state.closed:\n",
+        "merge_windows",
+        "if reopened:\n    ...",
+        "if reopened and state.closed:\n    ...",
     ),
-    Mutant(
+    Replacement(
         "a session that ends exactly at the watermark is not yet complete when it grows",
-        _CELLS,
-        "reopened = state.window.end <= before < window.end",
-        "reopened = state.window.end < before < window.end",
+        "merge_windows",
+        "state.window.end <= before < window.end",
+        "state.window.end < before < window.end",
     ),
-    Mutant(
+    Replacement(
         "a complete session that grows starts afresh even if it stays complete",
-        _CELLS,
-        "reopened = state.window.end <= before < window.end",
-        "reopened = state.window.end <= before",
+        "merge_windows",
+        "state.window.end <= before < window.end",
+        "state.window.end <= before",
     ),
-    Mutant(
+    Replacement(
         "every session that grows starts its trigger afresh",
-        _CELLS,
-        "reopened = state.window.end <= before < window.end",
-        "reopened = before < window.end",
+        "merge_windows",
+        "state.window.end <= before < window.end",
+        "before < window.end",
     ),
-    Mutant(
+    Replacement(
         "a session that opens again starts its trigger without what is pending",
-        _CELLS,
-        "            state.trigger = _restart(spec, state.pending)\n",
-        "            state.trigger = initial_state(spec.strategy.trigger)\n",
+        "merge_windows",
+        "_restart(spec, state.pending)",
+        "initial_state(spec.strategy.trigger)",
     ),
-    Mutant(
-        "a session that grows goes on counting its panes",
-        _CELLS,
-        "        state.next_index = 0\n",
-        "",
+    Replacement(
+        "a session that grows goes on counting its panes", "merge_windows", "state.next_index = 0", "pass"
     ),
-    Mutant(
-        "a session that grows keeps its old bounds",
-        _CELLS,
-        "        state.window = window\n        state.next_index = 0\n",
-        "        state.next_index = 0\n",
+    Replacement(
+        "a session that grows keeps its old bounds", "merge_windows", "state.window = window", "pass"
     ),
-    Mutant(
+    Replacement(
         "closed sessions take part in mergers",
-        _GROUPING,
-        "live = {window: state for window, state in windows.items() if not state.closed}",
-        "live = dict(windows)",
+        "Grouping._merge",
+        "{window: state for window, state in windows.items() if not state.closed}",
+        "dict(windows)",
     ),
-    Mutant(
+    Replacement(
         "a closed session catches only elements with its very bounds",
-        _GROUPING,
-        "return any(state.closed and point in state.window for state in windows.values())",
-        "return any(state.closed and state.window == window for state in windows.values())",
+        "Grouping._is_closed",
+        "point in state.window",
+        "state.window == window",
     ),
-    Mutant(
+    Replacement(
         "a second grouping merges windows again",
-        _GROUPING,
-        "merge = as_merging(self.spec.strategy.windows) if self.fresh else None",
-        "merge = as_merging(self.spec.strategy.windows)",
+        "Grouping._merge",
+        "merging(self.spec.strategy.windows) if self.fresh else None",
+        "merging(self.spec.strategy.windows)",
     ),
-    Mutant(
+    Replacement(
         "a merged window has no alarms unless it is new",
-        _GROUPING,
-        "        if grown:\n",
-        "        if not members:\n",
+        "Grouping._replace_members",
+        "if grown:\n    ...",
+        "if not members:\n    ...",
     ),
-    Mutant(
+    Replacement(
         "the hold of a window that has merged away is never released",
-        _GROUPING,
-        "            self.holds.pop(KeyedWindow(member.window, key), None)\n",
-        "",
+        "Grouping._replace_members",
+        "self.holds.pop(KeyedWindow(member.window, key), None)",
+        "pass",
     ),
-    Mutant(
-        "fixed windows ignore their offset",
-        _ASSIGNMENT,
-        "start = point - (point - shift) % self.size_micros",
-        "start = point - point % self.size_micros",
+    Replacement("fixed windows ignore their offset", "FixedWindows.assign", "point - shift", "point"),
+    Replacement(
+        "fixed windows ignore the phase of a key where there is an offset",
+        "FixedWindows.assign",
+        "self.offset_micros + (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
+        "self.offset_micros or (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
     ),
-    Mutant(
-        "fixed windows ignore the offset of a key where there is an offset",
-        _ASSIGNMENT,
-        "shift = self.offset_micros + (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
-        "shift = self.offset_micros or (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
-    ),
-    Mutant(
+    Replacement(
         "a sliding window that ends at the event time contains it",
-        _ASSIGNMENT,
-        "starts = range(last, point - size, -period)",
-        "starts = range(last, point - size - 1, -period)",
+        "SlidingWindows.assign",
+        "point - size",
+        "point - size - 1",
     ),
-    Mutant(
+    Replacement(
         "the earliest sliding window is left out",
-        _ASSIGNMENT,
-        "starts = range(last, point - size, -period)",
-        "starts = range(last, point - size + period, -period)",
+        "SlidingWindows.assign",
+        "point - size",
+        "point - size + period",
     ),
-    Mutant(
-        "sliding windows have no gaps",
-        _ASSIGNMENT,
-        "starts = range(last, point - size, -period)",
-        "starts = range(last, min(point - size, last - 1), -period)",
+    Replacement(
+        "sliding windows have no gaps", "SlidingWindows.assign", "point - size", "min(point - size, last - 1)"
     ),
-    Mutant(
-        "a session lasts one instant longer than its gap",
-        _ASSIGNMENT,
-        "return (Window(end=clamp(point + gap), start=point),)",
-        "return (Window(end=clamp(point + gap + 1), start=point),)",
+    Replacement(
+        "a session lasts one instant longer than its gap", "Sessions.assign", "point + gap", "point + gap + 1"
     ),
-    Mutant(
+    Replacement(
         "calendar days start by the clock of their noon",
-        _CALENDARS,
-        "local = datetime(day.year, day.month, day.day, tzinfo=zone)",
-        "local = datetime(day.year, day.month, day.day, 12, tzinfo=zone)",
+        "_midnight",
+        "datetime(day.year, day.month, day.day, tzinfo=zone)",
+        "datetime(day.year, day.month, day.day, 12, tzinfo=zone)",
     ),
-    Mutant(
+    Replacement(
         "calendar weeks start on the mirror image of their first day",
-        _CALENDARS,
-        "(day.weekday() - self.first_day) % 7",
-        "(day.weekday() + self.first_day) % 7",
+        "CalendarWeeks.assign",
+        "day.weekday() - self.first_day",
+        "day.weekday() + self.first_day",
     ),
-    Mutant(
-        "calendar months have 30 days",
-        _CALENDARS,
-        "after = _add_days(first, 32)",
-        "after = _add_days(first, 30)",
+    Replacement(
+        "calendar months have 30 days", "CalendarMonths.assign", "_moved(first, 32)", "_moved(first, 30)"
     ),
-    Mutant(
+    Replacement(
         "a window contains its end",
-        _WINDOWS,
-        "return self.start <= point < self.end",
-        "return self.start <= point <= self.end",
+        "Window.__contains__",
+        "self.start <= point < self.end",
+        "self.start <= point <= self.end",
     ),
 )
 """Which windows an element is in, and what becomes of windows that merge."""
+
 
 __all__ = ["MERGE_MUTANTS"]
