@@ -9,7 +9,7 @@ from flowalg_development.mutations.mutant import Replacement
 WATERMARK_MUTANTS: Final = (
     Replacement(
         "a partition is idle only after more than idle_after",
-        "SourceClock.idle",
+        "SourceClock.idle_partitions",
         "now - clock.latest_processing >= after",
         "now - clock.latest_processing > after",
     ),
@@ -34,8 +34,8 @@ WATERMARK_MUTANTS: Final = (
     Replacement(
         "what a source knew before is forgotten when it says nothing",
         "SourceClock.observe",
-        "later(self.known, report.known)",
-        "report.known",
+        "later(self.source_watermark, summary.source_watermark)",
+        "summary.source_watermark",
     ),
     Replacement(
         "the processing time of a clock may move back",
@@ -63,34 +63,34 @@ WATERMARK_MUTANTS: Final = (
     ),
     Replacement(
         "a record that is ahead by exactly max_ahead does not count",
-        "WatermarkPolicy.report",
+        "WatermarkPolicy.summarize",
         "event - seen > ahead",
         "event - seen >= ahead",
     ),
     Replacement(
         "max_ahead compares with the latest record's processing time",
-        "WatermarkPolicy.report",
+        "WatermarkPolicy.summarize",
         "event - seen",
         "event - latest",
     ),
     Replacement(
-        "max_ahead cuts off what is behind", "WatermarkPolicy.report", "event - seen", "seen - event"
+        "max_ahead cuts off what is behind", "WatermarkPolicy.summarize", "event - seen", "seen - event"
     ),
     Replacement(
         "a record too far ahead does not tell its processing time",
-        "WatermarkPolicy.report",
+        "WatermarkPolicy.summarize",
         "later(latest, seen)",
         "latest if ahead is not None and event - seen > ahead else later(latest, seen)",
     ),
     Replacement(
         "a record too far ahead has a lag",
-        "WatermarkPolicy.report",
+        "WatermarkPolicy.summarize",
         "continue",
         "lags[0] = lags.get(0, 0) + keeps_lags\ncontinue",
     ),
     Replacement(
         "a partition has the event time of its last record",
-        "WatermarkPolicy.report",
+        "WatermarkPolicy.summarize",
         "clock if before is None else before.merge(clock)",
         "clock",
     ),
@@ -142,8 +142,8 @@ WATERMARK_MUTANTS: Final = (
     Replacement(
         "merged reports take the lags of one part where both have some",
         "ClockSummary.merge",
-        "merged(self.lags, other.lags, int.__add__)",
-        "merged(self.lags, other.lags, max)",
+        "merge_mappings(self.lags, other.lags, int.__add__)",
+        "merge_mappings(self.lags, other.lags, max)",
     ),
     Replacement(
         "lags are rounded down",
@@ -173,9 +173,9 @@ WATERMARK_MUTANTS: Final = (
     Replacement("a silent source forgets its lags", "RecentLags.absorb", "if not lags:\n    ...", "pass"),
     Replacement(
         "a perfect watermark waits for the instant that it is told in",
-        "_least_to_come",
+        "_least_event_times_after",
         "backwards.append(least)",
-        "backwards.append(min([each.event_time for each in moment.observations], default=least))",
+        "backwards.append(min([observation.event_time for observation in instant.observations], default=least))",
     ),
     Replacement(
         "a batch may have an earlier processing time than the one before",
@@ -192,8 +192,8 @@ WATERMARK_MUTANTS: Final = (
     Replacement(
         "a timeline that is recorded does not say that the input has ended",
         "_recorded",
-        "policy.report((), ended=True)",
-        "policy.report(())",
+        "policy.summarize((), ended=True)",
+        "policy.summarize(())",
     ),
 )
 """How the watermark of a source is made."""

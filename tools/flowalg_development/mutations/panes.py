@@ -137,7 +137,7 @@ ACCUMULATION_MUTANTS: Final = (
     Replacement(
         "a discarding pane of a mean may be of less than nothing",
         "Contents.has_value",
-        "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.signed",
+        "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.is_signed",
         "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group)",
     ),
     Replacement(

@@ -95,15 +95,15 @@ COMBINER_MUTANTS: Final = (
     ),
     Replacement(
         "a bucket that was taken back leaves a trace",
-        "_counted",
+        "_add_count",
         "((bucket, count),) if count else ()",
         "((bucket, count),)",
     ),
     Replacement(
         "a sketch that merges with few values forgets them",
         "ApproximateDistinct.merge",
-        "hyperloglog.with_hashes(one, other)",
-        "one",
+        "hyperloglog.add_hashes(left, right)",
+        "left",
     ),
 )
 """Combiners."""
@@ -169,21 +169,19 @@ SIDE_MUTANTS: Final = (
 FORM_MUTANTS: Final = (
     Replacement(
         "And of counts is the least of them",
-        "_joined",
+        "_simplify",
         "max if kind is And else min",
         "min if kind is And else max",
     ),
-    Replacement("And of periods keeps the shorter", "_implied", "kind is And", "kind is not And"),
+    Replacement("And of periods keeps the shorter", "_is_implied", "kind is And", "kind is not And"),
     Replacement(
         "periods imply each other whatever their offsets",
-        "_implied",
+        "_is_implied",
         "one == other or (one.offset or other.offset)",
         "one == other",
     ),
-    Replacement("a limit that is never ready is all", "_limited", "return main", "return until"),
-    Replacement(
-        "limits join to both of them", "_limited", "Or(main.until_, until)", "And(main.until_, until)"
-    ),
+    Replacement("a limit that is never ready is all", "_limit", "return main", "return until"),
+    Replacement("limits join to both of them", "_limit", "Or(main.until_, until)", "And(main.until_, until)"),
     Replacement(
         "a repetition that is limited never finishes",
         "never_finishes",

@@ -114,8 +114,8 @@ MERGE_MUTANTS: Final = (
     Replacement(
         "a second grouping merges windows again",
         "Grouping._merge",
-        "merging(self.spec.strategy.windows) if self.fresh else None",
-        "merging(self.spec.strategy.windows)",
+        "as_merging(self.spec.strategy.windows) if self.fresh else None",
+        "as_merging(self.spec.strategy.windows)",
     ),
     Replacement(
         "a merged window has no alarms unless it is new",
@@ -131,7 +131,7 @@ MERGE_MUTANTS: Final = (
     ),
     Replacement("fixed windows ignore their offset", "FixedWindows.assign", "point - shift", "point"),
     Replacement(
-        "fixed windows ignore the phase of a key where there is an offset",
+        "fixed windows ignore the offset of a key where there is an offset",
         "FixedWindows.assign",
         "self.offset_micros + (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
         "self.offset_micros or (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
@@ -167,7 +167,10 @@ MERGE_MUTANTS: Final = (
         "day.weekday() + self.first_day",
     ),
     Replacement(
-        "calendar months have 30 days", "CalendarMonths.assign", "_moved(first, 32)", "_moved(first, 30)"
+        "calendar months have 30 days",
+        "CalendarMonths.assign",
+        "_add_days(first, 32)",
+        "_add_days(first, 30)",
     ),
     Replacement(
         "a window contains its end",
