@@ -1,4 +1,4 @@
-"""``docs/laws.md``: every law, what it states, where it holds, where it is from and who relies on it."""
+"""``docs/laws.md``: all laws with their statement, side condition, source, and the code that relies on them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ PATH: Final = Path(__file__).parents[1] / "laws.md"
 _HEAD: Final = """\
 # The laws
 
-Generated from `flowalg_laws` by `make docs`. Each law is a value: call it with values for its variables and it gives
-its two sides. `check_law` tries one on generated values; `make laws-thorough` tries all, on 2,000 values each. Where a
-law has a side condition, the smallest case outside it is a test in `tests/laws/test_counterexamples.py`, or the
-condition says why.
+`make docs` generates this page from `flowalg_laws`. Each law is a value: called with values of its variables, it
+returns the two sides of an equation. `check_law` tests a law on generated values; `make laws-thorough` tests all laws
+on 2,000 values each. For a law with a side condition, `tests/laws/test_counterexamples.py` has the smallest
+counterexample that violates the condition, or the condition gives the reason.
 
-Equality of triggers is observational: the same panes and the same drops, in every situation. SEMANTICS is
-[semantics.md](semantics.md), by its sections.
+Two triggers are equal if they emit the same panes and drops in every scenario. SEMANTICS refers to the sections of
+[semantics.md](semantics.md).
 """
 
 
 def page() -> str:
-    """The whole page."""
+    """Returns the whole page."""
     return "\n".join([_HEAD, *(line for name, laws in CATALOGUE.items() for line in _family(name, laws))])
 
 
 def _family(name: str, laws: tuple[Law[..., object], ...]) -> Iterator[str]:
     yield f"## {name}\n"
-    yield "| law | states | where | source | relied on by |"
+    yield "| law | statement | side condition | source | relied on by |"
     yield "| --- | --- | --- | --- | --- |"
     for law in laws:
         cells = (law.name.replace("_", " "), law.statement, law.condition, law.source, law.relied_on_by)

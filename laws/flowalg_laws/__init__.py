@@ -1,10 +1,10 @@
-"""Laws of the algebra as values, strategies that generate what they speak of, and checks for anybody's parts.
+"""Laws of the algebra as values, strategies that generate their inputs, and checks for user-defined parts.
 
-A law is a named function that returns its two sides; it knows no test framework. ``check_law`` tries one on generated
-values. ``check_combiner``, ``check_window_fn``, ``check_trigger_law`` and ``check_watermark_policy`` try all that
-concern a part of your own: one call each. ``check_interpreter`` is the conformance suite for interpreters, and
-``flowalg_laws.conformance`` its jobs. ``find_difference`` looks for a timeline
-on which two triggers differ, and draws it.
+A law is a named function that returns the two sides of an equation; it depends on no test framework. ``check_law``
+tests a law on generated values. ``check_combiner``, ``check_window_fn``, ``check_trigger_law`` and
+``check_watermark_policy`` test all laws of a user-defined part in one call. ``check_interpreter`` runs the
+conformance suite for interpreters; ``flowalg_laws.conformance`` contains its jobs. ``find_difference`` searches for a
+timeline on which two triggers differ, and draws it.
 """
 
 from flowalg_laws.catalogue import CATALOGUE
@@ -19,16 +19,16 @@ from flowalg_laws.checks.differences import Difference, NoDifference, find_diffe
 from flowalg_laws.conformance import check_interpreter
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
-from flowalg_laws.kit.interpreters import Interpreter, put_into
+from flowalg_laws.kit.interpreters import Interpreter, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
-from flowalg_laws.kit.situations import Situation, observed
+from flowalg_laws.kit.scenarios import Scenario, observe
 from flowalg_laws.laws.clocks import CLOCK_LAWS
 from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.laws.composition import TRANSFORM_LAWS
 from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
-from flowalg_laws.laws.serialization import SERIALISATION_LAWS
+from flowalg_laws.laws.serialization import SERIALIZATION_LAWS
 from flowalg_laws.laws.transforms import COLLECTION_LAWS
 from flowalg_laws.laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
 from flowalg_laws.laws.watermarks import WATERMARK_LAWS
@@ -41,7 +41,7 @@ from flowalg_laws.strategies import (
     partitioned_timelines,
     pipelines,
     readings,
-    situations,
+    scenarios,
     timelines,
     triggers,
     watermark_policies,
@@ -60,7 +60,7 @@ __all__ = [
     "LOOP_LAWS",
     "PANE_LAWS",
     "READINGS",
-    "SERIALISATION_LAWS",
+    "SERIALIZATION_LAWS",
     "SIZE_LAWS",
     "TRANSFORM_LAWS",
     "TRIGGER_LAWS",
@@ -74,7 +74,8 @@ __all__ = [
     "Law",
     "NoDifference",
     "Reading",
-    "Situation",
+    "Scenario",
+    "apply_windowing",
     "check_combiner",
     "check_interpreter",
     "check_law",
@@ -86,13 +87,12 @@ __all__ = [
     "free_timelines",
     "histories",
     "law",
-    "observed",
+    "observe",
     "once_triggers",
     "partitioned_timelines",
     "pipelines",
-    "put_into",
     "readings",
-    "situations",
+    "scenarios",
     "timelines",
     "triggers",
     "watermark_policies",

@@ -1,4 +1,4 @@
-"""All laws, by what they are about."""
+"""All laws by subject."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.laws.composition import TRANSFORM_LAWS
 from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
-from flowalg_laws.laws.serialization import SERIALISATION_LAWS
+from flowalg_laws.laws.serialization import SERIALIZATION_LAWS
 from flowalg_laws.laws.transforms import COLLECTION_LAWS
 from flowalg_laws.laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS
 from flowalg_laws.laws.watermarks import WATERMARK_LAWS
@@ -28,7 +28,7 @@ CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Transforms": TRANSFORM_LAWS,
     "Watermarks of a source": WATERMARK_LAWS,
     "Watermarks in a pipeline": CLOCK_LAWS,
-    "Serialisation": SERIALISATION_LAWS,
+    "Serialization": SERIALIZATION_LAWS,
 }
 
 __all__ = ["CATALOGUE"]

@@ -22,7 +22,7 @@ from pathlib import Path
 import flowalg_reference as reference
 import pytest
 from attrs import frozen
-from flowalg_laws import READINGS, VALUES, check_combiner, put_into, windowing_strategies
+from flowalg_laws import READINGS, VALUES, apply_windowing, check_combiner, windowing_strategies
 from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.strategies import free_timelines
 from hypothesis import example, given
@@ -449,7 +449,7 @@ def test_streams_end_where_batches_begin(data: st.DataObject, combiner: Aggregat
 def test_retractions_reach_quantiles(data: st.DataObject) -> None:
     """A group takes them in directly, and says what one that keeps all values says."""
     strategy = data.draw(windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True))
-    upstream = put_into(VALUES, strategy).combine_per_key(Quantile(1, relative_error=0.3))
+    upstream = apply_windowing(VALUES, strategy).combine_per_key(Quantile(1, relative_error=0.3))
     whole = upstream.map(lambda pair: KV("all", pair.value)).window(
         FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtCount(1)), allowed_lateness=FOREVER
     )

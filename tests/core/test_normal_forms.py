@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from flowalg_laws import Situation, observed, situations, triggers
+from flowalg_laws import Scenario, observe, scenarios, triggers
 from flowalg_laws.checks.differences import Difference
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,15 +47,13 @@ ALIKE: st.SearchStrategy[Trigger] = st.recursive(
 """Triggers made of few different parts, so that they say much twice, or almost."""
 
 
-@given(triggers() | ALIKE, situations())
-def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, situation: Situation) -> None:
+@given(triggers() | ALIKE, scenarios())
+def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, scenario: Scenario) -> None:
     """Law: ``normalise(t) = t``; it is idempotent, and never larger."""
     form = normalise(trigger)
     assert normalise(form) == form
     assert len(repr(form)) <= len(repr(trigger))
-    assert observed(trigger, situation) == observed(form, situation), str(
-        Difference(trigger, form, situation)
-    )
+    assert observe(trigger, scenario) == observe(form, scenario), str(Difference(trigger, form, scenario))
 
 
 @pytest.mark.parametrize(

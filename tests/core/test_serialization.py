@@ -23,7 +23,7 @@ import flowalg_reference as reference
 import games
 import pytest
 from attrs import field, frozen
-from flowalg_laws import put_into
+from flowalg_laws import apply_windowing
 from flowalg_laws.conformance.jobs.shop import Kind as Sold
 from flowalg_laws.conformance.jobs.shop import sale, time_of
 from flowalg_laws.strategies import (
@@ -266,7 +266,7 @@ def pipelines(draw: st.DrawFn) -> PCollection[KV[str, int]]:
     collection = VALUES
     for change in draw(st.lists(st.sampled_from(CHANGES), max_size=3)):
         if draw(st.booleans()):
-            collection = put_into(collection, draw(windowing_strategies()))
+            collection = apply_windowing(collection, draw(windowing_strategies()))
         collection = change(collection)
     return collection.combine_per_key(Sum())
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 import flowalg_reference as reference
 import pytest
 from attrs import frozen
-from flowalg_laws import READINGS, VALUES, Reading, check_combiner, put_into, windowing_strategies
+from flowalg_laws import READINGS, VALUES, Reading, apply_windowing, check_combiner, windowing_strategies
 from flowalg_laws.strategies import free_timelines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -270,7 +270,7 @@ def test_truths_are_bools() -> None:
 def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> None:
     """What stands downstream is what the panes that stand upstream give, whether or not the combiner subtracts."""
     retracting = windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True)
-    upstream = put_into(VALUES, data.draw(retracting)).combine_per_key(Sum())
+    upstream = apply_windowing(VALUES, data.draw(retracting)).combine_per_key(Sum())
     once = upstream.map(lambda pair: KV("all", pair.value))
     again = once.window(
         FixedWindows(timedelta(minutes=20)),

@@ -8,13 +8,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import flowalg_reference as reference
-from flowalg_laws.laws.clocks import a_hold_keeps_what_is_pending_in_time
+from flowalg_laws.laws.clocks import a_hold_prevents_late_panes
 from flowalg_laws.laws.panes import (
-    a_window_speaks_early_then_on_time_then_late,
-    retracting_says_what_accumulating_says,
+    pane_timings_are_ordered,
+    retracting_adds_only_retractions,
     the_last_accumulating_pane_is_the_batch_pane,
 )
-from flowalg_laws.laws.transforms import key_wise_work_commutes_with_partitioning
+from flowalg_laws.laws.transforms import keys_are_independent
 from flowalg_laws.laws.triggers import always_counts_to_one
 
 from flowalg import (
@@ -51,7 +51,7 @@ def test_a_wake_up_for_one_key_is_an_instant_for_the_others() -> None:
     each instant. ``b``'s first element comes on a boundary, and is said at 0; ``a``'s at 1 has the engine wake at 2,
     where ``b``'s window is at its end and closes. Alone it is not looked at before its second element comes, at 3.
     """
-    assert "instant for every window" in key_wise_work_commutes_with_partitioning.condition
+    assert "every window is evaluated then" in keys_are_independent.condition
     end = AtWatermark()
     trigger = SequenceOf(AtPeriod(timedelta(minutes=2)), end, end)
     sums = POINTS.window(FixedWindows(timedelta(minutes=1)), trigger=trigger).combine_per_key(Sum())
@@ -105,7 +105,7 @@ def dropped_downstream(
 
 def test_an_accumulating_pane_may_carry_a_time_that_has_passed() -> None:
     """A hold does not cover event times that were shown: the second pane repeats the earliest one of the first."""
-    assert "carry the end of their window" in a_hold_keeps_what_is_pending_in_time.condition
+    assert "panes have the end of their window as event time" in a_hold_prevents_late_panes.condition
     timeline = (
         Timeline[Score]()
         .at(minute(0), Score("a", 1, minute(0)), watermark=minute(1))
@@ -124,7 +124,7 @@ def test_an_accumulating_pane_may_carry_a_time_that_has_passed() -> None:
 
 def test_a_session_that_grows_takes_back_a_pane_whose_time_has_passed() -> None:
     """The event at 2 is not late, and touches the session ``[0, 2)``, which came out complete."""
-    assert "not retracting" in a_hold_keeps_what_is_pending_in_time.condition
+    assert "not retracting" in a_hold_prevents_late_panes.condition
     timeline = (
         Timeline[Score]()
         .at(minute(2), Score("a", 1, minute(0)), watermark=minute(2))
@@ -150,7 +150,7 @@ def test_always_is_no_count_of_one_inside_a_sequence() -> None:
 
 def test_a_merged_session_takes_back_more_than_accumulating_says_again() -> None:
     """Two sessions that came out are joined by nothing new that is in time: only retractions and their value tell."""
-    assert "merge" in retracting_says_what_accumulating_says.condition
+    assert "merge" in retracting_adds_only_retractions.condition
     gap = Sessions(timedelta(minutes=3))
     timeline = (
         Timeline[Score]()
@@ -173,7 +173,7 @@ def test_a_merged_session_takes_back_more_than_accumulating_says_again() -> None
 
 def test_a_session_that_grows_is_early_again() -> None:
     """Timing starts again with the bounds of a window."""
-    assert "merge" in a_window_speaks_early_then_on_time_then_late.condition
+    assert "merge" in pane_timings_are_ordered.condition
     timeline = (
         Timeline[Score]()
         .at(minute(2), Score("a", 1, minute(0)), watermark=minute(2))

@@ -16,7 +16,7 @@ from flowalg_laws import (
     COMBINER_LAWS,
     LOOP_LAWS,
     PANE_LAWS,
-    SERIALISATION_LAWS,
+    SERIALIZATION_LAWS,
     SIZE_LAWS,
     TRIGGER_LAWS,
     WATERMARK_LAWS,
@@ -61,7 +61,7 @@ def test_whole_triggers(law: Law[..., Trigger]) -> None:
         *COLLECTION_LAWS,
         *WATERMARK_LAWS,
         *CLOCK_LAWS,
-        *SERIALISATION_LAWS,
+        *SERIALIZATION_LAWS,
     ],
     ids=named,
 )

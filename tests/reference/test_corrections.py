@@ -12,16 +12,16 @@ import flowalg_reference as reference
 import pytest
 from attrs import frozen
 from flowalg_laws.conformance.drawing import full_line
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.pipelines import (
     Values,
-    counted,
-    greatest,
-    listed,
-    positive,
-    summed,
-    under_one_key,
+    count_values,
+    group_values,
+    keep_positive,
+    sum_values,
+    take_max,
+    use_one_key,
 )
 from flowalg_laws.strategies.times import point
 from flowalg_shard.local import Cluster
@@ -65,7 +65,7 @@ def sessions(number: int) -> WindowFn:
     return Sessions(minutes(number))
 
 
-CORRECTED = summed(put_into(VALUES, WindowingStrategy(fixed(1), AT_ONCE, RETRACTING)))
+CORRECTED = sum_values(apply_windowing(VALUES, WindowingStrategy(fixed(1), AT_ONCE, RETRACTING)))
 """The sum of each key and minute, taken back and said anew with each value."""
 
 
@@ -106,15 +106,15 @@ class Example:
 EXAMPLES = (
     Example(
         "a retraction is no element that AtCount counts",
-        counted(
-            put_into(under_one_key(CORRECTED), WindowingStrategy(ALWAYS, Repeat(AtCount(3)), DISCARDING))
+        count_values(
+            apply_windowing(use_one_key(CORRECTED), WindowingStrategy(ALWAYS, Repeat(AtCount(3)), DISCARDING))
         ),
         played((None, "a1@0"), (None, "a1@0"), (None, "a1@0"), (None, "a1@0")),
         ("2: +all=1 always early 0 (first, watermark -)",),
     ),
     Example(
         "a closed session refuses what is inside, and not what comes at its end",
-        counted(put_into(VALUES, WindowingStrategy(sessions(2), AtCount(2)))),
+        count_values(apply_windowing(VALUES, WindowingStrategy(sessions(2), AtCount(2)))),
         played((None, "a1@0"), (None, "a1@1"), (None, "a1@3"), (None, "a1@2 a1@4")),
         (
             "1: +a=2 [0, 3) early 0 last (first, watermark -)",
@@ -125,7 +125,7 @@ EXAMPLES = (
         Example(
             f"asked for always, an on-time pane that has nothing new is an empty {kind}",
             grouping(
-                put_into(
+                apply_windowing(
                     VALUES,
                     WindowingStrategy(fixed(5), EARLY, DISCARDING, on_time_behavior=OnTimeBehavior.ALWAYS),
                 )
@@ -136,12 +136,12 @@ EXAMPLES = (
                 "1: +a=0 [0, 5) on_time 1 last (watermark 6)",
             ),
         )
-        for kind, grouping in (("sum", summed), ("list", listed))
+        for kind, grouping in (("sum", sum_values), ("list", group_values))
     ),
     Example(
         "and no mean, which there is none of",
         averaged(
-            put_into(
+            apply_windowing(
                 VALUES, WindowingStrategy(fixed(5), EARLY, DISCARDING, on_time_behavior=OnTimeBehavior.ALWAYS)
             )
         ),
@@ -150,9 +150,9 @@ EXAMPLES = (
     ),
     Example(
         "and nothing where all that is new was taken back",
-        listed(
-            put_into(
-                positive(CORRECTED),
+        group_values(
+            apply_windowing(
+                keep_positive(CORRECTED),
                 WindowingStrategy(fixed(9), EARLY, DISCARDING, on_time_behavior=OnTimeBehavior.ALWAYS),
             )
         ),
@@ -161,9 +161,9 @@ EXAMPLES = (
     ),
     Example(
         "of several retractions that are all a window has to say, the last is the last",
-        counted(
-            put_into(
-                under_one_key(positive(CORRECTED)),
+        count_values(
+            apply_windowing(
+                use_one_key(keep_positive(CORRECTED)),
                 WindowingStrategy(sessions(2), Repeat(AtCount(2)), RETRACTING, minutes(0)),
             )
         ),
@@ -183,10 +183,10 @@ EXAMPLES = (
     ),
     Example(
         "a pane that will be taken back holds the watermark at its event time",
-        counted(
-            put_into(
-                summed(
-                    put_into(
+        count_values(
+            apply_windowing(
+                sum_values(
+                    apply_windowing(
                         VALUES,
                         WindowingStrategy(
                             fixed(9),
@@ -208,11 +208,12 @@ EXAMPLES = (
     *(
         Example(
             f"changes that nothing can be said of yet hold the watermark, {kind}",
-            counted(
-                put_into(
+            count_values(
+                apply_windowing(
                     grouping(
-                        put_into(
-                            positive(CORRECTED), WindowingStrategy(fixed(9), Repeat(Always()), DISCARDING)
+                        apply_windowing(
+                            keep_positive(CORRECTED),
+                            WindowingStrategy(fixed(9), Repeat(Always()), DISCARDING),
                         )
                     ),
                     EACH,
@@ -224,11 +225,11 @@ EXAMPLES = (
                 "2: +b=1 always early 0 (first, watermark 9)",
             ),
         )
-        for kind, grouping in (("in columns", averaged), ("as objects", greatest))
+        for kind, grouping in (("in columns", averaged), ("as objects", take_max))
     ),
     Example(
         "a retraction takes the one of its own event time from equal values",
-        in_order(put_into(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE))),
+        in_order(apply_windowing(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE))),
         played((None, "a1@0"), (None, "a2@1"), (None, "a1@2"), (None, "a3@2")),
         (
             f"0: +a={digest([1])} always early 0 (first, watermark -)",
@@ -239,13 +240,13 @@ EXAMPLES = (
     ),
     Example(
         "values of one time follow each other as they came, whatever partition they came in",
-        in_order(put_into(VALUES, WindowingStrategy(ALWAYS, AT_ONCE))),
+        in_order(apply_windowing(VALUES, WindowingStrategy(ALWAYS, AT_ONCE))),
         played((None, "a1@0 a2@0 a3@0")),
         (f"0: +a={digest([1, 2, 3])} always early 0 (first, watermark -)",),
     ),
     Example(
         "a retraction of what has been discarded waits for its value",
-        greatest(put_into(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE, DISCARDING))),
+        take_max(apply_windowing(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE, DISCARDING))),
         played((None, "a1@0"), (None, "a1@0"), (None, "a-1@0")),
         (
             "0: +a=1 always early 0 (first, watermark -)",
@@ -254,7 +255,9 @@ EXAMPLES = (
     ),
     Example(
         "a count of changes may be below nothing",
-        counted(put_into(positive(CORRECTED), WindowingStrategy(fixed(9), EARLY, DISCARDING))),
+        count_values(
+            apply_windowing(keep_positive(CORRECTED), WindowingStrategy(fixed(9), EARLY, DISCARDING))
+        ),
         played((None, "a1@0"), (None, "a-5@0"), (20, "")),
         (
             "0: +a=1 [0, 9) early 0 (first, watermark -)",
@@ -263,13 +266,15 @@ EXAMPLES = (
     ),
     Example(
         "a mean of changes has no value where as much was taken back as came",
-        averaged(put_into(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE, DISCARDING))),
+        averaged(apply_windowing(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE, DISCARDING))),
         played((None, "a1@0"), (None, "a1@0"), (None, "a5@0")),
         ("0: +a=60 always early 0 (first, watermark -)",),
     ),
     Example(
         "sessions that are a grouping's only by descent close one by one, and not for what is inside of them",
-        counted(under_one_key(counted(put_into(VALUES, WindowingStrategy(sessions(2), AtCount(2)))))),
+        count_values(
+            use_one_key(count_values(apply_windowing(VALUES, WindowingStrategy(sessions(2), AtCount(2)))))
+        ),
         played((None, "a1@0 a1@1 c1@0 c1@1"), (None, "b1@0 b1@0 d1@0 d1@0")),
         (
             "0: +all=2 [0, 3) early 0 last (first, watermark -)",
@@ -278,7 +283,7 @@ EXAMPLES = (
     ),
     Example(
         "a percentile watermark inside of a composed trigger wakes its windows",
-        counted(put_into(VALUES, WindowingStrategy(fixed(2), AtWatermark(0.5) | AtCount(9)))),
+        count_values(apply_windowing(VALUES, WindowingStrategy(fixed(2), AtWatermark(0.5) | AtCount(9)))),
         played((None, "a1@1")).at(point(1), percentiles={0.5: point(9)}),
         ("1: +a=1 [0, 2) early 0 last (first, watermark -)",),
     ),

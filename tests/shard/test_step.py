@@ -15,7 +15,14 @@ import polars as pl
 import pytest
 from attrs import frozen
 from flowalg_laws import READINGS, VALUES
-from flowalg_laws.strategies import Reading, batches, fixed_windows, policies, put_into, windowing_strategies
+from flowalg_laws.strategies import (
+    Reading,
+    apply_windowing,
+    batches,
+    fixed_windows,
+    policies,
+    windowing_strategies,
+)
 from flowalg_shard import (
     Clocks,
     ShardState,
@@ -183,7 +190,7 @@ def test_the_step_equals_the_reference(data: st.DataObject) -> None:
             plain=True,
         )
     )
-    pipeline = put_into(VALUES, strategy)
+    pipeline = apply_windowing(VALUES, strategy)
     policy = data.draw(policies())
     timeline = Timeline.micro_batches(
         READINGS,

@@ -12,7 +12,7 @@ from datetime import timedelta
 import flowalg_reference
 import pytest
 from flowalg_laws.conformance import JOBS, check_interpreter
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
 from flowalg_shard.local import Cluster, Waking, run
@@ -45,7 +45,7 @@ def fired(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
         records = [Reading("a", 1, point(minute), point(0)) for minute in happened]
         timeline = timeline.at(point(number), *records)
     strategy = WindowingStrategy(Sessions(timedelta(minutes=2)), Repeat(AtCount(3)))
-    panes = run(put_into(VALUES, strategy).combine_per_key(Count()), {READINGS: timeline}).panes
+    panes = run(apply_windowing(VALUES, strategy).combine_per_key(Count()), {READINGS: timeline}).panes
     return [((one.processing_time - processing_time(point(0))) // 60_000_000, one.value) for one in panes]
 
 

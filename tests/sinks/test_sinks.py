@@ -16,10 +16,10 @@ from typing import Final
 import flowalg_reference as reference
 import pytest
 from attrs import evolve, frozen
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
-from flowalg_laws.strategies import crowds, free_timelines, once_triggers, windowing_strategies
-from flowalg_laws.strategies.pipelines import GROUPINGS, summed
+from flowalg_laws.strategies import dense_timelines, free_timelines, once_triggers, windowing_strategies
+from flowalg_laws.strategies.pipelines import GROUPINGS, sum_values
 from flowalg_laws.strategies.times import durations
 from flowalg_sinks.current import Said
 from flowalg_sinks.once import require_next
@@ -95,7 +95,7 @@ def retracting() -> SearchStrategy[PCollection[object]]:
         windows=sessions, trigger=papers_triggers(), modes=mode
     )
     return st.builds(
-        lambda strategy, grouping: grouping(put_into(VALUES, strategy)),
+        lambda strategy, grouping: grouping(apply_windowing(VALUES, strategy)),
         strategies,
         st.sampled_from(GROUPINGS),
     )
@@ -104,7 +104,7 @@ def retracting() -> SearchStrategy[PCollection[object]]:
 def upserted() -> SearchStrategy[tuple[Upsert, reference.ReferenceRun[object]]]:
     """Runs of pipelines that an upsert takes, with the sink."""
     pipelines = retracting() | corrections() | any_pipelines()
-    played = st.builds(Played.free, crowds() | free_timelines(), free_timelines())
+    played = st.builds(Played.free, dense_timelines() | free_timelines(), free_timelines())
     made = st.builds(_upserted, pipelines, played, st.sampled_from(Mode))
     return made.filter(bool).map(lambda found: found[0])
 
@@ -182,12 +182,12 @@ def once() -> SearchStrategy[WindowingStrategy]:
 
 
 @settings(max_examples=MANY)
-@given(once(), free_timelines() | crowds(), st.sampled_from(Mode))
+@given(once(), free_timelines() | dense_timelines(), st.sampled_from(Mode))
 def test_what_gives_one_pane_gives_no_more(
     strategy: WindowingStrategy, timeline: Timeline[Reading], mode: Mode
 ) -> None:
     """A window of a strategy of which ``gives_one_pane`` is true has one pane at most, whatever the engine."""
-    run = reference.run(summed(put_into(VALUES, strategy)), {READINGS: timeline}, mode=mode)
+    run = reference.run(sum_values(apply_windowing(VALUES, strategy)), {READINGS: timeline}, mode=mode)
     assert max(Counter((pane.key, pane.window) for pane in run.panes).values(), default=0) <= 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import flowalg_reference as reference
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines, windowing_strategies
 from flowalg_spark.frames.ordering import in_order
@@ -20,7 +20,9 @@ def test_retractions_come_before_what_takes_their_place(
     strategy: WindowingStrategy, timeline: Timeline[Reading], chance: Random
 ) -> None:
     """Law: however panes are shuffled, put in order none is taken back before it was there."""
-    panes = reference.run(put_into(VALUES, strategy).combine_per_key(Max()), {READINGS: timeline}).panes
+    panes = reference.run(
+        apply_windowing(VALUES, strategy).combine_per_key(Max()), {READINGS: timeline}
+    ).panes
     shuffled = list(panes)
     chance.shuffle(shuffled)
     standing: dict[tuple[object, ...], int] = {}
@@ -40,6 +42,6 @@ def test_values_keep_the_order_of_the_reference(
     Instants of equal clocks cannot be told apart.
     """
     assume(len({(one.processing_time, one.watermark) for one in timeline}) == len(timeline.instants))
-    run = reference.run(put_into(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
+    run = reference.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
     values = [pane for pane in run.panes if pane.change is Change.VALUE]
     assert list(in_order(values[::-1])) == values

@@ -15,7 +15,7 @@ import pytest
 from attrs import define, evolve, field
 from flowalg_laws import READINGS, VALUES
 from flowalg_laws.kit.readings import Reading
-from flowalg_laws.strategies import batches, policies, put_into, window_fns, windowing_strategies
+from flowalg_laws.strategies import apply_windowing, batches, policies, window_fns, windowing_strategies
 from flowalg_laws.strategies.times import point
 from flowalg_shard import (
     Clocks,
@@ -122,7 +122,7 @@ def bag(packed: bytes) -> list[tuple[object, ...]]:
 def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
     """Whoever does a batch, and however often it is done."""
     strategy = data.draw(windowing_strategies(windows=window_fns(), trigger=st.sampled_from(TRIGGERS)))
-    stage = stage_of(put_into(VALUES, strategy))
+    stage = stage_of(apply_windowing(VALUES, strategy))
     timeline = Timeline.micro_batches(
         READINGS,
         data.draw(batches()),
@@ -274,7 +274,7 @@ def test_another_format_and_other_shards_are_refused() -> None:
 
 def of(strategy: WindowingStrategy) -> tuple[Stage, Description]:
     """The stage of a strategy, and what it is to its state."""
-    stage = stage_of(put_into(VALUES, strategy))
+    stage = stage_of(apply_windowing(VALUES, strategy))
     return stage, description_of(stage, "KV[str, int]")
 
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import flowalg_reference as reference
 from attrs import evolve
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import VALUES
-from flowalg_laws.strategies import crowds, free_timelines, windowing_strategies
-from flowalg_laws.strategies.pipelines import summed
+from flowalg_laws.strategies import dense_timelines, free_timelines, windowing_strategies
+from flowalg_laws.strategies.pipelines import sum_values
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -46,8 +46,8 @@ def sums() -> Runs:
     strategies = windowing_strategies(windows=any_windows())
     unsaid = st.sampled_from([None, FOREVER, timedelta(0), timedelta(minutes=9)])
     windowed = st.builds(lambda one, late: evolve(one, allowed_lateness=late), strategies, unsaid)
-    plain = windowed.map(lambda one: summed(put_into(VALUES, one)))
-    beside = windowed.map(lambda one: summed(beside_a_count(put_into(VALUES, one))))
-    played = st.builds(Played.free, free_timelines() | crowds(), free_timelines())
+    plain = windowed.map(lambda one: sum_values(apply_windowing(VALUES, one)))
+    beside = windowed.map(lambda one: sum_values(beside_a_count(apply_windowing(VALUES, one))))
+    played = st.builds(Played.free, free_timelines() | dense_timelines(), free_timelines())
     made = st.builds(ran, plain | plain | beside, played, st.sampled_from(Mode))
     return made.filter(bool).map(lambda found: found[0])

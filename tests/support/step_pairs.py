@@ -19,23 +19,29 @@ from attrs import frozen
 from flowalg_laws.conformance import Refused, Replay, replays
 from flowalg_laws.conformance.drawing import differing, full_line
 from flowalg_laws.conformance.generated import described
-from flowalg_laws.kit.drawing import clock
-from flowalg_laws.kit.interpreters import put_into
-from flowalg_laws.kit.readings import READINGS, VALUES, Reading, happened, key_of, value_of
-from flowalg_laws.strategies import crowds, free_timelines, triggers, window_fns, windowing_strategies
+from flowalg_laws.kit.drawing import format_time
+from flowalg_laws.kit.interpreters import apply_windowing
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading, event_time_of, key_of, value_of
+from flowalg_laws.strategies import (
+    dense_timelines,
+    free_timelines,
+    triggers,
+    window_fns,
+    windowing_strategies,
+)
 from flowalg_laws.strategies.pipelines import (
     GROUPINGS,
     STEPS,
     Part,
     Values,
-    counted,
-    doubled,
-    greatest,
-    listed,
+    count_values,
+    double,
+    group_values,
+    keep_positive,
     pipelines,
-    positive,
-    summed,
-    under_one_key,
+    sum_values,
+    take_max,
+    use_one_key,
 )
 from flowalg_laws.strategies.times import durations
 from flowalg_shard.local import Cluster, Dropped, Recording, Waking, run
@@ -107,8 +113,9 @@ class Played:
         """Timelines of both sources as they are."""
         timelines: dict[Source[object], Timeline[object]] = {READINGS: timeline, OTHERS: other}
         lines = [
-            f"{source.name} {clock(one.processing_time)}: {', '.join(map(str, one.elements)) or 'nothing'}, watermark "
-            f"{clock(one.watermark)}, outrun {dict(one.percentile_watermarks)}, signals {sorted(one.signals)}"
+            f"{source.name} {format_time(one.processing_time)}: {', '.join(map(str, one.elements)) or 'nothing'}, "
+            f"watermark {format_time(one.watermark)}, "
+            f"outrun {dict(one.percentile_watermarks)}, signals {sorted(one.signals)}"
             for source, played in timelines.items()
             for one in played
         ]
@@ -173,7 +180,7 @@ def _counted(drop: Dropped) -> Refusal:
 def _drop_lines(drops: Iterator[Refusal]) -> list[str]:
     counts: Counter[str] = Counter()
     for refused, time, count in drops:
-        counts[f"{clock(time)}: {refused}"] += count
+        counts[f"{format_time(time)}: {refused}"] += count
     return sorted(f"{line}: {count}" for line, count in counts.items())
 
 
@@ -211,7 +218,7 @@ def any_windows() -> SearchStrategy[WindowFn]:
     return st.one_of(window_fns(), window_fns(), window_fns(), st.sampled_from(own))
 
 
-OTHERS = Source("others", Reading, event_time=happened)
+OTHERS = Source("others", Reading, event_time=event_time_of)
 OTHER_VALUES: Values = OTHERS.key_by(key_of).map_values(value_of)
 COUNTED = OTHERS.window(FixedWindows(timedelta(minutes=7)), allowed_lateness=timedelta(0)).combine_globally(
     Count()
@@ -269,7 +276,7 @@ def greatest_two(values: Values) -> Values:
 def different(values: Values) -> Values:
     """Each pair of key and value once in its window, unless a trigger wants to look at whole numbers."""
     looking = Fields.of(values.node.windowing.strategy.trigger).data
-    return counted(values) if looking else values.distinct()
+    return count_values(values) if looking else values.distinct()
 
 
 def digest(values: list[int]) -> int:
@@ -284,7 +291,7 @@ def in_order(values: Values) -> Values:
 
 def joined_with_doubles(values: Values) -> Values:
     """A join."""
-    return values.inner_join(doubled(values)).map_values(lambda both: 100 * both[0] + both[1], result=int)
+    return values.inner_join(double(values)).map_values(lambda both: 100 * both[0] + both[1], result=int)
 
 
 MORE_STEPS: Sequence[Part] = (*STEPS, *STEPS, with_others, beside_a_count)
@@ -328,7 +335,7 @@ def _made(
     for number, (between, own, group) in enumerate(stages, start=1):
         last = [] if rekeyed is None or number < len(stages) else [rekeyed]
         values = _through(values, [*between, *last])
-        values = group(values if own is None else put_into(values, own))
+        values = group(values if own is None else apply_windowing(values, own))
     return values
 
 
@@ -373,11 +380,11 @@ def corrections() -> SearchStrategy[Values]:
         windows=st.one_of(durations(2, 9).map(FixedWindows), short.map(Sessions), window_fns()),
         trigger=st.one_of(counts, counts.map(Repeat), papers_triggers(), triggers()),
     )
-    between = st.lists(st.sampled_from([positive, under_one_key, doubled]), max_size=2)
-    grouping = st.sampled_from([*MORE_GROUPINGS, averaged, in_order, listed])
-    beginning = st.sampled_from([summed, greatest, in_order])
+    between = st.lists(st.sampled_from([keep_positive, use_one_key, double]), max_size=2)
+    grouping = st.sampled_from([*MORE_GROUPINGS, averaged, in_order, group_values])
+    beginning = st.sampled_from([sum_values, take_max, in_order])
     again = st.tuples(between, st.none() | second, grouping)
-    last: SearchStrategy[Second] = st.just(([], EACH, counted))
+    last: SearchStrategy[Second] = st.just(([], EACH, count_values))
     return st.builds(
         _made, st.just([]), first, beginning, st.tuples(again) | st.tuples(again, last), st.none()
     )
@@ -387,7 +394,7 @@ def corrected() -> SearchStrategy[Pair]:
     """Groupings over what corrects itself, with readings that come close together."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.CONTINUOUS])
-    played = st.builds(Played.free, crowds() | free_timelines(), crowds())
+    played = st.builds(Played.free, dense_timelines() | free_timelines(), dense_timelines())
     return st.builds(Pair, corrections() | crowded_sessions() | empty_ones(), played, clusters, modes)
 
 
@@ -400,8 +407,8 @@ def empty_ones() -> SearchStrategy[Values]:
         trigger=counts | st.just(AtWatermark()) | papers_triggers(),
         modes=st.just(Accumulation.DISCARDING),
     )
-    between = st.lists(st.sampled_from([under_one_key, positive]), max_size=1)
-    grouping = st.sampled_from([summed, listed, averaged, in_order, greatest])
+    between = st.lists(st.sampled_from([use_one_key, keep_positive]), max_size=1)
+    grouping = st.sampled_from([sum_values, group_values, averaged, in_order, take_max])
     again = st.tuples(between, st.none() | strategies, grouping)
     return st.builds(_made, st.just([]), strategies, grouping, st.lists(again, max_size=1), st.none())
 
@@ -410,8 +417,8 @@ def pairs() -> SearchStrategy[Pair]:
     """Pipelines with what their sources did."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.MICRO_BATCH, Mode.CONTINUOUS])
-    played = st.builds(Played.free, free_timelines() | crowds(), free_timelines())
-    crowd = st.builds(Played.free, crowds(), free_timelines())
+    played = st.builds(Played.free, free_timelines() | dense_timelines(), free_timelines())
+    crowd = st.builds(Played.free, dense_timelines(), free_timelines())
     return st.one_of(
         st.builds(Pair, pipelines(), replays().map(Played.replayed), clusters, modes),
         st.builds(Pair, any_pipelines(), played, clusters, modes),

@@ -23,8 +23,8 @@ from attrs import evolve, frozen
 from flowalg_laws.strategies import (
     durations,
     fixed_windows,
+    fixed_windows_by_key,
     minutes,
-    phased_windows,
     sessions,
     sliding_windows,
     watermark_policies,
@@ -594,7 +594,7 @@ ONE = Records.of([NOON], [NOON])
 HOURS = FixedWindows(timedelta(hours=1))
 
 
-@given(sessions() | phased_windows() | st.just(CustomWindows("own", lambda point, key: ())))
+@given(sessions() | fixed_windows_by_key() | st.just(CustomWindows("own", lambda point, key: ())))
 def test_windows_that_are_no_columns_are_refused(windows: WindowFn) -> None:
     """Those that merge, and those that a function of the user's places."""
     says = "windows that merge" if isinstance(windows, Sessions) else "a Python function places"

@@ -22,7 +22,15 @@ from flowalg_laws import (
     histories,
     watermark_policies,
 )
-from flowalg_laws.strategies import Reading, batches, halfway, observations, put_into, readings, window_fns
+from flowalg_laws.strategies import (
+    Reading,
+    apply_windowing,
+    batches,
+    halfway,
+    observations,
+    readings,
+    window_fns,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -261,7 +269,7 @@ def test_a_policy_with_a_memory_of_its_own_is_found_out() -> None:
     """``check_watermark_policy`` fails for a function that depends on more than the clock."""
     ticks = count(1)
     forgetful = CustomPolicy("counting", lambda view: minute(next(ticks)))
-    with pytest.raises(AssertionError, match=r"is broken by CustomPolicy"):
+    with pytest.raises(AssertionError, match=r"does not hold for CustomPolicy"):
         check_watermark_policy(forgetful)
 
 
@@ -312,7 +320,7 @@ def test_with_a_perfect_watermark_nothing_is_late(groups: list[list[Reading]], w
     timeline = Timeline.micro_batches(
         READINGS, groups, processing_time=lambda one: one.seen, watermark=Perfect()
     )
-    run = reference.run(put_into(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
+    run = reference.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
     assert run.dropped == ()
     assert all(one.timing is not Timing.LATE for one in run.panes)
 

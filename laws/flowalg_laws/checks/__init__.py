@@ -1,1 +1,1 @@
-"""Checks of laws: values for their variables, one call for a law or for a part of your own, differences of triggers."""
+"""Checks of laws: strategies for their variables, one call for each kind of part, and differences of triggers."""

@@ -1,4 +1,4 @@
-"""Where a trigger can stand inside another one: an equation of triggers must hold there as well."""
+"""Contexts of triggers: laws of triggers must also hold inside other triggers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ OnceContext: TypeAlias = Callable[[OnceTrigger], Trigger]
 
 
 def alone(trigger: Trigger) -> Trigger:
-    """No context."""
+    """Returns the trigger without a context."""
     return trigger
 
 
 @cache
 def contexts() -> SearchStrategy[Context]:
-    """Nothing around a trigger, or one combinator that takes any trigger."""
+    """No context, or one combinator that takes any trigger."""
 
     def before(other: Trigger) -> Context:
         return lambda trigger: SequenceOf(trigger, other)
@@ -31,18 +31,18 @@ def contexts() -> SearchStrategy[Context]:
     def after(other: Trigger) -> Context:
         return lambda trigger: SequenceOf(other, trigger)
 
-    def limited(until: OnceTrigger) -> Context:
+    def limit(until: OnceTrigger) -> Context:
         return lambda trigger: OrFinally(trigger, until)
 
     plain: list[Context] = [alone, alone, Repeat]
     return st.one_of(
-        st.sampled_from(plain), triggers().map(before), triggers().map(after), once_triggers().map(limited)
+        st.sampled_from(plain), triggers().map(before), triggers().map(after), once_triggers().map(limit)
     )
 
 
 @cache
 def once_contexts() -> SearchStrategy[OnceContext]:
-    """Nothing around a once-trigger, or one combinator that takes once-triggers only."""
+    """No context, or one combinator that takes only once-triggers."""
 
     def both(other: OnceTrigger) -> OnceContext:
         return lambda trigger: And(trigger, other)
@@ -50,7 +50,7 @@ def once_contexts() -> SearchStrategy[OnceContext]:
     def either(other: OnceTrigger) -> OnceContext:
         return lambda trigger: Or(other, trigger)
 
-    def limiting(other: Trigger) -> OnceContext:
+    def as_limit(other: Trigger) -> OnceContext:
         return lambda trigger: OrFinally(other, trigger)
 
     plain: list[OnceContext] = [alone]
@@ -58,7 +58,7 @@ def once_contexts() -> SearchStrategy[OnceContext]:
         st.sampled_from(plain),
         once_triggers().map(both),
         once_triggers().map(either),
-        triggers().map(limiting),
+        triggers().map(as_limit),
     )
 
 

@@ -1,6 +1,6 @@
-"""Observational equality: two triggers are equal if no situation tells them apart.
+"""Observational equality: two triggers are equal if no scenario distinguishes them.
 
-``find_difference`` looks for the smallest situation that does, and draws it as a table.
+``find_difference`` searches for the smallest scenario that distinguishes them, and draws it as a table.
 """
 
 from __future__ import annotations
@@ -15,48 +15,50 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import KV, Change, Pane, ProcessingTime, Trigger, describe
 from flowalg.data.errors import ArgumentError
-from flowalg_laws.kit.drawing import clock, element, table
-from flowalg_laws.kit.situations import Situation, observed
-from flowalg_laws.strategies import situations
+from flowalg_laws.kit.drawing import format_reading, format_table, format_time
+from flowalg_laws.kit.scenarios import Scenario, observe
+from flowalg_laws.strategies import scenarios
 
 
 @frozen
 class Difference:
-    """A situation in which two triggers do not say the same."""
+    """A scenario in which two triggers emit different panes or drops."""
 
     left: Trigger
     right: Trigger
-    situation: Situation
+    scenario: Scenario
 
     def __str__(self) -> str:
-        windowing = self.situation.windowing
+        windowing = self.scenario.windowing
         lateness = windowing.allowed_lateness
         lines = [
             f"left:  {describe(self.left)}",
             f"right: {describe(self.right)}",
             f"over {windowing.windows}, {windowing.accumulation.name.lower()}, lateness "
-            f"{lateness if isinstance(lateness, timedelta) else 'without end'}, {self.situation.mode.value} engine",
+            f"{lateness if isinstance(lateness, timedelta) else 'unlimited'}, {self.scenario.mode.value} mode",
             "",
-            *table(("seen at", "elements", "watermark", "left says", "right says"), self._rows()),
+            *format_table(
+                ("processing time", "elements", "watermark", "left emits", "right emits"), self._rows()
+            ),
         ]
         return "\n".join(lines)
 
     def _rows(self) -> list[tuple[str, ...]]:
-        one, other = (self.situation.under(trigger) for trigger in (self.left, self.right))
-        times = {instant.processing_time for instant in self.situation.timeline}
-        times |= {pane.processing_time for run in (one, other) for pane in run.panes}
+        left, right = (self.scenario.run_with(trigger) for trigger in (self.left, self.right))
+        times = {instant.processing_time for instant in self.scenario.timeline}
+        times |= {pane.processing_time for run in (left, right) for pane in run.panes}
         rows: list[tuple[str, ...]] = []
         for time in sorted(times):
-            instants = [one for one in self.situation.timeline if one.processing_time == time]
-            elements = [element(reading) for instant in instants for reading in instant.elements]
+            instants = [instant for instant in self.scenario.timeline if instant.processing_time == time]
+            elements = [format_reading(reading) for instant in instants for reading in instant.elements]
             signals = [f"signal {name}" for instant in instants for name in sorted(instant.signals)]
             rows.append(
                 (
-                    clock(time),
+                    format_time(time),
                     ", ".join(elements + signals),
-                    clock(instants[-1].watermark) if instants else "",
-                    _said(one, time),
-                    _said(other, time),
+                    format_time(instants[-1].watermark) if instants else "",
+                    _emissions(left, time),
+                    _emissions(right, time),
                 )
             )
         return rows
@@ -64,32 +66,32 @@ class Difference:
 
 @frozen
 class NoDifference:
-    """Two triggers that no tried situation told apart: no proof, but evidence."""
+    """Two triggers that no tested scenario distinguishes: evidence of their equality, but not a proof."""
 
     left: Trigger
     right: Trigger
     tried: int
 
     def __str__(self) -> str:
-        return f"none found in {self.tried} timelines"
+        return f"no difference found in {self.tried} timelines"
 
 
 def find_difference(
-    left: Trigger, right: Trigger, *, timelines: int = 2000, among: SearchStrategy[Situation] | None = None
+    left: Trigger, right: Trigger, *, timelines: int = 2000, among: SearchStrategy[Scenario] | None = None
 ) -> Difference | NoDifference:
-    """The smallest situation found in which two triggers give other panes or drops, or that there was none.
+    """Returns the smallest scenario found in which two triggers emit different panes or drops, or ``NoDifference``.
 
-    ``timelines`` is how many situations are tried; ``among`` generates them, and defaults to every windowing strategy,
-    mode and engine. The search is the same each time. Raises ``ArgumentError`` unless ``timelines`` is positive.
+    ``timelines`` is the number of scenarios to test. ``among`` generates them; by default all windowing strategies and
+    modes. The search is deterministic. Raises ``ArgumentError`` unless ``timelines`` is positive.
     """
     if isinstance(timelines, bool) or not isinstance(timelines, int) or timelines < 1:
         raise ArgumentError("timelines", timelines, "a positive int")
     tried = 0
 
-    def differs(situation: Situation) -> bool:
+    def differs(scenario: Scenario) -> bool:
         nonlocal tried
         tried += 1
-        return observed(left, situation) != observed(right, situation)
+        return observe(left, scenario) != observe(right, scenario)
 
     how = settings(
         max_examples=timelines,
@@ -100,24 +102,24 @@ def find_difference(
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )
     try:
-        return Difference(left, right, find(situations() if among is None else among, differs, settings=how))
+        return Difference(left, right, find(scenarios() if among is None else among, differs, settings=how))
     except NoSuchExample:
         return NoDifference(left, right, tried)
 
 
-def _said(run: ReferenceRun[KV[str, int]], time: ProcessingTime) -> str:
-    panes = [_pane(pane) for pane in run.panes if pane.processing_time == time]
-    return "; ".join(panes + [_drop(drop) for drop in run.dropped if drop.processing_time == time])
+def _emissions(run: ReferenceRun[KV[str, int]], time: ProcessingTime) -> str:
+    panes = [_format_pane(pane) for pane in run.panes if pane.processing_time == time]
+    return "; ".join(panes + [_format_drop(drop) for drop in run.dropped if drop.processing_time == time])
 
 
-def _pane(pane: Pane[KV[str, int]]) -> str:
-    sign = "not " if pane.change is Change.RETRACTION else ""
+def _format_pane(pane: Pane[KV[str, int]]) -> str:
+    sign = "retracts " if pane.change is Change.RETRACTION else ""
     last = ", last" if pane.is_last else ""
-    window = f"[{clock(pane.window.start)}, {clock(pane.window.end)})"
+    window = f"[{format_time(pane.window.start)}, {format_time(pane.window.end)})"
     return f"{sign}{pane.key}={pane.value} {window} {pane.timing.value} {pane.index}{last}"
 
 
-def _drop(drop: DroppedElement) -> str:
+def _format_drop(drop: DroppedElement) -> str:
     return f"drops {drop.reason.value} {drop.element}"
 
 

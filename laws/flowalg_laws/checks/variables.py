@@ -1,4 +1,4 @@
-"""What the variables of laws range over: a hypothesis strategy for each type that laws are annotated with."""
+"""Strategies for the variables of laws, by the types in their annotations."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from flowalg import (
 )
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.kit.history import History
-from flowalg_laws.kit.interpreters import Interpreter, continuous, micro_batch
+from flowalg_laws.kit.interpreters import Interpreter, run_continuous, run_micro_batches
 from flowalg_laws.kit.law import Law
-from flowalg_laws.kit.readings import Crowd, Reading
+from flowalg_laws.kit.readings import DenseTimeline, Reading
 from flowalg_laws.laws.composition import Transform
 from flowalg_laws.laws.transforms import Endo, Pair, Spread, Test
 from flowalg_laws.laws.triggers import Small
 from flowalg_laws.laws.windows import Points
 from flowalg_laws.strategies import (
-    crowds,
+    dense_timelines,
     durations,
     event_times,
     free_timelines,
@@ -45,64 +45,64 @@ from flowalg_laws.strategies import (
 )
 
 
-def doubled(pair: Pair) -> Pair:
-    """Another value under the same key."""
+def double(pair: Pair) -> Pair:
+    """Doubles the value."""
     return KV(pair.key, 2 * pair.value)
 
 
-def swapped(pair: Pair) -> Pair:
-    """Another key."""
+def swap_key(pair: Pair) -> Pair:
+    """Changes the key."""
     return KV("a" if pair.key == "b" else "b", pair.value)
 
 
-def below(pair: Pair) -> Pair:
-    """A value that is never positive."""
+def negate(pair: Pair) -> Pair:
+    """Returns a value that is never positive."""
     return KV(pair.key, -abs(pair.value))
 
 
 def is_even(pair: Pair) -> bool:
-    """About half of them."""
+    """Whether the value is even."""
     return pair.value % 2 == 0
 
 
 def is_first(pair: Pair) -> bool:
-    """One of the keys."""
+    """Whether the key is the first one."""
     return pair.key == "a"
 
 
-def twice(pair: Pair) -> list[Pair]:
-    """Two for each."""
+def duplicate(pair: Pair) -> list[Pair]:
+    """Returns two elements."""
     return [pair, KV(pair.key, pair.value + 1)]
 
 
-def positives(pair: Pair) -> list[Pair]:
-    """One or none."""
+def keep_positive(pair: Pair) -> list[Pair]:
+    """Returns one element or none."""
     return [pair] if pair.value > 0 else []
 
 
 @cache
 def transforms() -> tuple[Transform, ...]:
-    """Transforms of pairs: element-wise ones, one of no step, one that groups, and one that is made of others."""
+    """Transforms of pairs: element-wise, identity, with a flatten, and composed."""
     pairs = KV[str, int]
     larger: Transform = PTransform.of(pairs, lambda values: values.map_values(lambda n: n + 1), name="larger")
     even: Transform = PTransform.of(pairs, lambda values: values.filter(is_even))
-    both: Transform = PTransform.of(pairs, lambda values: flatten(values, values.map(doubled)), name="both")
+    both: Transform = PTransform.of(pairs, lambda values: flatten(values, values.map(double)), name="both")
     return larger, even, both, PTransform.identity(pairs), (larger >> both).named("larger and both")
 
 
 @cache
-def ranges() -> Mapping[object, SearchStrategy[object]]:
+def strategies_by_type() -> Mapping[object, SearchStrategy[object]]:
     """The strategy for each type."""
-    endos: list[Endo] = [doubled, swapped, below]
+    endos: list[Endo] = [double, swap_key, negate]
     tests: list[Test] = [is_even, is_first]
-    spreads: list[Spread] = [twice, positives]
-    interpreters: list[Interpreter] = [continuous, micro_batch]
+    spreads: list[Spread] = [duplicate, keep_positive]
+    interpreters: list[Interpreter] = [run_continuous, run_micro_batches]
     return {
         Interpreter: st.sampled_from(interpreters),
         OnceTrigger: once_triggers(),
         Trigger: triggers(),
         Small: st.integers(1, 6),
-        Crowd: crowds(),
+        DenseTimeline: dense_timelines(),
         WindowFn: window_fns(),
         WindowingStrategy: windowing_strategies(),
         Timeline[Reading]: free_timelines(),
@@ -121,25 +121,25 @@ def ranges() -> Mapping[object, SearchStrategy[object]]:
 def variables_of(
     law: Law[..., object], given: Mapping[str, SearchStrategy[object]]
 ) -> dict[str, SearchStrategy[object]]:
-    """A strategy for each variable of a law: the one that is given, or the one for its type.
+    """Returns a strategy for each variable of a law: the given one, or that of its type.
 
-    Raises ``ArgumentError`` for a variable of a type that has none, and for a given one that the law does not have.
+    Raises ``ArgumentError`` for a variable without strategy, and for a given strategy without variable.
     """
     hints = {name: hint for name, hint in get_type_hints(law.sides).items() if name != "return"}
     for name in given:
         if name not in hints:
-            raise ArgumentError(f"the variables of {law.name}", name, f"among {', '.join(hints) or 'none'}")
+            raise ArgumentError(f"the variables of {law.name}", name, f"one of {', '.join(hints) or 'none'}")
     found: dict[str, SearchStrategy[object]] = {}
     for name, hint in hints.items():
-        known = given.get(name, ranges().get(hint))
+        known = given.get(name, strategies_by_type().get(hint))
         if known is None:
             raise ArgumentError(
                 f"the variable {name} of {law.name}",
                 hint,
-                f"given a strategy: check_law({law.name}, {name}=...)",
+                f"of a type with a strategy; pass check_law({law.name}, {name}=...)",
             )
         found[name] = known
     return found
 
 
-__all__ = ["ranges", "variables_of"]
+__all__ = ["strategies_by_type", "variables_of"]

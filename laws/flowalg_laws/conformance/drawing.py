@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from flowalg import GLOBAL_WINDOW, KV, Change, Pane, Window
 from flowalg_laws.conformance.outcome import Refused
-from flowalg_laws.kit.drawing import clock
+from flowalg_laws.kit.drawing import format_time
 
 
 def shown(value: object) -> str:
@@ -35,9 +35,9 @@ def pane_line(pane: Pane[object]) -> str:
     A pane that does not carry the end of its window says what it carries: ``at 3``.
     """
     sign = "-" if pane.change is Change.RETRACTION else "+"
-    at = "" if pane.event_time == pane.window.last_instant else f" at {clock(pane.event_time)}"
+    at = "" if pane.event_time == pane.window.last_instant else f" at {format_time(pane.event_time)}"
     return (
-        f"{clock(pane.processing_time)}: {sign}{shown(pane.element)} {window_text(pane.window)} "
+        f"{format_time(pane.processing_time)}: {sign}{shown(pane.element)} {window_text(pane.window)} "
         f"{pane.timing.value} {pane.index}{' last' if pane.is_last else ''}{at}"
     )
 
@@ -45,12 +45,14 @@ def pane_line(pane: Pane[object]) -> str:
 def full_line(pane: Pane[object]) -> str:
     """All that a pane says: ``pane_line``, and whether it is the first, and the watermark."""
     first = "first, " if pane.is_first else ""
-    return f"{pane_line(pane)} ({first}watermark {clock(pane.watermark)})"
+    return f"{pane_line(pane)} ({first}watermark {format_time(pane.watermark)})"
 
 
 def window_text(window: Window) -> str:
     """A window, in minutes."""
-    return "always" if window == GLOBAL_WINDOW else f"[{clock(window.start)}, {clock(window.end)})"
+    return (
+        "always" if window == GLOBAL_WINDOW else f"[{format_time(window.start)}, {format_time(window.end)})"
+    )
 
 
 def drop_lines(dropped: Mapping[Refused, int]) -> list[str]:

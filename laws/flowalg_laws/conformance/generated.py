@@ -16,7 +16,7 @@ from flowalg.pipeline.nodes import WindowInto, outline
 from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.conformance.judges import Engine, due, faults
 from flowalg_laws.conformance.outcome import Runner
-from flowalg_laws.kit.drawing import clock, element
+from flowalg_laws.kit.drawing import format_reading, format_time
 from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_laws.strategies.pipelines import ALL, batches_of_readings, pipelines, replay_policies
 
@@ -88,10 +88,11 @@ def described(pipeline: PCollection[object], replay: Replay) -> str:
         lines.append(f"watermark: {feed.policy}{' by partition' if feed.partition else ''}")
         for instant in feed.timeline(ends=replay.ends):
             seen = ", ".join(
-                element(one) if isinstance(one, Reading) else repr(one) for one in instant.elements
+                format_reading(one) if isinstance(one, Reading) else repr(one) for one in instant.elements
             )
             lines.append(
-                f"{clock(instant.processing_time)}: {seen or 'nothing'}, watermark {clock(instant.watermark)}"
+                f"{format_time(instant.processing_time)}: {seen or 'nothing'}, "
+                f"watermark {format_time(instant.watermark)}"
             )
     return "\n".join(dict.fromkeys(lines))
 

@@ -1,1 +1,1 @@
-"""How laws are stated: equations and the readings, interpreters and situations that they speak of."""
+"""How laws are stated: equations, and the records, interpreters and scenarios that they use."""

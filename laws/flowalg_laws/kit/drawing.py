@@ -1,4 +1,4 @@
-"""Timelines as small tables of text: times in minutes after the start of generated time."""
+"""Timelines as small text tables, with times in minutes after the start of generated time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from flowalg.data.time import processing_time
 from flowalg_laws.kit.readings import START, Reading
 
 
-def clock(point: EventTime | ProcessingTime) -> str:
-    """A point, in minutes after the start."""
+def format_time(point: EventTime | ProcessingTime) -> str:
+    """Formats a point in time as minutes after the start."""
     if point <= MIN_TIME:
         return "-"
     if point >= MAX_TIME:
@@ -20,8 +20,8 @@ def clock(point: EventTime | ProcessingTime) -> str:
     return f"{minutes}" if not rest else f"{minutes + rest / 60_000_000:g}"
 
 
-def element(reading: Reading) -> str:
-    """A reading: its key, its value, and when it happened."""
+def format_reading(reading: Reading) -> str:
+    """Formats a reading: its key, its value and its event time."""
     return f"{reading.key}={reading.value} of {_minute(reading)}"
 
 
@@ -29,8 +29,8 @@ def _minute(reading: Reading) -> str:
     return f"{(reading.at - START) / timedelta(minutes=1):g}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table."""
+def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the lines of a table."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)
@@ -42,22 +42,25 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def drawn(value: object) -> str:
-    """A value as a counterexample shows it: a timeline as a table, anything else as it is."""
+def format_value(value: object) -> str:
+    """Formats a value of a counterexample: a timeline as a table, other values by their ``repr``."""
     if not isinstance(value, Timeline):
         return repr(value)
     rows = [
         (
-            clock(instant.processing_time),
-            ", ".join(element(one) if isinstance(one, Reading) else repr(one) for one in instant.elements),
-            clock(instant.watermark),
+            format_time(instant.processing_time),
+            ", ".join(
+                format_reading(item) if isinstance(item, Reading) else repr(item) for item in instant.elements
+            ),
+            format_time(instant.watermark),
             " ".join(sorted(instant.signals)),
         )
         for instant in value
     ]
     return "\n".join(
-        f"    {line}" for line in ["", *table(("seen at", "elements", "watermark", "signals"), rows)]
+        f"    {line}"
+        for line in ["", *format_table(("processing time", "elements", "watermark", "signals"), rows)]
     )
 
 
-__all__ = ["clock", "drawn", "element", "table"]
+__all__ = ["format_reading", "format_table", "format_time", "format_value"]

@@ -1,4 +1,4 @@
-"""What a law returns: two sides that should be equal."""
+"""Equations: the results of laws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ A_co = TypeVar("A_co", covariant=True)
 
 @frozen
 class Equation(Generic[A_co]):
-    """The two sides of a law for some inputs; the equality to judge them by is the caller's."""
+    """The two sides of a law for given inputs. The caller chooses the equality that compares them."""
 
     left: A_co
     right: A_co

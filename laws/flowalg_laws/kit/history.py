@@ -1,4 +1,4 @@
-"""What laws of watermarks speak of: the moments of one source."""
+"""Histories: the instants of one source, over which laws of watermark policies are stated."""
 
 from __future__ import annotations
 

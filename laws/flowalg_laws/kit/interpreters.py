@@ -1,4 +1,4 @@
-"""What the laws of runs ask of an interpreter: to run a pipeline over timelines and say what came of it."""
+"""The interpreter that laws of runs are stated over, and the two modes of the reference interpreter."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ B = TypeVar("B")
 
 
 class Interpreter(Protocol):
-    """Anything that runs a pipeline as the semantics say, over one timeline for each source."""
+    """Runs a pipeline over one timeline for each source, according to the semantics."""
 
     def __call__(
         self, pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
     ) -> ReferenceRun[A]:
-        """All panes in order, all drops, and the watermarks."""
+        """Returns all panes in order, all drops, and the watermarks."""
         ...
 
 
-def continuous(
+def run_continuous(
     pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
 ) -> ReferenceRun[A]:
-    """The reference interpreter, woken at every deadline."""
+    """Runs the reference interpreter in continuous mode, in which timers fire at their deadlines."""
     return flowalg_reference.run(pipeline, inputs, mode=Mode.CONTINUOUS)
 
 
-def micro_batch(
+def run_micro_batches(
     pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
 ) -> ReferenceRun[A]:
-    """The reference interpreter, woken by instants only."""
+    """Runs the reference interpreter in micro-batch mode, in which timers fire at the next instant."""
     return flowalg_reference.run(pipeline, inputs, mode=Mode.MICRO_BATCH)
 
 
-def put_into(collection: PCollection[B], strategy: WindowingStrategy) -> PCollection[B]:
-    """A collection in the windows of a strategy."""
+def apply_windowing(collection: PCollection[B], strategy: WindowingStrategy) -> PCollection[B]:
+    """Returns the collection in the windows of a strategy."""
     return collection.window(
         strategy.windows,
         trigger=strategy.trigger,
@@ -52,8 +52,8 @@ def put_into(collection: PCollection[B], strategy: WindowingStrategy) -> PCollec
     )
 
 
-def refined(timeline: Timeline[Reading], run: ReferenceRun[A]) -> Timeline[Reading]:
-    """A timeline with an empty instant more wherever a run over it was woken between its instants."""
+def add_timer_instants(timeline: Timeline[Reading], run: ReferenceRun[A]) -> Timeline[Reading]:
+    """Returns the timeline with an empty instant at each time at which timers fired in a run over it."""
     left = list(timeline)
     instants: list[Instant[Reading]] = []
     for reading in run.watermarks:
@@ -66,7 +66,7 @@ def refined(timeline: Timeline[Reading], run: ReferenceRun[A]) -> Timeline[Readi
 
 
 def elements_of(timeline: Timeline[Reading]) -> tuple[Reading, ...]:
-    """Everything that a timeline brings, in order of arrival."""
+    """Returns all elements of a timeline, in order of arrival."""
     return tuple(_elements(timeline))
 
 
@@ -75,4 +75,11 @@ def _elements(timeline: Timeline[Reading]) -> Iterator[Reading]:
         yield from instant.elements
 
 
-__all__ = ["Interpreter", "continuous", "elements_of", "micro_batch", "put_into", "refined"]
+__all__ = [
+    "Interpreter",
+    "add_timer_instants",
+    "apply_windowing",
+    "elements_of",
+    "run_continuous",
+    "run_micro_batches",
+]

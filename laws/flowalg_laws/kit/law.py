@@ -1,9 +1,9 @@
-"""A law: a named equation of the algebra, with what it says, where it holds, and who relies on it.
+"""Laws: named equations of the algebra, with their statement, their condition, and the code that relies on them.
 
-A law is a function from its variables to the two sides of the equation. Its docstring states it; paragraphs that begin
-with ``Where:``, ``Source:`` and ``Relied on by:`` give its side condition, its origin, and the parts of the project
-that would be wrong without it. A law knows no test framework; ``flowalg_laws.checks.check`` tries laws
-on generated values.
+A law is a function from its variables to the two sides of an equation. Its docstring states the law; paragraphs that
+begin with ``Where:``, ``Source:`` and ``Relied on by:`` state its side condition, its origin, and the parts of the
+project that would be wrong without it. A law depends on no test framework; ``flowalg_laws.checks.check`` tests laws on
+generated values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PARTS: Final = ("Where", "Source", "Relied on by")
 
 @frozen
 class Law(Generic[P, A_co]):
-    """An equation. Calling it with values for its variables gives its two sides."""
+    """An equation; calling it with values of its variables returns the two sides."""
 
     sides: Callable[P, Equation[A_co] | None] = field(repr=False)
     name: str
@@ -35,11 +35,11 @@ class Law(Generic[P, A_co]):
     relied_on_by: str
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Equation[A_co] | None:
-        """The two sides, for some values; ``None`` where the side condition does not hold for them."""
+        """Returns the two sides for the values, or ``None`` if the values do not satisfy the side condition."""
         return self.sides(*args, **kwargs)
 
     def holds(self, *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Whether the sides are equal by ``==`` for some values, or the side condition does not hold for them."""
+        """Whether the two sides are equal by ``==`` for the values, or the values do not satisfy the side condition."""
         sides = self.sides(*args, **kwargs)
         return sides is None or sides.left == sides.right
 
@@ -49,8 +49,8 @@ class Law(Generic[P, A_co]):
 
 
 def law(sides: Callable[P, Equation[A_co] | None]) -> Law[P, A_co]:
-    """Make a law of a function; raises ``ArgumentError`` when its docstring has no statement or no source."""
-    paragraphs = [" ".join(one.split()) for one in (inspect.getdoc(sides) or "").split("\n\n")]
+    """Makes a law from a function; raises ``ArgumentError`` if its docstring has no statement or no source."""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in (inspect.getdoc(sides) or "").split("\n\n")]
     found = dict.fromkeys(_PARTS, "")
     statement: list[str] = []
     for paragraph in paragraphs:

@@ -1,4 +1,4 @@
-"""The records that generated timelines carry, and the collections made of them."""
+"""The records of generated timelines, and the collections made of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from attrs import frozen
 from flowalg import KV, PCollection, Source, Timeline
 
 START: Final = datetime(2024, 1, 1, tzinfo=UTC)
-"""Where generated time begins; all of it lies whole minutes after."""
+"""The start of generated time; all generated times are whole minutes after it."""
 
 
 @frozen
 class Reading:
-    """A small record: a key, a value, when it happened, and when it was seen."""
+    """A small record: a key, a value, its event time and its processing time."""
 
     key: str
     value: int
@@ -23,28 +23,28 @@ class Reading:
     seen: datetime
 
 
-def happened(reading: Reading) -> datetime:
-    """When it happened. Named, like the functions below, so that pipelines over readings can be written down."""
+def event_time_of(reading: Reading) -> datetime:
+    """Returns the event time. A named function, like those below, so that pipelines over readings can be serialized."""
     return reading.at
 
 
 def key_of(reading: Reading) -> str:
-    """Its key."""
+    """Returns the key."""
     return reading.key
 
 
 def value_of(reading: Reading) -> int:
-    """Its value."""
+    """Returns the value."""
     return reading.value
 
 
-READINGS = Source("readings", Reading, event_time=happened)
-"""The source that generated timelines belong to."""
+READINGS = Source("readings", Reading, event_time=event_time_of)
+"""The source of generated timelines."""
 
 VALUES: PCollection[KV[str, int]] = READINGS.key_by(key_of).map_values(value_of)
-"""Its values by key."""
+"""The values of the readings by key."""
 
-Crowd = NewType("Crowd", Timeline[Reading])
-"""A timeline of one key, whose elements meet: they happened within minutes of each other, and come one by one."""
+DenseTimeline = NewType("DenseTimeline", Timeline[Reading])
+"""A timeline of one key whose elements lie within minutes of each other and arrive one or two at a time."""
 
-__all__ = ["READINGS", "START", "VALUES", "Crowd", "Reading", "happened", "key_of", "value_of"]
+__all__ = ["READINGS", "START", "VALUES", "DenseTimeline", "Reading", "event_time_of", "key_of", "value_of"]

@@ -1,4 +1,4 @@
-"""The laws of watermarks in a running pipeline: monotone, least at joins, and held back by what is pending."""
+"""Laws of watermarks in a running pipeline: monotone, least at joins, and held back by pending elements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flowalg import (
 from flowalg.data.time import MIN_TIME, EventTime, event_time
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, put_into
+from flowalg_laws.kit.interpreters import Interpreter, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -31,14 +31,14 @@ OTHERS = Source("others", Reading, event_time=lambda reading: reading.at)
 
 
 def _summed(strategy: WindowingStrategy) -> PCollection[KV[str, int]]:
-    return put_into(VALUES, strategy).combine_per_key(Sum())
+    return apply_windowing(VALUES, strategy).combine_per_key(Sum())
 
 
 @law
 def the_watermark_downstream_never_moves_back(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
-    """The output watermarks of a grouping are in order.
+    """The output watermarks of a grouping never decrease.
 
     Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
 
@@ -52,7 +52,7 @@ def the_watermark_downstream_never_moves_back(
 def the_watermark_downstream_never_leads(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
-    """``output <= input``, at every instant.
+    """``output <= input`` at every instant.
 
     Source: SEMANTICS 9.
     """
@@ -66,30 +66,30 @@ def the_watermark_downstream_never_leads(
 def a_join_has_the_least_watermark(
     run: Interpreter, timeline: Timeline[Reading], other: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
-    """The watermark of ``flatten(a, b)`` is the lesser of theirs, at every instant.
+    """The watermark of ``flatten(a, b)`` is the lesser of the two watermarks, at every instant.
 
-    Where: nothing is pending, so that nothing is held back.
+    Where: nothing is pending, so nothing holds back the watermark.
 
     Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
 
     Relied on by: co-groups and joins.
     """
-    one, two = (Timeline(tuple(evolve(i, elements=()) for i in it)) for it in (timeline, other))
+    first, second = (Timeline(tuple(evolve(i, elements=()) for i in inputs)) for inputs in (timeline, other))
     others = OTHERS.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
-    both = flatten(VALUES, others).combine_per_key(Sum())
-    readings = run(both, {READINGS: one, OTHERS: two}).watermarks
+    joined = flatten(VALUES, others).combine_per_key(Sum())
+    readings = run(joined, {READINGS: first, OTHERS: second}).watermarks
     return Equation([reading.output for reading in readings], [reading.input for reading in readings])
 
 
 @law
-def a_hold_keeps_what_is_pending_in_time(
+def a_hold_prevents_late_panes(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], size: timedelta
 ) -> Equation[int] | None:
-    """A grouping of panes, with no allowed lateness at all, drops none of them, however long their trigger waits.
+    """A grouping of panes without allowed lateness drops none of them, however long their trigger waits.
 
-    Where: no element was behind the watermark when it came; panes carry the end of their window, or the mode is
-    discarding; and windows do not merge, or the mode is not retracting. Otherwise a pane repeats an event time, of old
-    contents or of a pane that it takes back, that the watermark may have passed since.
+    Where: no element was behind the watermark on arrival; panes have the end of their window as event time, or the
+    mode is discarding; and windows do not merge, or the mode is not retracting. Otherwise a pane repeats an event
+    time, of earlier elements or of a pane that it retracts, which the watermark may have passed.
 
     Source: Dataflow Model, section 3.1; SEMANTICS 9 and 13.
 
@@ -119,8 +119,8 @@ CLOCK_LAWS: tuple[Law[..., object], ...] = (
     the_watermark_downstream_never_moves_back,
     the_watermark_downstream_never_leads,
     a_join_has_the_least_watermark,
-    a_hold_keeps_what_is_pending_in_time,
+    a_hold_prevents_late_panes,
 )
-"""Every law of watermarks in a pipeline."""
+"""All laws of watermarks in a pipeline."""
 
 __all__ = ["CLOCK_LAWS", "OTHERS"]

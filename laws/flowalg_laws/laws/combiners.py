@@ -1,6 +1,6 @@
-"""The laws of combiners: a commutative monoid on accumulators, with a lift, and a group where they can subtract.
+"""Laws of combiners: a commutative monoid of accumulators, and a group if the combiner can subtract.
 
-Equality is that of extracted results: two accumulators that no extraction tells apart are one.
+Accumulators are compared by their extracted results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def merge_is_associative(
 
     Source: Dataflow Model, section 2.2.2; SEMANTICS 8.
 
-    Relied on by: pre-combination per bundle and partition, and windows that merge.
+    Relied on by: pre-combination per bundle and partition, and merging windows.
     """
     return Equation(
         combiner.extract(combiner.merge(combiner.merge(a, b), c)),
@@ -36,11 +36,11 @@ def merge_is_commutative(
 ) -> Equation[object] | None:
     """``merge(a, b) = merge(b, a)``.
 
-    Where: the combiner does not look at the order of arrival, as `ToList` does.
+    Where: the combiner is not ordered, as ``ToList`` is.
 
     Source: SEMANTICS 8.
 
-    Relied on by: Spark, whose rows come in any order.
+    Relied on by: Spark, whose rows are unordered.
     """
     if combiner.is_ordered:
         return None
@@ -74,28 +74,28 @@ def zero_is_the_unit_on_the_right(
 
 
 @law
-def adding_is_merging_one(
+def adding_merges_a_single_value(
     combiner: SomeCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object]:
     """``add(a, v) = merge(a, add(zero(), v))``.
 
     Source: SEMANTICS 8 and 13.
 
-    Relied on by: pre-combination, which adds to an accumulator of its own and merges it later.
+    Relied on by: pre-combination, which adds values to a separate accumulator and merges it later.
     """
     alone = combiner.add(combiner.zero(), value)
     return Equation(combiner.extract(combiner.add(a, value)), combiner.extract(combiner.merge(a, alone)))
 
 
 @law
-def extraction_changes_nothing(
+def extraction_has_no_side_effects(
     combiner: SomeCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object]:
-    """``extract(a)`` is a function of ``a``, and leaves ``a`` as it is, as ``merge`` and ``add`` leave theirs.
+    """``extract(a)`` is a function of ``a``; ``extract``, ``merge`` and ``add`` do not modify their accumulators.
 
     Source: SEMANTICS 8.
 
-    Relied on by: accumulating panes, which extract again and again.
+    Relied on by: accumulating panes, which extract repeatedly.
     """
     before = combiner.extract(a)
     combiner.add(combiner.merge(a, b), value)
@@ -124,10 +124,10 @@ COMBINER_LAWS: tuple[Law[[SomeCombiner, object, object, object, object], object]
     merge_is_commutative,
     zero_is_the_unit,
     zero_is_the_unit_on_the_right,
-    adding_is_merging_one,
-    extraction_changes_nothing,
+    adding_merges_a_single_value,
+    extraction_has_no_side_effects,
     subtracting_undoes_adding,
 )
-"""Every law of a combiner: over three accumulators of some values each, and one more value."""
+"""All laws of combiners: over three accumulators of some values each, and one more value."""
 
 __all__ = ["COMBINER_LAWS", "SomeCombiner"]

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from flowalg import KV, Pane, PCollection, PTransform, Sum, Timeline, WindowingStrategy
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, put_into
+from flowalg_laws.kit.interpreters import Interpreter, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -47,13 +47,13 @@ def application_is_an_action(f: Transform, g: Transform) -> Equation[PCollection
 def names_change_no_meaning(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Transform
 ) -> Equation[Panes]:
-    """``c.apply(f.named(n)) = c.apply(f)``: the same panes under any name, or none.
+    """``c.apply(f.named(n)) = c.apply(f)``: the panes do not depend on the name.
 
     Source: SEMANTICS 18.
     """
 
     def panes(transform: Transform) -> Panes:
-        grouped = put_into(VALUES.apply(transform), strategy).combine_per_key(Sum())
+        grouped = apply_windowing(VALUES.apply(transform), strategy).combine_per_key(Sum())
         return run(grouped, {READINGS: timeline}).panes
 
     return Equation(panes(f.named("renamed")), panes(f))
@@ -65,6 +65,6 @@ TRANSFORM_LAWS: tuple[Law[..., object], ...] = (
     application_is_an_action,
     names_change_no_meaning,
 )
-"""Of transforms and their composition."""
+"""All laws of transforms and their composition."""
 
 __all__ = ["TRANSFORM_LAWS", "Transform"]

@@ -1,8 +1,8 @@
-"""The laws of instants: what a grouping says is what a plain loop over the timeline says.
+"""Laws of instants: a grouping emits what a plain loop over the timeline emits.
 
-Equations between triggers hold for many wrong readings of them too, if these are wrong in the same way on both sides.
-Here the right side is the table of SEMANTICS 6 itself, over plain lists of what has arrived, for every window at every
-instant: no summaries, no alarms, and nothing that is left asleep.
+Equations between triggers also hold for wrong semantics that is wrong in the same way on both sides. Here the right
+side is the table of SEMANTICS 6 itself, evaluated over plain lists of elements, for every window at every instant:
+without summaries, without timers, and without dormant windows.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from flowalg import (
 from flowalg.data.time import event_time
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, continuous, micro_batch, put_into
+from flowalg_laws.kit.interpreters import Interpreter, apply_windowing, run_continuous, run_micro_batches
 from flowalg_laws.kit.law import Law, law
-from flowalg_laws.kit.readings import READINGS, VALUES, Crowd, Reading
-from flowalg_laws.laws.plain_loop import Loop, Place, Refused, Said, Story
+from flowalg_laws.kit.readings import READINGS, VALUES, DenseTimeline, Reading
+from flowalg_laws.laws.plain_loop import Loop, LoopDrop, LoopPane, LoopResult, Place
 from flowalg_laws.laws.triggers import Small
 
 _SHORT: Final = Sessions(timedelta(minutes=1))
 
 
-def _told(
+def _compare(
     run: Interpreter,
     trigger: Trigger,
     strategy: WindowingStrategy,
@@ -62,17 +62,17 @@ def _told(
     *,
     once: OnceTrigger,
     until: OnceTrigger,
-) -> Equation[Story]:
-    """What a run says under a trigger, and the loop of what it should mean: ``once`` again and again ``until``."""
+) -> Equation[LoopResult]:
+    """Compares a run of a trigger with the plain loop of its meaning: ``once`` repeatedly ``until``."""
     plain = evolve(
         strategy,
         trigger=trigger,
         accumulation=Accumulation.DISCARDING,
         on_time_behavior=OnTimeBehavior.IF_CHANGED,
     )
-    done = run(put_into(VALUES, plain).combine_per_key(ToList()), {READINGS: timeline})
-    said = [
-        Said(
+    done = run(apply_windowing(VALUES, plain).combine_per_key(ToList()), {READINGS: timeline})
+    panes = [
+        LoopPane(
             (pane.window, pane.key),
             tuple(sorted(pane.value)),
             pane.timing,
@@ -83,130 +83,133 @@ def _told(
         )
         for pane in done.panes
     ]
-    refused = [
-        Refused(drop.element, drop.window, drop.reason, drop.processing_time)
+    drops = [
+        LoopDrop(drop.element, drop.window, drop.reason, drop.processing_time)
         for drop in done.dropped
         if isinstance(drop.element, KV)
     ]
-    said_plainly, refused_plainly = Loop(once, until, plain).over(timeline, woken=run is continuous)
-    return Equation((said, sorted(refused, key=repr)), (said_plainly, sorted(refused_plainly, key=repr)))
+    loop_panes, loop_drops = Loop(once, until, plain).run(timeline, with_timers=run is run_continuous)
+    return Equation((panes, sorted(drops, key=repr)), (loop_panes, sorted(loop_drops, key=repr)))
 
 
 @law
-def a_once_trigger_is_its_table(
+def a_once_trigger_equals_the_loop(
     once: OnceTrigger, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """The panes and drops under a once-trigger are those of a plain loop over the instants, which ends at its firing.
+) -> Equation[LoopResult]:
+    """The panes and drops under a once-trigger are those of a plain loop over the instants that ends at the first
+    firing.
 
     Where: the mode is discarding.
 
     Source: the table of SEMANTICS 6; the steps of SEMANTICS 5.
 
-    Relied on by: every law that compares two triggers, which says nothing of what both get wrong.
+    Relied on by: all laws that compare two triggers, which do not detect errors common to both.
     """
-    return _told(micro_batch, once, strategy, timeline, once=once, until=once)
+    return _compare(run_micro_batches, once, strategy, timeline, once=once, until=once)
 
 
 @law
-def a_repeated_trigger_is_its_table_again_and_again(
+def a_repeated_trigger_equals_the_loop(
     once: OnceTrigger, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """The panes and drops under ``Repeat(a)`` are those of a plain loop, which forgets what has come when it fires.
+) -> Equation[LoopResult]:
+    """The panes and drops under ``Repeat(a)`` are those of a plain loop that forgets the elements when it fires.
 
     Where: the mode is discarding.
 
     Source: the table of SEMANTICS 6; the steps of SEMANTICS 5.
 
-    Relied on by: every law that compares two triggers, which says nothing of what both get wrong.
+    Relied on by: all laws that compare two triggers, which do not detect errors common to both.
     """
-    return _told(micro_batch, Repeat(once), strategy, timeline, once=once, until=Never())
+    return _compare(run_micro_batches, Repeat(once), strategy, timeline, once=once, until=Never())
 
 
 @law
-def a_limit_remembers_from_the_start(
+def a_limit_observes_from_the_start(
     once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """The panes and drops under ``RepeatUntil(a, b)`` are those of a loop that forgets nothing for ``b``.
+) -> Equation[LoopResult]:
+    """The panes and drops under ``RepeatUntil(a, b)`` are those of a plain loop that forgets no elements for ``b``.
 
     Where: the mode is discarding.
 
     Source: SEMANTICS 6, `OrFinally`.
 
-    Relied on by: every law that compares two triggers, which says nothing of what both get wrong.
+    Relied on by: all laws that compare two triggers, which do not detect errors common to both.
     """
-    return _told(micro_batch, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
+    return _compare(run_micro_batches, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
 
 
 @law
-def a_continuous_engine_is_a_loop_that_is_woken(
+def continuous_mode_equals_the_loop_with_timers(
     once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """In a continuous engine the loop runs at each boundary too that a window waits for, before the next instant.
+) -> Equation[LoopResult]:
+    """In continuous mode the loop also runs at each deadline of a window, before the next instant.
 
     Where: the mode is discarding.
 
     Source: SEMANTICS 4.
 
-    Relied on by: early panes that come when nothing else does.
+    Relied on by: early panes between instants.
     """
-    return _told(continuous, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
+    return _compare(run_continuous, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
 
 
 @law
-def a_window_is_complete_when_the_watermark_reaches_its_end(
+def at_watermark_compares_with_the_end(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """The panes and drops under ``Repeat(AtWatermark())`` are those of a plain loop that asks whether ``W >= end``.
+) -> Equation[LoopResult]:
+    """The panes and drops under ``Repeat(AtWatermark())`` are those of a plain loop with the condition ``W >= end``.
 
     Where: the mode is discarding.
 
     Source: Dataflow Model, section 2.3; SEMANTICS 4 and 6.
 
-    Relied on by: everything that waits for the watermark.
+    Relied on by: all triggers that wait for the watermark.
     """
-    return _told(micro_batch, Repeat(AtWatermark()), strategy, timeline, once=AtWatermark(), until=Never())
+    return _compare(
+        run_micro_batches, Repeat(AtWatermark()), strategy, timeline, once=AtWatermark(), until=Never()
+    )
 
 
 @law
-def some_may_be_behind_a_percentile_watermark(
+def a_percentile_trigger_uses_its_own_watermark(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """So are those under ``Repeat(AtWatermark(percentile=q))``, with the q-percentile watermark.
+) -> Equation[LoopResult]:
+    """The same holds for ``Repeat(AtWatermark(percentile=q))`` with the q-percentile watermark.
 
     Where: the mode is discarding.
 
     Source: MillWheel, section 7.2; SEMANTICS 6.
     """
-    return _told(
-        micro_batch, Repeat(AtWatermark(0.5)), strategy, timeline, once=AtWatermark(0.5), until=Never()
+    return _compare(
+        run_micro_batches, Repeat(AtWatermark(0.5)), strategy, timeline, once=AtWatermark(0.5), until=Never()
     )
 
 
 @law
-def a_merger_starts_on_what_is_pending(
+def a_merge_restarts_the_trigger_on_unemitted_elements(
     once: OnceTrigger,
     until: OnceTrigger,
     gap: timedelta,
     strategy: WindowingStrategy,
     timeline: Timeline[Reading],
-) -> Equation[Story]:
-    """Sessions that merge, and those that open again, start their trigger on what no pane has shown.
+) -> Equation[LoopResult]:
+    """Sessions that merge, and sessions that reopen, restart their trigger on their unemitted elements.
 
     Where: the mode is discarding.
 
     Source: SEMANTICS 6, "when windows merge".
 
-    Relied on by: the laws of composite triggers, under sessions.
+    Relied on by: the laws of composite triggers, with sessions.
     """
     sessions = evolve(strategy, windows=Sessions(gap))
-    return _told(continuous, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
+    return _compare(run_continuous, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
 
 
 @law
-def a_session_counts_on(
-    count: Small, more: Small, strategy: WindowingStrategy, timeline: Crowd
-) -> Equation[Story]:
-    """So under ``RepeatUntil(AtCount(n), AtCount(n + m))``, where every element makes a difference.
+def counts_of_merged_sessions_continue(
+    count: Small, more: Small, strategy: WindowingStrategy, timeline: DenseTimeline
+) -> Equation[LoopResult]:
+    """The same holds for ``RepeatUntil(AtCount(n), AtCount(n + m))``, where every element matters.
 
     Where: the mode is discarding, the lateness is FOREVER, and the gap is a minute.
 
@@ -216,8 +219,11 @@ def a_session_counts_on(
 
 
 @law
-def a_session_counts_to_two(strategy: WindowingStrategy, timeline: Crowd) -> Equation[Story]:
-    """So under ``RepeatUntil(AtCount(1), AtCount(2))``, where a session closes unless it forgets how it began.
+def merged_sessions_keep_their_limits(
+    strategy: WindowingStrategy, timeline: DenseTimeline
+) -> Equation[LoopResult]:
+    """The same holds for ``RepeatUntil(AtCount(1), AtCount(2))``, where a session closes unless it forgets its first
+    element.
 
     Where: the mode is discarding, the lateness is FOREVER, and the gap is a minute.
 
@@ -227,23 +233,25 @@ def a_session_counts_to_two(strategy: WindowingStrategy, timeline: Crowd) -> Equ
 
 
 def _counted(
-    once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: Crowd
-) -> Equation[Story]:
+    once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: DenseTimeline
+) -> Equation[LoopResult]:
     sessions = evolve(strategy, windows=_SHORT, allowed_lateness=FOREVER)
-    return _told(micro_batch, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
+    return _compare(run_micro_batches, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
 
 
 @law
-def a_session_that_opens_again_is_early_again(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Crowd
+def a_reopened_session_is_early_again(
+    run: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
 ) -> Equation[tuple[object, ...]]:
-    """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())`` where sessions grow beyond the watermark.
+    """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())`` for sessions that grow beyond the
+    watermark.
 
     Where: the gap is a minute.
 
     Source: SEMANTICS 6, "when windows merge".
 
-    Relied on by: early and on-time panes of sessions, which would come at each element of one that was complete once.
+    Relied on by: early and on-time panes of sessions, which would fire at each element of a session that was complete
+    before.
     """
     late, default = (
         _summed(evolve(strategy, windows=_SHORT, trigger=trigger))
@@ -253,25 +261,27 @@ def a_session_that_opens_again_is_early_again(
 
 
 @law
-def a_signal_is_heard_by_every_window(
+def a_signal_reaches_every_window(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
-) -> Equation[Story]:
-    """So are those under ``Repeat(AtSignal(name))``, whether anything else comes to a window or not.
+) -> Equation[LoopResult]:
+    """The same holds for ``Repeat(AtSignal(name))``, also for windows without new elements.
 
     Where: the mode is discarding.
 
     Source: SEMANTICS 6.
     """
-    return _told(micro_batch, Repeat(AtSignal("x")), strategy, timeline, once=AtSignal("x"), until=Never())
+    return _compare(
+        run_micro_batches, Repeat(AtSignal("x")), strategy, timeline, once=AtSignal("x"), until=Never()
+    )
 
 
 @law
-def every_window_has_its_on_time_pane(
+def every_window_has_one_on_time_pane(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Place]] | None:
-    """With `OnTimeBehavior.ALWAYS` each window that the watermark finds there says something when it passes, and once.
+    """With ``OnTimeBehavior.ALWAYS`` each window that exists when the watermark passes its end emits one on-time pane.
 
-    Where: windows do not merge, the trigger fires then and at each element, and the mode is accumulating.
+    Where: windows do not merge, the trigger fires at the watermark and at each element, and the mode is accumulating.
 
     Source: SEMANTICS 5 and 12.
     """
@@ -297,30 +307,30 @@ def every_window_has_its_on_time_pane(
 
 
 @law
-def nothing_is_held_where_nothing_is_pending(
+def no_hold_without_pending_elements(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
-    """Under ``Repeat(Always())`` the watermark downstream is the watermark.
+    """Under ``Repeat(Always())`` the output watermark is the input watermark.
 
     Source: SEMANTICS 9, the hold.
 
-    Relied on by: every grouping downstream, which would wait for ever.
+    Relied on by: all groupings downstream, which would otherwise wait indefinitely.
     """
     readings = run(_summed(evolve(strategy, trigger=Repeat(Always()))), {READINGS: timeline}).watermarks
     return Equation([reading.output for reading in readings], [reading.input for reading in readings])
 
 
 @law
-def nothing_is_held_at_the_end(
-    run: Interpreter, once: OnceTrigger, strategy: WindowingStrategy, timeline: Crowd
+def no_hold_at_the_end(
+    run: Interpreter, once: OnceTrigger, strategy: WindowingStrategy, timeline: DenseTimeline
 ) -> Equation[list[EventTime]]:
-    """When the input has ended the watermark downstream is at the end as well, whatever has merged on the way.
+    """When the input has ended, the output watermark is at the end as well, also after merges.
 
     Where: windows are sessions with a gap of a minute, and the trigger repeats.
 
     Source: SEMANTICS 5 and 9.
 
-    Relied on by: every grouping downstream, which would wait for ever.
+    Relied on by: all groupings downstream, which would otherwise wait indefinitely.
     """
     sessions = evolve(strategy, windows=_SHORT, trigger=Repeat(once))
     readings = run(_summed(sessions), {READINGS: timeline}).watermarks
@@ -329,12 +339,13 @@ def nothing_is_held_at_the_end(
 
 
 @law
-def what_has_merged_does_not_merge_again(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Crowd
+def downstream_windows_do_not_merge_again(
+    run: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
 ) -> Equation[list[tuple[Window, int]]]:
-    """A second grouping of sessions adds up the panes of each window of the first one, and of no two together.
+    """A second grouping of sessions combines the panes of each window of the first grouping, and does not merge
+    windows.
 
-    Where: the mode is accumulating, the lateness is FOREVER, and every element makes a pane.
+    Where: the mode is accumulating, the allowed lateness is FOREVER, and every element emits a pane.
 
     Source: SEMANTICS 3.
 
@@ -359,17 +370,17 @@ def what_has_merged_does_not_merge_again(
 
 
 @law
-def the_hold_is_the_least_time_that_panes_would_carry(
+def the_hold_is_the_least_pending_pane_time(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]] | None:
-    """Under ``Never()`` the watermark downstream is the least of the watermark and of the event times of all panes to
-    come, except that it does not move back.
+    """Under ``Never()`` the output watermark is the least of the input watermark and the event times of all pending
+    panes, except that it never moves back.
 
-    Where: windows do not merge, and the lateness is FOREVER.
+    Where: windows do not merge, and the allowed lateness is FOREVER.
 
     Source: SEMANTICS 9, the hold.
 
-    Relied on by: every grouping downstream.
+    Relied on by: all groupings downstream.
     """
     if as_merging(strategy.windows):
         return None
@@ -382,13 +393,13 @@ def the_hold_is_the_least_time_that_panes_would_carry(
             for place in _places(chosen, [element]):
                 times.setdefault(place, []).append(event_time(element.at))
         ended = instant.watermark == MAX_TIME
-        held = [] if ended else [_carried(chosen.timestamp_combiner, *pair) for pair in times.items()]
+        held = [] if ended else [_pane_time(chosen.timestamp_combiner, *pair) for pair in times.items()]
         output = max(output, min([instant.watermark, *held]))
         wanted.append(output)
     return Equation(found, wanted)
 
 
-def _carried(choice: TimestampCombiner, place: Place, times: Sequence[EventTime]) -> EventTime:
+def _pane_time(choice: TimestampCombiner, place: Place, times: Sequence[EventTime]) -> EventTime:
     match choice:
         case TimestampCombiner.EARLIEST:
             return min(times)
@@ -405,27 +416,27 @@ def _places(strategy: WindowingStrategy, elements: Iterable[Reading]) -> Iterato
 
 
 def _summed(strategy: WindowingStrategy) -> PCollection[KV[str, int]]:
-    return put_into(VALUES, strategy).combine_per_key(Sum())
+    return apply_windowing(VALUES, strategy).combine_per_key(Sum())
 
 
 LOOP_LAWS: tuple[Law[..., object], ...] = (
-    a_once_trigger_is_its_table,
-    a_repeated_trigger_is_its_table_again_and_again,
-    a_limit_remembers_from_the_start,
-    a_continuous_engine_is_a_loop_that_is_woken,
-    a_window_is_complete_when_the_watermark_reaches_its_end,
-    some_may_be_behind_a_percentile_watermark,
-    a_merger_starts_on_what_is_pending,
-    a_session_counts_on,
-    a_session_counts_to_two,
-    a_session_that_opens_again_is_early_again,
-    a_signal_is_heard_by_every_window,
-    every_window_has_its_on_time_pane,
-    nothing_is_held_where_nothing_is_pending,
-    nothing_is_held_at_the_end,
-    what_has_merged_does_not_merge_again,
-    the_hold_is_the_least_time_that_panes_would_carry,
+    a_once_trigger_equals_the_loop,
+    a_repeated_trigger_equals_the_loop,
+    a_limit_observes_from_the_start,
+    continuous_mode_equals_the_loop_with_timers,
+    at_watermark_compares_with_the_end,
+    a_percentile_trigger_uses_its_own_watermark,
+    a_merge_restarts_the_trigger_on_unemitted_elements,
+    counts_of_merged_sessions_continue,
+    merged_sessions_keep_their_limits,
+    a_reopened_session_is_early_again,
+    a_signal_reaches_every_window,
+    every_window_has_one_on_time_pane,
+    no_hold_without_pending_elements,
+    no_hold_at_the_end,
+    downstream_windows_do_not_merge_again,
+    the_hold_is_the_least_pending_pane_time,
 )
-"""Every law that is judged by a plain loop."""
+"""All laws that compare a run with the plain loop."""
 
 __all__ = ["LOOP_LAWS"]

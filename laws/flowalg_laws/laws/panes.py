@@ -1,6 +1,6 @@
-"""The laws of panes: what an interpreter's runs have in common, whatever the windows, the trigger and the mode.
+"""Laws of panes: properties of every run, for all windows, triggers and modes.
 
-Each is a function of the interpreter as well, so that they speak of anybody's.
+They are stated over an interpreter, so they can test any interpreter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,14 @@ from flowalg.data.time import event_time
 from flowalg.runs.panes import PaneInfo
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, continuous, elements_of, micro_batch, put_into, refined
+from flowalg_laws.kit.interpreters import (
+    Interpreter,
+    add_timer_instants,
+    apply_windowing,
+    elements_of,
+    run_continuous,
+    run_micro_batches,
+)
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -53,13 +60,13 @@ Place: TypeAlias = tuple[str, Window]
 Bag: TypeAlias = tuple[int, ...]
 
 
-def listed(strategy: WindowingStrategy) -> Lists:
-    """All values of each key and window, under a strategy."""
-    return put_into(VALUES, strategy).combine_per_key(ToList())
+def to_lists(strategy: WindowingStrategy) -> Lists:
+    """Returns the values of each key and window as a list, under a strategy."""
+    return apply_windowing(VALUES, strategy).combine_per_key(ToList())
 
 
 def bag(values: Sequence[int]) -> Bag:
-    """Values as a bag: in no order."""
+    """Returns the values as a bag, without order."""
     return tuple(sorted(values))
 
 
@@ -68,20 +75,20 @@ def _ended(timeline: Timeline[Reading]) -> bool:
 
 
 def _of_batch(strategy: WindowingStrategy, timeline: Timeline[Reading]) -> dict[Place, Bag]:
-    batch = flowalg_reference.run_batch(listed(strategy), {READINGS: elements_of(timeline)})
+    batch = flowalg_reference.run_batch(to_lists(strategy), {READINGS: elements_of(timeline)})
     return {(pane.key, pane.window): bag(pane.value) for pane in batch.panes}
 
 
 def _under(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], mode: Accumulation
 ) -> tuple[WindowingStrategy, ReferenceRun[KV[str, list[int]]]] | None:
-    """The run of a strategy in a mode, if the condition of the theorem of section 11 holds for it."""
+    """Runs a strategy in a mode; ``None`` if the run violates the condition of the theorem of section 11."""
     if not _ended(timeline):
         return None
     lateness = FOREVER if as_merging(strategy.windows) else strategy.allowed_lateness
     trigger = Repeat(strategy.trigger) if as_merging(strategy.windows) else strategy.trigger
     chosen = evolve(strategy, accumulation=mode, allowed_lateness=lateness, trigger=trigger)
-    done = run(listed(chosen), {READINGS: timeline})
+    done = run(to_lists(chosen), {READINGS: timeline})
     return None if done.dropped else (chosen, done)
 
 
@@ -133,10 +140,10 @@ def the_discarding_panes_merge_to_the_batch_pane(
 
 
 @law
-def the_standing_pane_is_the_batch_pane(
+def the_current_pane_is_the_batch_pane(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Counter[Hashable]] | None:
-    """Under RETRACTING, the panes that are not taken back are those of the batch, each once.
+    """Under RETRACTING, the panes that are not retracted are exactly the panes of the batch.
 
     Where: the input has ended, nothing was dropped, and no merging window closed or expired.
 
@@ -161,9 +168,9 @@ def the_standing_pane_is_the_batch_pane(
 def every_element_is_accounted_for_once(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Counter[Hashable]] | None:
-    """``emitted + dropped = observed``, as bags of elements with their windows, under DISCARDING.
+    """``emitted + dropped = assigned``, as bags of elements with their windows, under DISCARDING.
 
-    Where: the input has ended; otherwise what is missing is buffered.
+    Where: the input has ended; before that, the missing elements are buffered.
 
     Source: SEMANTICS 5, conservation.
 
@@ -171,15 +178,17 @@ def every_element_is_accounted_for_once(
     """
     if not _ended(timeline):
         return None
-    done = run(listed(evolve(strategy, accumulation=Accumulation.DISCARDING)), {READINGS: timeline})
+    done = run(to_lists(evolve(strategy, accumulation=Accumulation.DISCARDING)), {READINGS: timeline})
     observed: Counter[Hashable] = Counter()
-    for one in elements_of(timeline):
-        observed[one.key, one.value] += len(strategy.windows.assign(event_time(one.at), one.key))
+    for element in elements_of(timeline):
+        observed[element.key, element.value] += len(
+            strategy.windows.assign(event_time(element.at), element.key)
+        )
     found: Counter[Hashable] = Counter()
     for pane in done.panes:
         found.update((pane.key, value) for value in pane.value)
     found.update(_pair(drop.element) for drop in done.dropped)
-    return Equation(found, Counter({one: n for one, n in observed.items() if n}))
+    return Equation(found, Counter({pair: count for pair, count in observed.items() if count}))
 
 
 def _pair(element: object) -> Hashable:
@@ -188,12 +197,12 @@ def _pair(element: object) -> Hashable:
 
 
 @law
-def a_window_speaks_early_then_on_time_then_late(
+def pane_timings_are_ordered(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[list[Timing]]] | None:
     """The timings of a window's panes are ``EARLY* ON_TIME? LATE*``.
 
-    Where: windows do not merge; one that grows by merging starts again.
+    Where: windows do not merge; a window that grows by merging starts again.
 
     Source: SEMANTICS 7 and 13.
 
@@ -203,7 +212,7 @@ def a_window_speaks_early_then_on_time_then_late(
         return None
     timings = [[pane.timing for pane in panes] for panes in _by_window(run, strategy, timeline)]
     once = [
-        [one for i, one in enumerate(found) if one is not Timing.ON_TIME or one not in found[:i]]
+        [timing for i, timing in enumerate(found) if timing is not Timing.ON_TIME or timing not in found[:i]]
         for found in timings
     ]
     return Equation(timings, [sorted(found, key=list(Timing).index) for found in once])
@@ -213,9 +222,10 @@ def a_window_speaks_early_then_on_time_then_late(
 def panes_are_numbered(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[list[tuple[int, bool, bool]]]] | None:
-    """The panes of a window have the indices ``0, 1, ...``; the first is ``is_first``, the last may be ``is_last``.
+    """The panes of a window have the indices ``0, 1, ...``; only the first ``is_first``, and only the last may be
+    ``is_last``.
 
-    Where: windows do not merge; one whose bounds change starts again at 0.
+    Where: windows do not merge; a window whose bounds change starts again at 0.
 
     Source: SEMANTICS 7 and 13.
     """
@@ -235,80 +245,81 @@ def _by_window(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> list[list[Pane[KV[str, list[int]]]]]:
     grouped: dict[Place, list[Pane[KV[str, list[int]]]]] = defaultdict(list)
-    for pane in run(listed(strategy), {READINGS: timeline}).panes:
+    for pane in run(to_lists(strategy), {READINGS: timeline}).panes:
         if pane.change is Change.VALUE:
             grouped[pane.key, pane.window].append(pane)
     return list(grouped.values())
 
 
 @law
-def a_retraction_takes_back_the_pane_that_stands(
+def a_retraction_repeats_the_current_pane(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Hashable]]:
-    """Under RETRACTING at most one pane of a window stands, and a retraction repeats it: value, event time and index.
+    """Under RETRACTING at most one pane of a window is current, and a retraction repeats its value, event time and
+    index.
 
     Source: Dataflow Model, section 2.3; SEMANTICS 7.
 
     Relied on by: combiners that subtract, and sinks that delete.
     """
-    done = run(listed(evolve(strategy, accumulation=Accumulation.RETRACTING)), {READINGS: timeline})
-    standing: dict[Place, Hashable] = {}
-    odd: list[Hashable] = []
+    done = run(to_lists(evolve(strategy, accumulation=Accumulation.RETRACTING)), {READINGS: timeline})
+    current: dict[Place, Hashable] = {}
+    violations: list[Hashable] = []
     for pane in done.panes:
-        place, said = (pane.key, pane.window), (tuple(pane.value), pane.event_time, pane.index)
+        place, content = (pane.key, pane.window), (tuple(pane.value), pane.event_time, pane.index)
         if pane.change is Change.RETRACTION:
-            if standing.pop(place, None) != said:
-                odd.append(("takes back what does not stand", place, said))
-        elif place in standing:
-            odd.append(("stands beside another", place, said))
+            if current.pop(place, None) != content:
+                violations.append(("retracts a pane that is not current", place, content))
+        elif place in current:
+            violations.append(("a second current pane", place, content))
         else:
-            standing[place] = said
-    return Equation(odd, [])
+            current[place] = content
+    return Equation(violations, [])
 
 
 @law
-def panes_come_in_order(
+def panes_are_ordered(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[tuple[object, ...]]] | None:
     """Panes are ordered by instant, then window end, window start and key.
 
-    Where: no two instants show the same clocks, so that a pane tells its instant.
+    Where: no two instants have the same clocks, so that a pane identifies its instant.
 
     Source: SEMANTICS 7.
 
-    Relied on by: `batch.run` and `collect`, which sort by it.
+    Relied on by: ``batch.run`` and ``collect``, which sort by this order.
     """
     clocks = [(instant.processing_time, instant.watermark) for instant in timeline]
     if len(set(clocks)) < len(clocks):
         return None
     found: list[tuple[object, ...]] = [
         (pane.processing_time, pane.watermark, pane.window, pane.key)
-        for pane in run(listed(strategy), {READINGS: timeline}).panes
+        for pane in run(to_lists(strategy), {READINGS: timeline}).panes
         if pane.change is Change.VALUE
     ]
     return Equation(found, sorted(found))
 
 
 @law
-def retracting_says_what_accumulating_says(
+def retracting_adds_only_retractions(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Hashable]] | None:
-    """The values under RETRACTING are the panes under ACCUMULATING: the retractions are all that is added.
+    """The panes with values under RETRACTING are the panes under ACCUMULATING; only retractions are added.
 
-    Where: windows do not merge; a merger takes back panes under RETRACTING, which is news.
+    Where: windows do not merge; a merge retracts panes under RETRACTING, which is a change.
 
     Source: Dataflow Model, section 2.3; found here in this form.
     """
     if as_merging(strategy.windows):
         return None
     plain = evolve(strategy, on_time_behavior=OnTimeBehavior.IF_CHANGED)
-    one, other = (
-        run(listed(evolve(plain, accumulation=mode)), {READINGS: timeline})
+    retracting, accumulating = (
+        run(to_lists(evolve(plain, accumulation=mode)), {READINGS: timeline})
         for mode in (Accumulation.RETRACTING, Accumulation.ACCUMULATING)
     )
     return Equation(
-        [_said(pane) for pane in one.panes if pane.change is Change.VALUE],
-        [_said(pane) for pane in other.panes],
+        [_content(pane) for pane in retracting.panes if pane.change is Change.VALUE],
+        [_content(pane) for pane in accumulating.panes],
     )
 
 
@@ -316,13 +327,13 @@ def retracting_says_what_accumulating_says(
 def accumulating_is_the_running_merge_of_discarding(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Hashable]] | None:
-    """The n-th accumulating pane is the merge of the first n discarding panes, and comes at the same time.
+    """The n-th accumulating pane is the merge of the first n discarding panes, and is emitted at the same time.
 
-    Where: windows do not merge, and only what has changed comes out; an unchanged on-time pane discards nothing.
+    Where: windows do not merge, and only changed windows emit panes.
 
     Source: Dataflow Model, section 2.3; found here in this form.
 
-    Relied on by: sinks that accumulate what discarding panes bring.
+    Relied on by: sinks that accumulate discarding panes.
     """
     if as_merging(strategy.windows):
         return None
@@ -331,20 +342,22 @@ def accumulating_is_the_running_merge_of_discarding(
         timestamp_combiner=TimestampCombiner.END_OF_WINDOW,
         on_time_behavior=OnTimeBehavior.IF_CHANGED,
     )
-    one, other = (
-        run(listed(evolve(plain, accumulation=mode)), {READINGS: timeline})
+    accumulating, discarding = (
+        run(to_lists(evolve(plain, accumulation=mode)), {READINGS: timeline})
         for mode in (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
     )
     so_far: dict[Place, list[int]] = defaultdict(list)
     merged: list[Hashable] = []
-    for pane in other.panes:
+    for pane in discarding.panes:
         held = so_far[pane.key, pane.window]
         held.extend(pane.value)
         merged.append((pane.key, pane.window, pane.info, bag(held)))
-    return Equation([(pane.key, pane.window, pane.info, bag(pane.value)) for pane in one.panes], merged)
+    return Equation(
+        [(pane.key, pane.window, pane.info, bag(pane.value)) for pane in accumulating.panes], merged
+    )
 
 
-def _said(pane: Pane[KV[str, list[int]]]) -> Hashable:
+def _content(pane: Pane[KV[str, list[int]]]) -> Hashable:
     info: PaneInfo = pane.info
     return pane.key, pane.window, pane.event_time, info, bag(pane.value)
 
@@ -353,20 +366,20 @@ def _said(pane: Pane[KV[str, list[int]]]) -> Hashable:
 def longer_lateness_drops_no_more(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], longer: timedelta
 ) -> Equation[Counter[Hashable]] | None:
-    """``expired(lateness + d)`` is contained in ``expired(lateness)``, as bags.
+    """``expired(lateness + d)`` is contained in ``expired(lateness)``, as bags of elements.
 
     Where: windows do not merge, and the lateness is a duration.
 
     Source: found here.
 
-    Relied on by: raising a lateness on a running query.
+    Relied on by: users who increase the allowed lateness of a running query.
     """
     lateness = strategy.allowed_lateness
     if as_merging(strategy.windows) or not isinstance(lateness, timedelta):
         return None
     short, long = (
-        run(listed(evolve(strategy, allowed_lateness=one)), {READINGS: timeline}).dropped
-        for one in (lateness, lateness + longer)
+        run(to_lists(evolve(strategy, allowed_lateness=duration)), {READINGS: timeline}).dropped
+        for duration in (lateness, lateness + longer)
     )
     few: Counter[Hashable] = Counter(
         _pair(drop.element) for drop in long if drop.reason is DropReason.EXPIRED
@@ -381,20 +394,21 @@ def longer_lateness_drops_no_more(
 def a_limit_closes_when_it_is_ready(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], t: Trigger, u: OnceTrigger
 ) -> Equation[Counter[Hashable]] | None:
-    """``OrFinally(Repeat(t), u)`` finishes exactly when ``u`` is first ready: as closed it drops what ``u`` does.
+    """``OrFinally(Repeat(t), u)`` finishes exactly when ``u`` is first ready: it drops the same elements as ``u``
+    after that.
 
-    Where: windows do not merge; a merged window starts on what no pane has shown, which depends on ``t``.
+    Where: windows do not merge; a merged window restarts its trigger on its unemitted elements, which depend on ``t``.
 
     Source: SEMANTICS 13.
 
-    Relied on by: `until`, `RepeatUntil` and the early firings.
+    Relied on by: ``until``, ``RepeatUntil`` and early firings.
     """
     if as_merging(strategy.windows):
         return None
     limited, alone = (
         Counter[Hashable](_pair(drop.element) for drop in run_.dropped if drop.reason is DropReason.CLOSED)
         for run_ in (
-            run(listed(evolve(strategy, trigger=trigger)), {READINGS: timeline})
+            run(to_lists(evolve(strategy, trigger=trigger)), {READINGS: timeline})
             for trigger in (OrFinally(Repeat(t), u), u)
         )
     )
@@ -402,22 +416,22 @@ def a_limit_closes_when_it_is_ready(
 
 
 @law
-def nothing_is_dropped_for_ever(
+def nothing_is_dropped_with_unlimited_lateness(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[int]:
-    """With a trigger that never finishes and lateness FOREVER, nothing is dropped.
+    """With a trigger that never finishes and an allowed lateness of FOREVER, nothing is dropped.
 
     Source: SEMANTICS 5.
     """
-    welcoming = evolve(strategy, trigger=Repeat(strategy.trigger), allowed_lateness=FOREVER)
-    return Equation(len(run(listed(welcoming), {READINGS: timeline}).dropped), 0)
+    accepting = evolve(strategy, trigger=Repeat(strategy.trigger), allowed_lateness=FOREVER)
+    return Equation(len(run(to_lists(accepting), {READINGS: timeline}).dropped), 0)
 
 
 @law
 def on_time_always_adds_on_time_panes_only(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Counter[Timed]] | None:
-    """``panes(IF_CHANGED)`` and ``panes(ALWAYS)`` are equal but for on-time panes, as bags of values.
+    """``panes(IF_CHANGED)`` and ``panes(ALWAYS)`` differ only in on-time panes, as bags of values.
 
     Where: windows do not merge, and the mode is accumulating.
 
@@ -426,33 +440,33 @@ def on_time_always_adds_on_time_panes_only(
     if as_merging(strategy.windows):
         return None
     plain = evolve(strategy, accumulation=Accumulation.ACCUMULATING)
-    one, other = (
-        run(listed(evolve(plain, on_time_behavior=choice)), {READINGS: timeline})
+    if_changed, always = (
+        run(to_lists(evolve(plain, on_time_behavior=choice)), {READINGS: timeline})
         for choice in (OnTimeBehavior.IF_CHANGED, OnTimeBehavior.ALWAYS)
     )
-    few, many = (Counter(_timed(pane) for pane in done.panes) for done in (one, other))
+    few, many = (Counter(_timed(pane) for pane in done.panes) for done in (if_changed, always))
     added: Counter[Timed] = Counter(
-        {said: n for said, n in (many - few).items() if said[2] is not Timing.ON_TIME}
+        {pane: n for pane, n in (many - few).items() if pane[2] is not Timing.ON_TIME}
     )
     return Equation((few - many) + added, Counter())
 
 
 @law
-def on_time_always_waits_for_the_trigger(
+def on_time_always_adds_no_firings(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[tuple[object, ...]]]:
     """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()`` and under ``AtCount(1)``.
 
-    They fire at no watermark.
+    Neither trigger fires at the watermark.
 
     Source: SEMANTICS 5; found here in this form.
     """
     early = [evolve(strategy, trigger=trigger) for trigger in (AtCount(1) >> Never(), AtCount(1))]
-    one, other = (
-        [run(listed(evolve(each, on_time_behavior=choice)), {READINGS: timeline}).panes for each in early]
+    if_changed, always = (
+        [run(to_lists(evolve(each, on_time_behavior=choice)), {READINGS: timeline}).panes for each in early]
         for choice in (OnTimeBehavior.IF_CHANGED, OnTimeBehavior.ALWAYS)
     )
-    return Equation([*one], [*other])
+    return Equation([*if_changed], [*always])
 
 
 Timed: TypeAlias = tuple[str, Window, Timing, int, Bag]
@@ -463,34 +477,34 @@ def _timed(pane: Pane[KV[str, list[int]]]) -> Timed:
 
 
 @law
-def a_batch_knows_no_trigger(
+def a_batch_ignores_triggers(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Hashable]]:
-    """In a batch every trigger, mode and lateness give the same panes: one for each window, on time.
+    """In a batch all triggers, modes and allowed latenesses return the same panes: one for each window, on time.
 
     Source: SEMANTICS 11.
 
     Relied on by: Spark batch.
     """
     plain = WindowingStrategy(strategy.windows, timestamp_combiner=strategy.timestamp_combiner)
-    one, other = (
-        flowalg_reference.run_batch(listed(chosen), {READINGS: elements_of(timeline)}).panes
+    configured, default = (
+        flowalg_reference.run_batch(to_lists(chosen), {READINGS: elements_of(timeline)}).panes
         for chosen in (strategy, plain)
     )
-    return Equation([_said(pane) for pane in one], [_said(pane) for pane in other])
+    return Equation([_content(pane) for pane in configured], [_content(pane) for pane in default])
 
 
 @law
-def bundles_do_not_matter_in_the_end(
+def final_results_do_not_depend_on_bundles(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[dict[Place, int]] | None:
-    """Splitting an instant in two leaves the final counts as they are; the first part has the watermark before.
+    """Splitting an instant into two does not change the final counts. The first part has the previous watermark.
 
     Where: the input has ended, windows do not merge, and nothing was dropped either way.
 
-    Source: SEMANTICS 13, final results do not depend on bundling.
+    Source: SEMANTICS 13: final results do not depend on bundling.
 
-    Relied on by: Spark streaming, where micro-batches are as large as they happen to be.
+    Relied on by: Spark streaming, whose micro-batches have arbitrary sizes.
     """
     if not _ended(timeline) or as_merging(strategy.windows):
         return None
@@ -511,68 +525,70 @@ def bundles_do_not_matter_in_the_end(
         else:
             split.append(instant)
         before = instant
-    counted = put_into(VALUES, chosen).combine_per_key(Count())
-    one = run(counted, {READINGS: timeline})
-    other = run(counted, {READINGS: Timeline(tuple(split))})  # type: ignore[arg-type]  # instants of readings
-    if one.dropped or other.dropped:
+    counted = apply_windowing(VALUES, chosen).combine_per_key(Count())
+    whole = run(counted, {READINGS: timeline})
+    parts = run(counted, {READINGS: Timeline(tuple(split))})  # type: ignore[arg-type]  # instants of readings
+    if whole.dropped or parts.dropped:
         return None
     return Equation(
-        {(pane.key, pane.window): pane.value for pane in one.panes},
-        {(pane.key, pane.window): pane.value for pane in other.panes},
+        {(pane.key, pane.window): pane.value for pane in whole.panes},
+        {(pane.key, pane.window): pane.value for pane in parts.panes},
     )
 
 
 @law
-def elements_of_an_instant_are_a_bag(
+def elements_of_an_instant_are_unordered(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[tuple[object, ...]]:
-    """Turning round the order of the elements within each instant changes no pane.
+    """Reversing the elements within each instant does not change any pane.
 
-    Source: SEMANTICS 4, an instant is atomic.
+    Source: SEMANTICS 4: an instant is atomic.
 
-    Relied on by: Spark, whose rows have no order.
+    Relied on by: Spark, whose rows are unordered.
     """
-    turned = Timeline(tuple(evolve(one, elements=one.elements[::-1]) for one in timeline))
-    counted = put_into(VALUES, strategy).combine_per_key(Count())
-    return Equation(run(counted, {READINGS: timeline}).panes, run(counted, {READINGS: turned}).panes)
+    reversed_ = Timeline(tuple(evolve(instant, elements=instant.elements[::-1]) for instant in timeline))
+    counted = apply_windowing(VALUES, strategy).combine_per_key(Count())
+    return Equation(run(counted, {READINGS: timeline}).panes, run(counted, {READINGS: reversed_}).panes)
 
 
 @law
-def continuous_is_micro_batch_refined(
+def continuous_is_micro_batch_with_timer_instants(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[tuple[object, ...]]:
-    """``continuous(T) = micro_batch(T')``, where ``T'`` has an empty instant more at every deadline.
+    """``run_continuous(T) = run_micro_batches(T')``, where ``T'`` is ``T`` with an empty instant at every deadline.
 
     Source: SEMANTICS 4.
 
-    Relied on by: Spark streaming, whose idle wake-ups are micro-batches.
+    Relied on by: Spark streaming, whose timers fire in micro-batches.
     """
-    whole = listed(strategy)
-    woken = continuous(whole, {READINGS: timeline})
-    return Equation(micro_batch(whole, {READINGS: refined(timeline, woken)}).panes, woken.panes)
+    whole = to_lists(strategy)
+    done = run_continuous(whole, {READINGS: timeline})
+    return Equation(
+        run_micro_batches(whole, {READINGS: add_timer_instants(timeline, done)}).panes, done.panes
+    )
 
 
 PANE_LAWS: tuple[Law[..., object], ...] = (
     the_last_accumulating_pane_is_the_batch_pane,
     the_discarding_panes_merge_to_the_batch_pane,
-    the_standing_pane_is_the_batch_pane,
+    the_current_pane_is_the_batch_pane,
     every_element_is_accounted_for_once,
-    a_window_speaks_early_then_on_time_then_late,
+    pane_timings_are_ordered,
     panes_are_numbered,
-    a_retraction_takes_back_the_pane_that_stands,
-    panes_come_in_order,
-    retracting_says_what_accumulating_says,
+    a_retraction_repeats_the_current_pane,
+    panes_are_ordered,
+    retracting_adds_only_retractions,
     accumulating_is_the_running_merge_of_discarding,
     longer_lateness_drops_no_more,
     a_limit_closes_when_it_is_ready,
-    nothing_is_dropped_for_ever,
+    nothing_is_dropped_with_unlimited_lateness,
     on_time_always_adds_on_time_panes_only,
-    on_time_always_waits_for_the_trigger,
-    a_batch_knows_no_trigger,
-    bundles_do_not_matter_in_the_end,
-    elements_of_an_instant_are_a_bag,
-    continuous_is_micro_batch_refined,
+    on_time_always_adds_no_firings,
+    a_batch_ignores_triggers,
+    final_results_do_not_depend_on_bundles,
+    elements_of_an_instant_are_unordered,
+    continuous_is_micro_batch_with_timer_instants,
 )
-"""Every law of panes."""
+"""All laws of panes."""
 
-__all__ = ["PANE_LAWS", "bag", "listed"]
+__all__ = ["PANE_LAWS", "bag", "to_lists"]

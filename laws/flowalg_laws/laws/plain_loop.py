@@ -1,7 +1,7 @@
-"""A plain loop over the instants of a timeline: what a once-trigger means, without any state but what has arrived.
+"""A plain loop over the instants of a timeline: the meaning of once-triggers, with the elements as its only state.
 
-It keeps lists of what has come and looks at every window at every instant: no summaries, no alarms, and nothing that
-is left asleep.
+It keeps lists of elements and evaluates every window at every instant: without summaries, without timers, and without
+dormant windows.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ Bag: TypeAlias = tuple[int, ...]
 
 
 @frozen
-class Said:
-    """A pane, as far as the loop goes."""
+class LoopPane:
+    """A pane that the loop emits."""
 
     place: Place
     values: Bag
@@ -59,8 +59,8 @@ class Said:
 
 
 @frozen
-class Refused:
-    """A drop, as far as the loop goes."""
+class LoopDrop:
+    """A drop of the loop."""
 
     element: KV[str, int]
     window: Window
@@ -68,35 +68,35 @@ class Refused:
     processing_time: ProcessingTime
 
 
-Story: TypeAlias = tuple[list[Said], list[Refused]]
+LoopResult: TypeAlias = tuple[list[LoopPane], list[LoopDrop]]
 
 
 @define
-class Arrived:
-    """What has come since some time: values, with their processing times, and signals."""
+class Arrivals:
+    """What has arrived since some time: values with their processing times, and signals."""
 
     seen: list[tuple[ProcessingTime, int]] = field(factory=list)
     signals: set[str] = field(factory=set)
 
 
 @define
-class Held:
-    """What has come to a window: since its trigger was set, ever, and since its last pane."""
+class LoopWindow:
+    """The arrivals of a window: since its trigger was set, since its start, and since its last pane."""
 
-    lately: Arrived = field(factory=Arrived)
-    ever: Arrived = field(factory=Arrived)
+    since_set: Arrivals = field(factory=Arrivals)
+    all: Arrivals = field(factory=Arrivals)
     pending: list[tuple[ProcessingTime, int]] = field(factory=list)
     panes: int = 0
     closed: bool = False
 
     @classmethod
-    def afresh(cls, pending: list[tuple[ProcessingTime, int]]) -> Held:
-        """A window whose trigger starts on what is pending (SEMANTICS 6, "when windows merge")."""
-        return cls(Arrived(sorted(pending)), Arrived(sorted(pending)), pending)
+    def restarted(cls, pending: list[tuple[ProcessingTime, int]]) -> LoopWindow:
+        """A window whose trigger restarts on its unemitted elements (SEMANTICS 6, "when windows merge")."""
+        return cls(Arrivals(sorted(pending)), Arrivals(sorted(pending)), pending)
 
 
-def boundary(leaf: AtPeriod | AfterDelay, first: ProcessingTime) -> int:
-    """The first multiple of a period, plus its offset, at or after a point; or the point plus a delay."""
+def deadline_of(leaf: AtPeriod | AfterDelay, first: ProcessingTime) -> int:
+    """Returns the first multiple of a period, plus its offset, at or after ``first``; or ``first`` plus a delay."""
     if isinstance(leaf, AfterDelay):
         return first + duration_of("delay", leaf.delay, allow_zero=True)
     period = duration_of("period", leaf.period, allow_zero=False)
@@ -104,8 +104,8 @@ def boundary(leaf: AtPeriod | AfterDelay, first: ProcessingTime) -> int:
     return offset - (offset - first) // period * period
 
 
-def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrived, instant: Instant[Reading]) -> bool:
-    """The table of SEMANTICS 6."""
+def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrivals, instant: Instant[Reading]) -> bool:
+    """Evaluates the table of SEMANTICS 6."""
     values = [value for _, value in arrived.seen]
     match trigger:
         case AtWatermark(percentile=None):
@@ -120,7 +120,7 @@ def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrived, instant: In
         case AtElement(predicate=predicate):
             return any(map(predicate, values))
         case AtPeriod() | AfterDelay():
-            return bool(values) and boundary(trigger, arrived.seen[0][0]) <= instant.processing_time
+            return bool(values) and deadline_of(trigger, arrived.seen[0][0]) <= instant.processing_time
         case AtSignal(name=name):
             return name in arrived.signals
         case And(triggers=parts):
@@ -132,25 +132,25 @@ def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrived, instant: In
     assert_never(trigger)
 
 
-def touching(windows: Iterable[Window]) -> list[set[Window]]:
-    """Windows that overlap or touch, and those that these touch in turn, together."""
+def merge_touching(windows: Iterable[Window]) -> list[set[Window]]:
+    """Returns the groups of windows that overlap or touch, directly or through other windows."""
     groups: list[set[Window]] = []
     for window in windows:
         met = [
             group
             for group in groups
-            if any(window.start <= one.end and one.start <= window.end for one in group)
+            if any(window.start <= other.end and other.start <= window.end for other in group)
         ]
         groups = [group for group in groups if group not in met]
         groups.append({window}.union(*met))
     return groups
 
 
-def _clocks(trigger: OnceTrigger) -> Iterator[AtPeriod | AfterDelay]:
+def _timers(trigger: OnceTrigger) -> Iterator[AtPeriod | AfterDelay]:
     match trigger:
         case And(triggers=parts) | Or(triggers=parts):
             for part in parts:
-                yield from _clocks(part)
+                yield from _timers(part)
         case AtPeriod() | AfterDelay():
             yield trigger
         case _:
@@ -159,61 +159,63 @@ def _clocks(trigger: OnceTrigger) -> Iterator[AtPeriod | AfterDelay]:
 
 @define
 class Loop:
-    """The plain loop: discarding, under a once-trigger that repeats until another."""
+    """The plain loop: discarding, under a once-trigger that repeats until another is ready."""
 
     once: OnceTrigger
     until: OnceTrigger
     strategy: WindowingStrategy
-    windows: dict[Place, Held] = field(factory=dict)
-    said: list[Said] = field(factory=list)
-    refused: list[Refused] = field(factory=list)
+    windows: dict[Place, LoopWindow] = field(factory=dict)
+    panes: list[LoopPane] = field(factory=list)
+    drops: list[LoopDrop] = field(factory=list)
     before: EventTime = MIN_TIME
 
-    def over(self, timeline: Timeline[Reading], *, woken: bool) -> Story:
-        """All that it says over a timeline; ``woken`` at each boundary that something waits for."""
+    def run(self, timeline: Timeline[Reading], *, with_timers: bool) -> LoopResult:
+        """Returns the panes and drops over a timeline; ``with_timers`` adds an instant at each deadline."""
         last: Instant[Reading] | None = None
         for instant in timeline:
-            while woken and last is not None:
-                waiting = [
-                    one for one in self._boundaries() if last.processing_time < one < instant.processing_time
+            while with_timers and last is not None:
+                deadlines = [
+                    time
+                    for time in self._deadlines()
+                    if last.processing_time < time < instant.processing_time
                 ]
-                if not waiting:
+                if not deadlines:
                     break
                 last = evolve(
-                    last, processing_time=ProcessingTime(min(waiting)), elements=(), signals=frozenset()
+                    last, processing_time=ProcessingTime(min(deadlines)), elements=(), signals=frozenset()
                 )
                 self._instant(last)
             self._instant(instant)
             last = instant
-        return self.said, self.refused
+        return self.panes, self.drops
 
-    def _boundaries(self) -> Iterator[int]:
+    def _deadlines(self) -> Iterator[int]:
         for window in self.windows.values():
-            for trigger, arrived in ((self.once, window.lately), (self.until, window.ever)):
+            for trigger, arrived in ((self.once, window.since_set), (self.until, window.all)):
                 if arrived.seen and not window.closed:
-                    yield from (boundary(leaf, arrived.seen[0][0]) for leaf in _clocks(trigger))
+                    yield from (deadline_of(leaf, arrived.seen[0][0]) for leaf in _timers(trigger))
 
     def _expired(self, window: Window, watermark: EventTime) -> bool:
         lateness = self.strategy.lateness_micros
         return lateness is not None and watermark >= window.end + lateness
 
     def _arrive(self, key: str, elements: list[Reading], now: ProcessingTime) -> None:
-        """Elements of one key, in the windows that theirs have become."""
+        """Adds elements of one key to their windows, after merging."""
         merges = as_merging(self.strategy.windows) is not None
-        live = {window: held for (window, of), held in self.windows.items() if of == key}
-        closed = [window for window, held in live.items() if held.closed]
+        live = {window: state for (window, of), state in self.windows.items() if of == key}
+        closed = [window for window, state in live.items() if state.closed]
         arriving: list[tuple[Reading, Window]] = []
         for element in elements:
             point = event_time(element.at)
             for window in self.strategy.windows.assign(point, key):
                 if any(shut.start <= point < shut.end if merges else window == shut for shut in closed):
-                    self.refused.append(Refused(KV(key, element.value), window, DropReason.CLOSED, now))
+                    self.drops.append(LoopDrop(KV(key, element.value), window, DropReason.CLOSED, now))
                 else:
                     arriving.append((element, window))
         protos = {window for _, window in arriving}
         known = protos | (live.keys() - set(closed))
-        for group in touching(known) if merges else [{window} for window in protos]:
-            joining = [(one, window) for one, window in arriving if window in group]
+        for group in merge_touching(known) if merges else [{window} for window in protos]:
+            joining = [(element, proto) for element, proto in arriving if proto in group]
             if joining:
                 self._join(key, group & (live.keys() - set(closed)), span(group), joining, now)
 
@@ -225,48 +227,50 @@ class Loop:
         joining: list[tuple[Reading, Window]],
         now: ProcessingTime,
     ) -> None:
-        """Some live windows become one, in which elements arrive; or these are too late for one of their own."""
+        """Merges live windows into one and adds elements; drops the elements if a new window would have expired."""
         if not members and self._expired(window, self.before):
-            self.refused += [
-                Refused(KV(key, one.value), proto, DropReason.EXPIRED, now) for one, proto in joining
+            self.drops += [
+                LoopDrop(KV(key, element.value), proto, DropReason.EXPIRED, now) for element, proto in joining
             ]
             return
         old = [(member, self.windows.pop((member, key))) for member in sorted(members)]
         match old:
-            case [(member, held)]:
+            case [(member, state)]:
                 if member.end <= self.before < window.end:
-                    held = Held.afresh(held.pending)
-                held.panes = held.panes if member == window else 0
+                    state = LoopWindow.restarted(state.pending)
+                state.panes = state.panes if member == window else 0
             case _:
-                held = Held.afresh([one for _, each in old for one in each.pending])
-        self.windows[window, key] = held
-        for one, _ in joining:
-            for came in (held.lately.seen, held.ever.seen, held.pending):
-                came.append((now, one.value))
+                state = LoopWindow.restarted(
+                    [arrival for _, member_state in old for arrival in member_state.pending]
+                )
+        self.windows[window, key] = state
+        for element, _ in joining:
+            for arrivals in (state.since_set.seen, state.all.seen, state.pending):
+                arrivals.append((now, element.value))
 
     def _instant(self, instant: Instant[Reading]) -> None:
         now, watermark = instant.processing_time, instant.watermark
         for key in sorted({element.key for element in instant.elements}):
             self._arrive(key, [element for element in instant.elements if element.key == key], now)
-        for (window, key), held in sorted(self.windows.items(), key=lambda pair: pair[0]):
-            held.lately.signals |= instant.signals
-            held.ever.signals |= instant.signals
-            finishes = not held.closed and is_ready(self.until, window, held.ever, instant)
-            fires = finishes or (not held.closed and is_ready(self.once, window, held.lately, instant))
-            held.closed |= finishes
+        for (window, key), state in sorted(self.windows.items(), key=lambda pair: pair[0]):
+            state.since_set.signals |= instant.signals
+            state.all.signals |= instant.signals
+            finishes = not state.closed and is_ready(self.until, window, state.all, instant)
+            fires = finishes or (not state.closed and is_ready(self.once, window, state.since_set, instant))
+            state.closed |= finishes
             ends = self._expired(window, watermark)
             if fires:
-                held.lately = Arrived()
-            if held.pending and (fires or ends or watermark == MAX_TIME):
+                state.since_set = Arrivals()
+            if state.pending and (fires or ends or watermark == MAX_TIME):
                 timing = Timing.LATE if window.end <= self.before else Timing.ON_TIME
                 timing = Timing.EARLY if watermark < window.end else timing
-                last = ends or held.closed
-                values = tuple(sorted(value for _, value in held.pending))
-                self.said.append(Said((window, key), values, timing, held.panes, last, now, watermark))
-                held.pending, held.panes = [], held.panes + 1
+                last = ends or state.closed
+                values = tuple(sorted(value for _, value in state.pending))
+                self.panes.append(LoopPane((window, key), values, timing, state.panes, last, now, watermark))
+                state.pending, state.panes = [], state.panes + 1
             if ends:
                 del self.windows[window, key]
         self.before = watermark
 
 
-__all__ = ["Loop", "Place", "Refused", "Said", "Story"]
+__all__ = ["Loop", "LoopDrop", "LoopPane", "LoopResult", "Place"]

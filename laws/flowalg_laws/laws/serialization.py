@@ -1,4 +1,4 @@
-"""The laws of serialisation: what is written and read again is equal, and so means the same."""
+"""Laws of serialization: deserializing a serialized value returns an equal value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowalg import (
 )
 from flowalg.serialization import TRIGGER, WATERMARK_POLICY, WINDOWS
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import VALUES
 
@@ -26,11 +26,11 @@ from flowalg_laws.kit.readings import VALUES
 def triggers_survive_json(t: Trigger) -> Equation[Trigger]:
     """``from_json(to_json(t)) = t``.
 
-    Where: the functions in it are importable by name.
+    Where: all functions in it can be imported by name.
 
     Source: SEMANTICS 13.
 
-    Relied on by: pipelines that are kept as documents.
+    Relied on by: stored pipelines.
     """
     return Equation(from_json(to_json(t), TRIGGER), t)
 
@@ -39,11 +39,11 @@ def triggers_survive_json(t: Trigger) -> Equation[Trigger]:
 def windows_survive_json(windows: WindowFn) -> Equation[WindowFn]:
     """``from_json(to_json(w)) = w``.
 
-    Where: the functions in it are importable by name.
+    Where: all functions in it can be imported by name.
 
     Source: SEMANTICS 13.
 
-    Relied on by: pipelines that are kept as documents.
+    Relied on by: stored pipelines.
     """
     return Equation(from_json(to_json(windows), WINDOWS), windows)
 
@@ -52,7 +52,7 @@ def windows_survive_json(windows: WindowFn) -> Equation[WindowFn]:
 def policies_survive_json(policy: WatermarkPolicy) -> Equation[WatermarkPolicy]:
     """``from_json(to_json(p)) = p``.
 
-    Where: the functions in it are importable by name.
+    Where: all functions in it can be imported by name.
 
     Source: SEMANTICS 13.
     """
@@ -61,30 +61,30 @@ def policies_survive_json(policy: WatermarkPolicy) -> Equation[WatermarkPolicy]:
 
 @law
 def pipelines_survive_json(strategy: WindowingStrategy) -> Equation[PCollection[object]]:
-    """``from_json(to_json(c)) = c`` for collections.
+    """``from_json(to_json(c)) = c`` for collections ``c``.
 
-    Where: the functions in it are importable by name.
+    Where: all functions in it can be imported by name.
 
     Source: SEMANTICS 13.
 
-    Relied on by: pipelines that are kept as documents.
+    Relied on by: stored pipelines.
     """
-    summed = put_into(VALUES, strategy).combine_per_key(Sum())
+    summed = apply_windowing(VALUES, strategy).combine_per_key(Sum())
     return Equation(from_json(to_json(summed), PCollection[object]), summed)
 
 
 @law
 def pipelines_survive_pickle(strategy: WindowingStrategy) -> Equation[PCollection[object]]:
-    """``loads(dumps(c)) = c`` for collections.
+    """``loads(dumps(c)) = c`` for collections ``c``.
 
-    Where: the functions in it can be pickled; others are, by cloudpickle, equal up to their functions.
+    Where: all functions in it can be pickled; with cloudpickle the results are equal except for other functions.
 
     Source: SEMANTICS 13.
 
-    Relied on by: Spark, whose workers receive the stage that they run.
+    Relied on by: Spark, which sends stages to its workers.
     """
-    summed = put_into(VALUES, strategy).combine_per_key(Sum())
-    return Equation(cast("PCollection[object]", pickle.loads(pickle.dumps(summed))), summed)  # our own bytes
+    summed = apply_windowing(VALUES, strategy).combine_per_key(Sum())
+    return Equation(cast("PCollection[object]", pickle.loads(pickle.dumps(summed))), summed)  # trusted bytes
 
 
 @law
@@ -93,12 +93,12 @@ def policies_survive_pickle(policy: WatermarkPolicy) -> Equation[WatermarkPolicy
 
     Source: SEMANTICS 13.
 
-    Relied on by: Spark, whose workers receive the policy.
+    Relied on by: Spark, which sends policies to its workers.
     """
-    return Equation(cast("WatermarkPolicy", pickle.loads(pickle.dumps(policy))), policy)  # our own bytes
+    return Equation(cast("WatermarkPolicy", pickle.loads(pickle.dumps(policy))), policy)  # trusted bytes
 
 
-SERIALISATION_LAWS: tuple[Law[..., object], ...] = (
+SERIALIZATION_LAWS: tuple[Law[..., object], ...] = (
     triggers_survive_json,
     windows_survive_json,
     policies_survive_json,
@@ -106,6 +106,6 @@ SERIALISATION_LAWS: tuple[Law[..., object], ...] = (
     pipelines_survive_pickle,
     policies_survive_pickle,
 )
-"""Every law of serialisation."""
+"""All laws of serialization."""
 
-__all__ = ["SERIALISATION_LAWS"]
+__all__ = ["SERIALIZATION_LAWS"]

@@ -1,4 +1,4 @@
-"""The laws of collections: fusion, and what commutes with what, as two pipelines that give the same panes."""
+"""Laws of collections: fusion and commutation, each as two pipelines that emit the same panes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from flowalg import KV, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, put_into, refined
+from flowalg_laws.kit.interpreters import Interpreter, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -21,7 +21,7 @@ Panes: TypeAlias = tuple[Pane[KV[str, int]], ...]
 def _summed(
     run: Interpreter, collection: PCollection[Pair], strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Panes:
-    grouped = put_into(collection, strategy).combine_per_key(Sum())
+    grouped = apply_windowing(collection, strategy).combine_per_key(Sum())
     return run(grouped, {READINGS: timeline}).panes
 
 
@@ -31,14 +31,14 @@ def maps_fuse(
 ) -> Equation[Panes]:
     """``map(f).map(g) = map(g after f)``.
 
-    Where: ``f`` gives values in their one form: 64-bit integers, datetimes in UTC.
+    Where: ``f`` returns values in normal form: 64-bit integers, datetimes in UTC.
 
     Source: FlumeJava (PLDI 2010), section 4; SEMANTICS 13.
 
-    Relied on by: every interpreter, which runs a chain of steps as one.
+    Relied on by: all interpreters, which run a chain of steps as one.
     """
-    one = _summed(run, VALUES.map(f).map(g), strategy, timeline)
-    return Equation(one, _summed(run, VALUES.map(lambda pair: g(f(pair))), strategy, timeline))
+    chained = _summed(run, VALUES.map(f).map(g), strategy, timeline)
+    return Equation(chained, _summed(run, VALUES.map(lambda pair: g(f(pair))), strategy, timeline))
 
 
 @law
@@ -51,8 +51,10 @@ def filters_fuse(
 
     Relied on by: Spark, which pushes filters into the scan.
     """
-    one = _summed(run, VALUES.filter(p).filter(q), strategy, timeline)
-    return Equation(one, _summed(run, VALUES.filter(lambda pair: p(pair) and q(pair)), strategy, timeline))
+    chained = _summed(run, VALUES.filter(p).filter(q), strategy, timeline)
+    return Equation(
+        chained, _summed(run, VALUES.filter(lambda pair: p(pair) and q(pair)), strategy, timeline)
+    )
 
 
 @law
@@ -65,33 +67,35 @@ def a_filter_moves_before_a_map(
 
     Relied on by: Spark, which pushes filters into the scan.
     """
-    one = _summed(run, VALUES.map(f).filter(p), strategy, timeline)
-    return Equation(one, _summed(run, VALUES.filter(lambda pair: p(f(pair))).map(f), strategy, timeline))
+    mapped_first = _summed(run, VALUES.map(f).filter(p), strategy, timeline)
+    return Equation(
+        mapped_first, _summed(run, VALUES.filter(lambda pair: p(f(pair))).map(f), strategy, timeline)
+    )
 
 
 @law
-def flat_map_of_one_is_map(
+def flat_map_of_single_items_is_map(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
 ) -> Equation[Panes]:
     """``flat_map(lambda x: [f(x)]) = map(f)``.
 
     Source: found here; the list monad's unit.
     """
-    one = _summed(run, VALUES.flat_map(lambda pair: [f(pair)]), strategy, timeline)
-    return Equation(one, _summed(run, VALUES.map(f), strategy, timeline))
+    flat_mapped = _summed(run, VALUES.flat_map(lambda pair: [f(pair)]), strategy, timeline)
+    return Equation(flat_mapped, _summed(run, VALUES.map(f), strategy, timeline))
 
 
 @law
 def flat_maps_fuse(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Spread, g: Spread
 ) -> Equation[Panes]:
-    """``flat_map(f).flat_map(g) = flat_map(all of g of all of f)``.
+    """``flat_map(f).flat_map(g) = flat_map(lambda x: [z for y in f(x) for z in g(y)])``.
 
     Source: found here; the list monad's associativity.
     """
-    one = _summed(run, VALUES.flat_map(f).flat_map(g), strategy, timeline)
+    chained = _summed(run, VALUES.flat_map(f).flat_map(g), strategy, timeline)
     fused = VALUES.flat_map(lambda pair: [end for middle in f(pair) for end in g(middle)])
-    return Equation(one, _summed(run, fused, strategy, timeline))
+    return Equation(chained, _summed(run, fused, strategy, timeline))
 
 
 @law
@@ -100,13 +104,13 @@ def flatten_commutes(
 ) -> Equation[Panes]:
     """``flatten(a, b) = flatten(b, a)``.
 
-    Where: the combiner does not look at the order of arrival.
+    Where: the combiner is not ordered.
 
     Source: Dataflow Model, section 2.1; SEMANTICS 13.
     """
     a, b = VALUES, VALUES.map(f)
-    one = _summed(run, flatten(a, b), strategy, timeline)
-    return Equation(one, _summed(run, flatten(b, a), strategy, timeline))
+    left = _summed(run, flatten(a, b), strategy, timeline)
+    return Equation(left, _summed(run, flatten(b, a), strategy, timeline))
 
 
 @law
@@ -118,13 +122,13 @@ def flatten_associates(
     Source: Dataflow Model, section 2.1; SEMANTICS 13.
     """
     a, b, c = VALUES, VALUES.map(f), VALUES.map(g)
-    one = _summed(run, flatten(flatten(a, b), c), strategy, timeline)
-    other = _summed(run, flatten(a, flatten(b, c)), strategy, timeline)
-    return Equation(one + other, _summed(run, flatten(a, b, c), strategy, timeline) * 2)
+    nested_left = _summed(run, flatten(flatten(a, b), c), strategy, timeline)
+    nested_right = _summed(run, flatten(a, flatten(b, c)), strategy, timeline)
+    return Equation(nested_left + nested_right, _summed(run, flatten(a, b, c), strategy, timeline) * 2)
 
 
 @law
-def flatten_of_one_is_it(
+def flatten_of_one_is_identity(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Panes]:
     """``flatten(a) = a``.
@@ -147,25 +151,25 @@ def map_distributes_over_flatten(
     Relied on by: co-groups, which tag their inputs before they flatten them.
     """
     a, b = VALUES, VALUES.map(g)
-    one = _summed(run, flatten(a, b).map(f), strategy, timeline)
-    return Equation(one, _summed(run, flatten(a.map(f), b.map(f)), strategy, timeline))
+    mapped_after = _summed(run, flatten(a, b).map(f), strategy, timeline)
+    return Equation(mapped_after, _summed(run, flatten(a.map(f), b.map(f)), strategy, timeline))
 
 
 @law
-def key_wise_work_commutes_with_partitioning(
+def keys_are_independent(
     run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], key: str
 ) -> Equation[list[Hashable]]:
-    """The panes of one key of the whole are the panes of that key's elements alone, at the same instants.
+    """The panes of one key are the panes of a run over the elements of that key alone, at the same instants.
 
-    Where: an engine that wakes for the whole wakes for the key's elements too, as a wake-up is an instant for every
-    window.
+    Where: timers fire in the second run at all times at which they fire in the first, because every window is
+    evaluated then.
 
     Source: Dataflow Model, section 2.1; SEMANTICS 13.
 
-    Relied on by: shards and Spark's partitions, which hold different keys.
+    Relied on by: shards and Spark partitions, which hold different keys.
     """
-    whole = run(put_into(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
-    instants = refined(timeline, whole)
+    whole = run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
+    instants = add_timer_instants(timeline, whole)
     alone = _summed(run, VALUES.filter(lambda pair: pair.key == key), strategy, instants)
     return Equation([pane for pane in whole.panes if pane.key == key], [*alone])
 
@@ -174,14 +178,14 @@ COLLECTION_LAWS: tuple[Law[..., object], ...] = (
     maps_fuse,
     filters_fuse,
     a_filter_moves_before_a_map,
-    flat_map_of_one_is_map,
+    flat_map_of_single_items_is_map,
     flat_maps_fuse,
     flatten_commutes,
     flatten_associates,
-    flatten_of_one_is_it,
+    flatten_of_one_is_identity,
     map_distributes_over_flatten,
-    key_wise_work_commutes_with_partitioning,
+    keys_are_independent,
 )
-"""Every law of collections."""
+"""All laws of collections."""
 
 __all__ = ["COLLECTION_LAWS", "Endo", "Pair", "Spread", "Test"]

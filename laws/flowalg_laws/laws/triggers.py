@@ -1,8 +1,8 @@
-"""The laws of triggers, each as two triggers that give the same panes on every timeline.
+"""Laws of triggers: each consists of two triggers that emit the same panes on every timeline.
 
-Their equality is observational: ``Or(a, b)`` and ``Or(b, a)`` are different values with one meaning. They hold for
-windows that merge too, since a trigger never learns what another window's trigger has seen: a merged window starts its
-trigger afresh on what no pane has shown.
+Equality is observational: ``Or(a, b)`` and ``Or(b, a)`` are different values with the same meaning. The laws also hold
+for merging windows, because a trigger does not depend on what other windows observed: a merged window restarts its
+trigger on its unemitted elements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
 
 Small = NewType("Small", int)
-"""A small positive number: of elements, or of minutes."""
+"""A small positive number of elements or minutes."""
 
 
 @law
@@ -177,7 +177,7 @@ def never_annihilates_and(a: OnceTrigger) -> Equation[Trigger]:
 
     Source: `Never` is the bottom of the lattice (SEMANTICS 6).
 
-    Relied on by: `normalise`, which stops at the zero.
+    Relied on by: `normalise`, which returns a zero at once.
     """
     return Equation(And(a, Never()), Never())
 
@@ -199,13 +199,13 @@ def always_annihilates_or(a: OnceTrigger) -> Equation[Trigger]:
 
     Source: `Always` is the top of the lattice (SEMANTICS 6).
 
-    Relied on by: `normalise`, which stops at the zero.
+    Relied on by: `normalise`, which returns a zero at once.
     """
     return Equation(Or(a, Always()), Always())
 
 
 @law
-def a_limited_once_is_either(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+def or_finally_of_once(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
     """``OrFinally(a, b) = a | b``.
 
     Where: both are once-triggers.
@@ -218,7 +218,7 @@ def a_limited_once_is_either(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger
 
 
 @law
-def the_quicker_watermark_is_enough() -> Equation[Trigger]:
+def either_watermark() -> Equation[Trigger]:
     """``AtWatermark(percentile=q) | AtWatermark() = AtWatermark(percentile=q)``.
 
     A percentile watermark is never behind the watermark.
@@ -229,7 +229,7 @@ def the_quicker_watermark_is_enough() -> Equation[Trigger]:
 
 
 @law
-def both_watermarks_are_the_slower() -> Equation[Trigger]:
+def both_watermarks() -> Equation[Trigger]:
     """``AtWatermark(percentile=q) & AtWatermark() = AtWatermark()``.
 
     Source: MillWheel, section 7.2; found here.
@@ -243,7 +243,7 @@ def a_sequence_of_one(t: Trigger) -> Equation[Trigger]:
 
     Source: SEMANTICS 13.
 
-    Relied on by: `normalise`, and the early and late firings that leave one part out.
+    Relied on by: `normalise`, and early and late firings with a part left out.
     """
     return Equation(SequenceOf(t), t)
 
@@ -276,7 +276,7 @@ def nothing_follows_repeat(t: Trigger, u: Trigger) -> Equation[Trigger]:
 
     Source: SEMANTICS 13.
 
-    Relied on by: `normalise`, which cuts what is never reached.
+    Relied on by: `normalise`, which drops unreachable triggers.
     """
     return Equation(SequenceOf(Repeat(t), u), Repeat(t))
 
@@ -318,7 +318,7 @@ def repeat_of_twice(t: Trigger) -> Equation[Trigger]:
 def repeat_of_a_repeating_end(t: Trigger, u: Trigger) -> Equation[Trigger]:
     """``Repeat(SequenceOf(t, Repeat(u))) = SequenceOf(t, Repeat(u))``.
 
-    What never finishes is not reset.
+    A trigger that never finishes is not reset.
 
     Source: found here.
 
@@ -328,7 +328,7 @@ def repeat_of_a_repeating_end(t: Trigger, u: Trigger) -> Equation[Trigger]:
 
 
 @law
-def never_limits_nothing(t: Trigger) -> Equation[Trigger]:
+def never_does_not_limit(t: Trigger) -> Equation[Trigger]:
     """``OrFinally(t, Never()) = t``.
 
     Source: SEMANTICS 13.
@@ -339,7 +339,7 @@ def never_limits_nothing(t: Trigger) -> Equation[Trigger]:
 
 
 @law
-def always_limits_at_once(t: Trigger) -> Equation[Trigger]:
+def always_limits_immediately(t: Trigger) -> Equation[Trigger]:
     """``OrFinally(t, Always()) = Always()``.
 
     Source: found here.
@@ -361,8 +361,8 @@ def limits_join(t: Trigger, a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]
 
 
 @law
-def repeating_until_itself_is_once(a: OnceTrigger) -> Equation[Trigger]:
-    """``OrFinally(Repeat(a), a) = a``: the limit is ready as soon as what it limits is.
+def repeat_until_itself(a: OnceTrigger) -> Equation[Trigger]:
+    """``OrFinally(Repeat(a), a) = a``: the limit is ready when the limited trigger is.
 
     Source: found here.
     """
@@ -370,7 +370,7 @@ def repeating_until_itself_is_once(a: OnceTrigger) -> Equation[Trigger]:
 
 
 @law
-def never_repeats_as_itself() -> Equation[Trigger]:
+def repeat_of_never() -> Equation[Trigger]:
     """``Repeat(Never()) = Never()``.
 
     Source: found here.
@@ -379,29 +379,29 @@ def never_repeats_as_itself() -> Equation[Trigger]:
 
 
 @law
-def a_limit_that_cannot_come_limits_nothing(t: Trigger) -> Equation[Trigger]:
+def an_impossible_limit_does_not_limit(t: Trigger) -> Equation[Trigger]:
     """``OrFinally(t, AtWatermark(percentile=q) & Never()) = t``.
 
-    An engine may look at the left side whenever a percentile watermark moves, and at the right side only when there is
-    something to see.
+    An engine may evaluate the left side whenever a percentile watermark moves, and the right side only when its windows
+    change.
 
     Source: found here.
 
-    Relied on by: engines, which let windows sleep.
+    Relied on by: engines, which do not evaluate dormant windows.
     """
     return Equation(OrFinally(t, And(AtWatermark(0.5), Never())), t)
 
 
 @law
-def what_is_ready_again_does_not_sleep(a: OnceTrigger) -> Equation[Trigger]:
+def a_ready_part_keeps_its_window_active(a: OnceTrigger) -> Equation[Trigger]:
     """``t = OrFinally(t, AtWatermark(percentile=q) & Never())``, where ``t = AtWatermark() >> AtWatermark() >> a``.
 
-    After its first member the second one is ready at once, and fires in the next instant, whether anything comes or
-    not.
+    After its first part has fired, the second part is ready at once and fires in the next instant, even if no element
+    arrives.
 
     Source: SEMANTICS 6; found here in this form.
 
-    Relied on by: engines, which let windows sleep.
+    Relied on by: engines, which do not evaluate dormant windows.
     """
     t = SequenceOf(AtWatermark(), AtWatermark(), a)
     return Equation(t, OrFinally(t, And(AtWatermark(0.5), Never())))
@@ -429,7 +429,7 @@ def late_firings_repeat_after_the_watermark(t: Trigger) -> Equation[Trigger]:
 def the_default_is_a_pane_for_every_late_element() -> Equation[Trigger]:
     """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())``.
 
-    Under sessions too: one that opens again beyond the watermark is early again, and waits for it.
+    This holds for sessions too: a session that grows beyond the watermark is early again, and waits for the watermark.
 
     Source: Streaming 102; found here in this form.
 
@@ -534,8 +534,8 @@ def either_period(m: Small, n: Small) -> Equation[Trigger]:
 def always_counts_to_one() -> Equation[Trigger]:
     """``Always() = AtCount(1)``.
 
-    Where: it is the whole trigger, and nothing upstream retracts. A window exists because an element came. Inside other
-    triggers the two differ: what becomes active later meets a window with nothing new in it.
+    Where: it is the whole trigger, and nothing upstream retracts. A window exists because an element arrived. Inside
+    other triggers the two differ: a part that becomes active later may find a window without new elements.
 
     Source: SEMANTICS 13.
     """
@@ -543,10 +543,10 @@ def always_counts_to_one() -> Equation[Trigger]:
 
 
 @law
-def an_early_trigger_that_never_fires_is_none(t: Trigger) -> Equation[Trigger]:
+def early_firings_of_never_have_no_effect(t: Trigger) -> Equation[Trigger]:
     """``AtWatermark().with_early_firings(Never()).with_late_firings(t) = AtWatermark().with_late_firings(t)``.
 
-    Source: found here; ``Never`` repeats as itself, and limits as nothing.
+    Source: found here; ``Never`` repeats as itself, and does not limit.
     """
     early = AtWatermark().with_early_firings(Never())
     return Equation(early.with_late_firings(t), AtWatermark().with_late_firings(t))
@@ -569,9 +569,9 @@ LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
     never_annihilates_and,
     always_is_the_unit_of_and,
     always_annihilates_or,
-    a_limited_once_is_either,
-    the_quicker_watermark_is_enough,
-    both_watermarks_are_the_slower,
+    or_finally_of_once,
+    either_watermark,
+    both_watermarks,
     both_counts,
     either_count,
     both_delays,
@@ -579,11 +579,11 @@ LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
     both_periods,
     either_period,
 )
-"""The laws of once-triggers, which are a distributive lattice; both sides may be put wherever a once-trigger may."""
+"""Laws of once-triggers, a distributive lattice. Both sides may be used wherever a once-trigger may."""
 
 COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
-    a_limit_that_cannot_come_limits_nothing,
-    what_is_ready_again_does_not_sleep,
+    an_impossible_limit_does_not_limit,
+    a_ready_part_keeps_its_window_active,
     early_firings_repeat_until_the_watermark,
     late_firings_repeat_after_the_watermark,
     the_default_is_a_pane_for_every_late_element,
@@ -596,20 +596,20 @@ COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
     repeat_unfolds,
     repeat_of_twice,
     repeat_of_a_repeating_end,
-    never_limits_nothing,
-    always_limits_at_once,
+    never_does_not_limit,
+    always_limits_immediately,
     limits_join,
-    repeating_until_itself_is_once,
-    never_repeats_as_itself,
-    an_early_trigger_that_never_fires_is_none,
+    repeat_until_itself,
+    repeat_of_never,
+    early_firings_of_never_have_no_effect,
 )
-"""The laws of sequences, repetition and limits."""
+"""Laws of sequences, repetition and limits."""
 
 
 ALONE_LAWS: tuple[Law[..., Trigger], ...] = (always_counts_to_one,)
-"""Laws of whole triggers, which do not hold inside other ones."""
+"""Laws of whole triggers, which do not hold inside other triggers."""
 
 TRIGGER_LAWS: tuple[Law[..., Trigger], ...] = (*LATTICE_LAWS, *COMPOSITION_LAWS)
-"""Every law of triggers that holds wherever they stand."""
+"""All laws of triggers that hold in every context."""
 
 __all__ = ["ALONE_LAWS", "COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]

@@ -1,4 +1,4 @@
-"""The laws of watermark policies (SEMANTICS section 9), over what a source showed in a finite history."""
+"""Laws of watermark policies (SEMANTICS section 9), over finite histories of a source."""
 
 from __future__ import annotations
 
@@ -14,106 +14,107 @@ from flowalg_laws.kit.law import Law, law
 
 @law
 def a_watermark_never_moves_back(policy: WatermarkPolicy, history: History) -> Equation[object]:
-    """The readings of the watermark, and of each percentile watermark, are in order.
+    """The watermark and all percentile watermarks never decrease.
 
     Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
 
     Relied on by: every trigger that waits for the watermark.
     """
-    readings = [_watermarks(one) for one in (policy.start(), *replay_policy(policy, history))]
+    readings = [_watermarks(clock) for clock in (policy.start(), *replay_policy(policy, history))]
     columns = [list(column) for column in zip(*readings, strict=True)]
     return Equation(columns, [sorted(column) for column in columns])
 
 
 @law
-def what_has_ended_is_at_the_end(policy: WatermarkPolicy, history: History) -> Equation[object]:
-    """Once the input has ended every watermark is ``MAX_TIME``, whatever is reported after it.
+def an_ended_source_stays_at_the_end(policy: WatermarkPolicy, history: History) -> Equation[object]:
+    """After the input has ended all watermarks are ``MAX_TIME``, whatever is observed later.
 
     Source: Watermarks in Stream Processing Systems, section 2 (liveness); SEMANTICS 9.
 
-    Relied on by: the end of every run, which flushes what is pending.
+    Relied on by: the end of every run, which emits all pending elements.
     """
     *_, before = policy.start(), *replay_policy(policy, history)
     clock = policy.advance(before, policy.summarize((), ended=True), before.processing_time)
-    reads = _watermarks(clock)
-    for moment in history:
-        clock = policy.advance(clock, policy.summarize(moment.observations), clock.processing_time)
-        reads += _watermarks(clock)
-    return Equation(reads, [MAX_TIME] * len(reads))
+    watermarks = _watermarks(clock)
+    for instant in history:
+        clock = policy.advance(clock, policy.summarize(instant.observations), clock.processing_time)
+        watermarks += _watermarks(clock)
+    return Equation(watermarks, [MAX_TIME] * len(watermarks))
 
 
 @law
-def reports_are_made_in_parts(policy: WatermarkPolicy, history: History) -> Equation[object]:
-    """The report of all records equals the merged reports of single ones, in any order, and moves the clock alike.
+def summaries_of_parts_merge(policy: WatermarkPolicy, history: History) -> Equation[object]:
+    """The summary of all records equals the merged summaries of single records, in any order, and advances the clock
+    alike.
 
     Source: found here.
 
-    Relied on by: Spark streaming, whose input partitions report apart.
+    Relied on by: Spark streaming, whose input partitions are summarized independently.
     """
-    whole = [policy.summarize(moment.observations) for moment in history]
+    whole = [policy.summarize(instant.observations) for instant in history]
     parts = [
         reduce(
             ClockSummary.merge,
-            [policy.summarize([observation]) for observation in reversed(moment.observations)],
+            [policy.summarize([observation]) for observation in reversed(instant.observations)],
             ClockSummary(),
         )
-        for moment in history
+        for instant in history
     ]
-    return Equation((whole, _moved(policy, history, whole)), (parts, _moved(policy, history, parts)))
+    return Equation((whole, _advance(policy, history, whole)), (parts, _advance(policy, history, parts)))
 
 
 @law
-def percentiles_lead_in_order(policy: WatermarkPolicy, history: History) -> Equation[object]:
-    """A percentile watermark is never behind the watermark, nor behind one that outruns fewer records.
+def percentile_watermarks_are_ordered(policy: WatermarkPolicy, history: History) -> Equation[object]:
+    """A percentile watermark is never behind the watermark, nor behind the percentile watermark of a greater quantile.
 
     Source: MillWheel, section 7.2; SEMANTICS 9.
 
-    Relied on by: `AtWatermark(percentile=q)`.
+    Relied on by: ``AtWatermark(percentile=q)``.
     """
     order = sorted(policy.percentiles, reverse=True)
     readings = [
-        [one.watermark, *(one.percentiles[q] for q in order)] for one in replay_policy(policy, history)
+        [clock.watermark, *(clock.percentiles[q] for q in order)] for clock in replay_policy(policy, history)
     ]
     return Equation(readings, [sorted(reading) for reading in readings])
 
 
 @law
-def a_policy_is_a_function(policy: WatermarkPolicy, history: History) -> Equation[object]:
-    """The same history gives the same clocks: a batch that is tried again changes nothing.
+def a_policy_is_deterministic(policy: WatermarkPolicy, history: History) -> Equation[object]:
+    """The same history produces the same clocks, so retrying a batch changes nothing.
 
-    Source: SEMANTICS 9, a policy is a pure state machine.
+    Source: SEMANTICS 9: a policy is a pure state machine.
 
-    Relied on by: Spark streaming, which tries a failed batch again.
+    Relied on by: Spark streaming, which retries failed batches.
     """
     return Equation(list(replay_policy(policy, history)), list(replay_policy(policy, history)))
 
 
 WATERMARK_LAWS: tuple[Law[[WatermarkPolicy, History], object], ...] = (
     a_watermark_never_moves_back,
-    what_has_ended_is_at_the_end,
-    reports_are_made_in_parts,
-    percentiles_lead_in_order,
-    a_policy_is_a_function,
+    an_ended_source_stays_at_the_end,
+    summaries_of_parts_merge,
+    percentile_watermarks_are_ordered,
+    a_policy_is_deterministic,
 )
-"""Every law of a watermark policy."""
+"""All laws of a watermark policy."""
 
 
 def _watermarks(clock: SourceClock) -> list[EventTime]:
     return [clock.watermark, *(clock.percentiles[q] for q in sorted(clock.percentiles))]
 
 
-def _moved(policy: WatermarkPolicy, history: History, reports: Sequence[ClockSummary]) -> SourceClock:
+def _advance(policy: WatermarkPolicy, history: History, summaries: Sequence[ClockSummary]) -> SourceClock:
     clock = policy.start()
-    for moment, report in zip(history, reports, strict=True):
-        clock = policy.advance(clock, report, moment.processing_time)
+    for instant, summary in zip(history, summaries, strict=True):
+        clock = policy.advance(clock, summary, instant.processing_time)
     return clock
 
 
 __all__ = [
     "WATERMARK_LAWS",
-    "a_policy_is_a_function",
+    "a_policy_is_deterministic",
     "a_watermark_never_moves_back",
-    "percentiles_lead_in_order",
-    "reports_are_made_in_parts",
-    "what_has_ended_is_at_the_end",
+    "an_ended_source_stays_at_the_end",
+    "percentile_watermarks_are_ordered",
+    "summaries_of_parts_merge",
 ]

@@ -1,4 +1,4 @@
-"""The laws of windowing strategies: assignment looks at one element alone, and merging knows no order."""
+"""Laws of window functions: assignment depends only on the element, and merging does not depend on order."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.law import Law, law
 
 Points = tuple[EventTime, ...]
-"""Some event times of one key, in order of arrival."""
+"""Event times of one key, in order of arrival."""
 
 
 @law
 def assigned_windows_contain_the_event_time(
     windows: WindowFn, key: str, points: Points
 ) -> Equation[list[bool]]:
-    """``t in w`` for every ``w`` of ``assign(t, key)``.
+    """``t in w`` for every ``w`` in ``assign(t, key)``.
 
     Source: Dataflow Model, section 2.2.
 
-    Relied on by: the pane's default event time, which is the last instant of its window.
+    Relied on by: the default event time of a pane, which is the last instant of its window.
     """
     inside = [point in window for point in points for window in windows.assign(point, key)]
     return Equation(inside, [True] * len(inside))
 
 
 @law
-def assignment_looks_at_the_element_alone(
+def assignment_depends_only_on_the_element(
     windows: WindowFn, key: str, points: Points
 ) -> Equation[list[tuple[Window, ...]]]:
-    """``assign(t, key)`` is a function: the same whatever was assigned before.
+    """``assign(t, key)`` is a function: it does not depend on earlier calls.
 
     Source: Dataflow Model, section 2.2.
 
-    Relied on by: engines that assign in parallel, and anew after a failure.
+    Relied on by: engines that assign windows in parallel, and again after a failure.
     """
     once = [windows.assign(point, key) for point in points]
     again = [windows.assign(point, key) for point in reversed(points)]
@@ -46,19 +46,19 @@ def assignment_looks_at_the_element_alone(
 
 
 @law
-def an_element_has_each_window_once(windows: WindowFn, key: str, points: Points) -> Equation[list[int]]:
-    """``assign`` gives a set: no window twice.
+def assigned_windows_are_distinct(windows: WindowFn, key: str, points: Points) -> Equation[list[int]]:
+    """``assign`` returns distinct windows.
 
     Source: Dataflow Model, section 2.2.
 
     Relied on by: groupings, which count an element once in each of its windows.
     """
     assigned = [windows.assign(point, key) for point in points]
-    return Equation([len(one) for one in assigned], [len(set(one)) for one in assigned])
+    return Equation([len(found) for found in assigned], [len(set(found)) for found in assigned])
 
 
 def _spans(windows: WindowFn, known: Iterable[Window]) -> frozenset[Window]:
-    """The windows that some windows have become."""
+    """Returns the windows after merging."""
     merge = as_merging(windows)
     distinct = tuple(dict.fromkeys(known))
     return frozenset(distinct if merge is None else (span(group) for group in merge.merge(distinct)))
@@ -69,12 +69,14 @@ def _assigned(windows: WindowFn, key: str, points: Points) -> list[Window]:
 
 
 @law
-def merging_knows_no_order(windows: WindowFn, key: str, points: Points) -> Equation[frozenset[Window]]:
+def merging_does_not_depend_on_order(
+    windows: WindowFn, key: str, points: Points
+) -> Equation[frozenset[Window]]:
     """``merge(W)`` is the same for every order of ``W``.
 
     Source: Dataflow Model, section 2.2.2; SEMANTICS 13.
 
-    Relied on by: groupings, whose elements come in any order.
+    Relied on by: groupings, whose elements arrive in any order.
     """
     known = _assigned(windows, key, points)
     return Equation(_spans(windows, known), _spans(windows, sorted(known)[::-1]))
@@ -82,7 +84,7 @@ def merging_knows_no_order(windows: WindowFn, key: str, points: Points) -> Equat
 
 @law
 def merging_is_idempotent(windows: WindowFn, key: str, points: Points) -> Equation[frozenset[Window]]:
-    """``merge(merge(W)) = merge(W)``: what has merged does not merge further.
+    """``merge(merge(W)) = merge(W)``: merged windows do not merge further.
 
     Source: SEMANTICS 3 and 13.
     """
@@ -91,14 +93,14 @@ def merging_is_idempotent(windows: WindowFn, key: str, points: Points) -> Equati
 
 
 @law
-def merging_may_be_done_bit_by_bit(
+def merging_is_incremental(
     windows: WindowFn, key: str, points: Points, more: Points
 ) -> Equation[frozenset[Window]]:
-    """``merge(merge(V) + W) = merge(V + W)``: associative.
+    """``merge(merge(V) + W) = merge(V + W)``: merging is associative.
 
     Source: Dataflow Model, section 2.2.2; SEMANTICS 13.
 
-    Relied on by: streaming, which merges what has come so far at each instant.
+    Relied on by: streaming, which merges the windows observed so far at each instant.
     """
     first, second = _assigned(windows, key, points), _assigned(windows, key, more)
     return Equation(_spans(windows, [*_spans(windows, first), *second]), _spans(windows, [*first, *second]))
@@ -106,7 +108,7 @@ def merging_may_be_done_bit_by_bit(
 
 @law
 def a_merged_window_spans_its_parts(windows: WindowFn, key: str, points: Points) -> Equation[list[bool]]:
-    """Every event time lies in one window of ``merge(W)`` for each window that it was assigned.
+    """Every event time lies in a window of ``merge(W)`` if it was assigned to a window of ``W``.
 
     Where: windows merge.
 
@@ -121,14 +123,14 @@ def a_merged_window_spans_its_parts(windows: WindowFn, key: str, points: Points)
 
 WINDOW_LAWS: tuple[Law[..., object], ...] = (
     assigned_windows_contain_the_event_time,
-    assignment_looks_at_the_element_alone,
-    an_element_has_each_window_once,
-    merging_knows_no_order,
+    assignment_depends_only_on_the_element,
+    assigned_windows_are_distinct,
+    merging_does_not_depend_on_order,
     merging_is_idempotent,
-    merging_may_be_done_bit_by_bit,
+    merging_is_incremental,
     a_merged_window_spans_its_parts,
 )
-"""What every windowing strategy keeps, a user's own too."""
+"""The laws of every window function, also of user-defined ones."""
 
 
 @law
@@ -137,7 +139,7 @@ def fixed_is_sliding_by_its_size(size: timedelta, points: Points) -> Equation[li
 
     Source: Dataflow Model, section 1.2.
 
-    Relied on by: engines with one form for both.
+    Relied on by: engines that implement both in the same way.
     """
     fixed, sliding = FixedWindows(size), SlidingWindows(size, size)
     return Equation(
@@ -149,7 +151,8 @@ def fixed_is_sliding_by_its_size(size: timedelta, points: Points) -> Equation[li
 def sliding_with_gaps_is_fixed_cut_short(
     size: timedelta, points: Points
 ) -> Equation[list[tuple[Window, ...]]]:
-    """``SlidingWindows(s, 2 * s)`` has the first half of every window of ``FixedWindows(2 * s)``, and gaps between.
+    """``SlidingWindows(s, 2 * s)`` contains the first half of every window of ``FixedWindows(2 * s)``, with gaps in
+    between.
 
     Source: found here.
     """
@@ -157,9 +160,9 @@ def sliding_with_gaps_is_fixed_cut_short(
     cut = [tuple(w for w in SlidingWindows(size, period).assign(point, None)) for point in points]
     whole = FixedWindows(period)
     wanted: list[tuple[Window, ...]] = []
-    for one in points:
-        (window,) = whole.assign(one, None)
-        inside = one < window.start + size // timedelta(microseconds=1)
+    for point in points:
+        (window,) = whole.assign(point, None)
+        inside = point < window.start + size // timedelta(microseconds=1)
         wanted.append(
             (Window.of(window.start, EventTime(window.start + size // timedelta(microseconds=1))),)
             if inside
@@ -169,6 +172,6 @@ def sliding_with_gaps_is_fixed_cut_short(
 
 
 SIZE_LAWS: tuple[Law[..., object], ...] = (fixed_is_sliding_by_its_size, sliding_with_gaps_is_fixed_cut_short)
-"""How the built-in strategies relate."""
+"""Laws that relate the built-in window functions."""
 
 __all__ = ["SIZE_LAWS", "WINDOW_LAWS", "Points"]

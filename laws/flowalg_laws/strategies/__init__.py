@@ -1,22 +1,27 @@
-"""hypothesis strategies for all that the laws speak of. They shrink to something that a person can read.
+"""Hypothesis strategies for the inputs of all laws. They shrink to readable examples.
 
-``free_timelines`` and ``windowing_strategies`` generate what one grouping can meet; ``timelines`` and
-``partitioned_timelines`` generate it through a watermark policy; ``situations`` is all of it but the trigger.
+``free_timelines`` and ``windowing_strategies`` generate the inputs of one grouping. ``timelines`` and
+``partitioned_timelines`` generate timelines with a watermark policy. ``scenarios`` generate all inputs but the trigger.
 """
 
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import START, Reading
 from flowalg_laws.strategies.combiners import combiners
 from flowalg_laws.strategies.elements import batches, bundles, keys, readings
 from flowalg_laws.strategies.pipelines import pipelines
 from flowalg_laws.strategies.sources import halfway, histories, observations, policies, watermark_policies
-from flowalg_laws.strategies.timelines import crowds, free_timelines, partitioned_timelines, timelines
+from flowalg_laws.strategies.timelines import (
+    dense_timelines,
+    free_timelines,
+    partitioned_timelines,
+    timelines,
+)
 from flowalg_laws.strategies.times import durations, event_times, minutes, quantiles
 from flowalg_laws.strategies.triggers import magnitude, once_leaves, once_triggers, positive, triggers
-from flowalg_laws.strategies.windowings import latenesses, situations, windowing_strategies
+from flowalg_laws.strategies.windowings import latenesses, scenarios, windowing_strategies
 from flowalg_laws.strategies.windows import (
     fixed_windows,
-    phased_windows,
+    fixed_windows_by_key,
     sessions,
     sliding_windows,
     unmerging_windows,
@@ -26,13 +31,15 @@ from flowalg_laws.strategies.windows import (
 __all__ = [
     "START",
     "Reading",
+    "apply_windowing",
     "batches",
     "bundles",
     "combiners",
-    "crowds",
+    "dense_timelines",
     "durations",
     "event_times",
     "fixed_windows",
+    "fixed_windows_by_key",
     "free_timelines",
     "halfway",
     "histories",
@@ -44,15 +51,13 @@ __all__ = [
     "once_leaves",
     "once_triggers",
     "partitioned_timelines",
-    "phased_windows",
     "pipelines",
     "policies",
     "positive",
-    "put_into",
     "quantiles",
     "readings",
+    "scenarios",
     "sessions",
-    "situations",
     "sliding_windows",
     "timelines",
     "triggers",

@@ -1,4 +1,4 @@
-"""Strategies that are made once for the same arguments."""
+"""Strategies that are built once for the same arguments."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ P = ParamSpec("P")
 B = TypeVar("B")
 
 
-def kept(make: Callable[P, B]) -> Callable[P, B]:
-    """``functools.cache``, without forgetting the types of the arguments."""
+def cached(make: Callable[P, B]) -> Callable[P, B]:
+    """``functools.cache`` with the types of the arguments preserved."""
     return cast("Callable[P, B]", functools.cache(make))
 
 
-__all__ = ["kept"]
+__all__ = ["cached"]

@@ -1,4 +1,4 @@
-"""Combiners of small integers: each built-in one, of the values or of a function of them, and several together."""
+"""Combiners of small integers: all built-in ones, alone, over a function, and in pairs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from flowalg import (
     reduce_combiner,
     together,
 )
-from flowalg_laws.strategies.cached import kept
+from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.triggers import magnitude
 
 
-def _greater(one: int, other: int) -> int:
-    return max(one, other)
+def _greater(left: int, right: int) -> int:
+    return max(left, right)
 
 
-@kept
+@cached
 def combiners() -> SearchStrategy[Aggregate[int, object]]:
     """Combiners, the simplest first."""
     single: list[Aggregate[int, object]] = [
@@ -46,8 +46,8 @@ def combiners() -> SearchStrategy[Aggregate[int, object]]:
         Max.of(magnitude),
         reduce_combiner(_greater, zero=-10, name="greatest"),
     ]
-    one = st.sampled_from(single)
-    return one | st.tuples(one, one).map(lambda pair: together(*pair))
+    single_combiner = st.sampled_from(single)
+    return single_combiner | st.tuples(single_combiner, single_combiner).map(lambda pair: together(*pair))
 
 
 __all__ = ["combiners"]

@@ -1,4 +1,4 @@
-"""Watermark policies, and what sources show to them: partitions that fall idle, and clocks that are ahead."""
+"""Watermark policies and histories of sources, with idle partitions and wrong clocks."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from flowalg.data.time import event_time, processing_time
 from flowalg.watermarks import SourceInstant
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.readings import START
-from flowalg_laws.strategies.cached import kept
+from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.times import MAX_MINUTE, durations, minutes, quantiles
 
 
-@kept
+@cached
 def policies() -> SearchStrategy[BoundedOutOfOrderness]:
-    """Bounded disorder, from none to more than everything."""
+    """Bounded out-of-orderness, from zero to more than the range of generated times."""
     return durations(0, MAX_MINUTE).map(BoundedOutOfOrderness)
 
 
 def halfway(view: ClockView) -> datetime | None:
-    """A custom watermark: half of the median lag behind the processing time."""
+    """A user-defined watermark: the processing time minus half of the median lag."""
     lag = view.lag(0.5)
     return None if lag is None else view.processing_time - lag / 2
 
 
-@kept
+@cached
 def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
-    """Every watermark policy, with any of its options."""
+    """All watermark policies, with any options."""
     options = {
         "idle_after": st.none() | durations(1, 20),
         "max_ahead": st.none() | durations(0, 20),
@@ -63,17 +63,17 @@ def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
     )
 
 
-@kept
+@cached
 def observations() -> SearchStrategy[Observation]:
-    """Records of three partitions, whose two times are independent: late, early and ahead of the clock."""
+    """Records of three partitions with independent times: late, early and ahead of the clock."""
     return st.builds(
         Observation, st.sampled_from("pqr"), minutes().map(event_time), minutes().map(processing_time)
     )
 
 
-@kept
+@cached
 def histories(*, most: int = 8) -> SearchStrategy[History]:
-    """What a source shows in some instants; an instant is not before its records, nor before the last one."""
+    """Histories of a source. An instant is not before its records, nor before the previous instant."""
     moment = st.tuples(st.integers(0, 9), st.lists(observations(), max_size=5))
     return st.lists(moment, max_size=most).map(_history)
 
@@ -83,7 +83,7 @@ def _history(steps: list[tuple[int, list[Observation]]]) -> History:
     moments: list[SourceInstant] = []
     for gap, batch in steps:
         clock = ProcessingTime(clock + gap * 60_000_000)
-        clock = max([clock, *(one.processing_time for one in batch)])
+        clock = max([clock, *(record.processing_time for record in batch)])
         moments.append(SourceInstant(clock, tuple(batch)))
     return tuple(moments)
 

@@ -1,4 +1,4 @@
-"""Timelines: late data, ties, bursts, duplicates, silences and jumps of the clock."""
+"""Timelines with late data, ties, bursts, duplicates, silent periods and clock jumps."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import Instant, Source, Timeline, WatermarkPolicy
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
-from flowalg_laws.kit.readings import START, Crowd, Reading
-from flowalg_laws.strategies.cached import kept
+from flowalg_laws.kit.readings import START, DenseTimeline, Reading
+from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.elements import batches, bundles
 from flowalg_laws.strategies.sources import policies, watermark_policies
 from flowalg_laws.strategies.times import durations, event_times, minutes
 
 _GAPS: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 7, 9, 60)
-"""Minutes between instants: none, which is a tie, some, or a jump of the clock."""
+"""Minutes between instants: zero for a tie, and a large gap for a clock jump."""
 
 _SHORT_GAPS: tuple[int, ...] = (0, 1, 3)
 
 _CROWDED = 5
-"""The last minute of those timelines in which windows have many elements, and are late again and again."""
+"""The last minute of timelines whose windows have many elements, often late ones."""
 
 Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[str]]
 
 
-@kept
+@cached
 def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Reading]]:
-    """Timelines whose watermarks and signals are anything that never goes back: no policy made them.
+    """Timelines with arbitrary monotone watermarks and signals, without a watermark policy.
 
-    Watermarks are whole minutes, as the ends of windows are, or one instant before. The percentile watermark says
-    nothing that it must be: it may be behind the watermark.
+    Watermarks are whole minutes, as the ends of windows are, or one microsecond before. The percentile watermark is
+    independent: it may be behind the watermark.
     """
     reads = st.none() | event_times() | event_times().map(_just_before)
     ending = st.booleans() if ends is None else st.just(ends)
@@ -44,17 +44,17 @@ def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Readi
     return bringing(bundles()) | bringing(bundles(latest=_CROWDED))
 
 
-@kept
-def crowds() -> SearchStrategy[Crowd]:
-    """Timelines of one key, whose elements come one or two at a time, often into windows that are complete."""
-    one = st.builds(Reading, st.just("a"), st.integers(1, 9), minutes(0, _CROWDED), minutes(0, 0))
-    few = st.lists(one, min_size=1, max_size=2).map(tuple)
+@cached
+def dense_timelines() -> SearchStrategy[DenseTimeline]:
+    """Timelines of one key whose elements arrive one or two at a time, often in complete windows."""
+    reading = st.builds(Reading, st.just("a"), st.integers(1, 9), minutes(0, _CROWDED), minutes(0, 0))
+    few = st.lists(reading, min_size=1, max_size=2).map(tuple)
     close = event_times(_CROWDED + 3)
     reads = st.none() | close | close.map(_just_before)
     step = st.tuples(
         st.sampled_from(_SHORT_GAPS), few, reads, reads, st.sampled_from(("", "x")).map(_signals)
     )
-    return st.tuples(st.lists(step, min_size=2, max_size=8), st.booleans()).map(_timeline).map(Crowd)
+    return st.tuples(st.lists(step, min_size=2, max_size=8), st.booleans()).map(_timeline).map(DenseTimeline)
 
 
 def _just_before(time: EventTime) -> EventTime:
@@ -79,37 +79,37 @@ def _timeline(drawn: tuple[list[Step], bool]) -> Timeline[Reading]:
     return Timeline(tuple(instants))
 
 
-@kept
+@cached
 def timelines(
     source: Source[Reading], *, policy: SearchStrategy[WatermarkPolicy] | None = None
 ) -> SearchStrategy[Timeline[Reading]]:
-    """Timelines of readings in micro-batches, made by a watermark policy (bounded disorder by default)."""
+    """Timelines of readings in micro-batches, made with a watermark policy, by default bounded out-of-orderness."""
 
     def made(drawn: tuple[list[list[Reading]], WatermarkPolicy, bool]) -> Timeline[Reading]:
         records, watermark, ends = drawn
         return Timeline.micro_batches(
-            source, records, processing_time=lambda one: one.seen, watermark=watermark, ends=ends
+            source, records, processing_time=lambda reading: reading.seen, watermark=watermark, ends=ends
         )
 
     return st.tuples(batches(), policies() if policy is None else policy, st.booleans()).map(made)
 
 
-@kept
+@cached
 def partitioned_timelines(source: Source[Reading]) -> SearchStrategy[Timeline[Reading]]:
-    """Timelines of a source with a partition for each key, under any policy: partitions fall idle, and come back."""
+    """Timelines of a source with a partition for each key, with any policy; partitions become idle and active again."""
 
     def made(drawn: tuple[list[list[Reading]], WatermarkPolicy, timedelta | None]) -> Timeline[Reading]:
         records, watermark, tick = drawn
         return Timeline.from_records(
             source,
-            [one for batch in records for one in batch],
-            processing_time=lambda one: one.seen,
+            [record for batch in records for record in batch],
+            processing_time=lambda reading: reading.seen,
             watermark=watermark,
-            partition=lambda one: one.key,
+            partition=lambda reading: reading.key,
             tick=tick,
         )
 
     return st.tuples(batches(most=4), watermark_policies(), st.none() | durations(1, 9)).map(made)
 
 
-__all__ = ["crowds", "free_timelines", "partitioned_timelines", "timelines"]
+__all__ = ["dense_timelines", "free_timelines", "partitioned_timelines", "timelines"]

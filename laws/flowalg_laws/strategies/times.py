@@ -1,4 +1,4 @@
-"""Points and durations: small whole minutes, so that ties, boundaries and coincidences are common."""
+"""Points in time and durations: small whole minutes, which make ties and boundary cases frequent."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg.data.time import EventTime, event_time
 from flowalg_laws.kit.readings import START
-from flowalg_laws.strategies.cached import kept
+from flowalg_laws.strategies.cached import cached
 
 MAX_MINUTE = 40
 
 
 def point(minute: int) -> datetime:
-    """Some minutes after the start."""
+    """Returns the point some minutes after the start."""
     return START + timedelta(minutes=minute)
 
 
-@kept
+@cached
 def minutes(low: int = 0, high: int = MAX_MINUTE) -> SearchStrategy[datetime]:
-    """Points, whole minutes after the start."""
+    """Points in time, whole minutes after the start."""
     return st.integers(low, high).map(point)
 
 
-@kept
+@cached
 def durations(low: int = 1, high: int = 15) -> SearchStrategy[timedelta]:
     """Durations of whole minutes."""
     return st.integers(low, high).map(lambda minute: timedelta(minutes=minute))
 
 
-@kept
+@cached
 def event_times(high: int = MAX_MINUTE) -> SearchStrategy[EventTime]:
     """Event times, whole minutes after the start."""
     return minutes(0, high).map(event_time)
 
 
-@kept
+@cached
 def quantiles() -> SearchStrategy[float]:
-    """Numbers strictly between 0 and 1, the usual ones first."""
+    """Numbers strictly between 0 and 1, common quantiles first."""
     return st.sampled_from((0.5, 0.07, 0.9, 0.99)) | st.floats(0, 1, exclude_min=True, exclude_max=True)
 
 

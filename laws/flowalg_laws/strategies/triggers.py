@@ -1,4 +1,4 @@
-"""Triggers of both levels, of small depth, the simplest first."""
+"""Triggers and once-triggers of small depth, the simplest first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from flowalg import (
     SequenceOf,
     Trigger,
 )
-from flowalg_laws.strategies.cached import kept
+from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.times import durations
 
 
@@ -39,7 +39,7 @@ def magnitude(value: int) -> int:
     return abs(value)
 
 
-@kept
+@cached
 def once_leaves() -> SearchStrategy[OnceTrigger]:
     """Once-triggers without parts."""
     return st.one_of(
@@ -57,9 +57,9 @@ def once_leaves() -> SearchStrategy[OnceTrigger]:
     )
 
 
-@kept
+@cached
 def once_triggers() -> SearchStrategy[OnceTrigger]:
-    """Once-triggers."""
+    """All once-triggers."""
 
     def compound(inner: SearchStrategy[OnceTrigger]) -> SearchStrategy[OnceTrigger]:
         return st.one_of(st.builds(And, inner, inner), st.builds(Or, inner, inner))
@@ -67,9 +67,9 @@ def once_triggers() -> SearchStrategy[OnceTrigger]:
     return st.recursive(once_leaves(), compound, max_leaves=4)
 
 
-@kept
+@cached
 def triggers() -> SearchStrategy[Trigger]:
-    """Every trigger."""
+    """All triggers."""
 
     def compound(inner: SearchStrategy[Trigger]) -> SearchStrategy[Trigger]:
         return st.one_of(

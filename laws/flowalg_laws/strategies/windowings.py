@@ -1,4 +1,4 @@
-"""Whole windowing strategies, and situations in which two triggers are compared."""
+"""Windowing strategies, and scenarios in which two triggers are compared."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from flowalg import (
     WindowFn,
     WindowingStrategy,
 )
-from flowalg_laws.kit.situations import Situation
-from flowalg_laws.strategies.cached import kept
+from flowalg_laws.kit.scenarios import Scenario
+from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.timelines import free_timelines
 from flowalg_laws.strategies.times import durations
 from flowalg_laws.strategies.triggers import triggers
 from flowalg_laws.strategies.windows import window_fns
 
 
-@kept
+@cached
 def latenesses() -> SearchStrategy[AllowedLateness]:
-    """Allowed latenesses: none, some, and for ever."""
+    """Allowed latenesses: zero, finite and unlimited."""
     return st.one_of(durations(0), st.just(FOREVER))
 
 
-@kept
+@cached
 def windowing_strategies(
     *,
     windows: SearchStrategy[WindowFn] | None = None,
@@ -38,9 +38,9 @@ def windowing_strategies(
     modes: SearchStrategy[Accumulation] | None = None,
     plain: bool = False,
 ) -> SearchStrategy[WindowingStrategy]:
-    """Windowing strategies, each part of which is drawn unless it is given.
+    """Windowing strategies. Each part is generated unless it is given.
 
-    With ``plain`` panes carry the end of their window, and only what has changed comes out.
+    With ``plain`` panes have the end of their window as event time, and only changed windows emit panes.
     """
     return st.builds(
         WindowingStrategy,
@@ -53,13 +53,13 @@ def windowing_strategies(
     )
 
 
-@kept
-def situations() -> SearchStrategy[Situation]:
-    """Every windowing strategy, timeline and engine; the trigger is left out."""
-    one_trigger: SearchStrategy[Trigger] = st.just(WindowingStrategy().trigger)
+@cached
+def scenarios() -> SearchStrategy[Scenario]:
+    """All windowing strategies, timelines and modes; the trigger is left out."""
+    default_trigger: SearchStrategy[Trigger] = st.just(WindowingStrategy().trigger)
     return st.builds(
-        Situation, windowing_strategies(trigger=one_trigger), free_timelines(), st.sampled_from(Mode)
+        Scenario, windowing_strategies(trigger=default_trigger), free_timelines(), st.sampled_from(Mode)
     )
 
 
-__all__ = ["latenesses", "situations", "windowing_strategies"]
+__all__ = ["latenesses", "scenarios", "windowing_strategies"]

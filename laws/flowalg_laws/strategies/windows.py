@@ -1,4 +1,4 @@
-"""Windowing strategies: every kind, of a few minutes."""
+"""Window functions of all kinds, with sizes of a few minutes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import CalendarDays, FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
-from flowalg_laws.strategies.cached import kept
+from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.times import durations
 
 
-@kept
+@cached
 def fixed_windows() -> SearchStrategy[FixedWindows]:
     """Fixed windows of one to fifteen minutes, with any offset."""
     return st.integers(1, 15).flatmap(
@@ -22,56 +22,56 @@ def fixed_windows() -> SearchStrategy[FixedWindows]:
     )
 
 
-def _phase(key: object) -> timedelta:
+def _offset(key: object) -> timedelta:
     return timedelta(minutes=len(repr(key)) + (key == "b"))
 
 
-@kept
-def phased_windows() -> SearchStrategy[FixedWindows]:
-    """Fixed windows that differ between keys."""
-    return durations().map(lambda size: FixedWindows(size, offset_by_key=_phase))
+@cached
+def fixed_windows_by_key() -> SearchStrategy[FixedWindows]:
+    """Fixed windows with a different offset for each key."""
+    return durations().map(lambda size: FixedWindows(size, offset_by_key=_offset))
 
 
-@kept
+@cached
 def sliding_windows() -> SearchStrategy[SlidingWindows]:
     """Sliding windows that overlap, touch, or leave gaps."""
     return st.builds(SlidingWindows, durations(), durations(2))
 
 
-@kept
+@cached
 def sessions() -> SearchStrategy[Sessions]:
-    """Sessions with a gap that may join few or all of the events."""
+    """Sessions with gaps that merge few or all elements."""
     return st.builds(Sessions, durations())
 
 
-@kept
+@cached
 def unmerging_windows() -> SearchStrategy[WindowFn]:
-    """Every kind of windows that does not merge."""
+    """Window functions that do not merge windows."""
     return st.one_of(
         st.builds(GlobalWindows),
         fixed_windows(),
         sliding_windows(),
-        phased_windows(),
+        fixed_windows_by_key(),
         st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays),
     )
 
 
-@kept
+@cached
 def window_fns() -> SearchStrategy[WindowFn]:
-    """Every kind of windows."""
+    """All window functions."""
     return st.one_of(
         st.builds(GlobalWindows),
         fixed_windows(),
         sliding_windows(),
         sessions(),
-        phased_windows(),
+        fixed_windows_by_key(),
         st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays),
     )
 
 
 __all__ = [
     "fixed_windows",
-    "phased_windows",
+    "fixed_windows_by_key",
     "sessions",
     "sliding_windows",
     "unmerging_windows",

@@ -20,7 +20,7 @@ from flowalg_laws import (
     LOOP_LAWS,
     PANE_LAWS,
     READINGS,
-    SERIALISATION_LAWS,
+    SERIALIZATION_LAWS,
     SIZE_LAWS,
     TRANSFORM_LAWS,
     TRIGGER_LAWS,
@@ -34,7 +34,8 @@ from flowalg_laws import (
     Law,
     NoDifference,
     Reading,
-    Situation,
+    Scenario,
+    apply_windowing,
     check_combiner,
     check_interpreter,
     check_law,
@@ -46,13 +47,12 @@ from flowalg_laws import (
     free_timelines,
     histories,
     law,
-    observed,
+    observe,
     once_triggers,
     partitioned_timelines,
     pipelines,
-    put_into,
     readings,
-    situations,
+    scenarios,
     timelines,
     triggers,
     watermark_policies,
@@ -60,7 +60,7 @@ from flowalg_laws import (
     windowing_strategies,
 )
 from flowalg_laws.conformance import Report, Runner
-from flowalg_laws.kit.situations import Observed
+from flowalg_laws.kit.scenarios import Observed
 from flowalg_laws.laws.combiners import SomeCombiner
 from flowalg_reference import ReferenceRun
 from hypothesis import strategies as st
@@ -115,7 +115,7 @@ def known(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None
     assert_type(CLOCK_LAWS, tuple[Law[..., object], ...])
     assert_type(COLLECTION_LAWS, tuple[Law[..., object], ...])
     assert_type(PANE_LAWS, tuple[Law[..., object], ...])
-    assert_type(SERIALISATION_LAWS, tuple[Law[..., object], ...])
+    assert_type(SERIALIZATION_LAWS, tuple[Law[..., object], ...])
     assert_type(SIZE_LAWS, tuple[Law[..., object], ...])
     assert_type(TRANSFORM_LAWS, tuple[Law[..., object], ...])
     assert_type(WINDOW_LAWS, tuple[Law[..., object], ...])
@@ -141,21 +141,21 @@ def checks(one: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -> None:
     check_window_fn(WindowingStrategy().windows, keys=st.text())
 
 
-def differences(trigger: Trigger, found: Difference, none: NoDifference, situation: Situation) -> None:
+def differences(trigger: Trigger, found: Difference, none: NoDifference, scenario: Scenario) -> None:
     """What tells two triggers apart."""
     assert_type(find_difference(trigger, trigger), Difference | NoDifference)
-    assert_type(find_difference(trigger, trigger, timelines=3, among=situations()), Difference | NoDifference)
+    assert_type(find_difference(trigger, trigger, timelines=3, among=scenarios()), Difference | NoDifference)
     assert_type(found.left, Trigger)
     assert_type(found.right, Trigger)
-    assert_type(found.situation, Situation)
+    assert_type(found.scenario, Scenario)
     assert_type(none.left, Trigger)
     assert_type(none.right, Trigger)
     assert_type(none.tried, int)
-    assert_type(situation.windowing, WindowingStrategy)
-    assert_type(situation.timeline, Timeline[Reading])
-    assert_type(situation.mode, Mode)
-    assert_type(situation.under(trigger), ReferenceRun[KV[str, int]])
-    assert_type(observed(trigger, situation), Observed)
+    assert_type(scenario.windowing, WindowingStrategy)
+    assert_type(scenario.timeline, Timeline[Reading])
+    assert_type(scenario.mode, Mode)
+    assert_type(scenario.run_with(trigger), ReferenceRun[KV[str, int]])
+    assert_type(observe(trigger, scenario), Observed)
 
 
 def interpreters(own: Interpreter, timeline: Timeline[Reading]) -> None:
@@ -180,9 +180,9 @@ def generated(flights: PCollection[int], strategy: WindowingStrategy) -> None:
     assert_type(watermark_policies(), SearchStrategy[WatermarkPolicy])
     assert_type(window_fns(), SearchStrategy[WindowFn])
     assert_type(windowing_strategies(), SearchStrategy[WindowingStrategy])
-    assert_type(situations(), SearchStrategy[Situation])
+    assert_type(scenarios(), SearchStrategy[Scenario])
     assert_type(pipelines(), SearchStrategy[PCollection[KV[str, int]]])
-    assert_type(put_into(flights, strategy), PCollection[int])
+    assert_type(apply_windowing(flights, strategy), PCollection[int])
 
 
 def recorded(reading: Reading) -> None:

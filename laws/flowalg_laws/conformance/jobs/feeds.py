@@ -21,7 +21,7 @@ from flowalg import (
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped
 from flowalg_laws.conformance.jobs.replay import Feed
-from flowalg_laws.kit.interpreters import put_into
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
 
@@ -68,7 +68,7 @@ def summed(
 ) -> PCollection[KV[str, int]]:
     """The sum of each key and window, under a trigger; the lateness is for ever unless it is given."""
     given = {"allowed_lateness": FOREVER, **options}
-    return put_into(VALUES, WindowingStrategy(windows, trigger, **given)).combine_per_key(Sum())  # type: ignore[arg-type]
+    return apply_windowing(VALUES, WindowingStrategy(windows, trigger, **given)).combine_per_key(Sum())  # type: ignore[arg-type]
 
 
 def five(reading: Reading) -> list[Span]:

@@ -1,0 +1,37 @@
+"""Scenarios in which two triggers are compared: all inputs of a run except the trigger."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+from flowalg_reference import DroppedElement, ReferenceRun
+from flowalg_reference import run as reference_run
+
+from flowalg import KV, Mode, Pane, Sum, Timeline, Trigger, WindowingStrategy
+from flowalg_laws.kit.interpreters import apply_windowing
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+
+
+@frozen
+class Scenario:
+    """A windowing strategy (its trigger is ignored), a timeline, and a mode of the interpreter."""
+
+    windowing: WindowingStrategy
+    timeline: Timeline[Reading]
+    mode: Mode = Mode.CONTINUOUS
+
+    def run_with(self, trigger: Trigger) -> ReferenceRun[KV[str, int]]:
+        """Runs a sum per key and window with a trigger."""
+        summed = apply_windowing(VALUES, evolve(self.windowing, trigger=trigger)).combine_per_key(Sum())
+        return reference_run(summed, {READINGS: self.timeline}, mode=self.mode)
+
+
+Observed = tuple[tuple[Pane[KV[str, int]], ...], tuple[DroppedElement, ...]]
+
+
+def observe(trigger: Trigger, scenario: Scenario) -> Observed:
+    """Returns everything that is observable of a trigger in a scenario: the panes in order, and the drops."""
+    run = scenario.run_with(trigger)
+    return run.panes, run.dropped
+
+
+__all__ = ["Observed", "Scenario", "observe"]
