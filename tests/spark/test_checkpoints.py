@@ -85,7 +85,9 @@ def test_a_checkpoint_names_the_file_that_is_damaged(
             check_checkpoint(spark, damaged)
         shutil.rmtree(damaged)
     shutil.rmtree(folder / "offsets")
-    with pytest.raises(CheckpointError, match="commits/1: the offsets of this batch, offsets/1, are gone"):
+    with pytest.raises(
+        CheckpointError, match="commits/1: the offsets of this micro-batch, offsets/1, are missing"
+    ):
         check_checkpoint(spark, folder)
 
 

@@ -33,8 +33,8 @@ from flowalg_shard import (
     unpack,
 )
 from flowalg_shard.tables.columns import SHARD
-from flowalg_spark.state.state_cache import Kept
-from flowalg_spark.state.state_format import FORMAT, Store, opened, sealed
+from flowalg_spark.state.state_cache import StateCache
+from flowalg_spark.state.state_format import FORMAT, Store, seal, unseal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState
@@ -101,9 +101,9 @@ class Variables:
         """What a task works on until it is committed."""
         return Variables(self.head, dict(self.log))
 
-    def store(self, kept: Kept, limit: int, shards: int = 1, stage: Description = SAME) -> Store:
+    def store(self, cache: StateCache, limit: int, shards: int = 1, stage: Description = SAME) -> Store:
         """How a worker sees them."""
-        return Store(cast("ValueState", self), cast("MapState", self), stage, shards, limit, kept)
+        return Store(cast("ValueState", self), cast("MapState", self), stage, shards, limit, cache)
 
 
 def sent(stage: Stage, instant: Instant[Reading], clocks: Clocks) -> list[list[Sent]]:
@@ -131,7 +131,7 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
         ends=True,
     )
     operator = Grouping(stage, (FromStage(),))
-    workers = [Kept(), Kept()]
+    workers = [StateCache(), StateCache()]
     committed = Variables()
     plain: Stored | None = None
     for instant in timeline:
@@ -140,7 +140,7 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
         plain, wanted = advanced(operator, plain, parts, first=True)
         for last in [*[False] * data.draw(st.integers(0, 2)), True]:
             if data.draw(st.integers(0, 9)) == 0:
-                workers[0] = Kept()
+                workers[0] = StateCache()
             task = committed.attempt()
             store = task.store(
                 data.draw(st.sampled_from(workers)), data.draw(st.sampled_from([0, 2_000, 1 << 30]))
@@ -153,7 +153,7 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
             assert emitted.report == wanted.report
             if last:
                 committed = task
-    assert all(kept.size <= 1 << 30 for kept in workers)
+    assert all(cache.size <= 1 << 30 for cache in workers)
 
 
 def grown(keys: int, batches_of: int, last: int = 10) -> tuple[Stage, list[list[list[Sent]]]]:
@@ -184,28 +184,28 @@ def done(store: Store, stage: Stage, parts: list[list[Sent]]) -> None:
 def test_a_batch_writes_what_it_has_touched() -> None:
     """Not the ten thousand keys that it has not."""
     stage, instants = grown(10_000, 12)
-    variables, kept = Variables(), Kept()
+    variables, cache = Variables(), StateCache()
     sizes = []
     for parts in instants:
         before = dict(variables.log)
-        done(variables.store(kept, 1 << 30), stage, parts)
+        done(variables.store(cache, 1 << 30), stage, parts)
         assert variables.head is not None
         new = [value for key, value in variables.log.items() if key not in before]
         sizes.append(sum(len(cast("bytes", one)) for (one,) in new) + len(cast("bytes", variables.head[-1])))
     assert max(sizes[2:]) < sizes[0] / 20
     assert variables.head is not None
-    names = {one.name for one in pickle.loads(opened(cast("bytes", variables.head[-2])))}
+    names = {name for name, _ in pickle.loads(unseal(cast("bytes", variables.head[-2])))}
     assert {name for name, _ in variables.log} <= names, "what no segment needs is not in the log"
 
 
 def test_a_worker_keeps_no_more_than_it_may() -> None:
     """What it forgets it reads again."""
     stage, instants = grown(2_000, 4)
-    variables, kept = Variables(), Kept()
+    variables, cache = Variables(), StateCache()
     for parts in instants:
-        done(variables.store(kept, 10_000), stage, parts)
-        assert kept.size <= 10_000
-    found = variables.store(kept, 10_000).read(0)
+        done(variables.store(cache, 10_000), stage, parts)
+        assert cache.size <= 10_000
+    found = variables.store(cache, 10_000).read(0)
     assert found is not None
     assert found.stored.memory.everything.rows.height == 2_000
 
@@ -213,18 +213,18 @@ def test_a_worker_keeps_no_more_than_it_may() -> None:
 def test_what_no_segment_needs_leaves_the_log() -> None:
     """A batch that touches all keys leaves nothing of the segment that they were in."""
     stage, instants = grown(40_000, 3, last=40_000)
-    variables, kept = Variables(), Kept()
+    variables, cache = Variables(), StateCache()
     for number, parts in enumerate(instants):
-        done(variables.store(kept, 1 << 30), stage, parts)
+        done(variables.store(cache, 1 << 30), stage, parts)
         assert bool(variables.log) == (number == 1), "the newest segment is not in the log, the large one is"
 
 
 def written() -> Variables:
     """A state of a few segments, the first of which is large."""
     stage, instants = grown(40_000, 4)
-    variables, kept = Variables(), Kept()
+    variables, cache = Variables(), StateCache()
     for parts in instants:
-        done(variables.store(kept, 1 << 30), stage, parts)
+        done(variables.store(cache, 1 << 30), stage, parts)
     assert variables.log, "a large segment is in the log"
     return variables
 
@@ -232,13 +232,13 @@ def written() -> Variables:
 @given(st.binary(), st.data())
 def test_a_seal_tells_any_change(payload: bytes, data: st.DataObject) -> None:
     """Of a byte, also where what reads the bytes could not tell."""
-    whole = sealed(payload)
-    assert opened(whole) == payload
+    whole = seal(payload)
+    assert unseal(whole) == payload
     place, by = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(1, 255))
     changed = bytearray(whole)
     changed[place] ^= by
     with pytest.raises(ValueError, match="checksum"):
-        opened(changed)
+        unseal(changed)
 
 
 def test_a_damaged_state_is_an_error() -> None:
@@ -252,11 +252,11 @@ def test_a_damaged_state_is_an_error() -> None:
         with pytest.raises(
             CheckpointError, match=r"the state of shard 7 in the checkpoint is damaged: its segment"
         ):
-            variables.store(Kept(), 0).read(7)
+            variables.store(StateCache(), 0).read(7)
     variables = whole.attempt()
     del variables.log[key]
-    with pytest.raises(CheckpointError, match="is not whole"):
-        variables.store(Kept(), 0).read(7)
+    with pytest.raises(CheckpointError, match="is missing"):
+        variables.store(StateCache(), 0).read(7)
 
 
 def test_another_format_and_other_shards_are_refused() -> None:
@@ -266,10 +266,10 @@ def test_another_format_and_other_shards_are_refused() -> None:
     with pytest.raises(
         CheckpointError, match="written with 1 shards, and the query now has 4; compile with shards=1"
     ):
-        variables.store(Kept(), 0, shards=4).read(0)
+        variables.store(StateCache(), 0, shards=4).read(0)
     variables.head = (FORMAT - 1, *variables.head[1:])
-    with pytest.raises(CheckpointError, match=f"has format {FORMAT - 1}; this version reads {FORMAT}"):
-        variables.store(Kept(), 0).read(0)
+    with pytest.raises(CheckpointError, match=f"has format {FORMAT - 1}, .* reads format {FORMAT};"):
+        variables.store(StateCache(), 0).read(0)
 
 
 def of(strategy: WindowingStrategy) -> tuple[Stage, Description]:
@@ -323,14 +323,14 @@ def test_a_change_that_the_state_can_follow(name: str) -> None:
     (old, before), (new, after) = of(BEFORE), of(FOLLOWED[name])
     assert before.followed_by(before)
     assert not before.followed_by(after)
-    variables, kept = Variables(), Kept()
+    variables, cache = Variables(), StateCache()
     at = [Clocks(processing_time(point(minute)), event_time(point(minute))) for minute in (0, 2, 11, 40)]
     first = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0)))
-    done(variables.store(kept, 1 << 30, stage=before), old, sent(old, first.instants[0], at[0]))
+    done(variables.store(cache, 1 << 30, stage=before), old, sent(old, first.instants[0], at[0]))
     state = None
     said = []
     for clocks in at[1:]:
-        store = variables.store(kept, 1 << 30, stage=after)
+        store = variables.store(cache, 1 << 30, stage=after)
         found = store.read(0)
         assert found is not None
         later, emitted = advanced(Grouping(new, (FromStage(),)), found.stored, quiet(clocks), first=True)

@@ -1,4 +1,4 @@
-"""The windows that a checkpoint holds open, as a DataFrame, by Spark's own reader of state."""
+"""The live windows of a checkpoint as a DataFrame, by Spark's own state reader."""
 
 from __future__ import annotations
 
@@ -18,23 +18,28 @@ from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.time import MAX_TIME
-from flowalg_spark.state.state_format import Written
+from flowalg_spark.state.state_format import Head
 
 _OWN: Final = ("stage", "shard", "window", "panes", "pending", "next_watermark", "next_time")
+_EMPTY: Final = (
+    "stage string, shard int, window struct<start timestamp, end timestamp>, panes bigint, pending boolean, "
+    "next_watermark timestamp, next_time timestamp"
+)
 _UNREADABLE: Final = re.compile(r"\[(?:STDS_|CANNOT_LOAD_STATE_STORE)[\w.]*\] ([^\n]*?)\.?( SQLSTATE|\n|$)")
 """Spark's error for a state that is missing or damaged: its sentence. Spark raises it as several classes."""
 
 
 def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stage: int = 0) -> DataFrame:
-    """The windows that a query's checkpoint holds open: a row for each key and window of one of its stages.
+    """The live windows of one stage in a query's checkpoint: a row for each key and window.
 
-    ``stage`` is the stage's number as Spark counts its stateful operators: from 0, which is the last one. The columns
-    are ``stage`` (its name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (how many it has had),
-    ``pending`` (whether there is anything new since the last one), and when the window will be looked at if no element
-    comes: ``next_watermark`` and ``next_time`` (null: never, or with every batch). It reads what the last batch has
-    committed, also while the query runs. For what fits in memory. Raises ``ArgumentError`` for a number that is none,
-    and ``CheckpointError`` for a checkpoint that has no such stage or no batch yet, is damaged, or has a state of
-    another version.
+    ``stage`` is the number of the stage as Spark counts its stateful operators: from 0, which is the last one. The
+    columns are ``stage`` (its name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (the number that
+    it has emitted), ``pending`` (whether it has unemitted changes), and when it is due if no element arrives:
+    ``next_watermark`` and ``next_time`` (null: never, or in every micro-batch).
+
+    Reads what the last micro-batch has committed, also while the query runs, into the driver's memory. Raises
+    ``ArgumentError`` for an invalid number, and ``CheckpointError`` for a checkpoint that has no such stage or no
+    micro-batch yet, is damaged, or has a state of another version.
     """
     if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
         raise ArgumentError("stage", stage, "the number of a stateful operator, from 0")
@@ -58,18 +63,15 @@ def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stag
     chunks = {(row["segment"], row["chunk"]): bytes(row["bytes"]) for row in log}
     tables = []
     for row in rows("shard", "key", "value"):
-        (number,) = row["key"]
-        written = Written.of(number, tuple(row["value"]))
-        memory = _memory(written, chunks)
+        (shard,) = row["key"]
+        head = Head.of(shard, tuple(row["value"]))
         tables += [
-            _shown(written.stage.label, number, part.windows, part.segment.by) for part in memory.parts
+            _visible(head.stage.label, shard, part.windows, part.segment.by)
+            for part in _memory(head, chunks).parts
         ]
     windows = stack(tables)
     if windows.is_empty():
-        nothing = "stage string, shard int, window struct<start timestamp, end timestamp>, panes bigint"
-        return session.createDataFrame(
-            [], f"{nothing}, pending boolean, next_watermark timestamp, next_time timestamp"
-        )
+        return session.createDataFrame([], _EMPTY)
     found = session.createDataFrame(windows.to_arrow())
     window = F.struct(F.timestamp_micros(START).alias("start"), F.timestamp_micros(END).alias("end"))
     times = [F.timestamp_micros(name).alias(name) for name in ("next_watermark", "next_time")]
@@ -77,18 +79,19 @@ def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stag
     return found.select("stage", "shard", *key, window.alias("window"), "panes", "pending", *times)
 
 
-def _memory(written: Written, chunks: Mapping[tuple[str, int], bytes]) -> Memory:
-    def logged(name: str, chunk: int) -> bytes | None:
-        return chunks.get((name, chunk))
+def _memory(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> Memory:
+    def read_chunk(name: str, number: int) -> bytes | None:
+        return chunks.get((name, number))
 
-    return written.stored(lambda one: written.segment(one, logged)).memory
+    return head.stored(lambda entry: head.segment(entry, read_chunk)).memory
 
 
-def _shown(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...]) -> pl.DataFrame:
+def _visible(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...]) -> pl.DataFrame:
+    """Windows of a shard in the columns of the result; times are still microseconds."""
     if windows.is_empty():
         return windows
     key = [pl.col(name).alias(name.replace("/", ".")) for name in by if name not in (START, END)]
-    wakes = pl.when((pl.col(WAKES) != ALWAYS) & (pl.col(WAKES) < MAX_TIME)).then(pl.col(WAKES))
+    next_watermark = pl.when((pl.col(WAKES) != ALWAYS) & (pl.col(WAKES) < MAX_TIME)).then(pl.col(WAKES))
     return windows.select(
         pl.lit(label).alias("stage"),
         pl.lit(shard, pl.Int32()).alias("shard"),
@@ -97,7 +100,7 @@ def _shown(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...]) -
         END,
         pl.col(PANES).alias("panes"),
         pl.col(CHANGED).alias("pending"),
-        wakes.alias("next_watermark"),
+        next_watermark.alias("next_watermark"),
         pl.when(pl.col(DUE) != NEVER).then(pl.col(DUE)).alias("next_time"),
     )
 

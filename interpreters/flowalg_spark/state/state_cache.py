@@ -1,8 +1,8 @@
-"""What a Python worker keeps of the shards that it has served, so that it need not read them anew in every batch.
+"""The cache of shard states in a Python worker, which spares it reading them from the state store in every micro-batch.
 
-Spark may have a batch done again, by this worker or another one, and may throw a batch's work away. So what is kept
-counts only under its *token*, which is drawn anew whenever a state is written and is written with it: a state that
-Spark did not commit has a token that nobody asks for again. Nothing that is kept ever changes.
+Spark may run a task again, on this worker or another one, and may discard what a task has written. So a cached state
+is valid only under its *token*: each write draws a new token and stores it with the state, and a state that Spark did
+not commit has a token that no later task asks for. Cached states are immutable.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ from attrs import define, field
 from flowalg_shard import Segment, Stored
 
 _VERSIONS: Final = 2
-"""The last states of a shard that are kept: a batch that is done again starts from the last but one."""
+"""The states cached for each shard: a micro-batch that is run again starts from the last but one."""
 
 
 @define
-class Kept:
-    """States by their tokens, those of a shard together, and the shard that was served last at the end."""
+class StateCache:
+    """States by shard and token; the shard that was used last comes last."""
 
     shards: OrderedDict[str, list[tuple[str, Stored]]] = field(factory=OrderedDict)
     segments: WeakValueDictionary[str, Segment] = field(factory=WeakValueDictionary)
 
     def state(self, shard: str, token: str) -> Stored | None:
-        """The state that was written with a token, if it is still there."""
-        known = self.shards.get(shard, [])
-        return next((stored for own, stored in known if own == token), None)
+        """The state that was written with a token, if it is cached."""
+        versions = self.shards.get(shard, [])
+        return next((stored for written_with, stored in versions if written_with == token), None)
 
     def segment(self, name: str) -> Segment | None:
-        """A segment of any state that is still there: one that was stored under a name is that one for ever."""
+        """A segment of any cached state. A name identifies one segment for good."""
         return self.segments.get(name)
 
-    def keep(self, shard: str, token: str, stored: Stored, limit: int) -> None:
-        """Keep a state, and forget the shards that were served longest ago until all fit in ``limit`` bytes."""
+    def put(self, shard: str, token: str, stored: Stored, limit: int) -> None:
+        """Cache a state, and evict the least recently used shards until the cache fits in ``limit`` bytes."""
         versions = [*self.shards.pop(shard, []), (token, stored)]
         self.shards[shard] = versions[-_VERSIONS:]
-        for one in stored.memory.segments:
-            self.segments[one.name] = one
+        for segment in stored.memory.segments:
+            self.segments[segment.name] = segment
         while self.shards and self.size > limit:
             self.shards.popitem(last=False)
 
     @property
     def size(self) -> int:
-        """How many bytes the tables take that are kept."""
-        held = {
-            one.name: one.size
+        """The size of the cached segments in bytes; states share segments."""
+        sizes = {
+            segment.name: segment.size
             for versions in self.shards.values()
             for _, stored in versions
-            for one in stored.memory.segments
+            for segment in stored.memory.segments
         }
-        return sum(held.values())
+        return sum(sizes.values())
 
 
-KEPT: Final = Kept()
-"""What this process keeps."""
+WORKER_CACHE: Final = StateCache()
+"""The cache of this process."""
 
-__all__ = ["KEPT", "Kept"]
+__all__ = ["WORKER_CACHE", "StateCache"]

@@ -1,7 +1,7 @@
-"""How a shard's state lies in Spark's state store: a head, and a log of segments.
+"""The layout of a shard's state in Spark's state store: a head, and a log of segments.
 
-The head is rewritten in every batch and is small: what is known of the clocks, which segments there are, and the
-newest of them if that is small too. The others are in the log, each written once and removed once.
+Each micro-batch writes the head again. It is small: the clocks of the inputs, the list of segments, and the newest
+segment if that is small. The other segments are in the log: each is written once, and removed once.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from flowalg.data.errors import CheckpointError
-from flowalg_spark.state.state_cache import KEPT, Kept
+from flowalg_spark.state.state_cache import WORKER_CACHE, StateCache
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
 A = TypeVar("A")
 
-FORMAT: Final = 4
-"""The version of the state's layout; another one is refused, not guessed at."""
+FORMAT: Final = 5
+"""The version of the layout; a state of another version is rejected."""
 
 _HEAD_SCHEMA: Final = T.StructType(
     [
@@ -35,8 +35,8 @@ _HEAD_SCHEMA: Final = T.StructType(
         T.StructField("stage", T.BinaryType()),
         T.StructField("id", T.StringType()),
         T.StructField("token", T.StringType()),
-        T.StructField("heard", T.BinaryType()),
-        T.StructField("beside", T.BinaryType()),
+        T.StructField("clocks", T.BinaryType()),
+        T.StructField("side", T.BinaryType()),
         T.StructField("segments", T.BinaryType()),
         T.StructField("newest", T.BinaryType()),
     ]
@@ -47,103 +47,112 @@ _LOG_KEY: Final = T.StructType(
 _LOG_VALUE: Final = T.StructType([T.StructField("bytes", T.BinaryType())])
 
 _SMALL: Final = 1 << 20
-"""A newest segment of up to so many bytes is in the head."""
+"""The most bytes of a newest segment that is stored in the head."""
 
 _CHUNK: Final = 1 << 24
 """The bytes of one entry of the log."""
 
 
 @frozen
-class Lying:
-    """A segment as it lies in the log: its name, and in how many chunks; none if it is in the head."""
+class SegmentEntry:
+    """A segment in the list of a head: its name, and the number of its chunks in the log; 0 if it is in the head."""
 
     name: str
     chunks: int
 
 
-Logged = Callable[[str, int], bytes | None]
-"""A chunk of a segment in the log, if it is there."""
+ReadChunk = Callable[[str, int], bytes | None]
+"""Reads a chunk of a segment from the log; ``None`` if it is missing."""
 
 
 @frozen
-class Written:
-    """The head of a state as it was written; what is asked of it raises ``CheckpointError`` if it is damaged."""
+class Head:
+    """The head of a shard's state as it is stored. Its methods raise ``CheckpointError`` if it is damaged."""
 
-    number: int
+    shard: int
     shards: int
     stage: Description
     id: str
     token: str
-    heard: bytes
-    beside: bytes
-    lying: tuple[Lying, ...]
+    clocks: bytes
+    side: bytes
+    entries: tuple[SegmentEntry, ...]
     newest: bytes
 
     @classmethod
-    def of(cls, number: int, head: Sequence[object]) -> Written:
-        """The head of the shard of that number, from its fields; raises ``CheckpointError`` for another format too."""
-        version, shards, stage, shard, token, heard, beside, segments, newest = cast("_Fields", tuple(head))
+    def of(cls, shard: int, fields: Sequence[object]) -> Head:
+        """The head of a shard from its stored fields; raises ``CheckpointError`` for another version too."""
+        version, shards, stage, identity, token, clocks, side, segments, newest = cast(
+            "_Fields", tuple(fields)
+        )
         if version != FORMAT:
-            raise CheckpointError(f"the checkpoint's state has format {version}; this version reads {FORMAT}")
+            raise CheckpointError(
+                f"the checkpoint's state has format {version}, and this version of flowalg reads format {FORMAT}; "
+                "continue with the version that wrote it, or start the query with a new checkpoint"
+            )
         return cls(
-            number,
-            shards,
-            _sound(number, "what its stage was", lambda: pickle.loads(opened(stage))),
             shard,
+            shards,
+            _read(shard, "the description of its stage", lambda: pickle.loads(unseal(stage))),
+            identity,
             token,
-            heard,
-            beside,
-            _sound(number, "its list of segments", lambda: tuple(pickle.loads(opened(segments)))),
+            clocks,
+            side,
+            _read(shard, "its list of segments", lambda: _entries(unseal(segments))),
             newest,
         )
 
-    def segment(self, one: Lying, logged: Logged) -> Segment:
+    def segment(self, entry: SegmentEntry, read_chunk: ReadChunk) -> Segment:
         """A segment, from the head or from the log."""
         payload = self.newest
-        if one.chunks:
-            found = [logged(one.name, chunk) for chunk in range(one.chunks)]
-            if None in found:
-                raise _damaged(self.number, f"its segment {one.name} is not whole")
-            payload = b"".join(chunk for chunk in found if chunk is not None)
-        what = f"its segment {one.name}"
-        return _sound(self.number, what, lambda: Segment.unpacked(one.name, opened(payload)))
+        if entry.chunks:
+            chunks = [read_chunk(entry.name, number) for number in range(entry.chunks)]
+            if None in chunks:
+                raise _damaged(self.shard, f"a part of its segment {entry.name} is missing")
+            payload = b"".join(chunk for chunk in chunks if chunk is not None)
+        what = f"its segment {entry.name}"
+        return _read(self.shard, what, lambda: Segment.unpacked(entry.name, unseal(payload)))
 
-    def stored(self, segment: Callable[[Lying], Segment]) -> Stored:
-        """What the shard remembers."""
-        heard = _sound(self.number, "what it has heard", lambda: pickle.loads(opened(self.heard)))
-        beside = _sound(self.number, "what it keeps beside windows", lambda: opened(self.beside))
-        lying = {one.name: one for one in self.lying}
-        memory = Memory.restored(list(lying), lambda name: segment(lying[name]))
-        return Stored(heard, memory, beside)
+    def stored(self, segment: Callable[[SegmentEntry], Segment]) -> Stored:
+        """The state of the shard, whose segments ``segment`` reads."""
+        clocks = _read(self.shard, "the clocks of its inputs", lambda: pickle.loads(unseal(self.clocks)))
+        side = _read(self.shard, "the state of its side input", lambda: unseal(self.side))
+        entries = {entry.name: entry for entry in self.entries}
+        memory = Memory.restored(list(entries), lambda name: segment(entries[name]))
+        return Stored(clocks, memory, side)
+
+
+def _entries(packed: bytes) -> tuple[SegmentEntry, ...]:
+    return tuple(SegmentEntry(name, chunks) for name, chunks in pickle.loads(packed))
 
 
 _Fields = tuple[int, int, bytes, str, str, bytes, bytes, bytes, bytes]
-"""Those of ``_HEAD_SCHEMA``."""
+"""The fields of ``_HEAD_SCHEMA``."""
 
 
 @frozen
-class Found:
-    """A state as it was read: what it is, whose it is, and how its segments lie."""
+class StoredState:
+    """A shard's state that was read from the store: its id there, the state, and its list of segments."""
 
-    shard: str
+    id: str
     stored: Stored
-    lying: tuple[Lying, ...]
+    entries: tuple[SegmentEntry, ...]
 
 
 @frozen
 class Store:
-    """The state of one shard of a stage in Spark's store. ``limit`` is how much this process may keep of all shards."""
+    """The state of one shard of a stage in Spark's store. ``limit`` is the size of the cache in bytes."""
 
     head: ValueState
     log: MapState
     stage: Description
     shards: int
     limit: int
-    kept: Kept = KEPT
+    cache: StateCache = WORKER_CACHE
 
     @classmethod
     def of(cls, handle: StatefulProcessorHandle, stage: Description, shards: int, limit: int) -> Store:
-        """The state variables; runs on the driver too."""
+        """Declares the state variables; Spark calls it on the driver too."""
         return cls(
             handle.getValueState("shard", _HEAD_SCHEMA),
             handle.getMapState("segments", _LOG_KEY, _LOG_VALUE),
@@ -152,85 +161,88 @@ class Store:
             limit,
         )
 
-    def read(self, number: int) -> Found | None:
-        """The state of the shard of that number; ``None`` before the first batch.
+    def read(self, shard: int) -> StoredState | None:
+        """The state of a shard; ``None`` before the first micro-batch.
 
-        Raises ``CheckpointError`` for one that was written by another version, for another number of shards, or by a
-        stage that is not followed by this one, and for one that is damaged.
+        Raises ``CheckpointError`` for a state of another version or of another number of shards, for one from which
+        this stage cannot continue, and for a damaged one.
         """
-        found = self.head.get()
-        if found is None:
+        fields = self.head.get()
+        if fields is None:
             return None
-        written = Written.of(number, found)
-        if written.shards != self.shards:
+        head = Head.of(shard, fields)
+        if head.shards != self.shards:
             raise CheckpointError(
-                f"the checkpoint was written with {written.shards} shards, and the query now has {self.shards}; "
-                f"compile with shards={written.shards}"
+                f"the checkpoint was written with {head.shards} shards, and the query now has {self.shards}; "
+                f"compile with shards={head.shards}"
             )
-        same = written.stage.followed_by(self.stage)
-        stored = self.kept.state(written.id, written.token)
+        same = head.stage.followed_by(self.stage)
+        stored = self.cache.state(head.id, head.token)
         if stored is None:
 
-            def segment(one: Lying) -> Segment:
-                known = self.kept.segment(one.name)
-                return written.segment(one, self._logged) if known is None else known
+            def segment(entry: SegmentEntry) -> Segment:
+                cached = self.cache.segment(entry.name)
+                return head.segment(entry, self._read_chunk) if cached is None else cached
 
-            stored = written.stored(segment)
-            self.kept.keep(written.id, written.token, stored, self.limit)
+            stored = head.stored(segment)
+            self.cache.put(head.id, head.token, stored, self.limit)
         if not same:
             stored = evolve(stored, memory=evolve(stored.memory, alarmed=True))
-        return Found(written.id, stored, written.lying)
+        return StoredState(head.id, stored, head.entries)
 
-    def _logged(self, name: str, chunk: int) -> bytes | None:
-        found = self.log.getValue((name, chunk))
+    def _read_chunk(self, name: str, number: int) -> bytes | None:
+        found = self.log.getValue((name, number))
         return None if found is None else bytes(found[0])
 
-    def write(self, before: Found | None, after: Stored) -> None:
-        """Write the state that follows another one: what is new of it."""
-        shard, lay = (uuid4().hex, ()) if before is None else (before.shard, before.lying)
-        chunks = {one.name: one.chunks for one in lay if one.chunks}
+    def write(self, before: StoredState | None, after: Stored) -> None:
+        """Writes the state that follows ``before``: the head, and the segments that are new."""
+        identity, known = (uuid4().hex, ()) if before is None else (before.id, before.entries)
+        chunks = {entry.name: entry.chunks for entry in known if entry.chunks}
         newest = b""
-        lies = []
-        for one in after.memory.segments:
-            last = one is after.memory.segments[-1]
-            if one.name not in chunks and last and len(one.packed) <= _SMALL:
-                newest = sealed(one.packed)
-            elif one.name not in chunks:
-                chunks[one.name] = self._log(one)
-            lies.append(Lying(one.name, chunks.get(one.name, 0)))
-        for name in chunks.keys() - {one.name for one in lies}:
+        entries: list[SegmentEntry] = []
+        for segment in after.memory.segments:
+            is_newest = segment is after.memory.segments[-1]
+            if segment.name not in chunks and is_newest and len(segment.packed) <= _SMALL:
+                newest = seal(segment.packed)
+            elif segment.name not in chunks:
+                chunks[segment.name] = self._append(segment)
+            entries.append(SegmentEntry(segment.name, chunks.get(segment.name, 0)))
+        for name in chunks.keys() - {entry.name for entry in entries}:
             for number in range(chunks[name]):
                 self.log.removeKey((name, number))
         token = uuid4().hex
-        heard, beside, segments = map(sealed, (pickle.dumps(after.heard), after.beside, pickle.dumps(lies)))
-        stage = sealed(pickle.dumps(self.stage))
-        self.head.update((FORMAT, self.shards, stage, shard, token, heard, beside, segments, newest))
-        self.kept.keep(shard, token, after, self.limit)
+        stage, clocks, segments = (
+            seal(pickle.dumps(part))
+            for part in (self.stage, after.heard, [(entry.name, entry.chunks) for entry in entries])
+        )
+        side = seal(after.beside)
+        self.head.update((FORMAT, self.shards, stage, identity, token, clocks, side, segments, newest))
+        self.cache.put(identity, token, after, self.limit)
 
-    def _log(self, segment: Segment) -> int:
-        """In how many chunks a segment now is in the log."""
-        packed = sealed(segment.packed)
+    def _append(self, segment: Segment) -> int:
+        """Appends a segment to the log, and returns the number of its chunks."""
+        packed = seal(segment.packed)
         starts = range(0, len(packed), _CHUNK)
         for number, start in enumerate(starts):
             self.log.updateValue((segment.name, number), (packed[start : start + _CHUNK],))
         return len(starts)
 
 
-def sealed(payload: bytes) -> bytes:
-    """Bytes with a checksum."""
+def seal(payload: bytes) -> bytes:
+    """The bytes after their checksum."""
     return crc32(payload).to_bytes(4) + payload
 
 
-def opened(payload: bytes | bytearray) -> bytes:
-    """The bytes, if they are what was sealed; raises ``ValueError`` otherwise."""
+def unseal(payload: bytes | bytearray) -> bytes:
+    """The bytes that were sealed; raises ``ValueError`` if their checksum differs."""
     found = bytes(payload)
     if len(found) < 4 or crc32(found[4:]) != int.from_bytes(found[:4]):
-        raise ValueError("its checksum does not fit")
+        raise ValueError("its checksum differs")
     return found[4:]
 
 
-def _sound(shard: int, what: str, read: Callable[[], A]) -> A:
-    """What is read; raises ``CheckpointError`` for bytes that are not what was written."""
+def _read(shard: int, what: str, read: Callable[[], A]) -> A:
+    """The result of ``read``; raises ``CheckpointError`` if it fails."""
     try:
         return read()
     except Exception as cause:
@@ -239,9 +251,9 @@ def _sound(shard: int, what: str, read: Callable[[], A]) -> A:
 
 def _damaged(shard: int, how: str) -> CheckpointError:
     return CheckpointError(
-        f"the state of shard {shard} in the checkpoint is damaged: {how}; restore the checkpoint, or start "
-        "anew with another one"
+        f"the state of shard {shard} in the checkpoint is damaged: {how}; restore the checkpoint, or start the query "
+        "with a new one"
     )
 
 
-__all__ = ["FORMAT", "Found", "Store", "Written", "opened", "sealed"]
+__all__ = ["FORMAT", "Head", "Store", "StoredState", "seal", "unseal"]

@@ -1,7 +1,7 @@
-"""A Python worker whose imports are out of the collector's way.
+"""Garbage collection in Python workers.
 
-Spark collects garbage in a worker after every task. That looks at each object of each module that the worker has
-imported: some 20 ms, six times in a batch of one stage, and while the next stage wants to run.
+Spark collects garbage in a worker after each task. The collection visits every object of every imported module, which
+takes some 20 ms, and delays the next task of the worker.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cache
 from pyspark import TaskContext
 
 
-def settle() -> None:
-    """Leave what there is in this process to itself from now on, if it is a worker."""
+def freeze_imports() -> None:
+    """Exempts the objects that exist from garbage collection, once in each worker; does nothing on the driver."""
     if TaskContext.get() is not None:
         _freeze()
 
@@ -24,4 +24,4 @@ def _freeze() -> None:
     gc.freeze()
 
 
-__all__ = ["settle"]
+__all__ = ["freeze_imports"]

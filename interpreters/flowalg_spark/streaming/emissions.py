@@ -42,7 +42,7 @@ from flowalg_spark.lowering.layout import Layout, layout_of, leaves, pair_of, pl
 from flowalg_spark.lowering.python_rows import Rows
 from flowalg_spark.lowering.schema import arrow_type
 from flowalg_spark.lowering.values import AnyArray, as_json, numbered, read, write
-from flowalg_spark.state.worker_gc import settle
+from flowalg_spark.state.worker_gc import freeze_imports
 
 Columns = Mapping[str, AnyArray]
 
@@ -219,7 +219,7 @@ class FromEmissions:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of each emission."""
-        settle()
+        freeze_imports()
         for batch in batches:
             for row in batch.to_pylist():
                 emission = Emission(*(row[name] for name in _EMITTED))

@@ -14,7 +14,7 @@ from flowalg_shard.tables.columns import END, KEEP, SHARD, START
 from pyspark.sql import types as T
 
 from flowalg_spark.lowering.meta import ACCOUNT, PASSING_META, REASON
-from flowalg_spark.state.worker_gc import settle
+from flowalg_spark.state.worker_gc import freeze_imports
 
 INPUT = "input"
 
@@ -87,7 +87,7 @@ class ToBundles:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One row for every shard, whether or not it has elements."""
-        settle()
+        freeze_imports()
         known = list(batches)
         # Spark's optimiser may find out more about what can be null than its analysis said: a constant key, say.
         table = pa.Table.from_batches(known, known[0].schema if known else self.schema)

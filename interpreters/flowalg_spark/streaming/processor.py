@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from flowalg_spark.state.state_format import Store
-from flowalg_spark.state.worker_gc import settle
+from flowalg_spark.state.worker_gc import freeze_imports
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues
@@ -73,7 +73,7 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,
     ) -> Iterator[Row]:
         """Run the stage over the batch's rows."""
-        settle()
+        freeze_imports()
         began = perf_counter()
         sent: list[list[Sent]] = [[] for _ in self.operator.inputs]
         passing: list[bytes] = []

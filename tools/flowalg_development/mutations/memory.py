@@ -71,7 +71,9 @@ MEMORY_MUTANTS: Final = (
     Replacement(
         "windows that are taken out stay behind too", "_taken", "seen.clone().scatter(places, False)", "seen"
     ),
-    Replacement("a state is found under any token", "Kept.state", "own == token", "own"),
+    Replacement(
+        "a state is found under any token", "StateCache.state", "written_with == token", "written_with"
+    ),
     Replacement(
         "a segment that is not needed any more stays in the log",
         "Store.write",
@@ -79,7 +81,7 @@ MEMORY_MUTANTS: Final = (
         "pass",
     ),
     Replacement(
-        "a checksum is not looked at", "opened", "crc32(found[4:]) != int.from_bytes(found[:4])", "not found"
+        "a checksum is not verified", "unseal", "crc32(found[4:]) != int.from_bytes(found[:4])", "not found"
     ),
 )
 
