@@ -19,8 +19,8 @@ from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Side, Sto
 from flowalg_shard.state.compatibility import Description, description_of
 from flowalg_shard.state.window_store import Memory, Segment
 from flowalg_shard.step.bundle import precombine
+from flowalg_shard.step.shard_state import Emission, ShardState
 from flowalg_shard.step.stage import AggregateColumn, Stage, aggregate_columns
-from flowalg_shard.step.state import Emission, ShardState
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, unpack
 

@@ -19,7 +19,7 @@ from flowalg_reference import trigger_state as reference
 from flowalg_reference.elements import Clocks as ReferenceClocks
 from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.step.automaton import CLOSED, FIRES, Automaton
-from flowalg_shard.step.trigger_summary import Leaf, leaves, seen_in
+from flowalg_shard.step.trigger_summary import DataDrivenTrigger, evaluate_leaf, leaves
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -95,11 +95,11 @@ def summaries(automaton: Automaton, moment: Moment) -> pl.DataFrame:
         row: dict[str, object] = {}
         if bundle.values or bundle.retractions:
             row = {NEW + "count": len(bundle.values), NEW + "since": moment.clocks.processing_time}
-            for name, leaf in automaton.fields.data:
-                found = [seen_in(leaf, value) for value in bundle.values]
+            for name, leaf in automaton.summary.data:
+                found = [evaluate_leaf(leaf, value) for value in bundle.values]
                 row[NEW + name] = any(found) if isinstance(leaf, AtElement) else min(sum(found), leaf.amount)
         rows.append(row)
-    schema = automaton.fields.of_elements.columns(NEW)
+    schema = automaton.summary.of_elements.columns(NEW)
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
@@ -110,14 +110,14 @@ Said = tuple[list[bool], list[bool], list["int | None"]]
 def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
     """What the compiled automaton says, instant by instant."""
     automaton = Automaton.of(trigger)
-    table = pl.DataFrame({END: found}).with_columns(**automaton.start())
+    table = pl.DataFrame({END: found}).with_columns(**automaton.initial_state())
     said: list[Said] = []
     for moment in history:
         shown = summaries(automaton, moment)
         if shown.width:
-            table = pl.concat([table, shown], how="horizontal").with_columns(**automaton.observed(NEW))
+            table = pl.concat([table, shown], how="horizontal").with_columns(**automaton.observe(NEW))
             table = table.drop(shown.columns)
-        table = table.with_columns(**automaton.signalled(moment.clocks.signals))
+        table = table.with_columns(**automaton.observe_signals(moment.clocks.signals))
         table = automaton.evaluate(table, END, moment.clocks)
         closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
         deadline = automaton.next_deadline(END, moment.clocks)
@@ -132,7 +132,7 @@ def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mome
 
 def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
     """What the reference says."""
-    data: tuple[Leaf, ...] = tuple(
+    data: tuple[DataDrivenTrigger, ...] = tuple(
         leaf for leaf in leaves(trigger) if isinstance(leaf, AtMeasure | AtElement)
     )
     states = [reference.initial_state(trigger) for _ in found]

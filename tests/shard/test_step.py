@@ -34,7 +34,7 @@ from flowalg_shard import (
     step,
     unpack,
 )
-from flowalg_shard.step.aggregates import extracted
+from flowalg_shard.step.column_contents import extract_column
 from flowalg_shard.tables.columns import (
     DROPPED,
     END,
@@ -147,7 +147,7 @@ def run_step(
             after = policy.advance(before, report, instant.processing_time)
             known = ShardState(unpack(packed), before.watermark)
             state, emission = step(stage, known, mine, Clocks(instant.processing_time, after.watermark))
-            states[shard] = (pack(state.table), after)
+            states[shard] = (pack(state.windows), after)
             clocks = (instant.processing_time, after.watermark)
             for row in emission.panes.iter_rows(named=True):
                 said = (row[TIMING], row[INDEX], row[IS_FIRST], row[IS_LAST])
@@ -304,4 +304,4 @@ def test_a_mean_is_rounded_once() -> None:
     (column,) = aggregate_columns(product((Mean(),)), (INTEGER,))  # type: ignore[arg-type]
     total, count = column.accumulators
     table = pl.DataFrame({total: [3, 7]}).with_columns(pl.lit(5).alias(count))
-    assert table.select(extracted(column)).to_series().to_list() == [3 / 5, 7 / 5]
+    assert table.select(extract_column(column)).to_series().to_list() == [3 / 5, 7 / 5]

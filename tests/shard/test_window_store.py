@@ -16,9 +16,9 @@ from flowalg_laws.strategies.times import point
 from flowalg_shard import Emitted, Grouping, InputClocks, Stored, step, unpack
 from flowalg_shard.local import Cluster, run
 from flowalg_shard.state.window_store import CLASS
-from flowalg_shard.step.dormancy import DUE, WAKES
+from flowalg_shard.step.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.step.panes import HOLD
-from flowalg_shard.step.state import RANK
+from flowalg_shard.step.shard_state import RANK
 from flowalg_shard.tables.columns import POSITION
 from hypothesis import given, settings
 
@@ -32,7 +32,7 @@ plainly = Grouping.instant
 
 def bag(table: pl.DataFrame) -> Rows:
     """The rows in an order of their own, without what only resting needs and numbers that only say an order."""
-    own = table.drop(CLASS, WAKES, DUE, HOLD, RANK, POSITION, strict=False)
+    own = table.drop(CLASS, NEXT_WATERMARK, NEXT_TIME, HOLD, RANK, POSITION, strict=False)
     return sorted(own.select(sorted(own.columns)).rows(), key=repr)
 
 
@@ -53,8 +53,8 @@ def beside_the_whole(
     assert bag(unpack(emitted.panes)) == bag(emission.panes)
     assert bag(unpack(emitted.drops)) == bag(emission.drops)
     assert emitted.report.hold == emission.hold
-    assert bag(found.rows) == bag(state.table)
-    assert bag(found.standing) == bag(state.standing)
+    assert bag(found.rows) == bag(state.windows)
+    assert bag(found.standing) == bag(state.current_panes)
     return after, emitted
 
 

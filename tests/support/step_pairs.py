@@ -45,7 +45,7 @@ from flowalg_laws.strategies.pipelines import (
 )
 from flowalg_laws.strategies.times import durations
 from flowalg_shard.local import Cluster, Dropped, Recording, Waking, run
-from flowalg_shard.step.trigger_summary import Fields
+from flowalg_shard.step.trigger_summary import SummaryColumns
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -275,7 +275,7 @@ def greatest_two(values: Values) -> Values:
 
 def different(values: Values) -> Values:
     """Each pair of key and value once in its window, unless a trigger wants to look at whole numbers."""
-    looking = Fields.of(values.node.windowing.strategy.trigger).data
+    looking = SummaryColumns.of(values.node.windowing.strategy.trigger).data
     return count_values(values) if looking else values.distinct()
 
 

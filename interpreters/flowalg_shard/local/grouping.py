@@ -22,7 +22,7 @@ from flowalg_shard.local.rows import Grouped
 from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Stored, advanced
 from flowalg_shard.state.window_store import Memory, Segment
 from flowalg_shard.step.bundle import precombine
-from flowalg_shard.step.panes import AT_END, AT_START
+from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.tables.columns import (
     CHANGE,
     DROPPED,
@@ -139,7 +139,7 @@ class ShardedGrouping:
             window = Window(end=EventTime(row[END]), start=EventTime(row[START]))
             weight = -1 if info.change is Change.RETRACTION else 1
             element = Element(KV(key, self._value(row)), EventTime(row[EVENT_TIME]), window, weight, info)
-            turn = (row.get(AT_END, row[END]), row.get(AT_START, row[START]))
+            turn = (row.get(ORDER_END, row[END]), row.get(ORDER_START, row[START]))
             yield (*turn, sort_key(key), row.get(POSITION, 0)), element
 
     def _value(self, row: dict[str, object]) -> object:

@@ -26,8 +26,8 @@ from flowalg_shard.step.stage import (
     runs_in_columns,
     scalar_combiners,
 )
-from flowalg_shard.step.trigger_summary import seen_in
-from flowalg_shard.step.windows import in_columns
+from flowalg_shard.step.trigger_summary import evaluate_leaf
+from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import (
     ARRIVAL,
     END,
@@ -94,7 +94,7 @@ class Grouped:
             effective.strategy,
             fresh=effective.fresh,
             retractions=retracting,
-            by_row=effective.fresh and not in_columns(effective.strategy.windows),
+            preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
             combiner=None if native else node.combiner,
         )
         parts = zip(columns, scalar_combiners(node.combiner), arguments or (), strict=False)
@@ -111,7 +111,7 @@ class Grouped:
             if stage.combiner is not None
             else {one.name: _KINDS[one.shape] for one in self.arguments}
         )
-        fields = stage.automaton.fields
+        fields = stage.automaton.summary
         kinds = fields.columns(NEW)
         seen = {NEW + name: kinds[NEW + name] for name, _ in fields.data}
         times: dict[str, pl.DataType] = {EVENT_TIME: pl.Int64(), WEIGHT: pl.Int8(), ARRIVAL: pl.Int64()}
@@ -127,7 +127,7 @@ class Grouped:
 
     @property
     def _brings_windows(self) -> bool:
-        return self.stage.by_row or not self.stage.fresh
+        return self.stage.preassigned or not self.stage.fresh
 
     def rows(self, elements: Sequence[Element], shards: int) -> pl.DataFrame:
         """The rows of some elements, in order of arrival."""
@@ -144,9 +144,9 @@ class Grouped:
             values: tuple[object, ...] = (pickle.dumps(pair.value),)
         else:
             values = tuple(one.of(pair.value) for one in self.arguments)
-        data = stage.automaton.fields.data
+        data = stage.automaton.summary.data
         given = element.weight > 0
-        seen = tuple(seen_in(leaf, untagged(pair.value)) if given else None for _, leaf in data)
+        seen = tuple(evaluate_leaf(leaf, untagged(pair.value)) if given else None for _, leaf in data)
         for bounds in self._bounds(element, pair.key):
             yield (column, shard, True, *times, *bounds, *values, *seen)
 

@@ -21,10 +21,17 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg_shard.clocks.clocks import Clocks
-from flowalg_shard.step.dormancy import DUE, NEVER, WAKES, furthest, wakes_all, with_rest
+from flowalg_shard.step.dormancy import (
+    NEVER,
+    NEXT_TIME,
+    NEXT_WATERMARK,
+    activates_all,
+    greatest_watermark,
+    with_wakeups,
+)
 from flowalg_shard.step.panes import HOLD
+from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.state import ShardState
 from flowalg_shard.tables.packing import pack, stack, unpack
 
 CLASS: Final = "__class"
@@ -35,7 +42,7 @@ _FEW: Final = 2
 
 def class_columns(stage: Stage) -> tuple[str, ...]:
     """The columns that tell classes apart."""
-    return stage.place if stage.merging is None else stage.keys
+    return stage.window_key if stage.merging is None else stage.keys
 
 
 def classes_of(table: pl.DataFrame, by: Sequence[str]) -> pl.Series:
@@ -95,12 +102,12 @@ class Segment:
     @cached_property
     def wakes(self) -> int:
         """The least watermark that any window rests until."""
-        return _least(self.rows, WAKES, NEVER)
+        return _least(self.rows, NEXT_WATERMARK, NEVER)
 
     @cached_property
     def due(self) -> int:
         """The least processing time that any window rests until."""
-        return _least(self.rows, DUE, NEVER)
+        return _least(self.rows, NEXT_TIME, NEVER)
 
     @cached_property
     def hold(self) -> int:
@@ -141,11 +148,13 @@ class Part:
 
     def woken(self, clocks: Clocks) -> pl.Series:
         """The classes of windows that the clocks wake."""
-        top, segment = furthest(clocks), self.segment
+        top, segment = greatest_watermark(clocks), self.segment
         if segment.wakes > top and segment.due > clocks.processing_time:
             return _NO_CLASSES
-        rows = segment.rows.lazy().select(CLASS, WAKES, DUE).filter(self.rows)
-        return rows.filter((pl.col(WAKES) <= top) | (pl.col(DUE) <= clocks.processing_time)).collect()[CLASS]
+        rows = segment.rows.lazy().select(CLASS, NEXT_WATERMARK, NEXT_TIME).filter(self.rows)
+        return rows.filter(
+            (pl.col(NEXT_WATERMARK) <= top) | (pl.col(NEXT_TIME) <= clocks.processing_time)
+        ).collect()[CLASS]
 
     def taken(self, classes: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame, Part]:
         """The windows of some classes with the panes that stand of them, and what is left."""
@@ -163,7 +172,7 @@ class Part:
     @cached_property
     def due(self) -> int:
         """The least processing time that a window that is to be seen rests until."""
-        return self._least(DUE, self.segment.due, NEVER)
+        return self._least(NEXT_TIME, self.segment.due, NEVER)
 
     def _least(self, name: str, of_all: int, otherwise: int) -> int:
         """The least of a column, of which the least of the whole segment is known."""
@@ -211,7 +220,7 @@ class Memory:
 
     def awake(self, stage: Stage, arriving: Iterable[pl.DataFrame], clocks: Clocks) -> Awake:
         """The windows that an instant looks at, taken out: those that elements may meet, and those that are woken."""
-        if self.alarmed or wakes_all(stage, clocks):
+        if self.alarmed or activates_all(stage, clocks):
             return self.everything
         by = class_columns(stage)
         wanted = [classes_of(one, by) for one in arriving if not one.is_empty()]
@@ -257,19 +266,19 @@ class Awake:
 
     def state(self, watermark: EventTime) -> ShardState:
         """What a step is given. ``watermark`` is what it was in the instant before."""
-        table = self.rows.drop(CLASS, WAKES, DUE, HOLD, strict=False)
+        table = self.rows.drop(CLASS, NEXT_WATERMARK, NEXT_TIME, HOLD, strict=False)
         return ShardState(table, watermark, self.standing.drop(CLASS, strict=False))
 
     def then(self, stage: Stage, after: ShardState, clocks: Clocks) -> Memory:
         """What is remembered after a step."""
         by = class_columns(stage)
-        rows = after.table
+        rows = after.windows
         if not rows.is_empty():
-            rows = with_class(with_rest(stage, after, clocks), by)
+            rows = with_class(with_wakeups(stage, after, clocks), by)
         gone = _gone([self.rows], rows, by)
         if rows.is_empty() and gone.is_empty():
             return self.resting
-        return self.resting.followed_by(Segment(by, rows, with_class(after.standing, by), gone))
+        return self.resting.followed_by(Segment(by, rows, with_class(after.current_panes, by), gone))
 
 
 def _merged(older: Part, newer: Part, *, oldest: bool) -> Segment:

@@ -1,1 +1,1 @@
-"""One instant of a grouping over tables: arrival, triggers, contents, panes."""
+"""One instant of a grouping over tables: arrival, contents, triggers, panes."""

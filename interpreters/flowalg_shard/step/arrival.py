@@ -1,4 +1,4 @@
-"""Steps 1 and 2 of an instant: which elements are refused, and which windows the others and the live ones become."""
+"""Steps 1 and 2 of an instant: assign windows, drop elements, merge windows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from flowalg.data.time import EventTime
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window_functions import MergingWindowFn
 from flowalg_shard.step.automaton import CLOSED
-from flowalg_shard.step.bundle import points_matter
-from flowalg_shard.step.merging import MEMBERS, TO_END, TO_START, merged_windows
+from flowalg_shard.step.bundle import keeps_event_times
+from flowalg_shard.step.merging import MEMBERS, TO_END, TO_START, merge_windows
+from flowalg_shard.step.shard_state import RANK, ShardState, retracts
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.state import RANK, ShardState, retracts
-from flowalg_shard.tables.columns import CHANGED, END, PANES, POINT, STANDS, START
+from flowalg_shard.tables.columns import CHANGED, END, HAS_CURRENT, PANES, POINT, START
 
-AFRESH: Final = "__afresh"
+RESTARTS: Final = "__restarts"
 
 _FEW: Final = 4
-"""Up to so many windows for each row of a bundle, columns are combined faster than those windows are looked up."""
+"""With up to so many windows for each row of the bundle, combining all columns is faster than looking windows up."""
 
 _ROW: Final = "__row"
 _CLOSED_START: Final = "__closed_start"
@@ -29,99 +29,107 @@ _CLOSED_END: Final = "__closed_end"
 
 
 @frozen
-class Arrived:
-    """An instant's elements beside the windows that they meet.
+class ArrivedElements:
+    """The elements of an instant and the windows that they join.
 
-    ``touched`` are the rows of windows that are to be combined, with the bounds that they have now, in the order in
-    which their contents follow each other; ``accepted`` are the rows of the bundle, with these bounds too. Where
-    windows merge, ``AFRESH`` says of a touched row that its trigger starts again. ``rest`` are the rows of windows to
-    which nothing happens.
+    ``touched`` has the rows of the windows to combine, with their new bounds, in the order in which their contents are
+    merged. ``accepted`` has the rows of the bundle, with the new bounds of their windows. Where windows merge,
+    ``RESTARTS`` marks the touched windows whose trigger restarts. ``untouched`` has the rows of all other windows.
     """
 
-    rest: pl.DataFrame
+    untouched: pl.DataFrame
     touched: pl.DataFrame
     accepted: pl.DataFrame
-    standing: pl.DataFrame
-    refused: tuple[tuple[DropReason, pl.DataFrame], ...]
+    current_panes: pl.DataFrame
+    dropped: tuple[tuple[DropReason, pl.DataFrame], ...]
 
 
-def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> Arrived:
-    """Assign, drop and merge."""
+def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedElements:
+    """Steps 1 and 2 for a bundle."""
     if bundle.is_empty():
-        return Arrived(state.table, state.table.clear(), bundle, state.standing, ())
+        return ArrivedElements(state.windows, state.windows.clear(), bundle, state.current_panes, ())
     strategy = stage.merging
-    return _place(stage, state, bundle) if strategy is None else _merge(stage, strategy, state, bundle)
+    return _assign(stage, state, bundle) if strategy is None else _merge(stage, strategy, state, bundle)
 
 
-def _place(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> Arrived:
-    """Windows that do not merge: an element meets the window that it was assigned."""
-    place, cells = list(stage.place), state.table
-    expired = _expired(stage, END, state.watermark)
-    refused = [(DropReason.EXPIRED, bundle.filter(expired))]
+def _assign(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedElements:
+    """Windows that do not merge: each element joins its assigned window."""
+    window_key, windows = list(stage.window_key), state.windows
+    expired = _is_expired(stage, END, state.watermark)
+    dropped = [(DropReason.EXPIRED, bundle.filter(expired))]
     accepted = bundle.filter(~expired)
-    if stage.automaton.finishes and not cells.is_empty():
-        closed = cells.filter(pl.col(CLOSED)).select(place)
-        refused.append((DropReason.CLOSED, _semi(accepted, closed, place)))
-        accepted = _anti(accepted, closed, place)
-    if cells.is_empty():
-        return Arrived(cells, cells, accepted, state.standing, tuple(refused))
-    if stage.combiner is None and cells.height <= _FEW * accepted.height:
-        return Arrived(cells.clear(), cells, accepted, state.standing, tuple(refused))
-    touched = _semi(cells, accepted, place)
-    return Arrived(_anti(cells, accepted, place), touched, accepted, state.standing, tuple(refused))
+    if stage.automaton.finishes and not windows.is_empty():
+        closed = windows.filter(pl.col(CLOSED)).select(window_key)
+        dropped.append((DropReason.CLOSED, _semi(accepted, closed, window_key)))
+        accepted = _anti(accepted, closed, window_key)
+    if windows.is_empty():
+        return ArrivedElements(windows, windows, accepted, state.current_panes, tuple(dropped))
+    if stage.combiner is None and windows.height <= _FEW * accepted.height:
+        return ArrivedElements(windows.clear(), windows, accepted, state.current_panes, tuple(dropped))
+    touched = _semi(windows, accepted, window_key)
+    return ArrivedElements(
+        _anti(windows, accepted, window_key), touched, accepted, state.current_panes, tuple(dropped)
+    )
 
 
-def _merge(stage: Stage, strategy: MergingWindowFn, state: ShardState, bundle: pl.DataFrame) -> Arrived:
-    """Windows that merge: an element inside a closed one is refused, the others join what they overlap."""
-    keys, place, cells = list(stage.keys), list(stage.place), state.table
-    refused: list[tuple[DropReason, pl.DataFrame]] = []
-    shut = cells.clear()
-    if stage.automaton.finishes and not cells.is_empty():
-        shut, cells = cells.filter(pl.col(CLOSED)), cells.filter(~pl.col(CLOSED))
-        inside = _inside(stage, bundle, shut)
-        refused.append((DropReason.CLOSED, bundle.filter(inside)))
+def _merge(
+    stage: Stage, strategy: MergingWindowFn, state: ShardState, bundle: pl.DataFrame
+) -> ArrivedElements:
+    """Windows that merge: elements inside a closed window are dropped, the others join the windows they overlap."""
+    keys, window_key, windows = list(stage.keys), list(stage.window_key), state.windows
+    dropped: list[tuple[DropReason, pl.DataFrame]] = []
+    finished = windows.clear()
+    if stage.automaton.finishes and not windows.is_empty():
+        finished, windows = windows.filter(pl.col(CLOSED)), windows.filter(~pl.col(CLOSED))
+        inside = _inside(stage, bundle, finished)
+        dropped.append((DropReason.CLOSED, bundle.filter(inside)))
         bundle = bundle.filter(~inside)
     if bundle.is_empty():
-        return Arrived(state.table, state.table.clear(), bundle, state.standing, tuple(refused))
-    if cells.is_empty():
-        cells = _no_windows(bundle, place)
-    near, far = (_semi(cells, bundle, keys), _anti(cells, bundle, keys)) if keys else (cells, cells.clear())
-    goes = merged_windows(strategy, keys, near, bundle)
-    joining = bundle.join(goes, on=place, how="left", nulls_equal=True)
-    expired = (pl.col(MEMBERS) == 0) & _expired(stage, TO_END, state.watermark)
-    refused.append((DropReason.EXPIRED, joining.filter(expired).select(bundle.columns)))
+        return ArrivedElements(
+            state.windows, state.windows.clear(), bundle, state.current_panes, tuple(dropped)
+        )
+    if windows.is_empty():
+        windows = _no_windows(bundle, window_key)
+    of_keys = _semi(windows, bundle, keys) if keys else windows
+    of_other_keys = _anti(windows, bundle, keys) if keys else windows.clear()
+    targets = merge_windows(strategy, keys, of_keys, bundle)
+    joining = bundle.join(targets, on=window_key, how="left", nulls_equal=True)
+    expired = (pl.col(MEMBERS) == 0) & _is_expired(stage, TO_END, state.watermark)
+    dropped.append((DropReason.EXPIRED, joining.filter(expired).select(bundle.columns)))
     joining = joining.filter(~expired)
-    moving = near.join(goes, on=place, how="left", nulls_equal=True)
+    moving = of_keys.join(targets, on=window_key, how="left", nulls_equal=True)
     target = [*keys, TO_START, TO_END]
-    met = joining.select(target).unique()
+    joined_targets = joining.select(target).unique()
     several = pl.col(MEMBERS) > 1
-    joined = _semi(moving, met, target)
-    together = _anti(moving.filter(several), met, target)
-    rest = _anti(moving.filter(~several), met, target).select(near.columns)
-    touched = _moved(stage, pl.concat([joined, together]).sort(END, START), state.watermark)
+    joined = _semi(moving, joined_targets, target)
+    merging = _anti(moving.filter(several), joined_targets, target)
+    untouched = _anti(moving.filter(~several), joined_targets, target).select(of_keys.columns)
+    touched = _move(stage, pl.concat([joined, merging]).sort(END, START), state.watermark)
     accepted = joining.with_columns(pl.col(TO_START).alias(START), pl.col(TO_END).alias(END))
     accepted = accepted.drop(TO_START, TO_END, MEMBERS)
-    standing = state.standing
-    if not shut.is_empty():
-        # A window that has finished gives way to one that is born with its very bounds.
-        gone, shut = _semi(shut, accepted, place), _anti(shut, accepted, place)
-        standing = standing if standing.is_empty() else _anti(standing, gone, place)
-    standing = _standing_moved(stage, standing, goes)
-    untouched = [one for one in (far, rest, shut) if not one.is_empty()]
-    left = pl.concat(untouched) if untouched else state.table.clear()
-    return Arrived(left, touched, accepted, standing, tuple(refused))
+    current_panes = state.current_panes
+    if not finished.is_empty():
+        # A finished window is replaced by a new window that has its exact bounds.
+        replaced, finished = _semi(finished, accepted, window_key), _anti(finished, accepted, window_key)
+        current_panes = (
+            current_panes if current_panes.is_empty() else _anti(current_panes, replaced, window_key)
+        )
+    current_panes = _move_current_panes(stage, current_panes, targets)
+    parts = [one for one in (of_other_keys, untouched, finished) if not one.is_empty()]
+    remaining = pl.concat(parts) if parts else state.windows.clear()
+    return ArrivedElements(remaining, touched, accepted, current_panes, tuple(dropped))
 
 
-def _moved(stage: Stage, moving: pl.DataFrame, before: EventTime) -> pl.DataFrame:
-    """The rows of windows in their new bounds: what starts afresh, and what counts its panes from 0 again."""
+def _move(stage: Stage, moving: pl.DataFrame, before: EventTime) -> pl.DataFrame:
+    """The rows of windows with their new bounds. A window that grows counts its panes from 0 again."""
     if CHANGED not in moving.columns:
         return moving.drop(TO_START, TO_END, MEMBERS).clear()
     several = pl.col(MEMBERS) > 1
     grown = (pl.col(START) != pl.col(TO_START)) | (pl.col(END) != pl.col(TO_END)) | several
     reopened = grown & (pl.col(END) <= before) & (pl.col(TO_END) > before)
-    changed = pl.col(CHANGED) | (several & pl.col(STANDS)) if retracts(stage) else pl.col(CHANGED)
+    changed = pl.col(CHANGED) | (several & pl.col(HAS_CURRENT)) if retracts(stage) else pl.col(CHANGED)
     return moving.with_columns(
-        (several | reopened).alias(AFRESH),
+        (several | reopened).alias(RESTARTS),
         pl.when(grown).then(0).otherwise(pl.col(PANES)).alias(PANES),
         changed.alias(CHANGED),
         pl.col(TO_START).alias(START),
@@ -129,25 +137,25 @@ def _moved(stage: Stage, moving: pl.DataFrame, before: EventTime) -> pl.DataFram
     ).drop(TO_START, TO_END, MEMBERS)
 
 
-def _standing_moved(stage: Stage, standing: pl.DataFrame, goes: pl.DataFrame) -> pl.DataFrame:
-    """The panes that stand, with the bounds that their windows have now, in the order of these before."""
-    if standing.is_empty():
-        return standing
-    place = list(stage.place)
-    ordered = standing.sort(END, START, RANK).with_columns(pl.int_range(pl.len()).alias(RANK))
-    moved = ordered.join(goes, on=place, how="left", nulls_equal=True)
+def _move_current_panes(stage: Stage, current_panes: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
+    """The current panes with the new bounds of their windows, ranked by their former windows."""
+    if current_panes.is_empty():
+        return current_panes
+    window_key = list(stage.window_key)
+    ordered = current_panes.sort(END, START, RANK).with_columns(pl.int_range(pl.len()).alias(RANK))
+    moved = ordered.join(targets, on=window_key, how="left", nulls_equal=True)
     return moved.with_columns(
         pl.coalesce(TO_START, START).alias(START), pl.coalesce(TO_END, END).alias(END)
-    ).select(standing.columns)
+    ).select(current_panes.columns)
 
 
-def _no_windows(bundle: pl.DataFrame, place: Sequence[str]) -> pl.DataFrame:
-    return bundle.select(place).clear()
+def _no_windows(bundle: pl.DataFrame, window_key: Sequence[str]) -> pl.DataFrame:
+    return bundle.select(window_key).clear()
 
 
 def _inside(stage: Stage, bundle: pl.DataFrame, closed: pl.DataFrame) -> pl.Series:
-    """Of each row of the bundle whether its event time lies in a closed window of its key."""
-    point = pl.col(POINT) if points_matter(stage) else pl.col(START)
+    """For each row of the bundle, whether its event time lies in a closed window of its key."""
+    point = pl.col(POINT) if keeps_event_times(stage) else pl.col(START)
     keys = list(stage.keys)
     numbered = bundle.select(*keys, point.alias(POINT)).with_row_index(_ROW)
     bounds = closed.select(*keys, pl.col(START).alias(_CLOSED_START), pl.col(END).alias(_CLOSED_END))
@@ -156,23 +164,23 @@ def _inside(stage: Stage, bundle: pl.DataFrame, closed: pl.DataFrame) -> pl.Seri
         if keys
         else numbered.join(bounds, how="cross")
     )
-    hit = pairs.filter((pl.col(_CLOSED_START) <= pl.col(POINT)) & (pl.col(POINT) < pl.col(_CLOSED_END)))
-    return numbered[_ROW].is_in(hit[_ROW].unique().to_list())
+    hits = pairs.filter((pl.col(_CLOSED_START) <= pl.col(POINT)) & (pl.col(POINT) < pl.col(_CLOSED_END)))
+    return numbered[_ROW].is_in(hits[_ROW].unique().to_list())
 
 
-def _expired(stage: Stage, end: str, watermark: EventTime) -> pl.Expr:
-    limit = stage.expiring(watermark)
+def _is_expired(stage: Stage, end: str, watermark: EventTime) -> pl.Expr:
+    limit = stage.expired_up_to(watermark)
     return pl.lit(False) if limit is None else pl.col(end) <= limit
 
 
 def _semi(table: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """The rows that have a partner."""
+    """The rows with a match in the other table."""
     return table.join(other, on=on, how="semi", nulls_equal=True)
 
 
 def _anti(table: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """The rows that have none."""
+    """The rows without a match in the other table."""
     return table.join(other, on=on, how="anti", nulls_equal=True)
 
 
-__all__ = ["AFRESH", "Arrived", "arrive"]
+__all__ = ["RESTARTS", "ArrivedElements", "arrive"]

@@ -1,9 +1,9 @@
-"""The trigger automaton over tables: all windows of a shard observe, fire and are reset at once (SEMANTICS section 6).
+"""The trigger automaton over tables: the triggers of all windows of a shard observe and fire at once (SEMANTICS 6).
 
-A trigger is compiled once. What varies of its state lies in a few columns: for each once-trigger that watches by
-itself the summary of what it has seen since it was set (``seen.py``), for each sequence its active member,
-and for the whole whether it has finished. A member of a sequence that is not active observes like the others, which
-changes nothing: it is reset when it becomes active.
+A trigger is compiled once. The state of each window's trigger is a few columns: for each once-trigger the summary of
+the elements since it was set (``trigger_summary.py``), for each sequence its active member, and for the whole trigger
+whether it has finished. Inactive members of a sequence observe too; this has no effect, since a member is reset when it
+becomes active.
 """
 
 from __future__ import annotations
@@ -34,75 +34,75 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 from flowalg_shard.clocks.clocks import Clocks
-from flowalg_shard.step.trigger_summary import COUNT, SINCE, Fields, leaves
+from flowalg_shard.step.trigger_summary import COUNT, SINCE, SummaryColumns, leaves
 
 CLOSED: Final = "__closed"
 FIRES: Final = "__fires"
 
 _FAR: Final = 2**62
-"""Beyond all of processing time, and still so when a point in time is added to it."""
+"""A duration beyond all of processing time that can still be added to a point in time in 64 bits."""
 
 
 @frozen
-class Watch:
-    """A once-trigger that fires and is reset as a whole. ``prefix`` names the columns of what it has seen."""
+class CompiledOnce:
+    """A once-trigger that fires and is reset as a whole. ``prefix`` names the columns of its summary."""
 
     prefix: str
-    once: OnceTrigger
-    fields: Fields
+    trigger: OnceTrigger
+    summary: SummaryColumns
 
     @property
-    def holds(self) -> str:
-        """The column that says whether it is ready."""
-        return self.prefix + "holds"
+    def satisfied(self) -> str:
+        """The column that says whether its predicate holds."""
+        return self.prefix + "satisfied"
 
 
 @frozen
-class InTurn:
-    """A sequence; ``active`` is the column that says which member is watching."""
+class CompiledSequence:
+    """A ``SequenceOf``; ``active`` is the column with the index of the active member."""
 
     active: str
-    members: tuple[Part, ...]
+    members: tuple[CompiledTrigger, ...]
 
 
 @frozen
-class Again:
-    """What is repeated."""
+class CompiledRepeat:
+    """A ``Repeat``."""
 
-    inner: Part
+    inner: CompiledTrigger
 
 
 @frozen
-class Limited:
+class CompiledOrFinally:
     """An ``OrFinally``."""
 
-    main: Part
-    until: Watch
+    main: CompiledTrigger
+    until: CompiledOnce
 
 
-Part: TypeAlias = Watch | InTurn | Again | Limited
+CompiledTrigger: TypeAlias = CompiledOnce | CompiledSequence | CompiledRepeat | CompiledOrFinally
 """A compiled trigger."""
 
 
 @frozen
 class Automaton:
-    """A compiled trigger. Its methods give columns of a table that has a row for each window.
+    """A compiled trigger. Its methods return columns of a table with a row for each window.
 
-    Law: row by row it is the trigger automaton of the reference interpreter.
+    Law: row by row it equals the trigger automaton of the reference interpreter.
     """
 
     trigger: Trigger
-    fields: Fields
-    root: Part
-    watches: tuple[Watch, ...]
+    summary: SummaryColumns
+    root: CompiledTrigger
+    once_triggers: tuple[CompiledOnce, ...]
     finishes: bool
 
     @classmethod
     def of(cls, trigger: Trigger) -> Automaton:
-        """Compile a trigger. Raises ``UnsupportedError`` for an ``AtMeasure`` that needs more than 64 bits."""
-        fields = Fields.of(trigger)
-        root = _compiled(trigger, fields, "__t")
-        return cls(trigger, fields, root, tuple(_watches(root)), _finishes(root))
+        """Compiles a trigger. Raises ``UnsupportedError`` for an ``AtMeasure`` that needs more than 64 bits."""
+        summary = SummaryColumns.of(trigger)
+        root = _compile(trigger, summary, "__t")
+        return cls(trigger, summary, root, tuple(_once_triggers(root)), _finishes(root))
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
@@ -112,62 +112,64 @@ class Automaton:
 
     @property
     def percentiles(self) -> frozenset[float]:
-        """The percentile watermarks that the trigger looks at."""
+        """The percentile watermarks that the trigger depends on."""
         wanted = (one.percentile for one in leaves(self.trigger) if isinstance(one, AtWatermark))
         return frozenset(one for one in wanted if one is not None)
 
-    def start(self) -> dict[str, pl.Expr]:
-        """The state of a trigger that has seen nothing yet."""
+    def initial_state(self) -> dict[str, pl.Expr]:
+        """The state of a trigger that has observed nothing."""
         closed = {CLOSED: pl.lit(False)} if self.finishes else {}
-        return {**_reset(self.root), **closed}
+        return {**_initial(self.root), **closed}
 
-    def observed(self, prefix: str) -> dict[str, pl.Expr]:
-        """The state after the elements of the summary at ``prefix``; null there is none."""
+    def observe(self, prefix: str) -> dict[str, pl.Expr]:
+        """The state after the elements of the summary at ``prefix`` have been observed; null means no elements."""
         return {
             name: expr
-            for watch in self.watches
-            for name, expr in watch.fields.merged(watch.prefix, prefix).items()
+            for once in self.once_triggers
+            for name, expr in once.summary.merge(once.prefix, prefix).items()
         }
 
-    def signalled(self, given: Iterable[str]) -> dict[str, pl.Expr]:
-        """The state after some signals, as far as anything waits for them."""
+    def observe_signals(self, given: Iterable[str]) -> dict[str, pl.Expr]:
+        """The state after some signals have been observed, as far as the trigger waits for them."""
         names = tuple(given)
         return {
             name: expr
-            for watch in self.watches
-            for name, expr in watch.fields.signalled(watch.prefix, names).items()
+            for once in self.once_triggers
+            for name, expr in once.summary.with_signals(once.prefix, names).items()
         }
 
     def evaluate(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.DataFrame:
-        """The table with ``FIRES``, and with the state after those that are ready have fired.
+        """The table with ``FIRES``, and with the state after ready triggers have fired.
 
         ``end`` is the column of the ends of windows.
         """
-        holds = {watch.holds: _holds(watch.once, watch, end, clocks) for watch in self.watches}
-        known = table.with_columns(**holds)
+        satisfied = {
+            once.satisfied: _satisfied(once.trigger, once, end, clocks) for once in self.once_triggers
+        }
+        known = table.with_columns(**satisfied)
         fires = _ready(self.root)
         if self.finishes:
             fires &= ~pl.col(CLOSED)
         known = known.with_columns(fires.alias(FIRES))
-        finished, after = _fired(self.root)
+        finished, after = _fire(self.root)
         moved = {
             name: pl.when(FIRES).then(expr).otherwise(pl.col(name)).alias(name)
             for name, expr in after.items()
         }
         if self.finishes:
             moved[CLOSED] = pl.col(CLOSED) | (pl.col(FIRES) & finished)
-        return (known.with_columns(**moved) if moved else known).drop(holds)
+        return (known.with_columns(**moved) if moved else known).drop(satisfied)
 
     def next_deadline(self, end: str, clocks: Clocks) -> pl.Expr | None:
-        """When, after now, the trigger becomes ready by itself; ``None`` if none of it looks at the processing time.
+        """When, after now, the trigger is ready without new elements; ``None`` if it ignores processing time.
 
         ``end`` is the column of the ends of windows, and ``clocks`` are those of the last instant.
         """
         points = [
             pl.when(active & (point > clocks.processing_time)).then(point)
-            for watch, active in _active(self.root, pl.lit(True))
-            if watch.fields.times
-            for point in (_holds_at(watch.once, watch, end, clocks),)
+            for once, active in _with_activity(self.root, pl.lit(True))
+            if once.summary.times
+            for point in (_satisfied_from(once.trigger, once, end, clocks),)
         ]
         if not points:
             return None
@@ -175,130 +177,130 @@ class Automaton:
         return pl.when(~pl.col(CLOSED)).then(soonest) if self.finishes else soonest
 
 
-def _compiled(trigger: Trigger, fields: Fields, name: str) -> Part:
+def _compile(trigger: Trigger, summary: SummaryColumns, name: str) -> CompiledTrigger:
     match trigger:
         case SequenceOf(triggers=members):
-            parts = (_compiled(one, fields, f"{name}.{number}") for number, one in enumerate(members))
-            return InTurn(f"{name}.active", tuple(parts))
+            parts = (_compile(one, summary, f"{name}.{number}") for number, one in enumerate(members))
+            return CompiledSequence(f"{name}.active", tuple(parts))
         case Repeat(trigger=inner):
-            return Again(_compiled(inner, fields, f"{name}.again"))
+            return CompiledRepeat(_compile(inner, summary, f"{name}.again"))
         case OrFinally(main=main, until_=until):
-            limit = Watch(f"{name}.until.", until, fields.only(until))
-            return Limited(_compiled(main, fields, f"{name}.main"), limit)
+            limit = CompiledOnce(f"{name}.until.", until, summary.restricted_to(until))
+            return CompiledOrFinally(_compile(main, summary, f"{name}.main"), limit)
         case _:
-            return Watch(f"{name}.", trigger, fields.only(trigger))
+            return CompiledOnce(f"{name}.", trigger, summary.restricted_to(trigger))
 
 
-def _finishes(part: Part) -> bool:
-    """Whether it can ever be finished."""
+def _finishes(part: CompiledTrigger) -> bool:
+    """Whether the trigger can ever finish."""
     match part:
-        case Watch() | Limited():
+        case CompiledOnce() | CompiledOrFinally():
             return True
-        case InTurn(members=members):
+        case CompiledSequence(members=members):
             return all(map(_finishes, members))
-        case Again():
+        case CompiledRepeat():
             return False
     assert_never(part)
 
 
-def _watches(part: Part) -> Iterator[Watch]:
-    for watch, _ in _active(part, pl.lit(True)):
-        yield watch
+def _once_triggers(part: CompiledTrigger) -> Iterator[CompiledOnce]:
+    for once, _ in _with_activity(part, pl.lit(True)):
+        yield once
 
 
-def _active(part: Part, within: pl.Expr) -> Iterator[tuple[Watch, pl.Expr]]:
-    """Each watch, and whether it is watching, given whether the part is active."""
+def _with_activity(part: CompiledTrigger, within: pl.Expr) -> Iterator[tuple[CompiledOnce, pl.Expr]]:
+    """Each once-trigger with whether it is active, given whether the whole is active."""
     match part:
-        case Watch():
+        case CompiledOnce():
             yield part, within
-        case InTurn(active=active, members=members):
+        case CompiledSequence(active=active, members=members):
             for number, member in enumerate(members):
-                yield from _active(member, within & (pl.col(active) == number))
-        case Again(inner=inner):
-            yield from _active(inner, within)
-        case Limited(main=main, until=until):
-            yield from _active(main, within)
+                yield from _with_activity(member, within & (pl.col(active) == number))
+        case CompiledRepeat(inner=inner):
+            yield from _with_activity(inner, within)
+        case CompiledOrFinally(main=main, until=until):
+            yield from _with_activity(main, within)
             yield until, within
         case _:
             assert_never(part)
 
 
-def _columns(part: Part) -> dict[str, pl.DataType]:
+def _columns(part: CompiledTrigger) -> dict[str, pl.DataType]:
     match part:
-        case Watch(prefix=prefix, fields=fields):
-            return fields.columns(prefix)
-        case InTurn(active=active, members=members):
+        case CompiledOnce(prefix=prefix, summary=summary):
+            return summary.columns(prefix)
+        case CompiledSequence(active=active, members=members):
             turn: dict[str, pl.DataType] = {active: pl.Int64()}
             return turn | {name: kind for one in members for name, kind in _columns(one).items()}
-        case Again(inner=inner):
+        case CompiledRepeat(inner=inner):
             return _columns(inner)
-        case Limited(main=main, until=until):
+        case CompiledOrFinally(main=main, until=until):
             return _columns(main) | _columns(until)
     assert_never(part)
 
 
-def _reset(part: Part) -> dict[str, pl.Expr]:
+def _initial(part: CompiledTrigger) -> dict[str, pl.Expr]:
     match part:
-        case Watch(prefix=prefix, fields=fields):
-            return fields.nothing(prefix)
-        case InTurn(active=active, members=members):
+        case CompiledOnce(prefix=prefix, summary=summary):
+            return summary.empty(prefix)
+        case CompiledSequence(active=active, members=members):
             first = {active: pl.lit(0, pl.Int64())}
-            return first | {name: expr for one in members for name, expr in _reset(one).items()}
-        case Again(inner=inner):
-            return _reset(inner)
-        case Limited(main=main, until=until):
-            return _reset(main) | _reset(until)
+            return first | {name: expr for one in members for name, expr in _initial(one).items()}
+        case CompiledRepeat(inner=inner):
+            return _initial(inner)
+        case CompiledOrFinally(main=main, until=until):
+            return _initial(main) | _initial(until)
     assert_never(part)
 
 
-def _ready(part: Part) -> pl.Expr:
+def _ready(part: CompiledTrigger) -> pl.Expr:
     match part:
-        case Watch():
-            return pl.col(part.holds)
-        case InTurn(active=active, members=members):
+        case CompiledOnce():
+            return pl.col(part.satisfied)
+        case CompiledSequence(active=active, members=members):
             turns = [
                 (pl.col(active) == number) & _ready(member)
                 for number, member in enumerate(members)
                 if all(map(_finishes, members[:number]))
             ]
             return pl.any_horizontal(turns)
-        case Again(inner=inner):
+        case CompiledRepeat(inner=inner):
             return _ready(inner)
-        case Limited(main=main, until=until):
-            return pl.col(until.holds) | _ready(main)
+        case CompiledOrFinally(main=main, until=until):
+            return pl.col(until.satisfied) | _ready(main)
     assert_never(part)
 
 
-def _fired(part: Part) -> tuple[pl.Expr, dict[str, pl.Expr]]:
-    """Whether a part that is ready has finished with its firing, and the columns that it changes."""
+def _fire(part: CompiledTrigger) -> tuple[pl.Expr, dict[str, pl.Expr]]:
+    """Whether a ready trigger finishes by firing, and the columns that firing changes."""
     match part:
-        case Watch():
+        case CompiledOnce():
             return pl.lit(True), {}
-        case InTurn(active=active, members=members):
-            return _passed_on(active, members)
-        case Again(inner=inner):
-            finished, after = _fired(inner)
-            unchanged = {name: after.get(name, pl.col(name)) for name in _reset(inner)}
-            fresh = _reset(inner)
+        case CompiledSequence(active=active, members=members):
+            return _fire_active(active, members)
+        case CompiledRepeat(inner=inner):
+            finished, after = _fire(inner)
+            unchanged = {name: after.get(name, pl.col(name)) for name in _initial(inner)}
+            fresh = _initial(inner)
             return pl.lit(False), {
                 name: pl.when(finished).then(fresh[name]).otherwise(expr).alias(name)
                 for name, expr in unchanged.items()
             }
-        case Limited(main=main, until=until):
-            finished, after = _fired(main)
-            return pl.col(until.holds) | finished, after
+        case CompiledOrFinally(main=main, until=until):
+            finished, after = _fire(main)
+            return pl.col(until.satisfied) | finished, after
     assert_never(part)
 
 
-def _passed_on(active: str, members: tuple[Part, ...]) -> tuple[pl.Expr, dict[str, pl.Expr]]:
-    """The active member fires; when it has finished, the next one starts afresh."""
+def _fire_active(active: str, members: tuple[CompiledTrigger, ...]) -> tuple[pl.Expr, dict[str, pl.Expr]]:
+    """The active member fires. If it finishes, the next member is reset and becomes active."""
     now = pl.col(active)
     changes: dict[str, pl.Expr] = {}
     ended: list[pl.Expr] = []
     passed = pl.lit(False)
     for number, member in enumerate(members):
-        finished, after = _fired(member)
-        fresh = _reset(member) if number else {}
+        finished, after = _fire(member)
+        fresh = _initial(member) if number else {}
         for name in {**after, **fresh}:
             unchanged = pl.when(now == number).then(after[name]) if name in after else None
             begins = pl.when(passed).then(fresh[name]) if name in fresh else None
@@ -315,58 +317,58 @@ def _passed_on(active: str, members: tuple[Part, ...]) -> tuple[pl.Expr, dict[st
     return ended[-1], changes
 
 
-def _holds(trigger: OnceTrigger, watch: Watch, end: str, clocks: Clocks) -> pl.Expr:
+def _satisfied(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clocks) -> pl.Expr:
     """The predicate of a once-trigger."""
     match trigger:
         case AtWatermark(percentile=percentile):
             return pl.col(end) <= clocks.percentile(percentile)
         case AtCount(count=count):
-            return pl.col(watch.prefix + COUNT) >= min(count, _FAR)
+            return pl.col(once.prefix + COUNT) >= min(count, _FAR)
         case AtMeasure(amount=amount):
-            return pl.col(watch.prefix + _name_of(trigger, watch)) >= amount
+            return pl.col(once.prefix + _name_of(trigger, once)) >= amount
         case AtElement():
-            return pl.col(watch.prefix + _name_of(trigger, watch))
+            return pl.col(once.prefix + _name_of(trigger, once))
         case AtPeriod() | AfterDelay():
-            deadline = _deadline(trigger, pl.col(watch.prefix + SINCE))
+            deadline = _deadline(trigger, pl.col(once.prefix + SINCE))
             return (deadline <= clocks.processing_time).fill_null(False)
         case AtSignal(name=name):
-            column = next(column for column, known in watch.fields.signals if known == name)
-            return pl.col(watch.prefix + column)
+            column = next(column for column, known in once.summary.signals if known == name)
+            return pl.col(once.prefix + column)
         case Never():
             return pl.lit(False)
         case Always():
             return pl.lit(True)
         case And(triggers=parts):
-            return pl.all_horizontal([_holds(one, watch, end, clocks) for one in parts])
+            return pl.all_horizontal([_satisfied(one, once, end, clocks) for one in parts])
         case Or(triggers=parts):
-            return pl.any_horizontal([_holds(one, watch, end, clocks) for one in parts])
+            return pl.any_horizontal([_satisfied(one, once, end, clocks) for one in parts])
     assert_never(trigger)
 
 
-def _holds_at(trigger: OnceTrigger, watch: Watch, end: str, clocks: Clocks) -> pl.Expr:
-    """From when on the predicate of a once-trigger holds, as far as processing time decides it; else null."""
+def _satisfied_from(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clocks) -> pl.Expr:
+    """The processing time from which a once-trigger holds, as far as processing time decides it; else null."""
     match trigger:
         case AtPeriod() | AfterDelay():
-            return _deadline(trigger, pl.col(watch.prefix + SINCE))
+            return _deadline(trigger, pl.col(once.prefix + SINCE))
         case And(triggers=parts):
-            points = [_holds_at(one, watch, end, clocks) for one in parts]
+            points = [_satisfied_from(one, once, end, clocks) for one in parts]
             return pl.when(pl.all_horizontal([one.is_not_null() for one in points])).then(
                 pl.max_horizontal(points)
             )
         case Or(triggers=parts):
-            return pl.min_horizontal([_holds_at(one, watch, end, clocks) for one in parts])
+            return pl.min_horizontal([_satisfied_from(one, once, end, clocks) for one in parts])
         case _:
-            return pl.when(_holds(trigger, watch, end, clocks)).then(
+            return pl.when(_satisfied(trigger, once, end, clocks)).then(
                 pl.lit(clocks.processing_time, pl.Int64())
             )
 
 
-def _name_of(leaf: AtMeasure | AtElement, watch: Watch) -> str:
-    return next(name for name, known in watch.fields.data if known == leaf)
+def _name_of(leaf: AtMeasure | AtElement, once: CompiledOnce) -> str:
+    return next(name for name, known in once.summary.data if known == leaf)
 
 
 def _deadline(leaf: AtPeriod | AfterDelay, since: pl.Expr) -> pl.Expr:
-    """When the leaf becomes ready, of which something came first at ``since``; null if nothing has."""
+    """When the trigger becomes ready, given the first arrival; null if nothing has arrived."""
     match leaf:
         case AfterDelay():
             return since + min(leaf.delay_micros, _FAR)
@@ -381,4 +383,4 @@ def _deadline(leaf: AtPeriod | AfterDelay, since: pl.Expr) -> pl.Expr:
     assert_never(leaf)
 
 
-__all__ = ["CLOSED", "FIRES", "Automaton", "Watch"]
+__all__ = ["CLOSED", "FIRES", "Automaton", "CompiledOnce"]

@@ -1,4 +1,4 @@
-"""What one input partition of a batch sends to the shards of a grouping: its elements, pre-combined."""
+"""Pre-combining: what an input partition of a batch sends to each shard of a grouping."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import polars as pl
 from flowalg.windows.window_functions import Sessions
 from flowalg_shard.step.contents import contents_of
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.trigger_summary import COUNT as SEEN_COUNT
+from flowalg_shard.step.trigger_summary import COUNT as SUMMARY_COUNT
 from flowalg_shard.step.trigger_summary import SINCE
-from flowalg_shard.step.windows import placed
+from flowalg_shard.step.window_assignment import assign_windows
 from flowalg_shard.tables.columns import (
     COUNT,
     EVENT_TIME,
@@ -22,47 +22,49 @@ from flowalg_shard.tables.columns import (
 
 
 def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per shard, key and window: the contents of the rows' elements, what triggers see, and how many they are.
+    """A row for each shard, key and window: the contents and the trigger summary of its elements, and their number.
 
-    ``rows`` has the stage's key columns, the shard, the event time and ``KEEP``; the argument columns of its
-    aggregates, or ``VALUE`` with pickled values for a combiner of objects, and then ``ARRIVAL`` where the order of the
-    rows is not that of arrival. Where retractions come it has ``WEIGHT``, for each leaf of the trigger that looks at
-    values ``NEW`` and its name (``seen_in``), and ``START`` and ``END`` where elements bring their windows. Law:
-    what is pre-combined per partition and merged later equals what is combined at once.
+    ``rows`` has the key columns of the stage, the shard, the event time and ``KEEP``. It has the argument columns of
+    the aggregates; or, for a combiner over objects, ``VALUE`` with pickled values, and ``ARRIVAL`` where rows are not
+    in order of arrival. It has ``WEIGHT`` where elements may be retractions, ``START`` and ``END`` where elements bring
+    their windows, and for each data-driven trigger ``NEW`` plus its name (``evaluate_leaf``). Law: pre-combining per
+    partition and merging later equals combining at once.
     """
     elements = rows.filter(pl.col(KEEP))
     if elements.is_empty():
         return pl.DataFrame()
-    contents, fields = contents_of(stage), stage.automaton.fields.of_elements
-    place = [SHARD, *stage.place]
-    if stage.fresh and not stage.by_row:
-        elements = placed(stage.strategy.windows, elements)
-    given = pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)
-    seen = [pl.col(NEW + name) for name, _ in fields.data]
-    if fields.counts:
-        seen.append(given.cast(pl.Int64()).alias(NEW + SEEN_COUNT))
-    if points_matter(stage):
-        seen.append(pl.col(EVENT_TIME).alias(POINT))
-        place.append(POINT)
-    assigned = elements.select(*(name for name in place if name != POINT), *contents.lifted(elements), *seen)
+    contents, summary = contents_of(stage), stage.automaton.summary.of_elements
+    window_key = [SHARD, *stage.window_key]
+    if stage.fresh and not stage.preassigned:
+        elements = assign_windows(stage.strategy.windows, elements)
+    is_value = pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)
+    observed = [pl.col(NEW + name) for name, _ in summary.data]
+    if summary.counts:
+        observed.append(is_value.cast(pl.Int64()).alias(NEW + SUMMARY_COUNT))
+    if keeps_event_times(stage):
+        observed.append(pl.col(EVENT_TIME).alias(POINT))
+        window_key.append(POINT)
+    assigned = elements.select(
+        *(name for name in window_key if name != POINT), *contents.lift(elements), *observed
+    )
     if assigned.is_empty():
         return pl.DataFrame()
-    counted = [pl.len().cast(pl.Int64()).alias(COUNT), *summary_of_group(stage)]
-    return contents.precombined(assigned, place, counted)
+    counted = [pl.len().cast(pl.Int64()).alias(COUNT), *aggregate_summary(stage)]
+    return contents.precombine(assigned, window_key, counted)
 
 
-def points_matter(stage: Stage) -> bool:
-    """Whether a bundle must tell apart the event times of one window: where what is closed is told by them.
+def keeps_event_times(stage: Stage) -> bool:
+    """Whether a bundle keeps event times apart within a window, since a closed window drops elements by event time.
 
-    A session starts with its element.
+    Not for sessions, since a proto-session starts at its event time.
     """
     return stage.merging is not None and not isinstance(stage.merging, Sessions)
 
 
-def summary_of_group(stage: Stage) -> list[pl.Expr]:
-    """What triggers see of all rows of a group; since when is the same for all that comes in an instant."""
-    fields = stage.automaton.fields.of_elements
-    return [expr for expr in fields.summed(NEW) if expr.meta.output_name() != NEW + SINCE]
+def aggregate_summary(stage: Stage) -> list[pl.Expr]:
+    """The trigger summary of a group of rows. The first arrival is left out: it is the same for the whole instant."""
+    summary = stage.automaton.summary.of_elements
+    return [expr for expr in summary.aggregate(NEW) if expr.meta.output_name() != NEW + SINCE]
 
 
-__all__ = ["points_matter", "precombine", "summary_of_group"]
+__all__ = ["aggregate_summary", "keeps_event_times", "precombine"]

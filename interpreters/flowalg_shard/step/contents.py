@@ -1,20 +1,20 @@
-"""What the windows of a grouping hold: columns for built-in combiners, pickled objects for all others."""
+"""The contents of the windows of a grouping: columns for built-in combiners, pickled objects for all others."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from flowalg_shard.step.aggregates import InColumns
-from flowalg_shard.step.objects import InObjects
+from flowalg_shard.step.column_contents import ColumnContents
+from flowalg_shard.step.object_contents import ObjectContents
 from flowalg_shard.step.stage import Stage
 
-Contents: TypeAlias = InColumns | InObjects
-"""Both have the same methods over tables: ``lifted``, ``precombined``, ``absorbed``, ``extracted``, ``discarded``."""
+Contents: TypeAlias = ColumnContents | ObjectContents
+"""Both have the same methods over tables: ``lift``, ``precombine``, ``absorb``, ``extract``, ``discard``."""
 
 
 def contents_of(stage: Stage) -> Contents:
-    """How a stage holds its values."""
-    return InColumns(stage) if stage.combiner is None else InObjects(stage, stage.combiner)
+    """The contents of the windows of a stage."""
+    return ColumnContents(stage) if stage.combiner is None else ObjectContents(stage, stage.combiner)
 
 
 __all__ = ["Contents", "contents_of"]

@@ -1,7 +1,7 @@
-"""Which windows rest: nothing comes of looking at them again before an element arrives or a clock gets so far.
+"""Dormant windows: re-evaluating them is a no-op until elements arrive, the watermark advances, or a timer is due.
 
-Law: a step changes nothing of a window that rests, which nothing arrives for and which no clock wakes, and has no pane
-of it; so a shard need look at the others alone.
+Law: a step leaves a dormant window unchanged and emits nothing for it, unless elements arrive for it or a clock reaches
+its next evaluation. So a step needs the active windows only.
 """
 
 from __future__ import annotations
@@ -14,37 +14,41 @@ from flowalg.data.time import MAX_TIME
 from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.step.automaton import FIRES
 from flowalg_shard.step.panes import with_holds
+from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.state import ShardState
 from flowalg_shard.tables.columns import CHANGED, END
 
-WAKES: Final = "__wakes"
-DUE: Final = "__due"
-"""The watermark, and the processing time, that a window rests until. It has ``HOLD`` beside them."""
+NEXT_WATERMARK: Final = "__next_watermark"
+NEXT_TIME: Final = "__next_time"
+"""The watermark, and the processing time, at which a window must be evaluated again."""
 
 NEVER: Final = 2**63 - 1
 ALWAYS: Final = -(2**63)
 
 _LONG: Final = 2**62
-"""Lateness beyond it is for ever; a shorter one can be added to the end of a window in 64 bits."""
+"""A lateness from here on is unlimited; a shorter one can be added to the end of a window in 64 bits."""
 
 
-def with_rest(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFrame:
-    """The windows after an instant, each with until when it rests, and what it holds back."""
-    automaton, table = stage.automaton, state.table
+def with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFrame:
+    """The windows after an instant, each with ``NEXT_WATERMARK``, ``NEXT_TIME`` and ``HOLD``."""
+    automaton, table = stage.automaton, state.windows
     again = automaton.evaluate(table, END, clocks)
-    moves = [again[name].ne_missing(table[name]) for name in automaton.columns]
-    restless = again[FIRES] & table[CHANGED]
-    for one in moves:
-        restless |= again[FIRES] & one
+    moved = [again[name].ne_missing(table[name]) for name in automaton.columns]
+    changes = again[FIRES] & table[CHANGED]
+    for each in moved:
+        changes |= again[FIRES] & each
     deadline = automaton.next_deadline(END, clocks)
     due = pl.lit(NEVER, pl.Int64()) if deadline is None else deadline.fill_null(NEVER)
-    wakes = pl.when(restless).then(pl.lit(ALWAYS, pl.Int64())).otherwise(_wakes(stage, clocks))
-    return with_holds(stage, table, state.standing).with_columns(wakes.alias(WAKES), due.alias(DUE))
+    next_watermark = (
+        pl.when(changes).then(pl.lit(ALWAYS, pl.Int64())).otherwise(_next_watermark(stage, clocks))
+    )
+    return with_holds(stage, table, state.current_panes).with_columns(
+        next_watermark.alias(NEXT_WATERMARK), due.alias(NEXT_TIME)
+    )
 
 
-def _wakes(stage: Stage, clocks: Clocks) -> pl.Expr:
-    """The watermark at which a window ends, or else expires; all are looked at when time ends."""
+def _next_watermark(stage: Stage, clocks: Clocks) -> pl.Expr:
+    """The watermark at which the window ends, or else expires. At the end of time every window is evaluated."""
     lateness = stage.strategy.lateness_micros
     last = pl.lit(MAX_TIME, pl.Int64())
     expires = last if lateness is None or lateness >= _LONG else pl.col(END) + lateness
@@ -53,14 +57,22 @@ def _wakes(stage: Stage, clocks: Clocks) -> pl.Expr:
     )
 
 
-def furthest(clocks: Clocks) -> int:
-    """The greatest of the watermarks, percentiles included, that a window may be looked at for."""
+def greatest_watermark(clocks: Clocks) -> int:
+    """The greatest watermark that may make a window due, percentile watermarks included."""
     return max((clocks.watermark, *clocks.percentiles.values()))
 
 
-def wakes_all(stage: Stage, clocks: Clocks) -> bool:
-    """Whether a signal was given that the trigger looks at."""
-    return any(name in clocks.signals for _, name in stage.automaton.fields.signals)
+def activates_all(stage: Stage, clocks: Clocks) -> bool:
+    """Whether a signal of the instant is one that the trigger waits for."""
+    return any(name in clocks.signals for _, name in stage.automaton.summary.signals)
 
 
-__all__ = ["ALWAYS", "DUE", "NEVER", "WAKES", "furthest", "wakes_all", "with_rest"]
+__all__ = [
+    "ALWAYS",
+    "NEVER",
+    "NEXT_TIME",
+    "NEXT_WATERMARK",
+    "activates_all",
+    "greatest_watermark",
+    "with_wakeups",
+]

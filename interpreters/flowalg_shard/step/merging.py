@@ -1,4 +1,4 @@
-"""Windows that merge: which windows of a key become one in an instant (SEMANTICS sections 3 and 5, step 2)."""
+"""Which windows of a key merge into one in an instant (SEMANTICS section 3, and section 5, step 2)."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from flowalg_shard.tables.columns import END, START
 TO_START: Final = "__to_start"
 TO_END: Final = "__to_end"
 MEMBERS: Final = "__members"
-"""The window that a window becomes part of, and how many live ones that is made of."""
+"""The bounds of the window that a window merges into, and the number of live windows that merge into it."""
 
 _LIVE: Final = "__live"
 _GROUP: Final = "__group"
 
 
-def merged_windows(
+def merge_windows(
     strategy: MergingWindowFn, keys: Sequence[str], live: pl.DataFrame, arriving: pl.DataFrame
 ) -> pl.DataFrame:
-    """Where each window goes: a row for each window of each key, with ``TO_START``, ``TO_END`` and ``MEMBERS``.
+    """For each window of each key, the window that it merges into: ``TO_START``, ``TO_END`` and ``MEMBERS``.
 
-    ``live`` has the windows that there are, ``arriving`` those of new elements; both have keys, start and end.
+    ``live`` has the existing windows, ``arriving`` those of new elements; both have keys, start and end.
     """
-    place = [*keys, START, END]
+    window_key = [*keys, START, END]
     both = pl.concat(
         [
-            live.select(*place, pl.lit(True).alias(_LIVE)),
-            arriving.select(*place, pl.lit(False).alias(_LIVE)),
+            live.select(*window_key, pl.lit(True).alias(_LIVE)),
+            arriving.select(*window_key, pl.lit(False).alias(_LIVE)),
         ]
     )
-    windows = both.group_by(place).agg(pl.col(_LIVE).any()).sort(place)
+    windows = both.group_by(window_key).agg(pl.col(_LIVE).any()).sort(window_key)
     session = isinstance(strategy, Sessions)
     numbered = _touching(keys, windows) if session else _by_function(strategy, keys, windows)
     return numbered.with_columns(
@@ -46,7 +46,7 @@ def merged_windows(
 
 
 def _touching(keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
-    """Sorted windows, numbered so that those of a key that overlap or touch have one number."""
+    """Sorted windows with a group number: windows of a key that overlap or touch share it."""
     reached = pl.col(END).cum_max().shift(1)
     before = reached.over(list(keys)) if keys else reached
     apart = (pl.col(START) > before).fill_null(True)
@@ -54,21 +54,21 @@ def _touching(keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
-    """Sorted windows, numbered as the user's own function groups them, a key at a time."""
+    """Sorted windows with a group number, as the user-defined merge function groups them, key by key."""
     numbers: list[int] = []
     number = 0
     parts = windows.partition_by(list(keys), maintain_order=True) if keys else [windows]
     for part in parts:
-        ours = [
+        assigned = [
             Window(end=EventTime(end), start=EventTime(start))
             for start, end in part.select(START, END).rows()
         ]
         known: dict[Window, int] = {}
-        for group in strategy.merge(ours):
+        for group in strategy.merge(assigned):
             number += 1
             known.update(dict.fromkeys(group, number))
-        numbers += [known[one] for one in ours]
+        numbers += [known[one] for one in assigned]
     return pl.concat(parts).with_columns(pl.Series(_GROUP, numbers, pl.Int64()))
 
 
-__all__ = ["MEMBERS", "TO_END", "TO_START", "merged_windows"]
+__all__ = ["MEMBERS", "TO_END", "TO_START", "merge_windows"]

@@ -1,4 +1,4 @@
-"""Steps 5 and 6 of an instant: which windows say something, what they say, and what is left of them."""
+"""Steps 5 and 6 of an instant: which windows emit, their panes and retractions, and the windows that remain."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampComb
 from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.step.automaton import CLOSED, FIRES
 from flowalg_shard.step.contents import Contents
+from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.state import PANE_END, PANE_START, RANK, ShardState, retracts, row_columns
 from flowalg_shard.tables.columns import (
     CHANGE,
     CHANGED,
     EARLIEST,
     END,
     EVENT_TIME,
+    HAS_CURRENT,
     INDEX,
     IS_FIRST,
     IS_LAST,
@@ -27,20 +28,18 @@ from flowalg_shard.tables.columns import (
     PANES,
     PENDING,
     POSITION,
-    STANDS,
     START,
     TIMING,
 )
 
-SHOWS: Final = "__shows"
-GIVES: Final = "__gives"
-SHOWN: Final = "__shown"
+EMITS: Final = "__emits"
+EMITS_VALUE: Final = "__emits_value"
 EXPIRES: Final = "__expires"
 HOLD: Final = "__hold"
 
-AT_START: Final = "__at_start"
-AT_END: Final = "__at_end"
-"""The window in whose turn a pane comes: a retraction carries another one where windows have merged."""
+ORDER_START: Final = "__order_start"
+ORDER_END: Final = "__order_end"
+"""The window by which panes are ordered. A retraction carries another window where windows have merged."""
 
 _LAST: Final = 2**62
 
@@ -48,53 +47,55 @@ _LAST: Final = 2**62
 def emit(
     stage: Stage, contents: Contents, state: ShardState, clocks: Clocks
 ) -> tuple[ShardState, pl.DataFrame, EventTime]:
-    """The state, the panes and the hold after an instant, of windows whose triggers have been evaluated.
+    """The state, the panes and the hold after an instant, for windows whose triggers have been evaluated.
 
-    ``state.watermark`` is what the watermark was before it.
+    ``state.watermark`` is the watermark before the instant.
     """
-    table = _decided(stage, contents, state.table, state.watermark, clocks)
-    said = contents.extracted(table.filter(SHOWN)).with_columns(
-        pane_time(stage).alias(EVENT_TIME), pl.col(PANES).alias(INDEX)
+    table = _decide(stage, contents, state.windows, state.watermark, clocks)
+    emitted = contents.extract(table.filter(EMITS_VALUE)).with_columns(
+        pane_event_time(stage).alias(EVENT_TIME), pl.col(PANES).alias(INDEX)
     )
-    panes = said.select(*_about(stage, Change.VALUE), pl.col(IS_LAST), *_turn(stage, pl.lit(_LAST)))
-    standing = state.standing
+    panes = emitted.select(
+        *_pane_columns(stage, Change.VALUE), pl.col(IS_LAST), *_order_columns(stage, pl.lit(_LAST))
+    )
+    current_panes = state.current_panes
     if retracts(stage):
-        taken, standing = _taken_back(stage, table, standing)
-        panes = pl.concat([*([] if taken is None else [taken]), panes])
-        standing = _now_standing(stage, said.filter(~pl.col(EXPIRES)), standing)
-    table = _moved_on(stage, contents, table.filter(~pl.col(EXPIRES)))
-    hold = _hold(stage, table, standing)
-    return ShardState(table, clocks.watermark, standing), panes, hold
+        retracted, current_panes = _retract(stage, table, current_panes)
+        panes = pl.concat([*([] if retracted is None else [retracted]), panes])
+        current_panes = _with_emitted(stage, emitted.filter(~pl.col(EXPIRES)), current_panes)
+    table = _reset_emitted(stage, contents, table.filter(~pl.col(EXPIRES)))
+    hold = _hold(stage, table, current_panes)
+    return ShardState(table, clocks.watermark, current_panes), panes, hold
 
 
-def _decided(
+def _decide(
     stage: Stage, contents: Contents, table: pl.DataFrame, before: EventTime, clocks: Clocks
 ) -> pl.DataFrame:
-    """Which windows expire, and which of them say something, with a value or without."""
-    limit = stage.expiring(clocks.watermark)
+    """Which windows expire, which emit anything, and which emit a value."""
+    limit = stage.expired_up_to(clocks.watermark)
     expires = pl.lit(False) if limit is None else pl.col(END) <= limit
-    may = pl.lit(True) if clocks.watermark == MAX_TIME else pl.col(FIRES) | expires
+    may_emit = pl.lit(True) if clocks.watermark == MAX_TIME else pl.col(FIRES) | expires
     closed = pl.col(CLOSED) if stage.automaton.finishes else pl.lit(False)
-    shows, gives = may & pl.col(CHANGED), contents.gives
+    emits, has_value = may_emit & pl.col(CHANGED), contents.has_value
     if stage.strategy.on_time_behavior is OnTimeBehavior.ALWAYS:
         passed = (pl.col(END) > before) & (pl.col(END) <= clocks.watermark)
-        insists = pl.col(FIRES) & passed
-        shows = may & (pl.col(CHANGED) | insists)
+        forced = pl.col(FIRES) & passed
+        emits = may_emit & (pl.col(CHANGED) | forced)
         if stage.strategy.accumulation is Accumulation.DISCARDING and contents.total:
-            gives = gives | (insists & ~pl.col(CHANGED))
+            has_value = has_value | (forced & ~pl.col(CHANGED))
     return table.with_columns(
-        shows.alias(SHOWS),
-        (shows & gives).alias(SHOWN),
+        emits.alias(EMITS),
+        (emits & has_value).alias(EMITS_VALUE),
         expires.alias(EXPIRES),
         (expires | closed).alias(IS_LAST),
         timing(before, clocks.watermark).alias(TIMING),
     )
 
 
-def _about(stage: Stage, change: Change) -> list[pl.Expr]:
-    """What a pane says, but for whether it is the last."""
+def _pane_columns(stage: Stage, change: Change) -> list[pl.Expr]:
+    """The columns of a pane, except whether it is the last."""
     return [
-        *map(pl.col, (*stage.place, *stage.results, EVENT_TIME)),
+        *map(pl.col, (*stage.window_key, *stage.results, EVENT_TIME)),
         pl.lit(change.value).alias(CHANGE),
         pl.col(TIMING),
         pl.col(INDEX),
@@ -102,40 +103,40 @@ def _about(stage: Stage, change: Change) -> list[pl.Expr]:
     ]
 
 
-def _turn(stage: Stage, position: pl.Expr) -> list[pl.Expr]:
-    """When a pane comes within its instant; without retractions its window says that."""
+def _order_columns(stage: Stage, position: pl.Expr) -> list[pl.Expr]:
+    """The columns that order panes within an instant. Without retractions the window alone orders them."""
     if not retracts(stage):
         return []
     return [
-        pl.col(START).alias(AT_START),
-        pl.col(END).alias(AT_END),
+        pl.col(START).alias(ORDER_START),
+        pl.col(END).alias(ORDER_END),
         position.cast(pl.Int64()).alias(POSITION),
     ]
 
 
-def _taken_back(
-    stage: Stage, table: pl.DataFrame, standing: pl.DataFrame
+def _retract(
+    stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame
 ) -> tuple[pl.DataFrame | None, pl.DataFrame]:
-    """Retractions of what stands for the windows that say something, and what goes on standing."""
-    if standing.is_empty():
-        return None, standing
-    place = list(stage.place)
-    speaking = table.filter(SHOWS).select(*place, SHOWN, IS_LAST, TIMING)
-    falls = standing.join(speaking, on=place, how="inner", nulls_equal=True)
-    final = pl.col(RANK) == pl.col(RANK).max().over(place)
-    taken = falls.with_columns((pl.col(IS_LAST) & ~pl.col(SHOWN) & final).alias(IS_LAST)).select(
-        *_about(stage, Change.RETRACTION), pl.col(IS_LAST), *_turn(stage, pl.col(RANK))
-    )
-    bounds = falls.select(PANE_START, PANE_END)
-    taken = taken.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))
-    silent = table.filter(~pl.col(SHOWS) & ~pl.col(EXPIRES)).select(place)
-    return taken, standing.join(silent, on=place, how="semi", nulls_equal=True)
+    """Retractions of the current panes of windows that emit, and the panes that stay current."""
+    if current_panes.is_empty():
+        return None, current_panes
+    window_key = list(stage.window_key)
+    emitting = table.filter(EMITS).select(*window_key, EMITS_VALUE, IS_LAST, TIMING)
+    retractions = current_panes.join(emitting, on=window_key, how="inner", nulls_equal=True)
+    final = pl.col(RANK) == pl.col(RANK).max().over(window_key)
+    retracted = retractions.with_columns(
+        (pl.col(IS_LAST) & ~pl.col(EMITS_VALUE) & final).alias(IS_LAST)
+    ).select(*_pane_columns(stage, Change.RETRACTION), pl.col(IS_LAST), *_order_columns(stage, pl.col(RANK)))
+    bounds = retractions.select(PANE_START, PANE_END)
+    retracted = retracted.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))
+    others = table.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(window_key)
+    return retracted, current_panes.join(others, on=window_key, how="semi", nulls_equal=True)
 
 
-def _now_standing(stage: Stage, said: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
-    """What stands, and the panes that have just been said."""
-    new = said.select(
-        *stage.place,
+def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:
+    """The current panes with those that have just been emitted."""
+    new = emitted.select(
+        *stage.window_key,
         pl.col(START).alias(PANE_START),
         pl.col(END).alias(PANE_END),
         EVENT_TIME,
@@ -143,52 +144,52 @@ def _now_standing(stage: Stage, said: pl.DataFrame, standing: pl.DataFrame) -> p
         *stage.results,
         pl.lit(0, pl.Int64()).alias(RANK),
     )
-    return new if standing.is_empty() else pl.concat([standing, new])
+    return new if current_panes.is_empty() else pl.concat([current_panes, new])
 
 
-def _moved_on(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataFrame:
-    """What is left of the windows that are kept: nothing new in those that have said it."""
+def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataFrame:
+    """The windows that remain. Windows that have emitted have no changes left."""
     mode = stage.strategy.accumulation
     discards = mode is Accumulation.DISCARDING
-    # What was taken back to nothing is said too, except by what shows changes: that waits for something to show.
-    done = pl.col(SHOWN if discards else SHOWS)
-    fields = stage.automaton.fields.of_elements
-    pending = fields.nothing(PENDING) if stage.merging is not None else {}
-    if discards and table[SHOWN].any():
-        table = contents.discarded(table, SHOWN)
-    stands = {STANDS: pl.when(SHOWS).then(pl.col(SHOWN)).otherwise(pl.col(STANDS))} if retracts(stage) else {}
+    # A window that retracts to nothing is done as well, but not under DISCARDING, where its changes stay pending.
+    done = pl.col(EMITS_VALUE if discards else EMITS)
+    summary = stage.automaton.summary.of_elements
+    pending = summary.empty(PENDING) if stage.merging is not None else {}
+    if discards and table[EMITS_VALUE].any():
+        table = contents.discard(table, EMITS_VALUE)
+    current = pl.when(EMITS).then(pl.col(EMITS_VALUE)).otherwise(pl.col(HAS_CURRENT))
     after = {
         CHANGED: pl.col(CHANGED) & ~done,
-        PANES: pl.col(PANES) + pl.col(SHOWN).cast(pl.Int64()),
-        **stands,
+        PANES: pl.col(PANES) + pl.col(EMITS_VALUE).cast(pl.Int64()),
+        **({HAS_CURRENT: current} if retracts(stage) else {}),
         **{name: pl.when(done).then(expr).otherwise(pl.col(name)) for name, expr in pending.items()},
     }
-    return table.select(**{name: after.get(name, pl.col(name)) for name in row_columns(stage)})
+    return table.select(**{name: after.get(name, pl.col(name)) for name in state_columns(stage)})
 
 
-def with_holds(stage: Stage, table: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
-    """The windows with the least event time that panes for what is pending would carry, if anything is (section 9).
+def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:
+    """The windows with ``HOLD``: the earliest event time of the panes that pending changes will cause (section 9).
 
-    Retractions of what stands are among those panes.
+    The retractions of current panes are among these. Null means that the window has no pending changes.
     """
-    point = pane_time(stage)
-    if not standing.is_empty():
-        place = list(stage.place)
-        earliest = standing.group_by(place).agg(pl.col(EVENT_TIME).min().alias(HOLD))
-        table = table.join(earliest, on=place, how="left", nulls_equal=True, maintain_order="left")
-        point = pl.min_horizontal(point, HOLD)
-    return table.with_columns(pl.when(CHANGED).then(point).alias(HOLD))
+    event_time = pane_event_time(stage)
+    if not current_panes.is_empty():
+        window_key = list(stage.window_key)
+        earliest = current_panes.group_by(window_key).agg(pl.col(EVENT_TIME).min().alias(HOLD))
+        table = table.join(earliest, on=window_key, how="left", nulls_equal=True, maintain_order="left")
+        event_time = pl.min_horizontal(event_time, HOLD)
+    return table.with_columns(pl.when(CHANGED).then(event_time).alias(HOLD))
 
 
-def _hold(stage: Stage, table: pl.DataFrame, standing: pl.DataFrame) -> EventTime:
-    """The least event time that any window holds back."""
-    least = with_holds(stage, table, standing)[HOLD].min()
+def _hold(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> EventTime:
+    """The least hold of all windows."""
+    least = with_holds(stage, table, current_panes)[HOLD].min()
     assert least is None or isinstance(least, int)
     return MAX_TIME if least is None else EventTime(least)
 
 
-def pane_time(stage: Stage) -> pl.Expr:
-    """The event time that the next pane of a window carries (section 7)."""
+def pane_event_time(stage: Stage) -> pl.Expr:
+    """The event time of the next pane of a window (section 7)."""
     last_instant = pl.col(END) - 1
     match stage.strategy.timestamp_combiner:
         case TimestampCombiner.END_OF_WINDOW:
@@ -210,4 +211,4 @@ def timing(before: EventTime, after: EventTime) -> pl.Expr:
     )
 
 
-__all__ = ["AT_END", "AT_START", "HOLD", "emit", "pane_time", "timing", "with_holds"]
+__all__ = ["HOLD", "ORDER_END", "ORDER_START", "emit", "pane_event_time", "timing", "with_holds"]

@@ -18,8 +18,8 @@ from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_shard.step.objects import Held, Line
-from flowalg_shard.step.windows import in_columns, placed
+from flowalg_shard.step.object_contents import KeptValue, ValueList
+from flowalg_shard.step.window_assignment import assign_windows, assigned_in_columns
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import stack
 
@@ -42,7 +42,7 @@ class SideStage:
 class SideState:
     """What a shard remembers: what the side's windows hold, what has been read, and the elements that wait."""
 
-    lines: Mapping[Window, Line] = field(factory=dict)
+    lines: Mapping[Window, ValueList] = field(factory=dict)
     read: Mapping[Window, object] = field(factory=dict)
     waiting: pl.DataFrame = field(factory=pl.DataFrame)
 
@@ -99,15 +99,15 @@ def read_side(
     for start, end in passed.select(READ_START, READ_END).unique().sort(READ_START).iter_rows():
         window = Window(end=EventTime(end), start=EventTime(start))
         if window not in read:
-            read[window] = _reading(stage, window, lines.pop(window, Line()))
+            read[window] = _reading(stage, window, lines.pop(window, ValueList()))
         readings[window.start] = read[window]
     hold = EventTime(waiting.select(pl.col(EVENT_TIME).min()).item()) if waiting.height else MAX_TIME
     return SideState(lines, read, waiting), Beside(passed.drop(READ_END), readings, drops, hold)
 
 
 def _absorbed(
-    stage: SideStage, lines: Mapping[Window, Line], side: pl.DataFrame, before: EventTime
-) -> tuple[dict[Window, Line], tuple[LateForSide, ...]]:
+    stage: SideStage, lines: Mapping[Window, ValueList], side: pl.DataFrame, before: EventTime
+) -> tuple[dict[Window, ValueList], tuple[LateForSide, ...]]:
     """What the side's windows hold with what has come, less what is late for a window that has been complete."""
     found = dict(lines)
     mine = set[Window]()
@@ -119,9 +119,9 @@ def _absorbed(
         if window.end > before:
             if window not in mine:
                 mine.add(window)
-                line = lines.get(window, Line())
-                found[window] = Line([*line.held], line.unmatched)
-            found[window].take(Held(value, time, weight))
+                line = lines.get(window, ValueList())
+                found[window] = ValueList([*line.values], line.unmatched_retractions)
+            found[window].add(KeptValue(value, time, weight))
         else:
             drops.append(LateForSide(value, window))
     return found, tuple(drops)
@@ -134,8 +134,8 @@ def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Windo
     return Window(end=EventTime(end), start=EventTime(start))
 
 
-def _reading(stage: SideStage, window: Window, line: Line) -> object:
-    values = [one.value for one in sorted(line.held, key=lambda one: one.event_time) if one.weight > 0]
+def _reading(stage: SideStage, window: Window, line: ValueList) -> object:
+    values = [one.value for one in sorted(line.values, key=lambda one: one.event_time) if one.weight > 0]
     return stage.view.read(values, window)
 
 
@@ -144,8 +144,8 @@ def _placed(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:
     if elements.is_empty():
         return elements
     points = elements.select(pl.col(EVENT_TIME).unique())
-    if in_columns(windows):
-        known = placed(windows, points)
+    if assigned_in_columns(windows):
+        known = assign_windows(windows, points)
     else:
         found = [window_read(windows, EventTime(point)) for point in points[EVENT_TIME].to_list()]
         bounds = {START: [one.start for one in found], END: [one.end for one in found]}

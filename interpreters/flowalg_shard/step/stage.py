@@ -1,4 +1,4 @@
-"""What a grouping is to the step: its key columns, what it makes of values, and its strategy."""
+"""A grouping, compiled for the step: its key columns, its combiners, its windowing strategy."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ Scalar = Sum[int] | Count | Mean | Min[object] | Max[object]
 AnyCombiner = Combiner[object, object, object]
 
 RESULT: Final = "__result"
-"""The column of results that are pickled objects."""
+"""The column of pickled results."""
 
 
 @frozen
 class AggregateColumn:
-    """One built-in combiner over one column.
+    """A built-in combiner over one column.
 
-    ``argument`` is the column that it reads (``None`` for ``Count``), ``result`` the one that its panes carry.
+    ``argument`` is the column that it reads (``None`` for ``Count``), and ``result`` the column of its results in
+    panes.
     """
 
     combiner: Scalar
@@ -47,10 +48,10 @@ class AggregateColumn:
 class Stage:
     """A grouping, compiled: pure data, the same for every shard and batch.
 
-    What it makes of values are either ``aggregates`` over columns, or one ``combiner`` over pickled values.
-    ``fresh`` says that elements are still to be assigned windows; otherwise they bring those of the grouping before.
-    ``retractions`` says that elements may be retractions. ``by_row`` says that elements are assigned windows before
-    they come here, by a function of the user's that looks at the key.
+    Values are combined by ``aggregates`` over columns, or by one ``combiner`` over pickled values. ``fresh`` says that
+    this grouping assigns windows; otherwise elements bring those of the grouping before. ``retractions`` says that
+    elements may be retractions. ``preassigned`` says that windows are assigned before rows arrive here, by a
+    user-defined function of the key.
     """
 
     label: str
@@ -59,7 +60,7 @@ class Stage:
     strategy: WindowingStrategy
     fresh: bool = True
     retractions: bool = False
-    by_row: bool = False
+    preassigned: bool = False
     combiner: AnyCombiner | None = None
 
     @cached_property
@@ -68,40 +69,40 @@ class Stage:
         return Automaton.of(self.strategy.trigger)
 
     @property
-    def place(self) -> tuple[str, ...]:
-        """The columns that say which window of which key."""
+    def window_key(self) -> tuple[str, ...]:
+        """The columns that identify a window of a key."""
         return (*self.keys, START, END)
 
     @property
     def merging(self) -> MergingWindowFn | None:
-        """The windows that this grouping merges, if any."""
+        """The window function that merges windows, if this grouping merges any."""
         return as_merging(self.strategy.windows) if self.fresh else None
 
     @property
-    def timed(self) -> bool:
-        """Whether panes carry event times of their elements, which contents must remember then."""
+    def keeps_times(self) -> bool:
+        """Whether panes carry event times of their elements, so that contents must keep them."""
         return self.strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The columns of what panes say."""
+        """The columns of the results in panes."""
         return tuple(one.result for one in self.aggregates) if self.combiner is None else (RESULT,)
 
-    def expiring(self, watermark: EventTime) -> int | None:
-        """The window end up to which windows have expired at a watermark; ``None`` if none ever does."""
+    def expired_up_to(self, watermark: EventTime) -> int | None:
+        """The greatest end of a window that has expired at a watermark; ``None`` if windows never expire."""
         lateness = self.strategy.lateness_micros
         return None if lateness is None else max(watermark - lateness, -(2**63))
 
 
 def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
-    """Whether a window must keep its values one by one: their order matters, or they cannot be taken back else."""
+    """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
     return combiner.is_ordered or (retractions and not isinstance(combiner, Group))
 
 
 def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retractions: bool) -> bool:
     """Whether a combiner can run as aggregates over columns, given columns to read.
 
-    Where retractions come, event times that panes carry are taken back too, which takes objects.
+    Where elements may be retractions and panes carry event times of elements, contents must be objects.
     """
     if not native_combiners(combiner) or keeps_values(combiner, retractions=retractions):
         return False
@@ -109,7 +110,7 @@ def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retra
 
 
 def native_combiners(combiner: AnyCombiner) -> bool:
-    """Whether all combiners of a grouping are ones that engines compute in columns."""
+    """Whether all combiners of a grouping are built in."""
     inner = (part.combiner if isinstance(part, Over) else part for part in scalar_combiners(combiner))
     return all(isinstance(one, Sum | Count | Mean | Min | Max) for one in inner)
 
@@ -122,7 +123,7 @@ def scalar_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
 def aggregate_columns(
     combiner: AnyCombiner, arguments: tuple[Shape | None, ...]
 ) -> tuple[AggregateColumn, ...]:
-    """The columns of a combiner whose i-th argument has the i-th shape (``None`` where it reads none).
+    """The aggregates of a combiner whose arguments have these shapes (``None`` for one that reads no argument).
 
     Raises ``UnsupportedError`` for a combiner that is not built in.
     """

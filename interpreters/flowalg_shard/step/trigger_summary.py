@@ -1,7 +1,8 @@
-"""What has been seen, as columns: the summary of some elements that is all a trigger needs of them (SEMANTICS 6).
+"""Trigger summaries as columns: what a trigger needs to know of some elements (SEMANTICS section 6).
 
-The columns of a summary are named by a prefix, so that one row can hold several: what a bundle brings, what is pending,
-and what each once-trigger has seen since it was set. Law: summaries are a commutative monoid, with null as nothing.
+The columns of a summary share a prefix, so that a row can hold several: of the elements of a bundle, of pending
+elements, and of the elements since each once-trigger was set. Law: summaries are a commutative monoid; null is its
+unit.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 
-Leaf: TypeAlias = AtMeasure | AtElement
-"""Triggers that look at values."""
+DataDrivenTrigger: TypeAlias = AtMeasure | AtElement
+"""Once-triggers that depend on the values of elements."""
 
 COUNT: Final = "count"
 SINCE: Final = "since"
@@ -57,20 +58,20 @@ def leaves(trigger: Trigger) -> Iterator[OnceTrigger]:
 
 
 @frozen
-class Fields:
-    """Which columns a summary has: those that some leaves look at, and no others.
+class SummaryColumns:
+    """The columns of a summary: those that some triggers need, and no others.
 
-    ``data`` are the leaves that look at values, each with its name.
+    ``data`` has the data-driven triggers, each with its column name.
     """
 
     counts: bool
     times: bool
-    data: tuple[tuple[str, Leaf], ...]
+    data: tuple[tuple[str, DataDrivenTrigger], ...]
     signals: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, trigger: Trigger) -> Fields:
-        """What a whole trigger looks at. Raises ``UnsupportedError`` for an amount that needs more than 64 bits."""
+    def of(cls, trigger: Trigger) -> SummaryColumns:
+        """The columns that a trigger needs. Raises ``UnsupportedError`` for an amount that needs more than 64 bits."""
         known = tuple(dict.fromkeys(leaves(trigger)))
         data = [leaf for leaf in known if isinstance(leaf, AtMeasure | AtElement)]
         for leaf in data:
@@ -87,11 +88,11 @@ class Fields:
             tuple((f"signal{number}", name) for number, name in enumerate(names)),
         )
 
-    def only(self, trigger: Trigger) -> Fields:
-        """Those of the columns that a part of the trigger looks at, by the same names."""
-        part = Fields.of(trigger)
+    def restricted_to(self, trigger: Trigger) -> SummaryColumns:
+        """The columns that a part of the trigger needs, under the same names."""
+        part = SummaryColumns.of(trigger)
         data, signals = {leaf for _, leaf in part.data}, {name for _, name in part.signals}
-        return Fields(
+        return SummaryColumns(
             part.counts,
             part.times,
             tuple(pair for pair in self.data if pair[1] in data),
@@ -99,9 +100,9 @@ class Fields:
         )
 
     @property
-    def of_elements(self) -> Fields:
-        """Those that elements say something about; signals are given to triggers, and are not pending."""
-        return Fields(self.counts, self.times, self.data, ())
+    def of_elements(self) -> SummaryColumns:
+        """The columns that elements contribute to. Signals are observed by triggers, and never pending."""
+        return SummaryColumns(self.counts, self.times, self.data, ())
 
     def columns(self, prefix: str) -> dict[str, pl.DataType]:
         """The columns, with their types."""
@@ -116,8 +117,8 @@ class Fields:
             found[prefix + name] = pl.Boolean()
         return found
 
-    def nothing(self, prefix: str) -> dict[str, pl.Expr]:
-        """The summary of nothing: the unit of the monoid."""
+    def empty(self, prefix: str) -> dict[str, pl.Expr]:
+        """The summary of no elements: the unit of the monoid."""
         return {
             name: pl.lit(None, kind)
             if name == prefix + SINCE
@@ -125,8 +126,8 @@ class Fields:
             for name, kind in self.columns(prefix).items()
         }
 
-    def merged(self, one: str, other: str) -> dict[str, pl.Expr]:
-        """The summary of two in a row, under the name of the first; null is nothing."""
+    def merge(self, one: str, other: str) -> dict[str, pl.Expr]:
+        """The summary of two in a row, under the prefix of the first; null is the unit."""
         found: dict[str, pl.Expr] = {}
         if self.counts:
             found[one + COUNT] = _number(one + COUNT) + _number(other + COUNT)
@@ -139,7 +140,7 @@ class Fields:
                 found[one + name] = _flag(one + name) | _flag(other + name)
         return found
 
-    def summed(self, prefix: str) -> list[pl.Expr]:
+    def aggregate(self, prefix: str) -> list[pl.Expr]:
         """The summary of all rows of a group."""
         found: list[pl.Expr] = []
         if self.counts:
@@ -153,16 +154,16 @@ class Fields:
                 found.append(_flag(prefix + name).any())
         return found
 
-    def signalled(self, prefix: str, given: Iterable[str]) -> dict[str, pl.Expr]:
-        """The flags of the signals that have been given."""
+    def with_signals(self, prefix: str, given: Iterable[str]) -> dict[str, pl.Expr]:
+        """The columns of the signals that have been given."""
         heard = set(given)
         return {prefix + column: pl.lit(True) for column, name in self.signals if name in heard}
 
 
-def seen_in(leaf: Leaf, value: object) -> int | bool:
-    """What a value is to a leaf: the measure of it, no more than the amount that is waited for, or the answer.
+def evaluate_leaf(leaf: DataDrivenTrigger, value: object) -> int | bool:
+    """The contribution of a value to a data-driven trigger: its measure, capped at the amount, or its predicate.
 
-    Raises ``UserFunctionError`` when the user's function does, and ``ElementError`` for what it may not give.
+    Raises ``UserFunctionError`` when the user-defined function raises, and ``ElementError`` for an invalid result.
     """
     match leaf:
         case AtMeasure(measure=measure, amount=most):
@@ -197,13 +198,13 @@ def _flag(name: str) -> pl.Expr:
 
 
 def _wide(name: str) -> pl.Expr:
-    """Amounts before they are added: each fits 64 bits, their sum may not."""
+    """Amounts before addition: each fits 64 bits, their sum may not."""
     return _number(name).cast(pl.Int128())
 
 
 def _capped(total: pl.Expr, leaf: AtMeasure) -> pl.Expr:
-    """No more than what is waited for, which changes no answer and fits 64 bits."""
+    """At most the amount of the trigger, which changes no result and fits 64 bits."""
     return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())
 
 
-__all__ = ["COUNT", "SINCE", "Fields", "Leaf", "leaves", "seen_in"]
+__all__ = ["COUNT", "SINCE", "DataDrivenTrigger", "SummaryColumns", "evaluate_leaf", "leaves"]

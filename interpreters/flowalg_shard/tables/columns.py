@@ -37,14 +37,14 @@ CONTENTS: Final = "__contents"
 SIZE: Final = "__size"
 EARLIEST: Final = "__earliest"
 LATEST: Final = "__latest"
-HAS: Final = "__has"
+HAS_VALUE: Final = "__has_value"
 
 # Of the panes of a window: whether it has unemitted changes, the prefix of the summary of these, the number of panes so
 # far, and whether one is current (emitted and not retracted).
 CHANGED: Final = "__changed"
 PENDING: Final = "__pending/"
 PANES: Final = "__panes"
-STANDS: Final = "__stands"
+HAS_CURRENT: Final = "__has_current"
 
 # Of a pane, and of a drop.
 CHANGE: Final = "change"
@@ -67,7 +67,8 @@ __all__ = [
     "END",
     "ENDED",
     "EVENT_TIME",
-    "HAS",
+    "HAS_CURRENT",
+    "HAS_VALUE",
     "INDEX",
     "IS_FIRST",
     "IS_LAST",
@@ -86,7 +87,6 @@ __all__ = [
     "SHARD",
     "SIGNAL",
     "SIZE",
-    "STANDS",
     "START",
     "TIMING",
     "UPSTREAM",

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 from flowalg_shard import Memory
-from flowalg_shard.step.dormancy import ALWAYS, DUE, NEVER, WAKES
+from flowalg_shard.step.dormancy import ALWAYS, NEVER, NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.tables.columns import CHANGED, END, PANES, START
 from flowalg_shard.tables.packing import stack
 from pyspark.errors import IllegalArgumentException
@@ -91,7 +91,9 @@ def _visible(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...])
     if windows.is_empty():
         return windows
     key = [pl.col(name).alias(name.replace("/", ".")) for name in by if name not in (START, END)]
-    next_watermark = pl.when((pl.col(WAKES) != ALWAYS) & (pl.col(WAKES) < MAX_TIME)).then(pl.col(WAKES))
+    next_watermark = pl.when((pl.col(NEXT_WATERMARK) != ALWAYS) & (pl.col(NEXT_WATERMARK) < MAX_TIME)).then(
+        pl.col(NEXT_WATERMARK)
+    )
     return windows.select(
         pl.lit(label).alias("stage"),
         pl.lit(shard, pl.Int32()).alias("shard"),
@@ -101,7 +103,7 @@ def _visible(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...])
         pl.col(PANES).alias("panes"),
         pl.col(CHANGED).alias("pending"),
         next_watermark.alias("next_watermark"),
-        pl.when(pl.col(DUE) != NEVER).then(pl.col(DUE)).alias("next_time"),
+        pl.when(pl.col(NEXT_TIME) != NEVER).then(pl.col(NEXT_TIME)).alias("next_time"),
     )
 
 

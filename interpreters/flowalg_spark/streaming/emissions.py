@@ -16,7 +16,7 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_shard import StageReport, unpack
 from flowalg_shard.operators import late_for_side, readings_of
-from flowalg_shard.step.panes import AT_END, AT_START
+from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.side_inputs import READ_START
 from flowalg_shard.step.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
@@ -80,7 +80,7 @@ class OutOfGrouping:
         """The rows of panes; where some are taken back, before those that take their place."""
         table = unpack(emission.panes)
         if POSITION in table.columns:
-            table = table.sort(AT_END, AT_START, POSITION, maintain_order=True)
+            table = table.sort(ORDER_END, ORDER_START, POSITION, maintain_order=True)
         if table.height:
             yield {**self.elements(table), **_given(table, _PANE), **emission.clocks(table.height)}
 

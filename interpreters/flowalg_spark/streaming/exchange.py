@@ -38,7 +38,7 @@ class Precombined:
 
     def payloads(self, rows: pl.DataFrame, shards: tuple[int, ...]) -> Mapping[int, bytes]:
         """The bytes for each shard that gets any."""
-        if self.stage.fresh and not self.stage.by_row:
+        if self.stage.fresh and not self.stage.preassigned:
             # Of drops that pass by; the elements are still to be assigned windows.
             rows = rows.drop(START, END, strict=False)
         bundle = precombine(self.stage, rows)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 from flowalg_shard.step.stage import Stage, aggregate_columns, runs_in_columns
-from flowalg_shard.step.windows import in_columns
+from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import NEW, SHARD, VALUE, WEIGHT
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -85,7 +85,7 @@ def _stage(node: GroupingNode, result: RecordOf) -> Stage:
         effective.strategy,
         fresh=effective.fresh,
         retractions=node.receives_retractions,
-        by_row=effective.fresh and not in_columns(effective.strategy.windows),
+        preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
     )
 
 
@@ -121,7 +121,7 @@ def _in_objects(
 
 def _in_windows(flow: Flow, stage: Stage) -> Flow:
     """The flow in windows that a function of the user's tells, where it does."""
-    if not stage.by_row:
+    if not stage.preassigned:
         return flow
     before = sighted(flow)
     meta = {**before.meta, START: META_TYPES[START], END: META_TYPES[END]}
@@ -136,7 +136,7 @@ def _looked_at(flow: Flow, stage: Stage) -> Flow:
     given = named(KEEP) if CHANGE not in flow.meta else named(KEEP) & (weight_of(flow) > 0)
     columns: list[Column] = []
     kinds: dict[str, T.DataType] = {}
-    for name, leaf in stage.automaton.fields.data:
+    for name, leaf in stage.automaton.summary.data:
         kinds[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
         body = Seen(leaf, pair_of(layout_of(flow.shape))[1])
         column = arrow_column(body, kinds[NEW + name], [given, *places(value)])
@@ -165,8 +165,8 @@ def _selected(
 
 
 def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
-    names = {EVENT_TIME, *CLOCK_META, *(NEW + name for name, _ in stage.automaton.fields.data)}
-    if stage.by_row or not stage.fresh:
+    names = {EVENT_TIME, *CLOCK_META, *(NEW + name for name, _ in stage.automaton.summary.data)}
+    if stage.preassigned or not stage.fresh:
         names |= {START, END}
     if REASON in flow.meta:
         names |= set(PASSING_META)

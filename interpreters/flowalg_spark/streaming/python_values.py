@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from attrs import frozen
-from flowalg_shard.step.trigger_summary import Leaf, seen_in
+from flowalg_shard.step.trigger_summary import DataDrivenTrigger, evaluate_leaf
 
 from flowalg.data.time import EventTime
 from flowalg.pipeline.co_group import Tagged
@@ -43,7 +43,7 @@ class Pickled:
 class Seen:
     """What values are to a trigger that looks at them."""
 
-    leaf: Leaf
+    leaf: DataDrivenTrigger
     value: Layout
 
     def __call__(self, given: AnyArray, *columns: AnyArray) -> AnyArray:
@@ -52,7 +52,7 @@ class Seen:
 
     def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """What values are that are all there."""
-        found = [seen_in(self.leaf, one) for one in _values(self.value, columns)]
+        found = [evaluate_leaf(self.leaf, one) for one in _values(self.value, columns)]
         return pa.array(found, pa.bool_() if found and isinstance(found[0], bool) else pa.int64())
 
 

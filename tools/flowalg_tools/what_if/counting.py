@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 from attrs import frozen
-from flowalg_shard.step.windows import in_columns, placed
+from flowalg_shard.step.window_assignment import assign_windows, assigned_in_columns
 from flowalg_shard.tables.columns import END, START
 
 from flowalg.data.errors import ArgumentError, UnsupportedError
@@ -75,7 +75,9 @@ class Arrivals:
         _require(windows)
         window = [KEY, START, END]
         bundles = (
-            placed(windows, seen.rows.filter(KEPT)).group_by(*window, INSTANT).agg(pl.len().alias("elements"))
+            assign_windows(windows, seen.rows.filter(KEPT))
+            .group_by(*window, INSTANT)
+            .agg(pl.len().alias("elements"))
         )
         found = bundles.with_columns((pl.col(INSTANT) == pl.col(INSTANT).min().over(window)).alias("first"))
         rows = (
@@ -98,7 +100,7 @@ def _require(windows: WindowFn) -> None:
             f"what_if cannot count {windows}: windows that merge depend on what else has come, "
             "so when one is passed is not known from an element alone; the reference interpreter runs them"
         )
-    if not in_columns(windows):
+    if not assigned_in_columns(windows):
         raise UnsupportedError(
             f"what_if cannot count {windows}: a Python function places each element in them, "
             "and all of them are counted as columns; the reference interpreter runs them"

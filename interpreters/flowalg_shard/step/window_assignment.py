@@ -1,4 +1,4 @@
-"""Windows of event times as columns: by arithmetic where there is some, else by Python for each point."""
+"""The windows of event times as columns: by arithmetic where possible, else by calling the window function."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LONGEST: Final = 2**62
 """Durations below it can be added to points in time in 64 bits."""
 
 
-def in_columns(windows: WindowFn) -> bool:
-    """Whether event times alone say the windows, by functions of ours: ``placed`` then assigns them.
+def assigned_in_columns(windows: WindowFn) -> bool:
+    """Whether ``assign_windows`` can assign these windows, from event times alone.
 
-    Where it is false, the user's own function of a point and a key must be asked for each element.
+    Otherwise the user-defined function of an event time and a key must be called for each element.
     """
     match windows:
         case GlobalWindows() | CalendarDays() | CalendarWeeks() | CalendarMonths():
@@ -35,8 +35,8 @@ def in_columns(windows: WindowFn) -> bool:
             return False
 
 
-def placed(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows in the windows of their event times: as many rows for each as it is in windows."""
+def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the windows of their event times: a row for each window."""
     match windows:
         case SlidingWindows():
             return _sliding(windows, rows)
@@ -53,7 +53,7 @@ def placed(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def window_bounds(windows: WindowFn) -> list[pl.Expr]:
-    """The one window of each event time, as two columns; raises ``UnsupportedError`` where it is no arithmetic."""
+    """The window of each event time, as two columns; raises ``UnsupportedError`` for other window functions."""
     point = pl.col(EVENT_TIME)
     match windows:
         case GlobalWindows():
@@ -68,7 +68,7 @@ def window_bounds(windows: WindowFn) -> list[pl.Expr]:
 
 
 def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:
-    """Every window that contains the event time, the earliest first; none for one in a gap."""
+    """Every window that contains the event time, the earliest first; none for an event time in a gap."""
     size, period = _micros(windows.size), _micros(windows.period)
     offset = duration_of("SlidingWindows.offset", windows.offset, allow_zero=True)
     point = pl.col(EVENT_TIME)
@@ -81,7 +81,7 @@ def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bounds(start: pl.Expr, size: Micros) -> list[pl.Expr]:
-    """A window from its start and its size, cut off at the bounds of time."""
+    """A window from its start and its size, clipped to the bounds of time."""
     return [
         start.clip(MIN_TIME, MAX_TIME).alias(START),
         (start + size).clip(MIN_TIME, MAX_TIME).alias(END),
@@ -92,4 +92,4 @@ def _micros(duration: timedelta) -> Micros:
     return duration_of("a duration", duration, allow_zero=False)
 
 
-__all__ = ["in_columns", "placed", "window_bounds"]
+__all__ = ["assign_windows", "assigned_in_columns", "window_bounds"]

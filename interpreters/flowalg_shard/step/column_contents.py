@@ -1,7 +1,7 @@
-"""The built-in combiners over columns: lift and pre-combine, merge, extract.
+"""The contents of windows as columns, for built-in combiners: lift, pre-combine, merge, extract.
 
-They give what the combiners of the algebra give, errors included: integer sums are exact or refused, and values
-without a place in the order are refused rather than ignored.
+The results are those of the combiners of the algebra, errors included: integer sums are exact or an error, and values
+without a place in the order are an error.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, 
 
 
 @frozen
-class InColumns:
-    """Contents as columns: an accumulator or two for each aggregate, and what else a window must know of them.
+class ColumnContents:
+    """Contents as columns: one or two accumulators for each aggregate, and what else is needed of a window.
 
-    ``SIZE``, how many values there are less those taken back, is there where retractions come, and the earliest and
-    latest event times where panes carry them.
+    ``SIZE`` is the number of values less that of retractions, where elements may be retractions. ``EARLIEST`` and
+    ``LATEST`` are there where panes carry event times of elements.
     """
 
     stage: Stage
@@ -35,24 +35,24 @@ class InColumns:
         """The columns in bundles and in state."""
         accumulators = (name for column in self.stage.aggregates for name in column.accumulators)
         size = (SIZE,) if self.stage.retractions else ()
-        times = (EARLIEST, LATEST) if self.stage.timed else ()
+        times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
         return (*accumulators, *size, *times)
 
-    def lifted(self, rows: pl.DataFrame) -> list[pl.Expr]:
-        """The columns for single elements, before anything is combined."""
+    def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
+        """The columns of single elements, before anything is combined."""
         check_ordered(rows, self.stage.aggregates, self.stage.label)
-        found = [expr for column in self.stage.aggregates for expr in lifted(column)]
+        columns = [expr for column in self.stage.aggregates for expr in lift_column(column)]
         if self.stage.retractions:
-            taken = [self._weighted(rows, name) for name in self._sums]
-            others = [expr for expr in found if expr.meta.output_name() not in self._sums]
-            found = [*others, *taken, pl.col(WEIGHT).cast(pl.Int64()).alias(SIZE)]
-        if self.stage.timed:
-            found += [pl.col(EVENT_TIME).alias(EARLIEST), pl.col(EVENT_TIME).alias(LATEST)]
-        return found
+            weighted = [self._weighted(rows, name) for name in self._sums]
+            others = [expr for expr in columns if expr.meta.output_name() not in self._sums]
+            columns = [*others, *weighted, pl.col(WEIGHT).cast(pl.Int64()).alias(SIZE)]
+        if self.stage.keeps_times:
+            columns += [pl.col(EVENT_TIME).alias(EARLIEST), pl.col(EVENT_TIME).alias(LATEST)]
+        return columns
 
     @property
     def _sums(self) -> tuple[str, ...]:
-        """The accumulators that are sums; where retractions come there are no others."""
+        """The accumulators that are sums. Where elements may be retractions all accumulators are."""
         return tuple(
             name
             for column in self.stage.aggregates
@@ -61,28 +61,30 @@ class InColumns:
         )
 
     def _weighted(self, rows: pl.DataFrame, name: str) -> pl.Expr:
-        lifts = {expr.meta.output_name(): expr for column in self.stage.aggregates for expr in lifted(column)}
+        lifts = {
+            expr.meta.output_name(): expr for column in self.stage.aggregates for expr in lift_column(column)
+        }
         value = lifts[name]
         kind = rows.select(value).schema[name]
         if kind == pl.Int64() and rows.select(value.min()).item() == MIN_INTEGER:
             value = value.cast(pl.Int128())
         return value * pl.col(WEIGHT).cast(pl.Int64())
 
-    def combined(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
-        """One row for each group: contents merged, and ``extra`` aggregated beside them."""
+    def combine(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
+        """One row for each group: its contents merged, with ``extra`` aggregates."""
         others = list(extra)
         if self.stage.retractions:
             others.append(pl.col(SIZE).sum())
-        if self.stage.timed:
+        if self.stage.keeps_times:
             others += [pl.col(EARLIEST).min(), pl.col(LATEST).max()]
-        return combine(table, list(group), self.stage.aggregates, others, self.stage.label)
+        return combine_columns(table, list(group), self.stage.aggregates, others, self.stage.label)
 
-    precombined = combined
-    absorbed = combined
+    precombine = combine
+    absorb = combine
 
     @property
-    def gives(self) -> pl.Expr:
-        """Whether there is anything to say: what has come less what was taken back, or what has changed."""
+    def has_value(self) -> pl.Expr:
+        """Whether a window has a value to emit: it is not empty, or under ``DISCARDING`` it has changes."""
         discards = self.stage.strategy.accumulation is Accumulation.DISCARDING
         if self.stage.retractions:
             signed = all(isinstance(one.combiner, Sum | Count) for one in self.stage.aggregates)
@@ -91,26 +93,26 @@ class InColumns:
 
     @property
     def total(self) -> bool:
-        """Whether no values at all have a result."""
+        """Whether the combiners have a result for no values."""
         return all(isinstance(one.combiner, Sum | Count) for one in self.stage.aggregates)
 
-    def extracted(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The table with its results in place of its accumulators."""
-        return table.with_columns(extracted(column) for column in self.stage.aggregates)
+    def extract(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table with results in place of accumulators."""
+        return table.with_columns(extract_column(column) for column in self.stage.aggregates)
 
-    def discarded(self, table: pl.DataFrame, shown: str) -> pl.DataFrame:
-        """The table with nothing in the windows whose ``shown`` is true."""
+    def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
+        """The table with empty contents where the column ``emitted`` is true."""
         kinds = table.schema
-        nothing = {
+        empty = {
             name: pl.lit(0 if name in self._sums or name == SIZE else None, kinds[name])
             for name in self.columns
         }
         return table.with_columns(
-            pl.when(shown).then(expr).otherwise(pl.col(name)).alias(name) for name, expr in nothing.items()
+            pl.when(emitted).then(expr).otherwise(pl.col(name)).alias(name) for name, expr in empty.items()
         )
 
 
-def lifted(column: AggregateColumn) -> list[pl.Expr]:
+def lift_column(column: AggregateColumn) -> list[pl.Expr]:
     """The accumulator columns of single values, before anything is combined."""
     match column.combiner:
         case Count():
@@ -128,18 +130,18 @@ def _argument(column: AggregateColumn) -> str:
     return column.argument
 
 
-def combine(
+def combine_columns(
     table: pl.DataFrame,
     group: list[str],
     columns: tuple[AggregateColumn, ...],
     extra: list[pl.Expr],
     label: str,
 ) -> pl.DataFrame:
-    """One row for each group: accumulators merged, and ``extra`` aggregated beside them."""
+    """One row for each group: accumulators merged, with ``extra`` aggregates."""
     integer_sums = [name for column in columns for name in _integer_sums(column)]
     wide = [name for name in integer_sums if _may_overflow(table[name])]
-    merged = [_merge(column, name, wide) for column in columns for name in column.accumulators]
-    combined = table.group_by(group).agg(*merged, *extra)
+    merge = [_merge(column, name, wide) for column in columns for name in column.accumulators]
+    combined = table.group_by(group).agg(*merge, *extra)
     for name in wide:
         outside = combined.filter(~pl.col(name).is_between(MIN_INTEGER, MAX_INTEGER))
         if not outside.is_empty():
@@ -160,7 +162,7 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
 
 
 def _may_overflow(values: pl.Series) -> bool:
-    """Whether a sum of some of the values could need more than 64 bits, or one of them has more already."""
+    """Whether a sum of some of the values may need more than 64 bits, or a value already does."""
     low, high = values.min(), values.max()
     if not isinstance(low, int) or not isinstance(high, int):
         return False
@@ -179,7 +181,7 @@ def _merge(column: AggregateColumn, name: str, wide: list[str]) -> pl.Expr:
 
 
 def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], label: str) -> None:
-    """Raises ``ElementError`` when ``Min`` or ``Max`` is given NaN, which has no place in the order."""
+    """Raises ``ElementError`` when ``Min`` or ``Max`` receives NaN, which has no place in the order."""
     for column in columns:
         if (
             isinstance(column.combiner, Min | Max)
@@ -191,7 +193,7 @@ def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], lab
             )
 
 
-def extracted(column: AggregateColumn) -> pl.Expr:
+def extract_column(column: AggregateColumn) -> pl.Expr:
     """The result column of accumulated values."""
     if isinstance(column.combiner, Mean):
         total, count = column.accumulators
@@ -201,4 +203,4 @@ def extracted(column: AggregateColumn) -> pl.Expr:
     return pl.col(column.result)
 
 
-__all__ = ["InColumns", "check_ordered", "combine", "extracted", "lifted"]
+__all__ = ["ColumnContents", "check_ordered", "combine_columns", "extract_column", "lift_column"]

@@ -1,0 +1,252 @@
+"""The contents of windows as pickled Python objects, for combiners that are not built in.
+
+SEMANTICS section 8: contents are the accumulator of the values, or the values themselves where they may have to be
+retracted. They equal the contents of the reference interpreter.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+import polars as pl
+from attrs import define, evolve, field, frozen
+
+from flowalg.combiners.core import Group
+from flowalg.data.time import EventTime
+from flowalg.data.values import canonicalize
+from flowalg.windows.strategy import Accumulation
+from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage, keeps_values
+from flowalg_shard.tables.columns import (
+    ARRIVAL,
+    CONTENTS,
+    EARLIEST,
+    END,
+    EVENT_TIME,
+    HAS_VALUE,
+    LATEST,
+    START,
+    VALUE,
+    WEIGHT,
+)
+
+ArrivalOrder = tuple[int, int, int]
+"""The position of an element in its instant: its assigned window, and its number."""
+
+
+@frozen
+class KeptValue:
+    """A value in the contents; its weight is -1 if it is a retraction that has not matched its value yet.
+
+    ``order`` is set in bundles, until the value is merged into a window.
+    """
+
+    value: object
+    event_time: EventTime
+    weight: int
+    order: ArrivalOrder | None = None
+
+
+@frozen
+class WindowContents:
+    """The contents of one window. ``size`` is the number of values less that of retractions.
+
+    ``times`` has the multiplicity of each event time.
+    """
+
+    accumulator: object
+    values: tuple[KeptValue, ...] = ()
+    size: int = 0
+    times: Mapping[EventTime, int] = field(factory=dict)
+
+    @property
+    def _points(self) -> list[EventTime]:
+        return [time for time, count in self.times.items() if count > 0]
+
+    @property
+    def earliest(self) -> EventTime | None:
+        """The earliest event time of the values, where the stage keeps times."""
+        return min(self._points, default=None)
+
+    @property
+    def latest(self) -> EventTime | None:
+        """The latest event time of the values, where the stage keeps times."""
+        return max(self._points, default=None)
+
+
+@define
+class ValueList:
+    """Values in order of arrival. A retraction and its value cancel each other."""
+
+    values: list[KeptValue] = field(factory=list)
+    unmatched_retractions: int = 0
+
+    def add(self, new: KeptValue) -> None:
+        """Add a value, unless its opposite is there: an equal one of the same event time, else the first equal one."""
+        if new.weight < 0 or self.unmatched_retractions:
+            opposite = [one for one in self.values if one.weight == -new.weight and one.value == new.value]
+            if opposite:
+                matched = next((one for one in opposite if one.event_time == new.event_time), opposite[0])
+                self.values = [one for one in self.values if one is not matched]
+                self.unmatched_retractions -= matched.weight < 0
+                return
+        self.values.append(new)
+        self.unmatched_retractions += new.weight < 0
+
+
+@frozen
+class ObjectContents:
+    """Contents as one column of pickled objects, with columns for what a step needs to know of them."""
+
+    stage: Stage
+    combiner: AnyCombiner
+
+    @property
+    def _keeps_values(self) -> bool:
+        return keeps_values(self.combiner, retractions=self.stage.retractions)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns in bundles and in state."""
+        return (CONTENTS, HAS_VALUE, *((EARLIEST, LATEST) if self.stage.keeps_times else ()))
+
+    def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
+        """The columns of single elements that ``precombine`` reads."""
+        arrival = pl.col(ARRIVAL) if ARRIVAL in rows.columns else pl.int_range(pl.len()).alias(ARRIVAL)
+        weight = pl.col(WEIGHT) if self.stage.retractions else pl.lit(1, pl.Int8()).alias(WEIGHT)
+        return [pl.col(VALUE), pl.col(EVENT_TIME), arrival, weight]
+
+    def precombine(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
+        """One row for each group of elements."""
+        lists = [VALUE, EVENT_TIME, WEIGHT, ARRIVAL]
+        grouped = table.group_by(group, maintain_order=True).agg(*map(pl.col, lists), *extra)
+        contents = [
+            self._contents_of(start, end, list(zip(*parts, strict=True)))
+            for start, end, *parts in grouped.select(START, END, *lists).iter_rows()
+        ]
+        return self._with_contents(grouped.drop(lists), contents)
+
+    def _contents_of(
+        self, start: int, end: int, elements: list[tuple[bytes, int, int, int]]
+    ) -> WindowContents:
+        times = Counter[EventTime]()
+        values: list[KeptValue] = []
+        accumulator, size = self.combiner.zero(), 0
+        for packed, point, weight, arrival in elements:
+            value, time = pickle.loads(packed), EventTime(point)
+            size += weight
+            times[time] += weight
+            if self._keeps_values:
+                values.append(KeptValue(value, time, weight, (start, end, arrival)))
+            elif weight > 0:
+                accumulator = self.combiner.add(accumulator, value)
+            else:
+                assert isinstance(self.combiner, Group), (
+                    "contents keep the values of a combiner that cannot subtract"
+                )
+                accumulator = self.combiner.subtract(accumulator, value)
+        return WindowContents(accumulator, tuple(values), size, self._times(times))
+
+    def _times(self, times: Counter[EventTime]) -> dict[EventTime, int]:
+        """The event times that may still be needed: without retractions only the first and the last."""
+        if not self.stage.keeps_times or not times:
+            return {}
+        if self.stage.retractions:
+            return dict(times)
+        return dict.fromkeys((min(times), max(times)), 1)
+
+    def absorb(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
+        """One row for each group: the contents of windows, in the order of the rows, then those that have arrived."""
+        grouped = table.group_by(group, maintain_order=True).agg(pl.col(CONTENTS), *extra)
+        contents = [self._merge(map(_unpickle, parts)) for parts in grouped[CONTENTS].to_list()]
+        return self._with_contents(grouped, contents)
+
+    def _merge(self, parts: Iterable[WindowContents]) -> WindowContents:
+        accumulator, size = self.combiner.zero(), 0
+        times = Counter[EventTime]()
+        merged = ValueList()
+        arrived = []
+        for part in parts:
+            accumulator = self.combiner.merge(accumulator, part.accumulator)
+            size += part.size
+            for time, count in part.times.items():
+                times[time] += count
+            for kept in part.values:
+                if kept.order is None:
+                    merged.add(kept)
+                else:
+                    arrived.append((kept.order, kept))
+        for _, kept in sorted(arrived, key=lambda pair: pair[0]):
+            merged.add(evolve(kept, order=None))
+        return WindowContents(accumulator, tuple(merged.values), size, self._times(times))
+
+    def _with_contents(self, table: pl.DataFrame, contents: list[WindowContents]) -> pl.DataFrame:
+        """The table with some contents, and with the columns that describe them."""
+        times = (
+            [
+                pl.Series(EARLIEST, [each.earliest for each in contents], pl.Int64()),
+                pl.Series(LATEST, [each.latest for each in contents], pl.Int64()),
+            ]
+            if self.stage.keeps_times
+            else []
+        )
+        return table.with_columns(
+            pl.Series(CONTENTS, [pickle.dumps(each) for each in contents], pl.Binary()),
+            pl.Series(HAS_VALUE, [self._has_value(each) for each in contents], pl.Boolean()),
+            *times,
+        )
+
+    def _has_value(self, contents: WindowContents) -> bool:
+        """Whether a pane can be emitted; the changes that ``DISCARDING`` emits may be negative."""
+        if self._keeps_values:
+            return any(kept.weight > 0 for kept in contents.values)
+        discards = self.stage.strategy.accumulation is Accumulation.DISCARDING
+        return contents.size > 0 or (
+            discards and isinstance(self.combiner, Group) and self.combiner.is_signed
+        )
+
+    @property
+    def has_value(self) -> pl.Expr:
+        """Whether a window has a value to emit."""
+        return pl.col(HAS_VALUE)
+
+    @property
+    def total(self) -> bool:
+        """Whether the combiner has a result for no values."""
+        return self.combiner.has_empty_result
+
+    def extract(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table with pickled results in place of contents."""
+        results = [pickle.dumps(self._extract(_unpickle(packed))) for packed in table[CONTENTS].to_list()]
+        return table.with_columns(pl.Series(RESULT, results, pl.Binary()))
+
+    def _extract(self, contents: WindowContents) -> object:
+        accumulator = contents.accumulator
+        if self._keeps_values:
+            accumulator = self.combiner.zero()
+            for kept in sorted(contents.values, key=lambda kept: kept.event_time):
+                if kept.weight > 0:
+                    accumulator = self.combiner.add(accumulator, kept.value)
+        return canonicalize(self.combiner.extract(accumulator), f"the result of {self.stage.label}")
+
+    def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
+        """The table with only unmatched retractions in the windows where the column ``emitted`` is true."""
+        discarded = table.filter(pl.col(emitted))
+        contents = [self._after_discard(_unpickle(packed)) for packed in discarded[CONTENTS].to_list()]
+        return pl.concat([table.filter(~pl.col(emitted)), self._with_contents(discarded, contents)])
+
+    def _after_discard(self, contents: WindowContents) -> WindowContents:
+        values = tuple(kept for kept in contents.values if kept.weight < 0)
+        times = Counter[EventTime]()
+        for kept in values:
+            times[kept.event_time] -= 1
+        return WindowContents(self.combiner.zero(), values, -len(values), self._times(times))
+
+
+def _unpickle(packed: bytes) -> WindowContents:
+    return cast("WindowContents", pickle.loads(packed))
+
+
+__all__ = ["KeptValue", "ObjectContents", "ValueList", "WindowContents"]

@@ -1,0 +1,77 @@
+"""The state of a shard between instants, and the output of an instant."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+from attrs import field, frozen
+
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.windows.strategy import Accumulation
+from flowalg_shard.step.contents import contents_of
+from flowalg_shard.step.stage import Stage
+from flowalg_shard.tables.columns import CHANGED, HAS_CURRENT, PANES, PENDING
+
+RANK: Final = "__rank"
+PANE_START: Final = "__pane_start"
+PANE_END: Final = "__pane_end"
+"""Of a current pane: its rank among those of its window, and the bounds of the window when it was emitted."""
+
+
+@frozen
+class ShardState:
+    """The state of a shard: its windows, their current panes, and the watermark of the last instant.
+
+    ``windows`` has a row for each window: key, bounds, contents, whether it has unemitted changes, the number of panes,
+    the summary of pending elements where windows merge, and the state of the trigger. ``current_panes`` has a row for
+    each pane that was emitted and not retracted, under ``RETRACTING``. Tables without rows may lack their columns.
+    """
+
+    windows: pl.DataFrame = field(factory=pl.DataFrame)
+    watermark: EventTime = MIN_TIME
+    current_panes: pl.DataFrame = field(factory=pl.DataFrame)
+
+
+@frozen
+class Emission:
+    """The output of an instant: panes (key, window, results and pane columns), and drops.
+
+    A row of ``drops`` stands for all elements of one key and window that were dropped in this instant: their number and
+    their combined value. ``hold`` is the earliest event time of the panes that pending changes will cause; the output
+    watermark waits for it (``Clocks.with_hold``).
+    """
+
+    panes: pl.DataFrame
+    drops: pl.DataFrame
+    hold: EventTime = MAX_TIME
+
+
+def retracts(stage: Stage) -> bool:
+    """Whether a pane is retracted when the next one replaces it."""
+    return stage.strategy.accumulation is Accumulation.RETRACTING
+
+
+def bookkeeping_columns(stage: Stage) -> dict[str, pl.DataType]:
+    """The columns of a window besides its key, bounds and contents, with their types."""
+    pending = stage.automaton.summary.of_elements.columns(PENDING) if stage.merging is not None else {}
+    current: dict[str, pl.DataType] = {HAS_CURRENT: pl.Boolean()} if retracts(stage) else {}
+    panes: dict[str, pl.DataType] = {CHANGED: pl.Boolean(), PANES: pl.Int64()}
+    return {**panes, **current, **pending, **stage.automaton.columns}
+
+
+def state_columns(stage: Stage) -> list[str]:
+    """All columns of a window, in order."""
+    return [*stage.window_key, *contents_of(stage).columns, *bookkeeping_columns(stage)]
+
+
+__all__ = [
+    "PANE_END",
+    "PANE_START",
+    "RANK",
+    "Emission",
+    "ShardState",
+    "bookkeeping_columns",
+    "retracts",
+    "state_columns",
+]
