@@ -10,7 +10,7 @@ import re
 import flowalg_reference
 import pytest
 from flowalg_laws import pipelines
-from flowalg_laws.conformance import JOBS, Replay, check_interpreter, covering, described, replays
+from flowalg_laws.conformance import JOBS, Replay, check_interpreter, covering, describe_run, replays
 from hypothesis import find, given
 
 from flowalg import ArgumentError, Mode, PCollection
@@ -113,7 +113,7 @@ def test_features_are_read_off_the_tree() -> None:
 @given(pipelines(), replays())
 def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: Replay) -> None:
     """A counterexample fits on a screen, whatever it is."""
-    text = described(pipeline, replay)
+    text = describe_run(pipeline, replay)
     assert text.startswith(("readings", "("))
     assert len(text.splitlines()) <= 12
 
@@ -121,13 +121,13 @@ def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: 
 @pytest.mark.long
 def test_generated_pipelines_shrink_to_the_simplest() -> None:
     """One sum in the global window, of one reading."""
-    text = described(find(pipelines(), lambda _: True), find(replays(), lambda _: True))
+    text = describe_run(find(pipelines(), lambda _: True), find(replays(), lambda _: True))
     path, *rest = text.splitlines()
     assert re.sub(r"\(\w+ at [^)]*\)", "", path) == (
         "readings > key_by > map_values > window(one global window) > combine_per_key(Sum)"
     )
     assert rest == [
-        "window: one global window, whenever the watermark passes, retracting, lateness without end, "
+        "window: one global window, whenever the watermark passes, retracting, lateness unlimited, "
         "at the end of window, on time if changed",
         "watermark: the greatest event time observed, minus 0:00:00",
         "0: a=0 of 0, watermark 0",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import flowalg_reference
-from flowalg_laws.conformance import Outcome, Replay, counted
+from flowalg_laws.conformance import Outcome, Replay, count_drops
 
 from flowalg import Mode, PCollection
 from flowalg.analysis.capabilities import Capabilities
@@ -15,13 +15,13 @@ BATCHES_ONLY = Capabilities("the reference as a batch", {Feature.STREAMING: "it 
 def micro_batches(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
     """An engine that looks at its clocks when a batch comes."""
     run = flowalg_reference.run(pipeline, replay.timelines, mode=Mode.MICRO_BATCH)
-    return Outcome(run.panes, counted(run.dropped))
+    return Outcome(run.panes, count_drops(run.dropped))
 
 
 def continuous(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
     """An engine that wakes up at every deadline."""
     run = flowalg_reference.run(pipeline, replay.timelines, mode=Mode.CONTINUOUS)
-    return Outcome(run.panes, counted(run.dropped))
+    return Outcome(run.panes, count_drops(run.dropped))
 
 
 def batch(pipeline: PCollection[object], replay: Replay, /) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from flowalg_laws.conformance import Outcome, Refused, Replay, Runner
+from flowalg_laws.conformance import DropGroup, Outcome, Replay, Runner
 from flowalg_shard.local import Cluster, Recording, Waking, run
 
 from flowalg import PCollection
@@ -26,9 +26,9 @@ def stepping(cluster: Cluster, waking: Waking = Waking.WITH_BATCHES) -> Runner:
             for feed in replay.feeds
         }
         found = run(pipeline, inputs, cluster=cluster, waking=waking)
-        dropped: Counter[Refused] = Counter()
+        dropped: Counter[DropGroup] = Counter()
         for one in found.dropped:
-            dropped[Refused(one.key, one.window, one.reason)] += one.count
+            dropped[DropGroup(one.key, one.window, one.reason)] += one.count
         return Outcome(found.panes, dropped)
 
     return stepped

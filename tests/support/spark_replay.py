@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
-from flowalg_laws.conformance import Feed, Outcome, Refused, Replay, Runner
+from flowalg_laws.conformance import DropGroup, Feed, Outcome, Replay, Runner
 from flowalg_spark import StreamInput, batch, collect, streaming
 from flowalg_spark.lowering.schema import arrow_type
 from flowalg_spark.lowering.values import decode, encode
@@ -180,11 +180,11 @@ def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> 
     """What a sink has of a frame with drops."""
     rows = spark.read.parquet(str(out))
     panes = collect(pipeline, rows.filter(F.col("drop").isNull()))
-    counts: Counter[Refused] = Counter()
+    counts: Counter[DropGroup] = Counter()
     for row in rows.filter(F.col("drop").isNotNull()).select("drop", "window").toArrow().to_pylist():
         start, end = (event_time(row["window"][one].astimezone(UTC)) for one in ("start", "end"))
         drop = row["drop"]
-        counts[Refused(_key(pipeline, drop), Window.of(start, end), drop["reason"])] += drop["count"]
+        counts[DropGroup(_key(pipeline, drop), Window.of(start, end), drop["reason"])] += drop["count"]
     return Outcome(panes, counts)
 
 

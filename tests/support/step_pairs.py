@@ -16,9 +16,9 @@ from typing import cast
 
 import flowalg_reference as reference
 from attrs import frozen
-from flowalg_laws.conformance import Refused, Replay, replays
-from flowalg_laws.conformance.drawing import differing, full_line
-from flowalg_laws.conformance.generated import described
+from flowalg_laws.conformance import DropGroup, Replay, replays
+from flowalg_laws.conformance.drawing import difference_of, full_line
+from flowalg_laws.conformance.generated import describe_run
 from flowalg_laws.kit.drawing import format_time
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading, event_time_of, key_of, value_of
@@ -106,7 +106,7 @@ class Played:
             )
             for feed in replay.feeds
         }
-        return cls(replay.timelines, inputs, described(VALUES, replay))
+        return cls(replay.timelines, inputs, describe_run(VALUES, replay))
 
     @classmethod
     def free(cls, timeline: Timeline[Reading], other: Timeline[Reading]) -> Played:
@@ -144,8 +144,8 @@ class Pair:
                 error, lambda: run(self.pipeline, inputs, cluster=self.cluster, waking=waking)
             )
         found = run(self.pipeline, inputs, cluster=self.cluster, waking=waking)
-        panes = differing(list(map(full_line, wanted.panes)), list(map(full_line, found.panes)))
-        drops = differing(
+        panes = difference_of(list(map(full_line, wanted.panes)), list(map(full_line, found.panes)))
+        drops = difference_of(
             _drop_lines(map(_refused, wanted.dropped)), _drop_lines(map(_counted, found.dropped))
         )
         return "\n".join(one for one in (panes, drops) if one)
@@ -162,19 +162,21 @@ class Pair:
 
     def __str__(self) -> str:
         nothing = Replay(())
-        return f"{described(self.pipeline, nothing)}\n{self.played.text}\n{self.cluster}, {self.mode.value}"
+        return (
+            f"{describe_run(self.pipeline, nothing)}\n{self.played.text}\n{self.cluster}, {self.mode.value}"
+        )
 
 
-Refusal = tuple[Refused, ProcessingTime, int]
+Refusal = tuple[DropGroup, ProcessingTime, int]
 """What was refused, when, and how many."""
 
 
 def _refused(drop: Drop) -> Refusal:
-    return Refused.of(drop), drop.processing_time, 1
+    return DropGroup.of(drop), drop.processing_time, 1
 
 
 def _counted(drop: Dropped) -> Refusal:
-    return Refused(drop.key, drop.window, drop.reason), drop.processing_time, drop.count
+    return DropGroup(drop.key, drop.window, drop.reason), drop.processing_time, drop.count
 
 
 def _drop_lines(drops: Iterator[Refusal]) -> list[str]:

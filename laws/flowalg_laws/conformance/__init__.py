@@ -1,30 +1,30 @@
-"""The conformance suite for interpreters: named jobs, each beside plain Python that says what it must give.
+"""The conformance suite for interpreters: named jobs, each with plain Python that computes the expected result.
 
-``check_interpreter`` is the one call. ``JOBS`` are the jobs, of which ``covering`` takes some; ``strategies.pipelines``
-and ``replays`` generate others.
+``check_interpreter`` runs the suite. ``JOBS`` are all jobs, and ``covering`` selects jobs that together use all
+features. ``strategies.pipelines`` and ``replays`` generate further pipelines and inputs.
 """
 
 from flowalg_laws.conformance.check import Report, check_interpreter, examine_interpreter
-from flowalg_laws.conformance.generated import described, replays
+from flowalg_laws.conformance.generated import describe_run, replays
 from flowalg_laws.conformance.jobs import BATCH_JOBS, JOBS, covering
 from flowalg_laws.conformance.jobs.job import Job
 from flowalg_laws.conformance.jobs.replay import Feed, Replay
-from flowalg_laws.conformance.outcome import Outcome, Refused, Runner, counted
+from flowalg_laws.conformance.outcome import DropGroup, Outcome, Runner, count_drops
 
 __all__ = [
     "BATCH_JOBS",
     "JOBS",
+    "DropGroup",
     "Feed",
     "Job",
     "Outcome",
-    "Refused",
     "Replay",
     "Report",
     "Runner",
     "check_interpreter",
-    "counted",
+    "count_drops",
     "covering",
-    "described",
+    "describe_run",
     "examine_interpreter",
     "replays",
 ]

@@ -1,6 +1,6 @@
-"""Panes and drops as lines of text: what transcripts are written in, and what failures show.
+"""Panes and drops as lines of text, for transcripts and failure messages.
 
-Times are minutes after the start of generated time.
+Times are in minutes after the start of generated time.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flowalg import GLOBAL_WINDOW, KV, Change, Pane, Window
-from flowalg_laws.conformance.outcome import Refused
+from flowalg_laws.conformance.outcome import DropGroup
 from flowalg_laws.kit.drawing import format_time
 
 
-def shown(value: object) -> str:
-    """A value as text that is equal exactly for equal values of one type: sets in order, all else as it prints."""
+def format_element(value: object) -> str:
+    """Formats a value; the text is equal exactly for equal values of the same type."""
     match value:
         case KV(key=key, value=inner):
-            return f"{shown(key)}={shown(inner)}"
+            return f"{format_element(key)}={format_element(inner)}"
         case frozenset():
-            return f"{{{', '.join(sorted(map(shown, value)))}}}"
+            return f"{{{', '.join(sorted(map(format_element, value)))}}}"
         case list():
-            return f"[{', '.join(map(shown, value))}]"
+            return f"[{', '.join(map(format_element, value))}]"
         case tuple():
-            return f"({', '.join(map(shown, value))})"
+            return f"({', '.join(map(format_element, value))})"
         case str():
             return value if value.isalnum() else repr(value)
         case _:
@@ -30,38 +30,40 @@ def shown(value: object) -> str:
 
 
 def pane_line(pane: Pane[object]) -> str:
-    """``13: -a=3 [0, 5) late 1``: seen at, the element (``-`` takes it back), window, timing, index, last or not.
+    """Formats a pane: ``13: -a=3 [0, 5) late 1`` has time, element (``-`` retracts it), window, timing and index.
 
-    A pane that does not carry the end of its window says what it carries: ``at 3``.
+    The last pane of a window ends with ``last``; an event time other than the end of the window is shown as ``at 3``.
     """
     sign = "-" if pane.change is Change.RETRACTION else "+"
     at = "" if pane.event_time == pane.window.last_instant else f" at {format_time(pane.event_time)}"
     return (
-        f"{format_time(pane.processing_time)}: {sign}{shown(pane.element)} {window_text(pane.window)} "
+        f"{format_time(pane.processing_time)}: {sign}{format_element(pane.element)} {window_text(pane.window)} "
         f"{pane.timing.value} {pane.index}{' last' if pane.is_last else ''}{at}"
     )
 
 
 def full_line(pane: Pane[object]) -> str:
-    """All that a pane says: ``pane_line``, and whether it is the first, and the watermark."""
+    """Formats a pane with all of its fields: ``pane_line``, whether it is the first, and the watermark."""
     first = "first, " if pane.is_first else ""
     return f"{pane_line(pane)} ({first}watermark {format_time(pane.watermark)})"
 
 
 def window_text(window: Window) -> str:
-    """A window, in minutes."""
+    """Formats a window in minutes."""
     return (
         "always" if window == GLOBAL_WINDOW else f"[{format_time(window.start)}, {format_time(window.end)})"
     )
 
 
-def drop_lines(dropped: Mapping[Refused, int]) -> list[str]:
-    """``2 of a [0, 5) expired``: how many of which key, in order."""
-    return sorted(f"{n} of {shown(at.key)} {window_text(at.window)} {at.reason}" for at, n in dropped.items())
+def drop_lines(dropped: Mapping[DropGroup, int]) -> list[str]:
+    """Formats drops in order: ``2 of a [0, 5) expired`` has count, key, window and reason."""
+    return sorted(
+        f"{n} of {format_element(at.key)} {window_text(at.window)} {at.reason}" for at, n in dropped.items()
+    )
 
 
-def differing(expected: Sequence[str], found: Sequence[str]) -> str:
-    """Which lines are missing and which too many, or else which is out of order; empty if they are the same."""
+def difference_of(expected: Sequence[str], found: Sequence[str]) -> str:
+    """Returns the missing and unexpected lines, or the first line out of order; empty if the lines are equal."""
     lacks, extra = list(expected), []
     for line in found:
         if line in lacks:
@@ -69,11 +71,13 @@ def differing(expected: Sequence[str], found: Sequence[str]) -> str:
         else:
             extra.append(line)
     if lacks or extra:
-        return "\n".join([*(f"missing:  {line}" for line in lacks), *(f"too many: {line}" for line in extra)])
-    for one, other in zip(expected, found, strict=True):
-        if one != other:
-            return f"out of order: {other}\nwhere is due: {one}"
+        return "\n".join(
+            [*(f"missing:    {line}" for line in lacks), *(f"unexpected: {line}" for line in extra)]
+        )
+    for wanted, line in zip(expected, found, strict=True):
+        if wanted != line:
+            return f"out of order: {line}\nexpected:     {wanted}"
     return ""
 
 
-__all__ = ["differing", "drop_lines", "full_line", "pane_line", "shown", "window_text"]
+__all__ = ["difference_of", "drop_lines", "format_element", "full_line", "pane_line", "window_text"]

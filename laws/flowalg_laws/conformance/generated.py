@@ -1,4 +1,4 @@
-"""Generated pipelines with replays, and an interpreter held to the reference and to the batch theorem on them."""
+"""Tests an interpreter on generated pipelines, against the reference and the batch theorem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flowalg.analysis.features import Feature
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import WindowInto, outline
 from flowalg_laws.conformance.jobs.replay import Feed, Replay
-from flowalg_laws.conformance.judges import Engine, due, faults
+from flowalg_laws.conformance.judges import Engine, expected_outcome, failures_of
 from flowalg_laws.conformance.outcome import Runner
 from flowalg_laws.kit.drawing import format_reading, format_time
 from flowalg_laws.kit.readings import READINGS, Reading
@@ -22,10 +22,10 @@ from flowalg_laws.strategies.pipelines import ALL, batches_of_readings, pipeline
 
 
 def replays(capabilities: Capabilities = ALL) -> SearchStrategy[Replay]:
-    """What the source of generated pipelines did: a few micro-batches of readings, late and out of order."""
+    """Inputs for generated pipelines: micro-batches of readings, late and out of order."""
     partitions: list[str | None] = [None] if Feature.PARTITIONS in capabilities.missing else [None, "key"]
 
-    def made(feed: Feed[Reading], ends: bool) -> Replay:
+    def build(feed: Feed[Reading], ends: bool) -> Replay:
         return Replay((feed,), ends)
 
     feeds = st.builds(
@@ -36,13 +36,13 @@ def replays(capabilities: Capabilities = ALL) -> SearchStrategy[Replay]:
         replay_policies(capabilities),
         partition=st.sampled_from(partitions),
     )
-    return st.builds(made, feeds, st.sampled_from((True, True, False)))
+    return st.builds(build, feeds, st.sampled_from((True, True, False)))
 
 
 def check_generated(run: Runner, capabilities: Capabilities, engine: Engine, examples: int) -> str:
-    """The smallest fault found in ``examples`` generated pipelines that the interpreter supports, as text, or nothing.
+    """Returns the smallest failure found in ``examples`` generated supported pipelines as text, or an empty string.
 
-    Which are tried follows the profile of hypothesis in force: the same ones each time, or new ones.
+    The current hypothesis profile determines whether the examples are the same each time.
     """
 
     @settings(
@@ -55,25 +55,25 @@ def check_generated(run: Runner, capabilities: Capabilities, engine: Engine, exa
     )
     @given(pipelines(capabilities), replays(capabilities))
     def holds(pipeline: PCollection[object], replay: Replay) -> None:
-        wanted = due(pipeline, replay, engine)
+        expected = expected_outcome(pipeline, replay, engine)
         try:
             outcome = run(pipeline, replay)
         except Exception as error:
-            wrong = f"raised {type(error).__name__}: {error}"
+            failure = f"raised {type(error).__name__}: {error}"
         else:
-            wrong = "\n".join(faults(pipeline, replay, outcome, wanted, engine))
-        if wrong:
-            raise AssertionError(f"{described(pipeline, replay)}\n{wrong}")
+            failure = "\n".join(failures_of(pipeline, replay, outcome, expected, engine))
+        if failure:
+            raise AssertionError(f"{describe_run(pipeline, replay)}\n{failure}")
 
     try:
         holds()
-    except AssertionError as failure:
-        return str(failure)
+    except AssertionError as error:
+        return str(error)
     return ""
 
 
-def described(pipeline: PCollection[object], replay: Replay) -> str:
-    """A pipeline, each of its windowing strategies, and what its sources did, for a person to read."""
+def describe_run(pipeline: PCollection[object], replay: Replay) -> str:
+    """Describes a pipeline, its windowing strategies, and the input of its sources."""
     lines = [outline(pipeline.node)]
     for node in nodes_of(pipeline.node):
         if isinstance(node, WindowInto):
@@ -81,14 +81,15 @@ def described(pipeline: PCollection[object], replay: Replay) -> str:
             lateness = strategy.allowed_lateness
             lines.append(
                 f"window: {strategy.windows}, {describe(strategy.trigger)}, {strategy.accumulation.value}, lateness "
-                f"{lateness if isinstance(lateness, timedelta) else 'without end'}, "
+                f"{lateness if isinstance(lateness, timedelta) else 'unlimited'}, "
                 f"at the {strategy.timestamp_combiner.value}, on time {strategy.on_time_behavior.value}"
             )
     for feed in replay.feeds:
         lines.append(f"watermark: {feed.policy}{' by partition' if feed.partition else ''}")
         for instant in feed.timeline(ends=replay.ends):
             seen = ", ".join(
-                format_reading(one) if isinstance(one, Reading) else repr(one) for one in instant.elements
+                format_reading(element) if isinstance(element, Reading) else repr(element)
+                for element in instant.elements
             )
             lines.append(
                 f"{format_time(instant.processing_time)}: {seen or 'nothing'}, "
@@ -97,4 +98,4 @@ def described(pipeline: PCollection[object], replay: Replay) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
-__all__ = ["check_generated", "described", "replays"]
+__all__ = ["check_generated", "describe_run", "replays"]

@@ -1,4 +1,4 @@
-"""What an interpreter makes of a job: panes, and how many elements it dropped where."""
+"""The outcome of a run: its panes, and the number of dropped elements."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from flowalg_laws.conformance.jobs.replay import Replay
 
 
 @frozen
-class Refused:
-    """Where elements were dropped: of which key and window, and why. The key of what is no pair is itself."""
+class DropGroup:
+    """A group of dropped elements: their key, window and reason. An element that is not a pair is its own key."""
 
     key: object
     window: Window
     reason: str
 
     @classmethod
-    def of(cls, drop: Drop) -> Refused:
-        """Where a dropped element belongs."""
+    def of(cls, drop: Drop) -> DropGroup:
+        """Returns the group of a drop."""
         return cls(drop.key, drop.window, drop.reason.value)
 
 
-def counted(drops: Iterable[Drop]) -> Mapping[Refused, int]:
-    """How many elements were dropped, by key, window and reason."""
-    return Counter(map(Refused.of, drops))
+def count_drops(drops: Iterable[Drop]) -> Mapping[DropGroup, int]:
+    """Returns the number of dropped elements by key, window and reason."""
+    return Counter(map(DropGroup.of, drops))
 
 
 @frozen
 class Outcome:
-    """The panes of a run, and how many elements were dropped by key, window and reason.
+    """The panes of a run, and the number of dropped elements by key, window and reason.
 
-    ``dropped`` is ``None`` for an interpreter that does not say what it dropped.
+    ``dropped`` is ``None`` for an interpreter that does not report drops.
     """
 
     panes: tuple[Pane[object], ...]
-    dropped: Mapping[Refused, int] | None = field(default=None)
+    dropped: Mapping[DropGroup, int] | None = field(default=None)
 
 
 class Runner(Protocol):
-    """An interpreter, as the conformance suite calls it.
+    """An interpreter as the conformance suite calls it.
 
-    One that streams runs the pipeline over the micro-batches of the replay, each one an instant; one that runs batches
-    runs it over all records of the replay, at the processing time ``replay.time``.
+    A streaming interpreter runs the pipeline over the micro-batches of the replay, each of which is an instant. A batch
+    interpreter runs it over all records of the replay, at the processing time ``replay.time``.
     """
 
     def __call__(self, pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-        """What comes of it; raises ``UnsupportedError`` for what it cannot run."""
+        """Returns the outcome; raises ``UnsupportedError`` if the interpreter cannot run the pipeline."""
         ...
 
 
-__all__ = ["Outcome", "Refused", "Runner", "counted"]
+__all__ = ["DropGroup", "Outcome", "Runner", "count_drops"]

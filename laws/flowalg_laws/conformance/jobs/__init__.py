@@ -1,4 +1,4 @@
-"""The jobs of the conformance suite, by topic. Between them they use every feature (a test says so)."""
+"""The jobs of the conformance suite, by topic. Together they use every feature, which a test checks."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -23,7 +23,7 @@ JOBS: Final[tuple[Job, ...]] = (
     *transforms.JOBS,
     *watermarks.JOBS,
 )
-"""Every job."""
+"""All jobs."""
 
 BATCH_JOBS: Final[tuple[Job, ...]] = (
     *sales.JOBS,
@@ -32,13 +32,13 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
     *combiners.JOBS,
     *transforms.JOBS,
 )
-"""Those that differ as batches, for an interpreter to which a run is dear: the others are one batch over and over."""
+"""The jobs that differ as batches, for interpreters with expensive runs; as batches the other jobs are identical."""
 
 
 def covering(jobs: Sequence[Job]) -> tuple[Job, ...]:
-    """Some of the jobs that between them use every feature that all of them use, for an interpreter of dear runs.
+    """Returns jobs that together use every feature that all jobs use, for interpreters with expensive runs.
 
-    Greedy: each is the first of those that use the most of what is still unused.
+    The choice is greedy: each is the first of the jobs that use the most features not used yet.
     """
     left = {feature for job in jobs for feature in job.features}
     chosen: list[Job] = []

@@ -1,4 +1,4 @@
-"""Jobs about what is computed: combiners in the global window. The plainest ones are in the jobs about sales."""
+"""Jobs about combiners, in the global window. The jobs about sales cover the most common combiners."""
 
 from __future__ import annotations
 
@@ -25,25 +25,27 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 
 def combined(name: str, what: Aggregate[int, object], plain: Callable[[list[int]], object]) -> Job:
-    """A job about a combiner of integers: ``plain`` gives its result for values in order of event time."""
+    """Makes a job for a combiner of integers; ``plain`` computes its result from the values in order of event time."""
 
     def oracle(readings: list[Reading]) -> Answer:
         for key in ("a", "b"):
-            of_key = sorted((reading for reading in readings if reading.key == key), key=lambda one: one.at)
-            yield KV(key, plain([one.value for one in of_key])), None
+            of_key = sorted(
+                (reading for reading in readings if reading.key == key), key=lambda reading: reading.at
+            )
+            yield KV(key, plain([reading.value for reading in of_key])), None
 
     return job(VALUES.combine_per_key(what), SOME, name=name, statement=f"{name}, of each key.")(oracle)
 
 
 def variance(values: list[int]) -> float:
-    """The population variance: of these few small integers it is exact to the last digit."""
+    """The population variance, which is exact for these small integers."""
     squares = sum(value * value for value in values) * len(values) - sum(values) ** 2
     return squares / len(values) ** 2
 
 
-def product(one: int, other: int) -> int:
-    """Associative and commutative."""
-    return one * other
+def product(left: int, right: int) -> int:
+    """An associative and commutative function."""
+    return left * right
 
 
 def multiplied(values: list[int]) -> int:
@@ -55,13 +57,13 @@ def multiplied(values: list[int]) -> int:
 
 
 @job(
-    READINGS.key_by(lambda one: one.key)
-    .map_values(lambda one: one.value > 3)
+    READINGS.key_by(lambda reading: reading.key)
+    .map_values(lambda reading: reading.value > 3)
     .combine_per_key(AnyOf(), AllOf()),
     SOME,
 )
 def any_and_all(readings: list[Reading]) -> Answer:
-    """Whether any value, and whether every one, is large."""
+    """Whether any value is large, and whether all values are large."""
     for key in ("a", "b"):
         large = [reading.value > 3 for reading in readings if reading.key == key]
         yield KV(key, (True in large, False not in large)), None
@@ -74,7 +76,7 @@ def any_and_all(readings: list[Reading]) -> Answer:
     SOME,
 )
 def quantiles(readings: list[Reading]) -> Answer:
-    """The value that a share q of the others is not above; small integers can be told apart after rounding."""
+    """The q-quantile; small integers remain distinct after rounding."""
     for key in ("a", "b"):
         values = sorted(reading.value for reading in readings if reading.key == key)
         last = len(values) - 1
@@ -82,7 +84,7 @@ def quantiles(readings: list[Reading]) -> Answer:
 
 
 def between(known: frozenset[int]) -> int:
-    """From the least to the greatest."""
+    """The difference of the greatest and the least value."""
     return max(known) - min(known)
 
 
@@ -98,7 +100,7 @@ JOBS = (
         combiner(
             zero=frozenset[int](),
             add=lambda known, value: known | {value},
-            merge=lambda one, other: one | other,
+            merge=lambda reading, right: reading | right,
             extract=between,
             name="spread",
         ),

@@ -1,4 +1,4 @@
-"""Readings as text, and the pipelines and oracles that several jobs share."""
+"""Readings as text, and pipelines and oracles that several jobs share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIVE = FixedWindows(timedelta(minutes=5))
 
 
 def readings(line: str) -> tuple[Reading, ...]:
-    """``11: a=3@4, b=4@6``: seen at minute 11, the value 3 of a at minute 4, and so on."""
+    """Parses readings: ``11: a=3@4, b=4@6`` arrive at minute 11, a with value 3 and event time 4, b with 4 and 6."""
     seen, _, text = line.partition(":")
     found = _READING.findall(text)
     return tuple(
@@ -46,7 +46,7 @@ def feed(
     partition: str | None = None,
     signals: dict[int, frozenset[str]] | None = None,
 ) -> Feed[Reading]:
-    """Micro-batches of readings, a line for each."""
+    """Makes a feed with a micro-batch of readings for each line."""
     batches = tuple(map(readings, lines))
     return Feed(READINGS, Reading, batches, policy, partition=partition, signals=signals or {})
 
@@ -66,18 +66,18 @@ SOME = feed(*LINES)
 def summed(
     trigger: Trigger = DEFAULT_TRIGGER, windows: WindowFn = FIVE, **options: object
 ) -> PCollection[KV[str, int]]:
-    """The sum of each key and window, under a trigger; the lateness is for ever unless it is given."""
+    """The sum of each key and window, with a trigger; by default the allowed lateness is unlimited."""
     given = {"allowed_lateness": FOREVER, **options}
     return apply_windowing(VALUES, WindowingStrategy(windows, trigger, **given)).combine_per_key(Sum())  # type: ignore[arg-type]
 
 
 def five(reading: Reading) -> list[Span]:
-    """The five minutes that a reading is in."""
+    """The five-minute window of a reading."""
     return [fixed(reading.at, 5)]
 
 
 def always(reading: Reading) -> list[Span]:
-    """All of time."""
+    """The global window."""
     return [None]
 
 
@@ -87,9 +87,9 @@ def key(reading: Reading) -> str:
 
 
 def sums_in_fives(readings: list[Reading]) -> Answer:
-    """The sum of each key and five minutes."""
-    for one, window, some in grouped(readings, key, five):
-        yield KV(one, sum(reading.value for reading in some)), window
+    """The sum of each key and five-minute window."""
+    for name, window, some in grouped(readings, key, five):
+        yield KV(name, sum(reading.value for reading in some)), window
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A job: a named pipeline with its input, beside plain Python that says what must come of it."""
+"""A job: a named pipeline with its input, and plain Python that computes the expected result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.kit.readings import START
 
 Span: TypeAlias = tuple[datetime, datetime] | None
-"""The start and the end of a window, or ``None`` for all of time."""
+"""The start and the end of a window, or ``None`` for the global window."""
 
 Answer: TypeAlias = Iterable[tuple[object, Span]]
 """The elements of a result, each with its window, in any order."""
@@ -26,11 +26,11 @@ K = TypeVar("K")
 
 @frozen
 class Job:
-    """A pipeline, what its sources do, and what must come of it.
+    """A pipeline, the input of its sources, and the expected result.
 
-    ``oracle`` takes the records of each source, as lists, and gives what a batch of them comes to; it is plain Python
-    that knows no operator of the algebra. ``panes`` are, for a job that is about panes, all of them in order, as
-    ``pane_line`` shows them, and ``drops`` all drops, as ``drop_lines`` does.
+    ``oracle`` is plain Python without operators of the algebra: it takes the records of each source, as lists, and
+    returns the result of a batch. For a job about panes, ``panes`` are all panes in order, formatted by ``pane_line``,
+    and ``drops`` are all drops, formatted by ``drop_lines``.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Job:
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What it asks of an interpreter."""
+        """The features that an interpreter needs for it."""
         return features_of(self.pipeline) | self.replay.features | {Feature.STREAMING}
 
     def answer(self) -> list[tuple[object, Span]]:
-        """What a batch of its records comes to."""
+        """Returns the expected result of a batch of all records."""
         return list(self.oracle(*(list(feed.records) for feed in self.replay.feeds)))
 
 
@@ -60,13 +60,13 @@ def job(
     name: str = "",
     statement: str = "",
 ) -> Callable[[Callable[..., Answer]], Job]:
-    """Make a job of its oracle: its name is that of the function, its statement the first line of the docstring.
+    """Makes a job from its oracle: the name of the function is its name, the first line of the docstring its statement.
 
-    Both can be given where jobs share an oracle. Transcripts are text with one pane, or one drop, to a line. Raises
-    ``ArgumentError`` when there is no statement.
+    Jobs that share an oracle pass ``name`` and ``statement``. Transcripts have a line for each pane or drop. Raises
+    ``ArgumentError`` if there is no statement.
     """
 
-    def made(oracle: Callable[..., Answer]) -> Job:
+    def make(oracle: Callable[..., Answer]) -> Job:
         title = name or getattr(oracle, "__name__", "").replace("_", " ")
         says = statement or (oracle.__doc__ or "").strip().split("\n")[0]
         if not says:
@@ -74,7 +74,7 @@ def job(
         lines = None if panes is None else _lines(panes)
         return Job(title, says, pipeline, Replay(feeds, ends), oracle, lines, _lines(drops))
 
-    return made
+    return make
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -82,12 +82,12 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def minutes(start: float, end: float) -> tuple[datetime, datetime]:
-    """The span between two minutes after the start of generated time."""
+    """Returns the span between two minutes after the start of generated time."""
     return START + timedelta(minutes=start), START + timedelta(minutes=end)
 
 
 def fixed(at: datetime, size: float, offset: float = 0) -> tuple[datetime, datetime]:
-    """The fixed window of some minutes that an event time is in, counted from the start."""
+    """Returns the fixed window of an event time, with a size in minutes, counted from the start."""
     number = (at - START - timedelta(minutes=offset)) // timedelta(minutes=size)
     return minutes(number * size + offset, (number + 1) * size + offset)
 
@@ -95,7 +95,7 @@ def fixed(at: datetime, size: float, offset: float = 0) -> tuple[datetime, datet
 def grouped(
     records: Iterable[A], key: Callable[[A], K], spans: Callable[[A], Iterable[Span]]
 ) -> Iterable[tuple[K, Span, list[A]]]:
-    """The records of each key and window, in order of arrival."""
+    """Returns the records of each key and window, in order of arrival."""
     found: list[tuple[K, Span, list[A]]] = []
     for record in records:
         for span in spans(record):

@@ -1,4 +1,4 @@
-"""Jobs about how panes refine each other: modes, lateness, on-time panes, and the event times that panes carry."""
+"""Jobs about refinements: accumulation modes, allowed lateness, on-time panes, and the event times of panes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OFTEN = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1
     """,
 )
 def discarding(readings: list[Reading]) -> Answer:
-    """Each pane holds what has come since the last one."""
+    """Each pane holds the elements since the previous pane."""
     return sums_in_fives(readings)
 
 
@@ -67,7 +67,7 @@ def discarding(readings: list[Reading]) -> Answer:
     """,
 )
 def retracting(readings: list[Reading]) -> Answer:
-    """Each pane is taken back before the next one of its window."""
+    """Each pane is retracted before the next pane of its window."""
     return sums_in_fives(readings)
 
 
@@ -85,7 +85,7 @@ def retracting(readings: list[Reading]) -> Answer:
     """,
 )
 def what_is_late_alone(readings: list[Reading]) -> Answer:
-    """A late pane that discards holds only what is late."""
+    """A discarding late pane holds only the late elements."""
     return sums_in_fives(readings)
 
 
@@ -105,7 +105,7 @@ def what_is_late_alone(readings: list[Reading]) -> Answer:
     """,
 )
 def what_is_late_corrects(readings: list[Reading]) -> Answer:
-    """A late pane takes back the one that it corrects."""
+    """A late pane retracts the pane that it corrects."""
     return sums_in_fives(readings)
 
 
@@ -123,7 +123,7 @@ def what_is_late_corrects(readings: list[Reading]) -> Answer:
     """,
 )
 def on_time_anyway(readings: list[Reading]) -> Answer:
-    """Windows whose first pane is on time have no other one there."""
+    """Windows whose first pane is on time have no second on-time pane."""
     return sums_in_fives(readings)
 
 
@@ -148,10 +148,13 @@ def on_time_anyway(readings: list[Reading]) -> Answer:
     """,
 )
 def sessions_that_retract(readings: list[Reading]) -> Answer:
-    """A session that merges others takes back the panes of all of them, in their own windows."""
-    for one in ("a", "b"):
-        for run in chained((reading for reading in readings if reading.key == one), 3):
-            yield KV(one, sum(reading.value for reading in run)), minutes(number(run[0]), number(run[-1]) + 3)
+    """A merged session retracts the panes of all sessions it replaces, in their windows."""
+    for name in ("a", "b"):
+        for run in chained((reading for reading in readings if reading.key == name), 3):
+            yield (
+                KV(name, sum(reading.value for reading in run)),
+                minutes(number(run[0]), number(run[-1]) + 3),
+            )
 
 
 @job(
@@ -167,10 +170,13 @@ def sessions_that_retract(readings: list[Reading]) -> Answer:
     drops="1 of a [3, 6) closed",
 )
 def a_closed_session(readings: list[Reading]) -> Answer:
-    """What lies in a session whose trigger has finished is dropped; what lies beside it starts another one."""
-    for one in ("a", "b"):
-        for run in chained((reading for reading in readings if reading.key == one), 3):
-            yield KV(one, sum(reading.value for reading in run)), minutes(number(run[0]), number(run[-1]) + 3)
+    """Elements in a session whose trigger has finished are dropped; elements next to it start a new session."""
+    for name in ("a", "b"):
+        for run in chained((reading for reading in readings if reading.key == name), 3):
+            yield (
+                KV(name, sum(reading.value for reading in run)),
+                minutes(number(run[0]), number(run[-1]) + 3),
+            )
 
 
 @job(
@@ -187,7 +193,7 @@ def a_closed_session(readings: list[Reading]) -> Answer:
     drops="1 of a [0, 5) expired",
 )
 def a_minute_of_lateness(readings: list[Reading]) -> Answer:
-    """An element whose window has expired is dropped, and counted; the last pane of a window says so."""
+    """An element of an expired window is dropped and counted; the last pane of a window is marked as last."""
     return sums_in_fives(readings)
 
 
@@ -205,7 +211,7 @@ def a_minute_of_lateness(readings: list[Reading]) -> Answer:
     """,
 )
 def lateness_that_is_not_said(readings: list[Reading]) -> Answer:
-    """In memory everything late is welcome then."""
+    """With an unset allowed lateness, all late elements are accepted in memory."""
     return sums_in_fives(readings)
 
 
@@ -228,7 +234,7 @@ QUIET = feed("10: a=1@0, b=2@1", "11: a=3@2", "12: b=4@9", "13: b=5@13")
     """,
 )
 def always_on_time(readings: list[Reading]) -> Answer:
-    """A window has an on-time pane even if nothing has changed since the last one."""
+    """A window has an on-time pane even if it has not changed since the last pane."""
     return sums_in_fives(readings)
 
 
@@ -246,7 +252,7 @@ def always_on_time(readings: list[Reading]) -> Answer:
     """,
 )
 def panes_at_their_earliest(readings: list[Reading]) -> Answer:
-    """A pane carries the earliest event time of its contents."""
+    """A pane has the earliest event time of its elements."""
     return sums_in_fives(readings)
 
 
@@ -264,7 +270,7 @@ def panes_at_their_earliest(readings: list[Reading]) -> Answer:
     """,
 )
 def panes_at_their_latest(readings: list[Reading]) -> Answer:
-    """A pane carries the latest event time of its contents."""
+    """A pane has the latest event time of its elements."""
     return sums_in_fives(readings)
 
 
@@ -280,7 +286,7 @@ def panes_at_their_latest(readings: list[Reading]) -> Answer:
     """,
 )
 def retractions_downstream(readings: list[Reading]) -> Answer:
-    """A grouping downstream absorbs what is taken back, so that it never counts twice."""
+    """A grouping downstream applies retractions, so no element counts twice."""
     sums = list(sums_in_fives(readings))
     for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [fixed(pair[1][0], 10)]):  # type: ignore[index]  # no window here is all of time
         values = [pair.value for pair, _ in some if isinstance(pair, KV)]
@@ -303,14 +309,14 @@ def retractions_downstream(readings: list[Reading]) -> Answer:
     """,
 )
 def a_maximum_of_what_changes(readings: list[Reading]) -> Answer:
-    """A combiner that cannot subtract is combined anew when a value is taken back."""
+    """For a combiner that cannot subtract, a retraction combines the remaining values again."""
     sums = list(sums_in_fives(readings))
     for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [pair[1]]):
         yield KV("all", max(pair.value for pair, _ in some if isinstance(pair, KV))), window
 
 
 PANE_TIMES = (panes_at_their_earliest, panes_at_their_latest)
-"""Those that a batch has a use for."""
+"""The jobs that also apply to batches."""
 
 JOBS = (
     discarding,

@@ -1,4 +1,4 @@
-"""What the sources of a job did: records in micro-batches, as a value that becomes a timeline, a file or a frame."""
+"""The input of a job: records in micro-batches, which can be converted to a timeline, a file or a frame."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ A_co = TypeVar("A_co", covariant=True)
 
 @frozen
 class Feed(Generic[A_co]):
-    """What one source did: micro-batches of records that carry both times, and the policy that makes its watermark.
+    """The input of one source: micro-batches of records with both times, and the watermark policy.
 
-    ``seen`` is the field of a record that says when it came, and ``partition`` the field, if any, that names the
-    partition of the source that it came from. ``signals`` are those given with each micro-batch, by its number.
+    ``seen`` names the field of a record with its processing time, and ``partition`` the field with its partition, if
+    any. ``signals`` are the signals of each micro-batch, by its number.
     """
 
     source: Source[A_co]
@@ -42,19 +42,19 @@ class Feed(Generic[A_co]):
 
     @property
     def records(self) -> tuple[A_co, ...]:
-        """Everything that came, in order of arrival: what a batch is run on."""
-        return tuple(one for batch in self.batches for one in batch)
+        """All records in order of arrival, the input of a batch."""
+        return tuple(record for batch in self.batches for record in batch)
 
     def seen_at(self, record: object) -> datetime:
-        """When a record came."""
+        """Returns the processing time of a record."""
         return cast("datetime", getattr(record, self.seen))
 
     def partition_of(self, record: object) -> str:
-        """Which partition of the source a record came from."""
+        """Returns the partition of a record."""
         return "" if self.partition is None else str(getattr(record, self.partition))
 
     def timeline(self, *, ends: bool) -> Timeline[A_co]:
-        """One instant for each micro-batch, and with ``ends`` the end of the input."""
+        """Returns a timeline with an instant for each micro-batch, and with ``ends`` the end of the input."""
         made = Timeline.micro_batches(
             self.source,
             self.batches,
@@ -64,20 +64,21 @@ class Feed(Generic[A_co]):
             ends=ends,
         )
         instants = tuple(
-            evolve(one, signals=self.signals.get(number, frozenset())) for number, one in enumerate(made)
+            evolve(instant, signals=self.signals.get(number, frozenset()))
+            for number, instant in enumerate(made)
         )
         return Timeline(instants)
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What it asks of an interpreter."""
+        """The features that an interpreter needs for it."""
         options = {Feature.PARTITIONS} if self.partition is not None else set()
         return features_of_policy(self.policy) | options
 
 
 @frozen
 class Replay:
-    """What all sources of a pipeline did; with ``ends`` their input ends after the last micro-batch."""
+    """The input of all sources of a pipeline; with ``ends`` it ends after the last micro-batch."""
 
     feeds: tuple[Feed[object], ...]
     ends: bool = True
@@ -94,12 +95,12 @@ class Replay:
 
     @property
     def time(self) -> datetime:
-        """When the last record came: the processing time of a batch of all of them."""
+        """The processing time of the last record, which is that of a batch of all records."""
         return max(feed.seen_at(record) for feed in self.feeds for record in feed.records)
 
     @property
     def features(self) -> frozenset[Feature]:
-        """What it asks of an interpreter."""
+        """The features that an interpreter needs for it."""
         return frozenset[Feature]().union(*(feed.features for feed in self.feeds))
 
 

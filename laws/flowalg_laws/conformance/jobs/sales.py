@@ -1,6 +1,6 @@
-"""Jobs about values and functions: what is lifted, what runs in Python, and every type that elements are made of.
+"""Jobs about values and functions: lifted functions, functions in Python, and all types of fields.
 
-Some elements are too late for the allowed lateness, so that what is dropped is compared too.
+Some elements exceed the allowed lateness, so drops are compared too.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ by_shop = SALES.key_by(lambda s: s.shop)
 
 
 def five(sale: Sale) -> list[Span]:
-    """The five minutes that a sale is in."""
+    """The five-minute window of a sale."""
     return [fixed(sale.at, 5)]
 
 
 def always(sale: Sale) -> list[Span]:
-    """All of time."""
+    """The global window."""
     return [None]
 
 
 def by_shop_in_fives(sales: list[Sale]) -> Iterator[tuple[str, Span, list[Sale]]]:
-    """The sales of each shop and five minutes."""
+    """The sales of each shop and five-minute window."""
     yield from grouped(sales, lambda s: s.shop, five)
 
 
 def mean(values: list[int]) -> float:
-    """Their mean."""
+    """The mean."""
     return sum(values) / len(values)
 
 
@@ -82,7 +82,7 @@ def a_sum_per_key(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def several_results_as_a_record(sales: list[Sale]) -> Answer:
-    """Several combiners at once, whose results are named by a record."""
+    """Several combiners at once, with a record as result."""
     for shop, window, some in by_shop_in_fives(sales):
         amounts = [s.amount for s in some]
         yield KV(shop, Totals(len(some), sum(3 * amount + 1 for amount in amounts), mean(amounts))), window
@@ -95,7 +95,7 @@ def several_results_as_a_record(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def the_global_window(sales: list[Sale]) -> Answer:
-    """A filter over an optional field, and the one window of everything."""
+    """A filter on an optional field, in the global window."""
     some = [s for s in sales if s.amount > 2 and s.note is None]
     for city in {s.place.city for s in some}:
         yield KV(city, len([s for s in some if s.place.city == city])), None
@@ -106,7 +106,7 @@ def the_global_window(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def no_element_passes(sales: list[Sale]) -> Answer:
-    """Nothing comes out of nothing."""
+    """An empty collection emits nothing."""
     return []
 
 
@@ -120,7 +120,7 @@ def no_element_passes(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def least_and_greatest(sales: list[Sale]) -> Answer:
-    """The least and the greatest of times, text, floats and integers."""
+    """The least and the greatest of times, strings, floats and integers."""
     for shop, window, some in by_shop_in_fives(sales):
         times, cities = [s.at for s in some], [s.place.city for s in some]
         prices, amounts = [s.price for s in some], [s.amount for s in some]
@@ -134,7 +134,7 @@ def least_and_greatest(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def a_record_as_key(sales: list[Sale]) -> Answer:
-    """A record as key, and windows with an offset; sevens from the epoch plus two are three after the start."""
+    """A record as key, and windows with an offset: seven minutes from the epoch, plus an offset."""
     for place, window, some in grouped(sales, lambda s: s.place, lambda s: [fixed(s.at, 7, 3)]):
         yield KV(place, len(some)), window
 
@@ -146,7 +146,7 @@ def a_record_as_key(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def a_tuple_as_key_from_Python(sales: list[Sale]) -> Answer:
-    """A tuple as key, made by a function that is not lifted."""
+    """A tuple as key, computed by a function that is not lifted."""
     for (city, kind), window, some in grouped(sales, lambda s: (s.place.city, s.kind), five):
         yield KV((city, kind is Kind.TEA), sum(-s.amount for s in some)), window
 
@@ -156,7 +156,7 @@ def a_tuple_as_key_from_Python(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def an_enum_and_an_optional_as_key(sales: list[Sale]) -> Answer:
-    """``None`` is a key like any other."""
+    """``None`` is a valid key."""
     for key, window, some in grouped(sales, lambda s: (s.kind, s.note), five):
         yield KV(key, len(some)), window
 
@@ -169,7 +169,7 @@ def an_enum_and_an_optional_as_key(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def flat_map_in_Python(sales: list[Sale]) -> Answer:
-    """Any number of elements for one, by a function that is not lifted."""
+    """A ``flat_map`` whose function is not lifted."""
     said = [(word, s) for s in sales for word in (*s.tags, *([s.note] if s.note else []))]
     for word, window, some in grouped(said, lambda pair: pair[0], lambda pair: five(pair[1])):
         yield KV("<" + word + ">", len(some)), window
@@ -183,7 +183,7 @@ def flat_map_in_Python(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def flat_map_of_a_list(sales: list[Sale]) -> Answer:
-    """The items of a list field."""
+    """A ``flat_map`` over a list field."""
     tagged = [(tag, s) for s in sales for tag in s.tags]
     for tag, window, some in grouped(tagged, lambda pair: pair[0], lambda pair: five(pair[1])):
         yield KV(tag, len(some)), window
@@ -194,7 +194,7 @@ def flat_map_of_a_list(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def an_argument_from_Python(sales: list[Sale]) -> Answer:
-    """A combiner's argument, made by a function that is not lifted."""
+    """The input of a combiner, computed by a function that is not lifted."""
     for shop, window, some in by_shop_in_fives(sales):
         total = 0
         for s in some:
@@ -209,7 +209,7 @@ def an_argument_from_Python(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def a_choice(sales: list[Sale]) -> Answer:
-    """A conditional expression that guards an optional."""
+    """A conditional expression that tests an optional for ``None``."""
     for shop, window, some in by_shop_in_fives(sales):
         yield KV(shop, max(-1 if s.note is None or s.amount < 0 else s.amount for s in some)), window
 
@@ -223,7 +223,7 @@ def a_choice(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def panes_mapped_and_filtered(sales: list[Sale]) -> Answer:
-    """Element-wise steps after a grouping, to a record."""
+    """Element-wise steps after a grouping, with a record as result."""
     for shop, window, some in by_shop_in_fives(sales):
         total = sum(s.amount for s in some)
         if total != 4:
@@ -247,7 +247,7 @@ def panes_mapped_in_Python(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def a_trigger_that_does_not_repeat(sales: list[Sale]) -> Answer:
-    """What comes after the one pane of a window is dropped as closed."""
+    """Elements after the only pane of a window are dropped as closed."""
     for shop, window, some in by_shop_in_fives(sales):
         yield KV(shop, len(some)), window
 
@@ -257,7 +257,7 @@ def a_trigger_that_does_not_repeat(sales: list[Sale]) -> Answer:
     SOLD_AT_ODD_TIMES,
 )
 def event_times_from_Python(sales: list[Sale]) -> Answer:
-    """Event times by a function that is not lifted."""
+    """Event times computed by a function that is not lifted."""
     for shop, window, some in grouped(sales, lambda s: s.shop, lambda s: [fixed(time_of(s), 5)]):
         yield KV(shop, len(some)), window
 
@@ -270,7 +270,7 @@ def event_times_from_Python(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def records_on_the_way(sales: list[Sale]) -> Answer:
-    """Records that are made and taken apart again before the grouping."""
+    """Records that are constructed and read again before the grouping."""
     for shop, window, some in grouped(sales, lambda s: s.shop, always):
         floors = [s.place.floor + s.amount for s in some]
         yield KV(shop, (sum(floor * (floor - 1) for floor in floors), len(some))), window
@@ -284,7 +284,7 @@ def records_on_the_way(sales: list[Sale]) -> Answer:
     SOLD,
 )
 def two_stages(sales: list[Sale]) -> Answer:
-    """A second grouping over the windows of the first."""
+    """A second grouping in the windows of the first."""
     counts = [(window, len(some)) for _, window, some in by_shop_in_fives(sales)]
     for _, window, some in grouped(counts, lambda pair: 0, lambda pair: [pair[0]]):
         yield KV("all", (max(n for _, n in some), sum(n for _, n in some))), window

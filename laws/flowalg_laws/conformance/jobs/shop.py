@@ -1,4 +1,4 @@
-"""The sales that jobs about values and functions speak of: records in records, enums, optionals and lists."""
+"""The sales of the jobs about values and functions: nested records, enums, optionals and lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flowalg_laws.kit.readings import START
 
 
 class Kind(Enum):
-    """What was sold."""
+    """A kind of product."""
 
     TEA = "tea"
     CAKE = "cake"
@@ -30,7 +30,7 @@ class Place:
 
 @frozen
 class Sale:
-    """One sale, with both of its times."""
+    """A sale, with its event time and processing time."""
 
     shop: str
     amount: int
@@ -54,7 +54,7 @@ class Totals:
 
 @frozen
 class Bill:
-    """What a grouping's panes are mapped to."""
+    """A record to which panes are mapped."""
 
     shop: str
     cents: int
@@ -65,13 +65,13 @@ RATE = 3
 
 
 def initial(sale: Sale) -> str:
-    """A function that is not lifted, because of a method; its annotation says what it gives."""
+    """A function that is not lifted because it calls a method; its result type is annotated."""
     first = sale.shop[:1]
     return first.upper()
 
 
 def weighted(sale: Sale) -> int:
-    """A combiner's argument that only Python can compute."""
+    """A combiner input that only Python can compute."""
     return sum(len(tag) for tag in sale.tags) * sale.amount
 
 
@@ -86,16 +86,16 @@ def time_of(sale: Sale) -> datetime:
 
 
 def words(sale: Sale) -> Iterable[str]:
-    """Any number of words for a sale."""
+    """Returns any number of words for a sale."""
     return sale.tags + ([sale.note] if sale.note else [])
 
 
 def sale(shop: str, amount: int, at: float, seen: float, note: str | None = None) -> Sale:
-    """A sale whose other fields follow from these; times are minutes after the start."""
+    """Makes a sale; the other fields are derived. Times are minutes after the start."""
     kind = Kind.TEA if amount % 2 else Kind.CAKE
     place = Place("Köln" if shop < "b" else "Łódź", amount % 3)
     tags = [shop, "x" * (abs(amount) % 3)] if amount != 3 else []
-    happened, came = (START + timedelta(minutes=one) for one in (at, seen))
+    happened, came = (START + timedelta(minutes=minute) for minute in (at, seen))
     return Sale(shop, amount, amount / 8, kind, place, note, tags, happened, came)
 
 
@@ -110,7 +110,7 @@ BATCHES: tuple[tuple[Sale, ...], ...] = (
     (sale("a", 3, 30, 15), sale("b", 3, 10, 16, "n")),
     (sale("c", 5, 2, 17), sale("c", 5, 31, 17)),
 )
-"""Micro-batches of sales: on time, late, and too late for a lateness of a few minutes."""
+"""Micro-batches of sales: on time, late, and beyond an allowed lateness of a few minutes."""
 
 SOLD = Feed(SALES, Sale, BATCHES, POLICY)
 SOLD_AT_ODD_TIMES = Feed(ODD_TIMES, Sale, BATCHES, POLICY)

@@ -1,4 +1,4 @@
-"""Jobs about several collections, several groupings, and the transforms that are made of others."""
+"""Jobs about several collections, several groupings, and composite transforms."""
 
 from __future__ import annotations
 
@@ -29,22 +29,24 @@ MINUTE = timedelta(minutes=1)
 OTHERS = Source("others", Reading, event_time=lambda reading: reading.at)
 OTHER_LINES = ("10: a=10@1", "12: a=20@6, c=30@2", "14: b=40@11", "15: a=50@3")
 MORE = Feed(OTHERS, Reading, tuple(map(readings, OTHER_LINES)), TWO_MINUTES)
-other_values: PCollection[KV[str, int]] = OTHERS.key_by(lambda one: one.key).map_values(lambda one: one.value)
+other_values: PCollection[KV[str, int]] = OTHERS.key_by(lambda reading: reading.key).map_values(
+    lambda reading: reading.value
+)
 
 
 def in_fives(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
-    """A collection in windows of five minutes, late data welcome, with retractions."""
+    """A collection in windows of five minutes, with unlimited lateness and retractions."""
     return collection.window(FIVE, allowed_lateness=FOREVER, accumulation=Accumulation.RETRACTING)
 
 
 def by_key_and_five(some: list[Reading]) -> dict[tuple[str, Span], list[int]]:
-    """The values of each key and five minutes, in order of event time."""
-    ordered = sorted(some, key=lambda one: one.at)
-    return {(one, span): [r.value for r in group] for one, span, group in grouped(ordered, key, five)}
+    """The values of each key and five-minute window, in order of event time."""
+    ordered = sorted(some, key=lambda reading: reading.at)
+    return {(name, span): [r.value for r in group] for name, span, group in grouped(ordered, key, five)}
 
 
 def parity(pair: KV[str, int]) -> Result[KV[str, int], str]:
-    """Even values succeed."""
+    """Succeeds for even values."""
     return Success(pair) if pair.value % 2 == 0 else Failure(pair.key)
 
 
@@ -53,46 +55,46 @@ def parity(pair: KV[str, int]) -> Result[KV[str, int], str]:
     SOME,
 )
 def one_part_of_a_split(readings: list[Reading]) -> Answer:
-    """The successes of a function, and nothing of its failures."""
-    for (one, window), values in by_key_and_five(
+    """The successes of a function without its failures."""
+    for (name, window), values in by_key_and_five(
         [reading for reading in readings if reading.value % 2 == 0]
     ).items():
-        yield KV(one, len(values)), window
+        yield KV(name, len(values)), window
 
 
 @job(
-    READINGS.with_timestamps(lambda one: one.seen)
-    .key_by(lambda one: one.key)
+    READINGS.with_timestamps(lambda reading: reading.seen)
+    .key_by(lambda reading: reading.key)
     .window(FIVE, allowed_lateness=FOREVER)
     .combine_per_key(Count()),
     SOME,
 )
 def other_timestamps(readings: list[Reading]) -> Answer:
-    """Event times that a function gives; the watermark stays that of the source."""
-    for one, window, some in grouped(readings, key, lambda reading: [fixed(reading.seen, 5)]):
-        yield KV(one, len(some)), window
+    """Event times that a function assigns; the watermark is still that of the source."""
+    for name, window, some in grouped(readings, key, lambda reading: [fixed(reading.seen, 5)]):
+        yield KV(name, len(some)), window
 
 
 @job(
-    READINGS.map(lambda one: one.value)
+    READINGS.map(lambda reading: reading.value)
     .window(FIVE, allowed_lateness=FOREVER)
     .combine_globally(together(Sum(), Count())),
     SOME,
 )
 def several_results_of_everything(readings: list[Reading]) -> Answer:
     """Several combiners at once, globally."""
-    for _, window, some in grouped(readings, lambda one: 0, five):
-        yield (sum(one.value for one in some), len(some)), window
+    for _, window, some in grouped(readings, lambda reading: 0, five):
+        yield (sum(reading.value for reading in some), len(some)), window
 
 
 @job(
-    READINGS.map(lambda one: one.key).distinct(),
+    READINGS.map(lambda reading: reading.key).distinct(),
     SOME,
 )
 def distinct_keys(readings: list[Reading]) -> Answer:
-    """Each element once."""
-    for one in {reading.key for reading in readings}:
-        yield one, None
+    """The distinct elements."""
+    for name in {reading.key for reading in readings}:
+        yield name, None
 
 
 @job(
@@ -100,9 +102,9 @@ def distinct_keys(readings: list[Reading]) -> Answer:
     SOME,
 )
 def lists_that_are_grouped_again(readings: list[Reading]) -> Answer:
-    """A list is taken back as a whole when a value joins it."""
-    for (one, window), values in by_key_and_five(readings).items():
-        yield KV(one, sum(values)), window
+    """A list is retracted as a whole when a value is added to it."""
+    for (name, window), values in by_key_and_five(readings).items():
+        yield KV(name, sum(values)), window
 
 
 @job(
@@ -115,7 +117,7 @@ def lists_that_are_grouped_again(readings: list[Reading]) -> Answer:
     SOME,
 )
 def three_stages(readings: list[Reading]) -> Answer:
-    """A grouping of a grouping of a grouping."""
+    """Three groupings in a row."""
     sums = [(span, sum(values)) for (_, span), values in by_key_and_five(readings).items()]
     tens = grouped(sums, lambda pair: 0, lambda pair: [fixed(_start(pair[0]), 10)])
     for _, window, some in tens:
@@ -124,9 +126,9 @@ def three_stages(readings: list[Reading]) -> Answer:
 
 @job(flatten(VALUES, VALUES.map_values(lambda value: 10 * value)).combine_per_key(Sum()), SOME)
 def a_collection_and_itself(readings: list[Reading]) -> Answer:
-    """A union is one of bags: nothing is lost that is there twice."""
-    for one in ("a", "b"):
-        yield KV(one, sum(11 * reading.value for reading in readings if reading.key == one)), None
+    """A union of bags: duplicates are kept."""
+    for name in ("a", "b"):
+        yield KV(name, sum(11 * reading.value for reading in readings if reading.key == name)), None
 
 
 @job(
@@ -146,17 +148,17 @@ def a_collection_and_itself(readings: list[Reading]) -> Answer:
 )
 def two_sources_as_one(some: list[Reading], more: list[Reading]) -> Answer:
     """The watermark of a union is the lesser of the two."""
-    for (one, window), values in by_key_and_five([*some, *more]).items():
-        yield KV(one, sum(values)), window
+    for (name, window), values in by_key_and_five([*some, *more]).items():
+        yield KV(name, sum(values)), window
 
 
 @job(VALUES.co_group_by_key(VALUES.map_values(lambda value: -value)), SOME)
 def a_collection_beside_itself(readings: list[Reading]) -> Answer:
     """The values of each of two collections, in order of event time."""
-    for one in ("a", "b"):
-        of_key = sorted((reading for reading in readings if reading.key == one), key=lambda r: r.at)
+    for name in ("a", "b"):
+        of_key = sorted((reading for reading in readings if reading.key == name), key=lambda r: r.at)
         values = [reading.value for reading in of_key]
-        yield KV(one, (values, [-value for value in values])), None
+        yield KV(name, (values, [-value for value in values])), None
 
 
 @job(
@@ -175,31 +177,31 @@ def a_collection_beside_itself(readings: list[Reading]) -> Answer:
     """,
 )
 def two_sources_side_by_side(some: list[Reading], more: list[Reading]) -> Answer:
-    """A key that only one has gets an empty list from the other."""
+    """For a key of only one collection, the list of the other is empty."""
     left, right = by_key_and_five(some), by_key_and_five(more)
-    for one, window in {**left, **right}:
-        yield KV(one, (left.get((one, window), []), right.get((one, window), []))), window
+    for name, window in {**left, **right}:
+        yield KV(name, (left.get((name, window), []), right.get((name, window), []))), window
 
 
 @job(in_fives(VALUES).inner_join(in_fives(other_values)), SOME, MORE)
 def an_inner_join(some: list[Reading], more: list[Reading]) -> Answer:
-    """Each pair of one key and window."""
+    """All pairs of values of the same key and window."""
     left, right = by_key_and_five(some), by_key_and_five(more)
-    for (one, window), values in left.items():
+    for (name, window), values in left.items():
         for value in values:
-            for other in right.get((one, window), []):
-                yield KV(one, (value, other)), window
+            for other in right.get((name, window), []):
+                yield KV(name, (value, other)), window
 
 
 @job(in_fives(VALUES).left_join(in_fives(other_values)), SOME, MORE)
 def a_left_join(some: list[Reading], more: list[Reading]) -> Answer:
-    """Each left value, with ``None`` where the right side has nothing."""
+    """All left values, with ``None`` where the right side has no value."""
     left, right = by_key_and_five(some), by_key_and_five(more)
-    for (one, window), values in left.items():
+    for (name, window), values in left.items():
         for value in values:
-            others: list[int | None] = [*right.get((one, window), [])]
+            others: list[int | None] = [*right.get((name, window), [])]
             for other in others or [None]:
-                yield KV(one, (value, other)), window
+                yield KV(name, (value, other)), window
 
 
 def _start(span: Span) -> datetime:
@@ -211,7 +213,7 @@ PATIENT = BoundedOutOfOrderness(timedelta(minutes=12))
 ON_TIME = Feed(OTHERS, Reading, MORE.batches, PATIENT)
 ALL_ON_TIME = Feed(READINGS, Reading, SOME.batches, PATIENT)
 total = (
-    OTHERS.map(lambda one: one.value)
+    OTHERS.map(lambda reading: reading.value)
     .window(FIVE, allowed_lateness=FOREVER)
     .combine_globally(Sum())
     .as_singleton(default=0)
@@ -220,7 +222,9 @@ latest = other_values.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Max
 
 
 @job(
-    READINGS.map_with(total, lambda one, other: KV(one.key, one.value + other), result=KV[str, int])
+    READINGS.map_with(
+        total, lambda reading, other: KV(reading.key, reading.value + other), result=KV[str, int]
+    )
     .window(FIVE, allowed_lateness=FOREVER)
     .combine_per_key(Sum()),
     ALL_ON_TIME,
@@ -234,15 +238,15 @@ latest = other_values.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Max
     """,
 )
 def a_number_on_the_side(some: list[Reading], more: list[Reading]) -> Answer:
-    """Each element reads what its own window of the side comes to, and waits until that is complete."""
-    for one, window, group in grouped(some, key, five):
+    """Each element reads the result of its window of the side input, and waits until it is complete."""
+    for name, window, group in grouped(some, key, five):
         beside = sum(other.value for other in more if five(other) == [window])
-        yield KV(one, sum(reading.value + beside for reading in group)), window
+        yield KV(name, sum(reading.value + beside for reading in group)), window
 
 
 @job(
-    READINGS.filter_with(latest, lambda one, beside: one.key in beside)
-    .key_by(lambda one: one.key)
+    READINGS.filter_with(latest, lambda reading, beside: reading.key in beside)
+    .key_by(lambda reading: reading.key)
     .window(FIVE, allowed_lateness=FOREVER)
     .combine_per_key(Count()),
     ALL_ON_TIME,
@@ -254,10 +258,10 @@ def a_number_on_the_side(some: list[Reading], more: list[Reading]) -> Answer:
     """,
 )
 def a_map_on_the_side(some: list[Reading], more: list[Reading]) -> Answer:
-    """Each element reads the keys of its own window of the side."""
-    for one, window, group in grouped(some, key, five):
-        if any(other.key == one and five(other) == [window] for other in more):
-            yield KV(one, len(group)), window
+    """Each element reads the keys of its window of the side input."""
+    for name, window, group in grouped(some, key, five):
+        if any(other.key == name and five(other) == [window] for other in more):
+            yield KV(name, len(group)), window
 
 
 sum_of_self = VALUES.map(lambda pair: KV("all", pair.value)).combine_per_key(Sum()).as_singleton()
@@ -266,15 +270,15 @@ counts_of_self = VALUES.combine_per_key(Count()).as_map()
 
 @job(
     READINGS.map_with(
-        sum_of_self, lambda one, total: KV(one.key, total.value - one.value), result=KV[str, int]
+        sum_of_self, lambda reading, total: KV(reading.key, total.value - reading.value), result=KV[str, int]
     ).combine_per_key(Sum()),
     SOME,
 )
 def a_number_of_its_own(readings: list[Reading]) -> Answer:
-    """A collection that reads what it comes to itself."""
+    """A collection with a side input computed from itself."""
     total = sum(reading.value for reading in readings)
-    for one in ("a", "b"):
-        yield KV(one, sum(total - reading.value for reading in readings if reading.key == one)), None
+    for name in ("a", "b"):
+        yield KV(name, sum(total - reading.value for reading in readings if reading.key == name)), None
 
 
 @job(
@@ -284,9 +288,9 @@ def a_number_of_its_own(readings: list[Reading]) -> Answer:
     SOME,
 )
 def a_map_of_its_own(readings: list[Reading]) -> Answer:
-    """A collection that reads how often each of its keys is there."""
-    for one in ("a", "b"):
-        yield KV(one, len([reading for reading in readings if reading.key == one]) ** 2), None
+    """A collection with the counts of its own keys as side input."""
+    for name in ("a", "b"):
+        yield KV(name, len([reading for reading in readings if reading.key == name]) ** 2), None
 
 
 JOBS = (

@@ -1,7 +1,7 @@
-"""Jobs about when in processing time: each trigger, and each way to compose them.
+"""Jobs about triggers: each trigger, and each way to compose triggers.
 
-Where a trigger waits for the processing time there is a micro-batch at that very time, so that engines that wake up by
-themselves and those that do not give the same panes.
+Where a trigger waits for a processing time there is a micro-batch at that time. So continuous and micro-batch engines
+emit the same panes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OUTRUN = feed(*LINES, policy=BoundedOutOfOrderness(5 * MINUTE, percentiles=(0.5,
 def fired(
     name: str, statement: str, trigger: Trigger, panes: str, feed: Feed[Reading] = SOME, drops: str = ""
 ) -> Job:
-    """A job about a trigger: sums in windows of five minutes."""
+    """Makes a job for a trigger: sums in windows of five minutes."""
     return job(summed(trigger), feed, panes=panes, drops=drops, name=name, statement=statement)(sums_in_fives)
 
 
@@ -53,7 +53,7 @@ def size(value: int) -> int:
 JOBS = (
     fired(
         "the watermark, and once more",
-        "A sequence whose second member is ready at once fires again in the next instant; then it is over.",
+        "A sequence whose second part is ready at once fires again in the next instant, and then finishes.",
         AtWatermark() >> AtWatermark(),
         panes="""
         12: +a=4 [0, 5) on_time 0
@@ -108,7 +108,7 @@ JOBS = (
     ),
     fired(
         "the median watermark",
-        "A percentile watermark outruns the slowest elements, so that panes come early.",
+        "A percentile watermark does not wait for the slowest elements, so panes are early.",
         AtWatermark(0.5).repeat(),
         panes="""
         12: +a=4 [0, 5) early 0
@@ -123,7 +123,7 @@ JOBS = (
     ),
     fired(
         "a percentile that nobody keeps",
-        "A percentile watermark of which the source says nothing is the watermark itself.",
+        "A percentile watermark that the source does not report equals the watermark.",
         AtWatermark(0.5).repeat(),
         panes="""
         12: +a=4 [0, 5) on_time 0
@@ -137,7 +137,7 @@ JOBS = (
     ),
     fired(
         "every two elements",
-        "A count starts afresh when it has fired.",
+        "A count is reset when it fires.",
         AtCount(2).repeat(),
         panes="""
         11: +a=4 [0, 5) early 0
@@ -150,7 +150,7 @@ JOBS = (
     ),
     fired(
         "every four points",
-        "A measure adds up what a function gives for each value.",
+        "A measure sums the results of a function over the values.",
         AtMeasure(size, 4).repeat(),
         panes="""
         11: +a=4 [0, 5) early 0
@@ -165,7 +165,7 @@ JOBS = (
     ),
     fired(
         "at every large value",
-        "A predicate looks at single values.",
+        "A predicate tests single values.",
         AtElement(large).repeat(),
         panes="""
         12: +a=5 [5, 10) early 0
@@ -207,7 +207,7 @@ JOBS = (
     ),
     fired(
         "when a signal is given",
-        "Every live window hears a signal of that name, and no other.",
+        "A signal with that name reaches every live window; other signals have no effect.",
         AtSignal("go").repeat(),
         panes="""
         11: +a=4 [0, 5) early 0
@@ -222,7 +222,7 @@ JOBS = (
     ),
     fired(
         "never",
-        "What no trigger has shown comes out at the end.",
+        "Unemitted elements are emitted at the end.",
         Never().repeat(),
         panes="""
         14: +a=19 [0, 5) late 0
@@ -234,7 +234,7 @@ JOBS = (
     ),
     fired(
         "at every chance",
-        "A pane whenever something has changed.",
+        "A pane whenever a window has changed.",
         Always().repeat(),
         panes="""
         10: +a=1 [0, 5) early 0
@@ -250,7 +250,7 @@ JOBS = (
     ),
     fired(
         "both of two",
-        "A meet is ready when both are: two elements, and a minute passed.",
+        "A meet is ready when both parts are: two elements, and a minute has passed.",
         (AtCount(2) & AfterDelay(MINUTE)).repeat(),
         panes="""
         11: +a=4 [0, 5) early 0
@@ -263,7 +263,7 @@ JOBS = (
     ),
     fired(
         "either of two",
-        "A join is ready when either is: two elements, or the watermark.",
+        "A join is ready when either part is: two elements, or the watermark.",
         (AtCount(2) | AtWatermark()).repeat(),
         panes="""
         11: +a=4 [0, 5) early 0
@@ -277,7 +277,7 @@ JOBS = (
     ),
     fired(
         "first the watermark, then every element",
-        "A sequence runs its members one after the other.",
+        "A sequence runs its parts one after the other.",
         SequenceOf(AtWatermark(), AtCount(1).repeat()),
         panes="""
         12: +a=4 [0, 5) on_time 0
@@ -291,7 +291,7 @@ JOBS = (
     ),
     fired(
         "early, on time and late",
-        "Early firings until the watermark passes, and late ones after it.",
+        "Early firings until the watermark passes, and late firings after it.",
         AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1)),
         panes="""
         10: +a=1 [0, 5) early 0
@@ -307,7 +307,7 @@ JOBS = (
     ),
     fired(
         "two elements, until the fourth",
-        "A limit sees everything from the start, across the firings of what it limits; then the window is closed.",
+        "A limit observes all elements from the start, across firings; when it is ready, the window closes.",
         RepeatUntil(AtCount(2), AtCount(4)),
         panes="""
         11: +a=4 [0, 5) early 0

@@ -1,4 +1,4 @@
-"""Jobs about how a source's watermark is made: each policy, and each of its options."""
+"""Jobs about watermark policies and their options."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LINES = (
     "11: b=5@3, a=6@10",
     "14: a=7@13, b=8@12",
 )
-"""The second partition, ``b``, says nothing for eight minutes, and then something late."""
+"""The second partition, ``b``, is silent for eight minutes, and then emits late records."""
 AHEAD = ("3: a=1@0", "4: a=2@55", "6: a=3@5", "9: a=4@8", "12: a=5@11")
-"""One clock is almost an hour ahead."""
+"""One timestamp is almost an hour ahead."""
 
 
 def three_behind(view: ClockView) -> datetime | None:
-    """Three minutes behind what all partitions have reached."""
+    """Returns a watermark three minutes behind the event time that all partitions have reached."""
     return None if view.reached is None else view.reached - timedelta(minutes=3)
 
 
@@ -45,7 +45,7 @@ def under(
     lines: tuple[str, ...] = LINES,
     partition: str | None = None,
 ) -> Job:
-    """A job about a policy: sums in windows of five minutes, by the default trigger."""
+    """Makes a job for a policy: sums in windows of five minutes, with the default trigger."""
     made = job(
         summed(),
         feed(*lines, policy=policy, partition=partition),
@@ -59,7 +59,7 @@ def under(
 JOBS = (
     under(
         "a perfect watermark",
-        "No element is ever late.",
+        "No element is late.",
         Perfect(),
         """
         11: +a=4 [0, 5) on_time 0
@@ -71,7 +71,7 @@ JOBS = (
     ),
     under(
         "the greatest event time seen",
-        "Without partitions the most advanced element counts.",
+        "Without partitions the greatest event time determines the watermark.",
         MonotonicTimestamps(),
         """
         8: +a=4 [0, 5) on_time 0
@@ -84,7 +84,7 @@ JOBS = (
     ),
     under(
         "what every partition has reached",
-        "The partition that is furthest behind holds the watermark back.",
+        "The partition that is furthest behind holds back the watermark.",
         BoundedOutOfOrderness(MINUTE),
         """
         14: +a=4 [0, 5) on_time 0
@@ -97,7 +97,7 @@ JOBS = (
     ),
     under(
         "partitions that fall idle",
-        "A partition that says nothing for five minutes no longer holds the watermark back.",
+        "A partition that is silent for five minutes no longer holds back the watermark.",
         BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE),
         """
         8: +a=4 [0, 5) on_time 0
@@ -111,7 +111,7 @@ JOBS = (
     ),
     under(
         "an idle source",
-        "When all partitions are idle, what they have reached counts.",
+        "When all partitions are idle, the greatest of their event times determines the watermark.",
         BoundedOutOfOrderness(MINUTE, idle_after=2 * MINUTE),
         """
         8: +a=4 [0, 5) on_time 0
@@ -136,7 +136,7 @@ JOBS = (
     ),
     under(
         "percentiles that nobody reads",
-        "A policy that keeps percentile watermarks keeps its own as well.",
+        "A policy with percentile watermarks also has its own watermark.",
         BoundedOutOfOrderness(MINUTE, percentiles=(0.5, 0.9)),
         """
         8: +a=4 [0, 5) on_time 0
@@ -149,7 +149,7 @@ JOBS = (
     ),
     under(
         "four minutes by the clock",
-        "Elements are waited for that long.",
+        "The watermark waits for elements for a fixed delay.",
         Timeout(4 * MINUTE),
         """
         11: +a=4 [0, 5) on_time 0
@@ -161,7 +161,7 @@ JOBS = (
     ),
     under(
         "the lag of half of them",
-        "A delay that is learnt from the lags seen, rounded up to seconds.",
+        "A delay that is learned from the observed lags, rounded up to seconds.",
         LagQuantile(0.5),
         """
         8: +a=4 [0, 5) on_time 0
@@ -174,7 +174,7 @@ JOBS = (
     ),
     under(
         "no delay at all",
-        "The processing time itself is the watermark.",
+        "The processing time is the watermark.",
         IngressTime(),
         """
         5: +a=4 [0, 5) on_time 0
@@ -187,7 +187,7 @@ JOBS = (
     ),
     under(
         "a policy of ones own",
-        "A plain function of what the clock shows.",
+        "A user-defined function of the clock.",
         CustomPolicy("three behind", three_behind),
         """
         11: +a=4 [0, 5) on_time 0

@@ -1,4 +1,4 @@
-"""Jobs about where in event time: every kind of windows, and their merging."""
+"""Jobs about windows: each window function, and merging."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ MINUTE = timedelta(minutes=1)
 
 def sums(readings: list[Reading], spans: Callable[[Reading], Iterable[Span]]) -> Answer:
     """The sum of each key and window."""
-    for one, window, some in grouped(readings, key, spans):
-        yield KV(one, sum(reading.value for reading in some)), window
+    for name, window, some in grouped(readings, key, spans):
+        yield KV(name, sum(reading.value for reading in some)), window
 
 
 def number(reading: Reading) -> float:
-    """When a reading happened, in minutes after the start."""
+    """The event time of a reading, in minutes after the start."""
     return (reading.at - START) / MINUTE
 
 
@@ -52,13 +52,13 @@ def number(reading: Reading) -> float:
     """,
 )
 def fixed_windows(readings: list[Reading]) -> Answer:
-    """A pane when the watermark passes, and one for whatever comes later."""
-    return sums(readings, lambda one: [fixed(one.at, 5)])
+    """A pane when the watermark passes, and a pane for each batch of late elements."""
+    return sums(readings, lambda reading: [fixed(reading.at, 5)])
 
 
 @job(summed(windows=GlobalWindows()), SOME, ends=False, panes="")
 def a_stream_that_goes_on(readings: list[Reading]) -> Answer:
-    """Without an end of the input, what the watermark has not passed is kept."""
+    """Without an end of the input, windows that the watermark has not passed stay buffered."""
     return sums(readings, always)
 
 
@@ -83,8 +83,8 @@ def a_stream_that_goes_on(readings: list[Reading]) -> Answer:
 def sliding_windows_that_overlap(readings: list[Reading]) -> Answer:
     """An element in two windows."""
 
-    def spans(one: Reading) -> list[Span]:
-        starts = [3 * n for n in range(-2, 10) if 3 * n <= number(one) < 3 * n + 6]
+    def spans(reading: Reading) -> list[Span]:
+        starts = [3 * n for n in range(-2, 10) if 3 * n <= number(reading) < 3 * n + 6]
         return [minutes(start, start + 6) for start in starts]
 
     return sums(readings, spans)
@@ -102,9 +102,9 @@ def sliding_windows_that_overlap(readings: list[Reading]) -> Answer:
     """,
 )
 def sliding_windows_with_gaps(readings: list[Reading]) -> Answer:
-    """An event time in a gap is in no window; its element is in no result, and is no drop."""
+    """An element with an event time in a gap is in no window: it is in no result and is not dropped."""
     return sums(
-        readings, lambda one: [minutes(n, n + 2) for n in range(0, 20, 4) if n <= number(one) < n + 2]
+        readings, lambda reading: [minutes(n, n + 2) for n in range(0, 20, 4) if n <= number(reading) < n + 2]
     )
 
 
@@ -128,12 +128,12 @@ def shift(key: object) -> timedelta:
     """,
 )
 def windows_shifted_by_key(readings: list[Reading]) -> Answer:
-    """Fixed windows that begin at another minute for one of the keys."""
-    return sums(readings, lambda one: [fixed(one.at, 5, 2 if one.key == "b" else 0)])
+    """Fixed windows with another offset for one of the keys."""
+    return sums(readings, lambda reading: [fixed(reading.at, 5, 2 if reading.key == "b" else 0)])
 
 
 def chained(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
-    """Readings in runs whose neighbours are at most a gap apart."""
+    """Groups readings into sessions: neighbours are at most a gap apart."""
     runs: list[list[Reading]] = []
     for reading in sorted(readings, key=number):
         if runs and number(reading) - number(runs[-1][-1]) <= gap:
@@ -155,11 +155,11 @@ def chained(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
     """,
 )
 def sessions_that_touch_merge(readings: list[Reading]) -> Answer:
-    """Two events exactly one gap apart are one session; a late one joins those on both sides of it."""
-    for one in ("a", "b"):
-        for run in chained((reading for reading in readings if reading.key == one), 3):
+    """Two events exactly one gap apart are in the same session; a late event joins the sessions on both sides."""
+    for name in ("a", "b"):
+        for run in chained((reading for reading in readings if reading.key == name), 3):
             window = minutes(number(run[0]), number(run[-1]) + 3)
-            yield KV(one, sum(reading.value for reading in run)), window
+            yield KV(name, sum(reading.value for reading in run)), window
 
 
 LONG = feed(
@@ -168,16 +168,16 @@ LONG = feed(
     "45000: a=4@2950, b=5@43000",
     "45001: b=6@44650",
 )
-"""Over a month."""
+"""A span of more than a month."""
 
 
 def zoned(reading: Reading) -> datetime:
-    """When a reading happened, by a clock in Tokyo, nine hours ahead all year."""
+    """The event time of a reading in Tokyo, nine hours ahead of UTC all year."""
     return reading.at.astimezone(UTC) + timedelta(hours=9)
 
 
 def back(local: datetime) -> datetime:
-    """The point at which the clock in Tokyo reads that."""
+    """The point in time of a local time in Tokyo."""
     return local - timedelta(hours=9)
 
 
@@ -193,10 +193,10 @@ def back(local: datetime) -> datetime:
     """,
 )
 def calendar_days_of_a_zone(readings: list[Reading]) -> Answer:
-    """Days begin at the midnights of the zone."""
+    """Days begin at midnight in the time zone."""
 
-    def day(one: Reading) -> list[Span]:
-        midnight = zoned(one).replace(hour=0, minute=0, second=0, microsecond=0)
+    def day(reading: Reading) -> list[Span]:
+        midnight = zoned(reading).replace(hour=0, minute=0, second=0, microsecond=0)
         return [(back(midnight), back(midnight + timedelta(days=1)))]
 
     return sums(readings, day)
@@ -211,9 +211,9 @@ def calendar_days_of_a_zone(readings: list[Reading]) -> Answer:
     """,
 )
 def calendar_weeks(readings: list[Reading]) -> Answer:
-    """Weeks begin on Mondays; the first day of 2024 is one."""
+    """Weeks begin on Mondays; the first day of 2024 is a Monday."""
     week = 7 * 24 * 60
-    return sums(readings, lambda one: [fixed(one.at, week)])
+    return sums(readings, lambda reading: [fixed(reading.at, week)])
 
 
 @job(
@@ -226,9 +226,9 @@ def calendar_weeks(readings: list[Reading]) -> Answer:
     """,
 )
 def calendar_months(readings: list[Reading]) -> Answer:
-    """Months are as long as they are."""
+    """Months have different lengths."""
     month, after = datetime(2024, 2, 1, tzinfo=UTC), datetime(2024, 3, 1, tzinfo=UTC)
-    return sums(readings, lambda one: [(START, month) if one.at < month else (month, after)])
+    return sums(readings, lambda reading: [(START, month) if reading.at < month else (month, after)])
 
 
 def doubling(point: EventTime, key: object) -> list[Window]:
@@ -255,11 +255,11 @@ def doubling(point: EventTime, key: object) -> list[Window]:
     """,
 )
 def windows_of_ones_own(readings: list[Reading]) -> Answer:
-    """Any function from an event time to windows."""
+    """A user-defined function from an event time to windows."""
     bounds = [0, 1, 3, 7, 15, 31]
 
-    def spans(one: Reading) -> list[Span]:
-        return [minutes(a, b) for a, b in pairwise(bounds) if a <= number(one) < b]
+    def spans(reading: Reading) -> list[Span]:
+        return [minutes(a, b) for a, b in pairwise(bounds) if a <= number(reading) < b]
 
     return sums(readings, spans)
 
@@ -270,7 +270,7 @@ def around(point: EventTime, key: object) -> list[Window]:
 
 
 def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
-    """Those that begin in the same five minutes."""
+    """Merges windows that begin in the same five minutes."""
     groups: dict[int, list[Window]] = {}
     for window in windows:
         groups.setdefault(window.start // 300_000_000, []).append(window)
@@ -291,10 +291,10 @@ def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
     """,
 )
 def merging_windows_of_ones_own(readings: list[Reading]) -> Answer:
-    """Any division of windows into groups that become one: here those that begin in the same five minutes."""
-    for one, _, some in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
+    """A user-defined merge function: windows that begin in the same five minutes merge."""
+    for name, _, some in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
         window = minutes(min(map(number, some)), max(map(number, some)) + 1)
-        yield KV(one, sum(reading.value for reading in some)), window
+        yield KV(name, sum(reading.value for reading in some)), window
 
 
 JOBS = (
