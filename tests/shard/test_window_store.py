@@ -9,20 +9,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+import flowalg_reference as reference
 import polars as pl
 import pytest
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
-from flowalg_shard import Emitted, Grouping, InputClocks, Stored, step, unpack
+from flowalg_shard import Clocks, Emitted, Grouping, InputClocks, Stored, precombine, step, unpack
 from flowalg_shard.local import Cluster, run
-from flowalg_shard.state.window_store import CLASS
+from flowalg_shard.state.window_store import CLASS, Memory, Segment
 from flowalg_shard.step.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import RANK
-from flowalg_shard.tables.columns import POSITION
+from flowalg_shard.tables.columns import POSITION, SHARD
 from hypothesis import given, settings
 
-from flowalg import Accumulation, AtCount, AtWatermark, FixedWindows, Repeat, Sum, Timeline
+from flowalg import (
+    FOREVER,
+    Accumulation,
+    AfterDelay,
+    Always,
+    AtCount,
+    AtWatermark,
+    FixedWindows,
+    Repeat,
+    Sum,
+    Timeline,
+    Trigger,
+)
+from flowalg.data.time import MIN_TIME, EventTime, processing_time
+from tests.shard.test_step import rows_of, stage_of
 from tests.support.step_pairs import Pair, corrected, pairs
 
 Rows = list[tuple[object, ...]]
@@ -122,3 +137,80 @@ def test_a_trigger_that_fires_at_every_look_lets_no_window_rest_that_is_new() ->
         {READINGS: timeline},
     ).panes
     assert [one.value for one in panes] == [1]
+
+
+MINUTES = timedelta(minutes=1)
+TEN = FixedWindows(10 * MINUTES)
+
+
+def element(time: int) -> Reading:
+    """An element of the first window that arrives at a time."""
+    return Reading("a", 1, point(1), point(time))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "timeline", "expected"),
+    [
+        pytest.param(
+            AtCount(1) >> Always() >> Repeat(AtCount(2)),
+            Timeline[Reading]().at(point(0), element(0)).at(point(1)).at(point(2), element(2)),
+            [(1, 0)],
+            id="a trigger that moves on without news",
+        ),
+        pytest.param(
+            AtWatermark(0.5),
+            Timeline[Reading]().at(point(0), element(0)).at(point(1), percentiles={0.5: point(10)}),
+            [(1, 1)],
+            id="a percentile watermark",
+        ),
+        pytest.param(
+            Repeat(AfterDelay(2 * MINUTES)),
+            Timeline[Reading]().at(point(0), element(0)).at(point(2)).at(point(3)),
+            [(1, 2)],
+            id="a deadline that is met exactly",
+        ),
+    ],
+)
+def test_a_dormant_window_is_evaluated_when_it_is_due(
+    trigger: Trigger, timeline: Timeline[Reading], expected: list[tuple[int, int]]
+) -> None:
+    """Its panes have the values, and come in the minutes, that they have in the reference."""
+    pipeline = VALUES.window(TEN, trigger=trigger, allowed_lateness=FOREVER).combine_per_key(Sum())
+    for found in (
+        run(pipeline, {READINGS: timeline}).panes,
+        reference.run(pipeline, {READINGS: timeline}).panes,
+    ):
+        times = [(pane.info.processing_time - processing_time(point(0))) // (60 * 10**6) for pane in found]
+        assert list(zip([pane.value for pane in found], times, strict=True)) == expected
+
+
+def test_a_restored_memory_has_the_windows_that_it_had() -> None:
+    """Also where a window that has expired was hidden in an old segment by one that was merged since.
+
+    Twenty keys have a window in the oldest segment, and one a window that ends before theirs.
+    """
+    stage = stage_of(VALUES.window(TEN, allowed_lateness=timedelta(0)))
+    early, later = (
+        Reading("a", 1, point(1), point(0)),
+        [Reading(chr(200 + n), 1, point(25), point(0)) for n in range(20)],
+    )
+    timeline = (
+        Timeline[Reading]()
+        .at(point(0), early, *later)
+        .at(point(1), watermark=point(10))
+        .at(point(2), later[0])
+        .at(point(3), later[1])
+    )
+    memory, counts = Memory(), []
+    before = Clocks(processing_time(point(0)), MIN_TIME)
+    for instant in timeline:
+        clocks = Clocks(instant.processing_time, EventTime(instant.watermark))
+        arrived = [precombine(stage, rows_of(instant, instant.elements, 1)).drop(SHARD, strict=False)]
+        awake = memory.awake(stage, arrived, clocks)
+        after, _ = step(stage, awake.state(before.watermark), arrived, clocks)
+        memory, before = awake.then(stage, after, clocks), clocks
+        segments = {each.name: Segment.unpacked(each.name, each.packed) for each in memory.segments}
+        restored = Memory.restored(list(segments), segments.__getitem__)
+        assert bag(restored.everything.rows) == bag(memory.everything.rows)
+        counts.append((memory.windows, len(memory.parts)))
+    assert counts == [(21, 1), (20, 2), (20, 2), (20, 2)]
