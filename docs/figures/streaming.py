@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, frozen
 from flowalg_spark import StreamInput, collect, local_session, streaming
-from flowalg_tools.figures.facts import NOON, Arrival, Closing, Facts, read_facts
+from flowalg_tools.figures.figure_run import FigureRun, differences, figure_pane
 from flowalg_tools.figures.listing import Listing, Scores
 from flowalg_tools.figures.listings import LISTINGS
-from flowalg_tools.figures.performance import Performance, differences, fact_of
+from flowalg_tools.figures.published import NOON, Arrival, Closing, PublishedFigure, read_figures
 from flowalg_tools.figures.timelines import timeline_of
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -34,6 +34,7 @@ from flowalg import (
     GlobalWindows,
     PCollection,
     ProcessingTime,
+    Run,
     Source,
     Window,
     to_datetime,
@@ -77,14 +78,14 @@ class Step:
     watermark: EventTime
 
 
-def steps_of(facts: Facts) -> tuple[Step, ...]:
+def steps_of(figure: PublishedFigure) -> tuple[Step, ...]:
     """The instants of a figure, and an empty one at each whole minute between them.
 
     After each instant comes a second one for every window of which the figure shows when it closes, with a datum of a
     team of its own, which is refused from then on.
     """
     found: dict[ProcessingTime, Step] = {}
-    timeline = timeline_of(facts)
+    timeline = timeline_of(figure)
     watermark = timeline.instants[0].watermark
     for instant in timeline:
         plays = tuple(Play(TEAM, one.value, one.event_time) for one in instant.elements)
@@ -98,7 +99,7 @@ def steps_of(facts: Facts) -> tuple[Step, ...]:
         if time > first and time not in found:
             found[time] = Step(time, (), watermark)
         minute += _MINUTE
-    return tuple(_probed(facts, _with_watermarks(found)))
+    return tuple(_probed(figure, _with_watermarks(found)))
 
 
 def _with_watermarks(found: dict[ProcessingTime, Step]) -> Iterator[Step]:
@@ -109,13 +110,13 @@ def _with_watermarks(found: dict[ProcessingTime, Step]) -> Iterator[Step]:
         yield evolve(step, watermark=watermark)
 
 
-def _probed(facts: Facts, steps: Iterator[Step]) -> Iterator[Step]:
+def _probed(figure: PublishedFigure, steps: Iterator[Step]) -> Iterator[Step]:
     for step in steps:
         yield step
-        if facts.closed:
+        if figure.closed:
             probes = [
                 Play(_probe(step.time, number), 0, to_datetime(one.window.start))
-                for number, one in enumerate(facts.closed)
+                for number, one in enumerate(figure.closed)
             ]
             yield evolve(step, plays=tuple(probes))
 
@@ -140,9 +141,9 @@ def write(folder: Path, steps: Sequence[Step]) -> None:
         os.utime(path, (stamp, stamp))
 
 
-def perform(spark: SparkSession, facts: Facts, listing: Listing, folder: Path) -> Performance:
+def run_figure(spark: SparkSession, figure: PublishedFigure, listing: Listing, folder: Path) -> FigureRun:
     """What a streaming query makes of a figure's input."""
-    steps = steps_of(facts)
+    steps = steps_of(figure)
     write(folder / "plays", steps)
     keyed = PLAYS.key_by(lambda play: play.team).map_values(lambda play: play.value)
     pipeline = _for_ever(listing.build(keyed))
@@ -164,10 +165,11 @@ def perform(spark: SparkSession, facts: Facts, listing: Listing, folder: Path) -
         _Refusal.of(row) for row in stored.filter("drop is not null").select("drop").toArrow().to_pylist()
     ]
     mine = {(one.time, one.value) for one in refused if one.team == TEAM}
-    return Performance(
-        tuple(fact_of(one) for one in panes),
-        tuple(one for one in facts.arrivals if _when(one) in mine),
-        tuple(_closings(facts, steps, {one.team for one in refused if one.reason == "expired"})),
+    return FigureRun(
+        Run(tuple(panes), ()),
+        tuple(figure_pane(one) for one in panes),
+        tuple(one for one in figure.arrivals if _when(one) in mine),
+        tuple(_closings(figure, steps, {one.team for one in refused if one.reason == "expired"})),
     )
 
 
@@ -236,9 +238,9 @@ def _when(arrival: Arrival) -> tuple[datetime, int]:
     return arrival.processing_time, arrival.datum.value
 
 
-def _closings(facts: Facts, steps: Sequence[Step], refused: set[str]) -> Iterator[Closing]:
+def _closings(figure: PublishedFigure, steps: Sequence[Step], refused: set[str]) -> Iterator[Closing]:
     """When windows close: at the first instant after which a datum is refused."""
-    for number, one in enumerate(facts.closed):
+    for number, one in enumerate(figure.closed):
         for step in steps:
             if _probe(step.time, number) in refused:
                 yield Closing(Window.of(one.window.start, one.window.end), step.time)
@@ -248,16 +250,16 @@ def _closings(facts: Facts, steps: Sequence[Step], refused: set[str]) -> Iterato
 def main() -> int:
     """Runs all figures; gives how many of them are not as published."""
     right = 0
-    figures = read_facts()
+    figures = read_figures()
     with TemporaryDirectory() as name:
         spark = local_session("flowalg figures", log=Path(name) / "spark.log")
         try:
-            for figure, facts in figures.items():
+            for figure_id, figure in figures.items():
                 found = differences(
-                    facts, perform(spark, facts, LISTINGS[figure], _made(Path(name) / figure))
+                    figure, run_figure(spark, figure, LISTINGS[figure_id], _made(Path(name) / figure_id))
                 )
                 right += not found
-                print(f"{figure:25} {'; '.join(map(str, found)) or 'ok'}", flush=True)
+                print(f"{figure_id:25} {'; '.join(map(str, found)) or 'ok'}", flush=True)
         finally:
             spark.stop()
     print(f"figures on streaming: {right} of {len(figures)}")

@@ -13,31 +13,29 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from flowalg_tools.figures.drawing import draw
-from flowalg_tools.figures.facts import Facts, PaneFact, read_facts
-from flowalg_tools.figures.layout import layout_of
+from flowalg_tools.figures.drawing import draw, layout_of_figure
+from flowalg_tools.figures.figure_run import FigureRun, differences, run_figure
 from flowalg_tools.figures.listings import LISTINGS
 from flowalg_tools.figures.page import page
-from flowalg_tools.figures.performance import Performance, differences, perform
-from flowalg_tools.figures.plane import HEIGHT, WIDTH, Box
+from flowalg_tools.figures.published import FigurePane, PublishedFigure, read_figures
 
 from flowalg import Timing
 
-FIGURES = read_facts()
+FIGURES = read_figures()
 RETRACTING = "streaming102-17"
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 
 
 @cache
-def performance(name: str) -> Performance:
+def figure_run(name: str) -> FigureRun:
     """What a figure's listing does."""
-    return perform(FIGURES[name], LISTINGS[name])
+    return run_figure(FIGURES[name], LISTINGS[name])
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_as_published(name: str) -> None:
     """Every pane, drop and closing of the figure is what the papers show: value, window, time, timing and order."""
-    assert differences(FIGURES[name], performance(name)) == ()
+    assert differences(FIGURES[name], figure_run(name)) == ()
 
 
 def test_there_are_twenty_figures_and_a_listing_for_each() -> None:
@@ -46,23 +44,25 @@ def test_there_are_twenty_figures_and_a_listing_for_each() -> None:
     assert len(FIGURES) == 20
 
 
-def _with_first(facts: Facts, pane: PaneFact) -> Facts:
-    return evolve(facts, panes=(pane, *facts.panes[1:]))
+def _with_first(figure: PublishedFigure, pane: FigurePane) -> PublishedFigure:
+    return evolve(figure, panes=(pane, *figure.panes[1:]))
 
 
-WRONG: dict[str, Callable[[Facts], Facts]] = {
-    "value": lambda facts: _with_first(facts, evolve(facts.panes[0], value=6)),
-    "sign": lambda facts: _with_first(facts, evolve(facts.panes[0], value=-5, retraction=True)),
-    "window": lambda facts: _with_first(facts, evolve(facts.panes[0], window=facts.panes[-1].window)),
-    "processing time": lambda facts: _with_first(
-        facts, evolve(facts.panes[0], processing_time=facts.panes[1].processing_time)
+WRONG: dict[str, Callable[[PublishedFigure], PublishedFigure]] = {
+    "value": lambda figure: _with_first(figure, evolve(figure.panes[0], value=6)),
+    "sign": lambda figure: _with_first(figure, evolve(figure.panes[0], value=-5, retraction=True)),
+    "window": lambda figure: _with_first(figure, evolve(figure.panes[0], window=figure.panes[-1].window)),
+    "processing time": lambda figure: _with_first(
+        figure, evolve(figure.panes[0], processing_time=figure.panes[1].processing_time)
     ),
-    "timing": lambda facts: _with_first(facts, evolve(facts.panes[0], timing=Timing.LATE)),
-    "a pane too few": lambda facts: evolve(facts, panes=facts.panes[:-1]),
-    "a pane too many": lambda facts: evolve(facts, panes=(*facts.panes, facts.panes[-1])),
-    "order in time": lambda facts: evolve(facts, panes=(facts.panes[1], facts.panes[0], *facts.panes[2:])),
-    "dropped": lambda facts: evolve(facts, dropped=()),
-    "closed": lambda facts: evolve(facts, closed=facts.closed[1:]),
+    "timing": lambda figure: _with_first(figure, evolve(figure.panes[0], timing=Timing.LATE)),
+    "a pane too few": lambda figure: evolve(figure, panes=figure.panes[:-1]),
+    "a pane too many": lambda figure: evolve(figure, panes=(*figure.panes, figure.panes[-1])),
+    "order in time": lambda figure: evolve(
+        figure, panes=(figure.panes[1], figure.panes[0], *figure.panes[2:])
+    ),
+    "dropped": lambda figure: evolve(figure, dropped=()),
+    "closed": lambda figure: evolve(figure, closed=figure.closed[1:]),
 }
 
 
@@ -70,12 +70,12 @@ WRONG: dict[str, Callable[[Facts], Facts]] = {
 def test_a_wrong_expectation_is_noticed(mistake: str) -> None:
     """The comparison sees each kind of thing that a figure says: a wrong one is a difference."""
     name = "streaming102-8"
-    assert differences(WRONG[mistake](FIGURES[name]), performance(name))
+    assert differences(WRONG[mistake](FIGURES[name]), figure_run(name))
 
 
 def test_a_retraction_after_its_replacement_is_noticed() -> None:
     """Panes of one instant may change places, but not a retraction with the pane that takes its place."""
-    seen = performance(RETRACTING)
+    seen = figure_run(RETRACTING)
     panes = list(seen.panes)
     taken_back = next(number for number, pane in enumerate(panes) if pane.retraction)
     until = next(number for number in range(taken_back, len(panes)) if not panes[number].retraction)
@@ -85,31 +85,31 @@ def test_a_retraction_after_its_replacement_is_noticed() -> None:
 
 def test_panes_of_one_time_may_come_in_any_order_of_windows() -> None:
     """The figures do not say in which order different windows come out at one time, so neither order is wrong."""
-    facts, seen = FIGURES[RETRACTING], performance(RETRACTING)
-    first = next(number for number, pane in enumerate(facts.panes) if pane.retraction)
-    panes = list(facts.panes)
+    figure, seen = FIGURES[RETRACTING], figure_run(RETRACTING)
+    first = next(number for number, pane in enumerate(figure.panes) if pane.retraction)
+    panes = list(figure.panes)
     assert panes[first + 1].retraction
     panes[first : first + 2] = reversed(panes[first : first + 2])
-    assert differences(evolve(facts, panes=tuple(panes)), seen) == ()
+    assert differences(evolve(figure, panes=tuple(panes)), seen) == ()
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_nothing_in_a_picture_overlaps(name: str) -> None:
-    """Labels and data keep clear of each other, and labels stay inside the picture."""
-    layout = layout_of(FIGURES[name], performance(name))
-    labels = [one.box for one in layout.labels]
-    things = labels + [one.box for one in layout.dots]
-    assert [pair for pair in combinations(things, 2) if pair[0].overlap(pair[1]) > 0] == []
-    inside = Box(0, 0, WIDTH, HEIGHT)
-    areas = [(one.right - one.left) * (one.top - one.bottom) for one in labels]
-    assert [inside.overlap(one) for one in labels] == pytest.approx(areas)
+    """Labels and data do not overlap, every pane has a label, and every datum shows its value."""
+    (panel,) = layout_of_figure(FIGURES[name], LISTINGS[name], figure_run(name)).panels
+    labels = [pane.label.box for pane in panel.panes if pane.label is not None]
+    assert len(labels) == len(FIGURES[name].panes)
+    assert sorted(dot.value for dot in panel.dots) == sorted(
+        str(arrival.datum.value) for arrival in FIGURES[name].arrivals
+    )
+    boxes = labels + [dot.box for dot in panel.dots]
+    assert [pair for pair in combinations(boxes, 2) if pair[0].intersects(pair[1])] == []
 
 
 def test_a_picture_is_the_same_file_every_time(tmp_path: Path) -> None:
     """Drawing twice gives the same bytes, so a gallery made anew differs only where a figure does."""
-    facts, listing = FIGURES[RETRACTING], LISTINGS[RETRACTING]
     for path in (tmp_path / "one.svg", tmp_path / "two.svg"):
-        draw(facts, listing, layout_of(facts, performance(RETRACTING)), path)
+        draw(FIGURES[RETRACTING], LISTINGS[RETRACTING], figure_run(RETRACTING), path)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 

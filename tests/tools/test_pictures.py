@@ -17,13 +17,13 @@ import pytest
 from attrs import evolve, frozen
 from flowalg_reference import ReferenceRun, RunSpec, WatermarkReading
 from flowalg_tools.pictures import draw_progress, draw_run, run_svg
-from flowalg_tools.pictures.elements import Fate
-from flowalg_tools.pictures.layout import BAR, MOST_KEYS, MOST_PANES, Layout, layout_of
-from flowalg_tools.pictures.run_facts import facts_of
-from flowalg_tools.pictures.scales import DAY, MINUTE, Range, reach, ticks_of
-from flowalg_tools.pictures.state_over_time import kept_windows, replayed
-from flowalg_tools.pictures.thinning import Density, spread
-from flowalg_tools.pictures.time_series import MOST_POINTS, course_of
+from flowalg_tools.pictures.elements import ElementStatus
+from flowalg_tools.pictures.layout import BAR, MAX_KEYS, MAX_PANES, Layout, layout_of
+from flowalg_tools.pictures.run_facts import run_facts
+from flowalg_tools.pictures.scales import DAY, MINUTE, Range, choose_ticks, core_range
+from flowalg_tools.pictures.state_over_time import count_by_replay, count_live_windows
+from flowalg_tools.pictures.thinning import Density, thin
+from flowalg_tools.pictures.time_series import MAX_POINTS, time_series_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,8 +62,8 @@ TWO = timedelta(minutes=2)
 
 def laid_out(run: Run[object]) -> Layout:
     """What ``draw_run`` draws where no key is named."""
-    facts = facts_of(run)
-    return layout_of(facts, facts.keys()[:MOST_KEYS])
+    facts = run_facts(run)
+    return layout_of(facts, facts.keys()[:MAX_KEYS])
 
 
 def story() -> Timeline[Score]:
@@ -102,29 +102,29 @@ def test_any_run_has_pictures(run: ReferenceRun[object]) -> None:
 @given(runs())
 def test_every_pane_and_element_is_in_the_layout_or_counted_as_left_out(run: ReferenceRun[object]) -> None:
     """What is left out is of keys that are not drawn, or beyond the axes: the runs are too short for another reason."""
-    layout, facts = laid_out(run), facts_of(run)
-    keys, plane = facts.keys()[:MOST_KEYS], layout.panels[0].plane
-    sheets = [sheet for panel in layout.panels for sheet in panel.sheets]
+    layout, facts = laid_out(run), run_facts(run)
+    keys, plane = facts.keys()[:MAX_KEYS], layout.panels[0].plane
+    panes = [pane for panel in layout.panels for pane in panel.panes]
     wanted = [one.pane for one in facts.panes if one.key in keys and plane.shows(one.pane.window)]
-    assert Counter((one.timing, one.change) for one in sheets) == Counter(
+    assert Counter((one.timing, one.change) for one in panes) == Counter(
         (one.timing, one.change) for one in wanted
     )
-    assert layout.left_out.panes == len(run.panes) - len(wanted)
-    assert layout.left_out.keys == len(facts.keys()) - len(layout.panels)
-    if len(layout.panels) == 1 and not layout.left_out.keys:
-        inside = [one for one in facts.observations if one.event_time in plane.events]
+    assert layout.omitted.panes == len(run.panes) - len(wanted)
+    assert layout.omitted.keys == len(facts.keys()) - len(layout.panels)
+    if len(layout.panels) == 1 and not layout.omitted.keys:
+        inside = [one for one in facts.elements if one.event_time in plane.events]
         assert len(layout.panels[0].dots) == len(inside)
-        assert layout.left_out.elements == len(facts.observations) - len(inside)
+        assert layout.omitted.elements == len(facts.elements) - len(inside)
 
 
 @given(runs())
 def test_nothing_is_outside_of_the_axes(run: ReferenceRun[object]) -> None:
-    """Dots, sheets, labels, the watermark and the ideal: all inside."""
+    """Dots, panes, labels, the watermark and the ideal: all inside."""
     for panel in laid_out(run).panels:
-        frame = panel.plane.box.grown(1e-6)
+        frame = panel.plane.box.expanded(1e-6)
         points = [(dot.x, dot.y) for dot in panel.dots] + [*panel.watermark, *panel.ideal]
-        boxes = [one.box for one in panel.sheets]
-        boxes += [one.label.box for one in panel.sheets if one.label is not None]
+        boxes = [one.box for one in panel.panes]
+        boxes += [one.label.box for one in panel.panes if one.label is not None]
         points += [corner for box in boxes for corner in ((box.left, box.bottom), (box.right, box.top))]
         assert all(frame.left <= x <= frame.right and frame.bottom <= y <= frame.top for x, y in points)
         assert all(box.width > 0 and box.height > 0 for box in boxes)
@@ -134,8 +134,8 @@ def test_nothing_is_outside_of_the_axes(run: ReferenceRun[object]) -> None:
 def test_labels_do_not_overlap(run: ReferenceRun[object]) -> None:
     """Each value that is written can be read."""
     for panel in laid_out(run).panels:
-        labels = [one.label.box for one in panel.sheets if one.label is not None]
-        assert not any(one.meets(other) for one, other in combinations(labels, 2))
+        labels = [one.label.box for one in panel.panes if one.label is not None]
+        assert not any(one.intersects(other) for one, other in combinations(labels, 2))
 
 
 @given(runs())
@@ -148,9 +148,9 @@ def test_the_watermark_never_goes_back(run: ReferenceRun[object]) -> None:
 @given(sums())
 def test_an_element_is_dropped_if_a_window_refused_it(run: ReferenceRun[object]) -> None:
     """And for each drop there is an element that is: at its time, and seen then."""
-    facts = facts_of(run)
+    facts = run_facts(run)
     dropped = {
-        (one.processing_time, one.event_time) for one in facts.observations if one.fate is Fate.DROPPED
+        (one.processing_time, one.event_time) for one in facts.elements if one.status is ElementStatus.DROPPED
     }
     assert dropped == {(one.processing_time, one.event_time) for one in run.dropped}
 
@@ -158,32 +158,32 @@ def test_an_element_is_dropped_if_a_window_refused_it(run: ReferenceRun[object])
 @given(sums())
 def test_an_element_is_late_if_it_lies_to_the_left_of_the_watermark(run: ReferenceRun[object]) -> None:
     """That is where the watermark was before the element was seen: told by the first instant after that."""
-    for one in facts_of(run).observations:
+    for one in run_facts(run).elements:
         before = [r.input for r in run.watermarks if r.processing_time < one.processing_time]
         upto = [r.input for r in run.watermarks if r.processing_time <= one.processing_time]
-        if one.fate is Fate.ON_TIME:
+        if one.status is ElementStatus.ON_TIME:
             assert one.event_time >= max(before, default=MIN_TIME)
-        if one.fate is Fate.LATE:
+        if one.status is ElementStatus.LATE:
             assert one.event_time < max(upto)
 
 
 @given(sums())
 def test_kept_windows_are_counted_as_the_interpreter_keeps_them(run: ReferenceRun[object]) -> None:
     """The short way to count them, from the elements, and the long one, through the run again, agree."""
-    assert kept_windows(run, facts_of(run).observations) == replayed(run.spec)
+    assert count_live_windows(run, run_facts(run).elements) == count_by_replay(run.spec)
 
 
 def test_windows_are_kept_until_their_lateness_is_over() -> None:
     """The windows of the story: three of them, and none once the watermark is two minutes beyond all."""
     run = told(FixedWindows(TWO))
-    kept = kept_windows(run, facts_of(run).observations)
+    kept = count_live_windows(run, run_facts(run).elements)
     assert [kept[processing_time(minute(at))] for at in (1, 2.5, 4, 6, 9)] == [2, 3, 3, 0, 0]
 
 
 def test_the_fates_of_the_story() -> None:
     """One element is late and taken, one is dropped, five are on time."""
-    fates = Counter(one.fate for one in facts_of(told(FixedWindows(TWO))).observations)
-    assert fates == {Fate.ON_TIME: 5, Fate.LATE: 1, Fate.DROPPED: 1}
+    statuses = Counter(one.status for one in run_facts(told(FixedWindows(TWO))).elements)
+    assert statuses == {ElementStatus.ON_TIME: 5, ElementStatus.LATE: 1, ElementStatus.DROPPED: 1}
 
 
 def test_what_lies_on_the_watermark_is_not_late() -> None:
@@ -194,20 +194,24 @@ def test_what_lies_on_the_watermark_is_not_late() -> None:
         .at(minute(2), Score("a", 1, minute(1)), Score("a", 1, minute(0.9)))
     )
     run = reference.run(POINTS.window(FixedWindows(TWO)).combine_per_key(Sum()), {SCORES: timeline})
-    assert [one.fate for one in facts_of(run).observations] == [Fate.ON_TIME, Fate.ON_TIME, Fate.LATE]
+    assert [one.status for one in run_facts(run).elements] == [
+        ElementStatus.ON_TIME,
+        ElementStatus.ON_TIME,
+        ElementStatus.LATE,
+    ]
 
 
 def test_a_pane_reaches_from_the_one_before_it_or_from_its_first_element() -> None:
     """Those of the first window of team a: at 12:01, when its first element is seen, 12:03 and, late, 12:04."""
-    (panel,) = layout_of(facts_of(told(FixedWindows(TWO))), ["a"]).panels
+    (panel,) = layout_of(run_facts(told(FixedWindows(TWO))), ["a"]).panels
     first = panel.plane.x(event_time(minute(0)))
-    edges = [(one.box.bottom, one.box.top) for one in panel.sheets if one.box.left == pytest.approx(first)]
+    edges = [(one.box.bottom, one.box.top) for one in panel.panes if one.box.left == pytest.approx(first)]
     one, three, four = (panel.plane.y(processing_time(minute(at))) for at in (1, 3, 4))
     assert [edge for pair in edges for edge in pair] == pytest.approx(
         [one - BAR, one, one, three, three, four]
     )
-    b = layout_of(facts_of(told(FixedWindows(timedelta(hours=1)))), ["b"]).panels[0]
-    assert [sheet.label.text for sheet in b.sheets if sheet.label] == ["1", "10"]
+    b = layout_of(run_facts(told(FixedWindows(timedelta(hours=1)))), ["b"]).panels[0]
+    assert [pane.label.text for pane in b.panes if pane.label] == ["1", "10"]
 
 
 def test_a_session_reaches_up_from_those_that_it_is_made_of() -> None:
@@ -222,7 +226,7 @@ def test_a_session_reaches_up_from_those_that_it_is_made_of() -> None:
         Sum()
     )
     (panel,) = laid_out(reference.run(pipeline, {SCORES: timeline})).panels
-    one, other = panel.sheets
+    one, other = panel.panes
     assert other.box.bottom == pytest.approx(one.box.top)
     assert other.box.right > one.box.right
 
@@ -230,12 +234,14 @@ def test_a_session_reaches_up_from_those_that_it_is_made_of() -> None:
 def test_a_session_takes_the_place_of_those_that_it_is_made_of() -> None:
     """Its pane reaches up from theirs; those that are taken back are bars at its top."""
     run = told(Sessions(timedelta(minutes=1)), Accumulation.RETRACTING)
-    (panel,) = layout_of(facts_of(run), ["a"]).panels
-    bars = [one for one in panel.sheets if one.change is Change.RETRACTION]
-    values = [one for one in panel.sheets if one.change is Change.VALUE]
+    (panel,) = layout_of(run_facts(run), ["a"]).panels
+    bars = [one for one in panel.panes if one.change is Change.RETRACTION]
+    values = [one for one in panel.panes if one.change is Change.VALUE]
     assert bars
     for bar in bars:
-        assert any(one.box.top == pytest.approx(bar.box.top) and one.box.meets(bar.box) for one in values)
+        assert any(
+            one.box.top == pytest.approx(bar.box.top) and one.box.intersects(bar.box) for one in values
+        )
         assert any(one.box.top < bar.box.top for one in values)
     labels = {one.label.text for one in bars if one.label is not None}
     assert any(text.startswith("\N{MINUS SIGN}") for text in labels)
@@ -256,7 +262,7 @@ def test_the_ends_of_time_do_not_widen_the_axes(windows: WindowFn) -> None:
     """A month at most of event time, and some minutes of processing time, though the watermark ends at the end."""
     run = told(windows)
     for panel in laid_out(run).panels:
-        assert panel.sheets
+        assert panel.panes
         assert panel.plane.events.length < 34 * DAY
         assert panel.plane.clock.length < 10 * MINUTE
 
@@ -267,7 +273,7 @@ def test_an_end_of_the_input_long_after_all_else_does_not_widen_the_axes() -> No
     run = reference.run(pipeline, {SCORES: story().without_end().end(minute(9_000))})
     layout = laid_out(run)
     assert layout.panels[0].plane.clock.length < 10 * MINUTE
-    assert "the input ended after what is shown" in layout.notes
+    assert "the input ended after the time shown" in layout.notes
 
 
 def test_a_clock_that_is_years_off_does_not_widen_the_axes() -> None:
@@ -277,8 +283,8 @@ def test_a_clock_that_is_years_off_does_not_widen_the_axes() -> None:
     run = reference.run(POINTS.window(FixedWindows(TWO)).combine_per_key(Sum()), {SCORES: timeline})
     layout = laid_out(run)
     assert layout.panels[0].plane.events.length < 40 * MINUTE
-    assert layout.left_out.elements == 1
-    assert "1 late, dropped or far elements are not drawn" in layout.notes
+    assert layout.omitted.elements == 1
+    assert "1 late, dropped or distant elements are not drawn" in layout.notes
 
 
 def long_run(instants: int, in_each: int) -> ReferenceRun[object]:
@@ -305,8 +311,8 @@ def test_a_long_run_is_drawn_as_a_density_and_stays_small() -> None:
     (panel,) = laid_out(run).panels
     assert panel.density is not None
     assert panel.density.total == 18_002
-    assert laid_out(run).left_out.elements == 1_998 - len(panel.dots)
-    assert {one.fate for one in panel.dots} == {Fate.LATE}
+    assert laid_out(run).omitted.elements == 1_998 - len(panel.dots)
+    assert {one.status for one in panel.dots} == {ElementStatus.LATE}
     assert len(panel.dots) == 1500
     assert any("18,002 elements are drawn as a density" in note for note in laid_out(run).notes)
     assert len(run_svg(run)) < 1_000_000
@@ -325,17 +331,17 @@ def test_more_panes_than_can_be_read_are_those_of_the_busiest_windows() -> None:
     ]
     layout = laid_out(Run(tuple(many), ()))
     (panel,) = layout.panels
-    assert len(panel.sheets) + layout.left_out.panes == len(many) == 1500
-    assert MOST_PANES * 0.9 < len(panel.sheets) <= MOST_PANES
-    per_window = Counter(round(one.box.left, 2) for one in panel.sheets)
+    assert len(panel.panes) + layout.omitted.panes == len(many) == 1500
+    assert MAX_PANES * 0.9 < len(panel.panes) <= MAX_PANES
+    per_window = Counter(round(one.box.left, 2) for one in panel.panes)
     assert sum(count == 3 for count in per_window.values()) == 300
-    assert any(note.startswith(f"{len(panel.sheets):,} of 1,500 panes are drawn") for note in layout.notes)
+    assert any(note.startswith(f"{len(panel.panes):,} of 1,500 panes are drawn") for note in layout.notes)
 
 
 @given(st.lists(st.integers(), max_size=200), st.integers(2, 50))
 def test_what_is_thinned_is_spread_over_all(items: list[int], most: int) -> None:
     """From the first to the last, in order, no more than asked for."""
-    chosen = spread(list(enumerate(items)), most)
+    chosen = thin(list(enumerate(items)), most)
     assert len(chosen) == min(len(items), most)
     assert [number for number, _ in chosen] == sorted({number for number, _ in chosen})
     if items:
@@ -356,8 +362,8 @@ def test_a_density_counts_all(points: list[tuple[float, float]]) -> None:
 def test_ticks_are_few_and_tell_each_other_apart(first: int, length: int, most: int) -> None:
     """Of a range of any length, from a microsecond to thousands of years: in order, inside, and no two alike."""
     span = Range(first, min(first + length, MAX_TIME))
-    ticks = ticks_of(span, most)
-    shares = [one.share for one in ticks.ticks]
+    ticks = choose_ticks(span, most)
+    shares = [one.fraction for one in ticks.ticks]
     assert len(shares) <= most + 1
     assert shares == sorted(shares)
     assert all(0 <= one <= 1 for one in shares)
@@ -371,10 +377,10 @@ def test_ticks_are_few_and_tell_each_other_apart(first: int, length: int, most: 
 def test_ticks_say_their_date_where_it_changes() -> None:
     """Times of one day have it at the axis instead."""
     one_day = Range(processing_time(minute(0)), processing_time(minute(30)))
-    assert ticks_of(one_day, 4).named("event time") == "event time (UTC), 1 January 2024"
-    assert [one.label for one in ticks_of(one_day, 4).ticks] == ["12:00", "12:10", "12:20", "12:30"]
+    assert choose_ticks(one_day, 4).axis_label("event time") == "event time (UTC), 1 January 2024"
+    assert [one.label for one in choose_ticks(one_day, 4).ticks] == ["12:00", "12:10", "12:20", "12:30"]
     two_days = Range(processing_time(minute(0)), processing_time(minute(60 * 24)))
-    assert [one.label for one in ticks_of(two_days, 5).ticks] == [
+    assert [one.label for one in choose_ticks(two_days, 5).ticks] == [
         "12:00\n1 Jan 2024",
         "18:00",
         "00:00\n2 Jan 2024",
@@ -389,7 +395,7 @@ def test_ticks_say_their_date_where_it_changes() -> None:
 )
 def test_what_is_far_beyond_the_rest_is_not_reached(near: list[int], far: list[int]) -> None:
     """If there is enough of the rest to tell."""
-    first, last = reach([*near, *far])
+    first, last = core_range([*near, *far])
     assert first == min(near)
     assert last == (max(near) if len(near) >= 20 else max([*near, *far]))
 
@@ -397,20 +403,20 @@ def test_what_is_far_beyond_the_rest_is_not_reached(near: list[int], far: list[i
 @given(runs())
 def test_the_lag_is_of_the_clock_over_the_watermark(run: ReferenceRun[object]) -> None:
     """At each instant at which the watermark says something; panes are all in the buckets."""
-    course = course_of(run, facts_of(run))
-    assert sum(one.total for one in course.buckets) == len(run.panes)
-    if course.thinned:
-        assert len(course.lag) <= MOST_POINTS + 2
+    series = time_series_of(run, run_facts(run))
+    assert sum(one.total for one in series.buckets) == len(run.panes)
+    if series.thinned:
+        assert len(series.lag) <= MAX_POINTS + 2
         return
     for one in run.watermarks:
         if MIN_TIME < one.input < MAX_TIME:
-            assert (one.processing_time, one.processing_time - one.input) in course.lag
+            assert (one.processing_time, one.processing_time - one.input) in series.lag
 
 
 def test_buckets_tell_the_timings_apart() -> None:
     """Retractions are none of the values."""
     run = told(FixedWindows(TWO), Accumulation.RETRACTING)
-    buckets = course_of(run, facts_of(run)).buckets
+    buckets = time_series_of(run, run_facts(run)).buckets
     for timing in Timing:
         wanted = sum(one.timing is timing and one.change is Change.VALUE for one in run.panes)
         assert sum(dict(one.values)[timing] for one in buckets) == wanted
@@ -429,13 +435,13 @@ def test_the_keys_with_most_elements_are_drawn() -> None:
     layout = laid_out(run)
     assert [one.title for one in layout.panels] == [f"key 'team {n}'" for n in (5, 4, 3, 2)]
     assert [len(one.dots) for one in layout.panels] == [6, 5, 4, 3]
-    assert layout.notes[0] == "4 of 6 keys drawn, those with most elements"
-    assert layout.left_out.keys == 2
+    assert layout.notes[0] == "4 of 6 keys are drawn, those with the most elements"
+    assert layout.omitted.keys == 2
     svg = run_svg(run, key="team 0")
     assert "team 0" in svg
     assert "team 5" not in svg
     with pytest.raises(
-        ArgumentError, match="key must be one of the run's keys, such as 'team 5', .*; got 'nobody'"
+        ArgumentError, match="key must be a key of the run, such as 'team 5', .*; got 'nobody'"
     ):
         run_svg(run, key="nobody")
 
@@ -447,7 +453,7 @@ def test_a_pipeline_that_gives_no_pairs_is_drawn_in_one() -> None:
     (panel,) = laid_out(run).panels
     assert panel.title == ""
     assert len(panel.dots) == 7
-    assert len(panel.sheets) == len(run.panes)
+    assert len(panel.panes) == len(run.panes)
 
 
 def test_elements_of_several_sources_and_filters_are_told() -> None:
@@ -455,7 +461,7 @@ def test_elements_of_several_sources_and_filters_are_told() -> None:
     pipeline = POINTS.filter(lambda pair: pair.value > 2).window(FixedWindows(TWO)).combine_per_key(Sum())
     layout = laid_out(reference.run(pipeline, {SCORES: story()}))
     assert sum(len(one.dots) for one in layout.panels) == 4
-    assert "3 elements that came to no grouping left out" in layout.notes
+    assert "3 elements that did not reach a grouping are not drawn" in layout.notes
 
 
 def test_an_element_lies_at_its_sources_event_time() -> None:
@@ -466,23 +472,23 @@ def test_an_element_lies_at_its_sources_event_time() -> None:
         .window(FixedWindows(TWO))
         .combine_per_key(Count())
     )
-    facts = facts_of(reference.run(pipeline, {SCORES: story()}))
-    assert facts.observations[0].event_time == event_time(minute(0.5))
-    assert facts.observations[0].heard[0].event_time == event_time(minute(10.5))
+    facts = run_facts(reference.run(pipeline, {SCORES: story()}))
+    assert facts.elements[0].event_time == event_time(minute(0.5))
+    assert facts.elements[0].grouped_as[0].event_time == event_time(minute(10.5))
 
 
 def test_a_run_of_another_engine_is_drawn_as_far_as_it_says() -> None:
     """Its panes, and the watermark that they carry; not its elements."""
     reference_run = told(FixedWindows(TWO))
     run = Run(reference_run.panes, reference_run.dropped)
-    facts = facts_of(run)
-    assert facts.observations == ()
-    assert facts.panes == facts_of(reference_run).panes
+    facts = run_facts(run)
+    assert facts.elements == ()
+    assert facts.panes == run_facts(reference_run).panes
     assert {(one.processing_time, one.input) for one in facts.readings} == {
         (one.processing_time, one.watermark) for one in run.panes
     }
-    assert kept_windows(run, facts.observations) == {}
-    assert "not known of a run" in svg_of_progress(run)
+    assert count_live_windows(run, facts.elements) == {}
+    assert "unknown for a run" in svg_of_progress(run)
     assert run_svg(run)
 
 

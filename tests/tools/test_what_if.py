@@ -32,13 +32,13 @@ from flowalg_laws.strategies import (
 from flowalg_reference import RunSpec
 from flowalg_reference.operators import Operators
 from flowalg_reference.run import execute
-from flowalg_tools.what_if import Choice, Kept, Latency, Recommendation, Records, WhatIf, what_if
-from flowalg_tools.what_if.counting import Arrivals, Passing
-from flowalg_tools.what_if.grid import readable
-from flowalg_tools.what_if.observed import Seen
+from flowalg_tools.what_if import Choice, Latency, Recommendation, Records, StateSize, WhatIf, what_if
+from flowalg_tools.what_if.counting import Arrivals, OnTimeCounts
+from flowalg_tools.what_if.formatting import format_duration, format_policy, format_rounded, format_share
+from flowalg_tools.what_if.grid import round_up
+from flowalg_tools.what_if.observed import ObservedRecords
 from flowalg_tools.what_if.ranges import WaveletMatrix
-from flowalg_tools.what_if.readings import Readings
-from flowalg_tools.what_if.wording import about, duration_told, policy_told, share_told
+from flowalg_tools.what_if.watermarks import PolicyWatermarks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,9 +120,9 @@ class Case:
         )
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> ObservedRecords:
         """The elements in their instants."""
-        return Seen.of(self.records, every=self.every, tick=self.tick, ends=self.ends)
+        return ObservedRecords.of(self.records, every=self.every, tick=self.tick, ends=self.ends)
 
     @property
     def timeline(self) -> Timeline[Sight]:
@@ -239,11 +239,11 @@ def test_instants_and_watermarks_are_those_of_the_timeline(
     case: Case, policies: list[WatermarkPolicy]
 ) -> None:
     """Of every policy with any of its options: the same processing times, and the same watermark after each."""
-    readings = Readings(case.seen)
+    watermarks = PolicyWatermarks(case.seen)
     for one in (evolve(case, policy=policy) for policy in (case.policy, *policies)):
         timeline = one.timeline
-        assert case.seen.readings.tolist() == [instant.processing_time for instant in timeline]
-        assert readings.watermarks(one.policy).tolist() == [instant.watermark for instant in timeline]
+        assert case.seen.clock.tolist() == [instant.processing_time for instant in timeline]
+        assert watermarks.of(one.policy).tolist() == [instant.watermark for instant in timeline]
 
 
 @harder
@@ -276,8 +276,8 @@ def test_latencies_are_those_of_the_reference(case: Case) -> None:
     latencies = [
         one.processing_time - one.window.end for one in ran(case).panes if one.timing is Timing.ON_TIME
     ]
-    passing = Passing.of(
-        case.seen, Arrivals.of(case.seen, case.windows), Readings(case.seen).watermarks(case.policy)
+    passing = OnTimeCounts.of(
+        case.seen, Arrivals.of(case.seen, case.windows), PolicyWatermarks(case.seen).of(case.policy)
     )
     assert np.repeat(passing.latencies, passing.panes).tolist() == sorted(latencies)
     expected = Latency(nearest_rank(latencies, 0.5), nearest_rank(latencies, 0.95)) if latencies else None
@@ -302,8 +302,8 @@ def test_state_is_what_the_grouping_keeps(case: Case) -> None:
         if sum(lasting)
         else held[-1]
     )
-    kept = case.choice.kept
-    assert kept.most == max(held)
+    kept = case.choice.state
+    assert kept.maximum == max(held)
     assert kept.mean == pytest.approx(mean, rel=1e-12)
 
 
@@ -338,7 +338,7 @@ def test_for_ever_is_longer_than_any_delay(lateness: AllowedLateness) -> None:
         ends=True,
     )
     assert ran(case).dropped == ()
-    assert (case.choice.late, case.choice.dropped, case.choice.kept) == (2, 0, Kept(1.0, 1))
+    assert (case.choice.late, case.choice.dropped, case.choice.state) == (2, 0, StateSize(1.0, 1))
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.data())
@@ -377,7 +377,7 @@ def test_the_frontier_is_what_nothing_beats(found: tuple[Sight, ...]) -> None:
             if other != one.costs and all(a <= b for a, b in zip(other, one.costs, strict=True))  # type: ignore[operator]
         ]
         assert (one in grid.frontier) == (not better)
-        assert not better or any(other.beats(one) for other in grid.frontier)
+        assert not better or any(other.dominates(one) for other in grid.frontier)
 
 
 shares = st.sampled_from((0.0, 0.02, 0.1, 0.3, 1.0))
@@ -405,7 +405,7 @@ def test_the_recommended_choice_is_the_quickest_inside_the_limits(
         assert best.choice.dropped_share <= dropped
         assert best.choice.latency is not None
         assert best.choice.latency.median == min(fitting)
-        assert str(best).startswith(f"Take {best.choice}.")
+        assert str(best).startswith(f"Recommended: {best.choice}.")
 
 
 @given(sights())
@@ -431,7 +431,7 @@ def choice(late: int, dropped: int, latency: int, kept: float, lateness: int = 0
         on_time_panes=50,
         late_panes=late - dropped,
         latency=Latency(latency * MINUTE, 2 * latency * MINUTE),
-        kept=Kept(kept, 10),
+        state=StateSize(kept, 10),
     )
 
 
@@ -448,33 +448,33 @@ GRID = WhatIf(
 )
 
 
-def test_a_recommendation_gives_its_rule_and_its_reasons() -> None:
-    """The limits, what it comes to, and what is given up on each side of it."""
+def test_a_recommendation_gives_its_reasons() -> None:
+    """It states the rule, the results of the choice, and those of its neighbours."""
     assert str(GRID.recommendation()).splitlines() == [
-        "Take BoundedOutOfOrderness(10 min) with an allowed lateness of 20 min.",
-        "Of 6 choices, 4 have at most 5.0% late and at most 1.0% dropped; of these it is the quickest: half of its "
-        "windows come out within 10 min of their end, and 95 in 100 within 20 min.",
-        "4.0% of the elements are late and 1.0% are dropped. A window has 1.06 panes; 6.0 windows are kept on average, "
-        "10 at the most.",
-        "Quicker: BoundedOutOfOrderness(1 min) with an allowed lateness of 1 h is 9 min quicker, but 30.0% of the "
+        "Recommended: BoundedOutOfOrderness(10 min) with an allowed lateness of 20 min.",
+        "4 of 6 choices have at most 5.0% late and at most 1.0% dropped elements. This one has the lowest latency: 50% "
+        "of its on-time panes fire within 10 min of the end of their window, and 95% within 20 min.",
+        "4.0% of the elements are late, and 1.0% are dropped. A window has 1.06 panes on average. There are 6.0 live "
+        "windows on average, and at most 10.",
+        "Faster: BoundedOutOfOrderness(1 min) with an allowed lateness of 1 h is 9 min faster, but 30.0% of the "
         "elements are late and 2.0% are dropped.",
-        "Fewer late: BoundedOutOfOrderness(20 min) with an allowed lateness of 0 s has 3.0% late, but is 10 min slower "
-        "and keeps 2.0 windows on average.",
-        "Less lateness: 0 s would drop 4.0%, more than 1.0%, and keep 4.0 windows on average.",
-        "More lateness: 1 h would drop 0% and keep 8.0 windows on average.",
+        "Fewer late elements: BoundedOutOfOrderness(20 min) with an allowed lateness of 0 s has 3.0% late elements, "
+        "but is 10 min slower and has 2.0 live windows on average.",
+        "Shorter lateness: 0 s would drop 4.0%, more than 1.0%, with 4.0 live windows on average.",
+        "Longer lateness: 1 h would drop 0%, with 8.0 live windows on average.",
     ]
 
 
-def test_where_nothing_qualifies_the_words_say_what_comes_nearest() -> None:
-    """And what to change."""
+def test_without_an_acceptable_choice_the_nearest_ones_are_named() -> None:
+    """The text names the choices with the fewest late and dropped elements, and says what to change."""
     found = GRID.recommendation(late=0, dropped=0)
-    assert found == Recommendation(None, found.words)
+    assert found == Recommendation(None, found.text)
     assert str(found).splitlines() == [
-        "None of 6 choices has at most 0% late and at most 0% dropped.",
-        "The fewest late, 1.0%, has BoundedOutOfOrderness(30 min) with an allowed lateness of 0 s, of which 1.0% are "
-        "dropped.",
-        "The fewest dropped, 0%, has BoundedOutOfOrderness(10 min) with an allowed lateness of 1 h.",
-        "Allow more of either, or try policies that wait longer, and more allowed lateness.",
+        "None of 6 choices has at most 0% late and at most 0% dropped elements.",
+        "BoundedOutOfOrderness(30 min) with an allowed lateness of 0 s has the fewest late elements, 1.0%, and drops "
+        "1.0%.",
+        "BoundedOutOfOrderness(10 min) with an allowed lateness of 1 h has the fewest dropped elements, 0%.",
+        "Raise a limit, or try policies that wait longer, and a longer allowed lateness.",
     ]
 
 
@@ -497,8 +497,8 @@ def test_the_grid_is_read_off_the_records(found: tuple[Sight, ...]) -> None:
 def test_a_readable_duration_is_no_shorter(duration: timedelta) -> None:
     """And rounding it again changes nothing."""
     micros = duration // timedelta(microseconds=1)
-    assert readable(micros) >= duration
-    assert readable(readable(micros) // timedelta(microseconds=1)) == readable(micros)
+    assert round_up(micros) >= duration
+    assert round_up(round_up(micros) // timedelta(microseconds=1)) == round_up(micros)
 
 
 # What goes in.
@@ -564,7 +564,7 @@ def test_times_that_are_no_points_are_refused(
 @pytest.mark.parametrize("keys", [[0.5], [(1, 0.5)], [[1]], pl.Series([0.5])])
 def test_keys_that_cannot_be_compared_are_refused(keys: Iterable[object]) -> None:
     """As a grouping refuses them."""
-    with pytest.raises(ArgumentError, match="keys must be (free of floats, .*|hashable); got"):
+    with pytest.raises(ArgumentError, match="keys must be (without floats, .*|hashable); got"):
         Records.of([NOON], [NOON], keys=keys)
 
 
@@ -642,10 +642,10 @@ def test_a_duration_that_is_told_can_be_read_back(duration: timedelta) -> None:
         micros |= {"seconds": 1_000_000, "milliseconds": 1000}
         return timedelta(microseconds=sum(round(float(one) * micros[units[unit]]) for one, unit in parts))
 
-    assert read(duration_told(duration)) == duration
-    assert abs(read(about(duration)) - duration) <= duration / 40
+    assert read(format_duration(duration)) == duration
+    assert abs(read(format_rounded(duration)) - duration) <= duration / 40
     if duration:
-        assert duration_told(-duration) == f"-{duration_told(duration)}"
+        assert format_duration(-duration) == f"-{format_duration(duration)}"
 
 
 @pytest.mark.parametrize(
@@ -660,12 +660,12 @@ def test_a_duration_that_is_told_can_be_read_back(duration: timedelta) -> None:
 )
 def test_a_policy_is_told_by_its_arguments(policy: WatermarkPolicy, told: str) -> None:
     """And by the options that are not as usual."""
-    assert policy_told(policy) == told
+    assert format_policy(policy) == told
 
 
 def test_a_share_of_nothing_is_told_apart_from_a_small_one() -> None:
     """So that 0% says that there is none at all."""
-    shown = [share_told(one) for one in (0.0, 0.00001, 0.0042, 0.05, 1.0)]
+    shown = [format_share(one) for one in (0.0, 0.00001, 0.0042, 0.05, 1.0)]
     assert shown == ["0%", "<0.01%", "0.42%", "5.0%", "100.0%"]
 
 
@@ -682,9 +682,11 @@ def test_a_picture_is_drawn(tmp_path: Path, suffix: str, begins: bytes) -> None:
     assert one == three != two
 
 
-def test_a_picture_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without matplotlib, which extra brings it."""
+def test_a_picture_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without matplotlib, the error names the extra that installs it."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in [name for name in sys.modules if name.startswith("flowalg_tools.pictures")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(MissingExtraError, match=re.escape("install flowalg[plot]")):
         GRID.draw(tmp_path / "one.png")
 

@@ -1,6 +1,6 @@
-"""The papers' figures: what they show, as data; a pipeline for each; and what the reference interpreter makes of it.
+"""The papers' figures: their content as data, a pipeline for each, and its run in the reference interpreter.
 
-``make_gallery`` compares every pane with the published drawing, draws the figure, and writes a page of all of them:
+``make_gallery`` compares every pane with the published figure, draws the figure, and writes a page of all figures:
 ``flowalg figures``. Needs ``flowalg[plot]``.
 """
 

@@ -1,4 +1,4 @@
-"""Runs every figure, says whether it is as published, and draws it: ``flowalg figures``."""
+"""Runs, compares and draws every figure: ``flowalg figures``."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ from pathlib import Path
 from typing import Final
 
 from flowalg_tools.figures.drawing import draw
-from flowalg_tools.figures.facts import read_facts
-from flowalg_tools.figures.layout import layout_of
+from flowalg_tools.figures.figure_run import differences, run_figure
 from flowalg_tools.figures.listings import LISTINGS
 from flowalg_tools.figures.page import page
-from flowalg_tools.figures.performance import differences, perform
+from flowalg_tools.figures.published import read_figures
 
 FOLDER: Final = Path("build", "figures")
 
 
 def make_gallery(folder: Path, say: Callable[[str], None]) -> int:
-    """Says a line of each figure and a count; gives how many of the figures are not as published.
+    """Reports the result of each figure, and returns the number of figures that differ from the published ones.
 
-    The pictures go to the folder, with a page of them all, ``index.md``.
+    Writes the pictures to the folder, with a page of all figures, ``index.md``.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    figures = read_facts()
+    figures = read_figures()
     right = 0
-    for name, facts in figures.items():
+    for name, figure in figures.items():
         listing = LISTINGS[name]
-        performance = perform(facts, listing)
-        found = differences(facts, performance)
+        figure_run = run_figure(figure, listing)
+        found = differences(figure, figure_run)
         right += not found
         say(f"{name:25} {'; '.join(map(str, found)) or 'ok'}")
-        draw(facts, listing, layout_of(facts, performance), folder / f"{name}.svg")
+        draw(figure, listing, figure_run, folder / f"{name}.svg")
     (folder / "index.md").write_text(page(LISTINGS.values()), encoding="utf-8")
     say(f"figures: {right} of {len(figures)}")
     return len(figures) - right

@@ -1,4 +1,4 @@
-"""A listing: a pipeline that sums the running example's scores, with its source text and what the papers call it."""
+"""A listing: a pipeline that sums the scores of the papers' example, with its source text and the figure's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attrs import define
 from flowalg import KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
 from flowalg.pipeline.structure import last_grouping
 from flowalg.triggers.describe import duration_in_words
-from flowalg_tools.figures.facts import Datum
+from flowalg_tools.figures.published import Datum
 
 Scores: TypeAlias = PCollection[KV[str, int]]
 Build: TypeAlias = Callable[[Scores], Scores]
@@ -26,7 +26,7 @@ _KEYED: Final = SCORES.key_by(lambda d: "team").map_values(lambda d: d.value)
 
 @define(slots=False)
 class Listing:
-    """A figure's pipeline, with what the papers call it."""
+    """The pipeline of a figure, with the figure's name in the papers."""
 
     name: str
     paper: str
@@ -41,17 +41,17 @@ class Listing:
 
     @property
     def strategy(self) -> WindowingStrategy:
-        """The where, when and how of its sum."""
+        """The windowing strategy of its sum."""
         return last_grouping(self.pipeline.node).windowed_by.strategy
 
     @property
     def heading(self) -> str:
-        """Where it stands, and what it is."""
+        """The paper, the number and the title of the figure."""
         return f"{self.paper}, Figure {self.figure}: {self.title}"
 
     @property
     def windows_in_words(self) -> str:
-        """Where in event time its sums are, and how they refine each other."""
+        """Its windows and its accumulation mode, in words."""
         match self.strategy.windows:
             case FixedWindows(size=size):
                 windows = f"Fixed windows of {_counted(size)}"
@@ -63,7 +63,7 @@ class Listing:
 
     @property
     def source(self) -> str:
-        """The pipeline as it is written here."""
+        """The source text of the pipeline."""
         text = textwrap.dedent(inspect.getsource(self.build))
         (function,) = ast.parse(text).body
         assert isinstance(function, ast.FunctionDef)
@@ -78,7 +78,7 @@ class Listing:
 
     @property
     def to_see(self) -> str:
-        """What there is to see in the picture."""
+        """The description of the picture."""
         return " ".join((inspect.getdoc(self.build) or "").split())
 
 

@@ -1,4 +1,4 @@
-"""The gallery's page: every picture with its listing, its trigger in words, and what there is to see."""
+"""The page of the gallery: every picture with its pipeline, its trigger in words, and a description."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from flowalg_tools.figures.listing import Listing
 _HEAD: Final = """\
 # The figures of the papers
 
-Every figure below is a pipeline, run by the reference interpreter over the papers' ten data; every pane is compared
-with the published drawing, and then drawn. `flowalg figures` does it again.
+Each figure below is a pipeline. The reference interpreter runs it over the ten elements of the papers, and every pane
+is compared with the published figure. `flowalg figures` repeats this.
 
-Event time goes across and processing time goes up. A circle is a datum, with its value: straight below it is when it
-happened, and to its left when it was seen. A rectangle is a pane: as wide as its window, and with its top at the time
-when it came out. Its value stands in it, on a plate. Where a figure tells early, on-time and late panes apart, a word,
-the line around them and their colour do; otherwise they are grey. A retraction takes an earlier pane back: its hatched
-bar is as wide as that pane's window, and its value is negated.
+Event time runs to the right and processing time upwards. A circle is an element with its value, at its event time and
+the time at which it is observed. A rectangle is a pane. Its width is its window, its top is the time at which it fires,
+and its value is on a plate inside. The outline and the colour distinguish early, on-time and late panes. If a published
+figure does not distinguish them, they are grey. A hatched bar is a retraction of an earlier pane, with that pane's
+window and its negated value.
 
-In each listing `scores` are the ten data, all of one key.
+In each listing, `scores` are the ten elements, all with one key.
 
 *The Dataflow Model* is Akidau et al., [PVLDB 8(12), 2015](https://www.vldb.org/pvldb/vol8/p1792-Akidau.pdf).
 *Streaming 102* is Akidau,
@@ -55,7 +55,7 @@ def _section(listing: Listing) -> str:
 
 
 def _slug(heading: str) -> str:
-    """What GitHub and Sphinx call a heading in a link."""
+    """The anchor of a heading, as GitHub and Sphinx make it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from os import environ
 from os.path import relpath
 from pathlib import Path
@@ -24,29 +24,28 @@ from rich.console import Console
 
 from flowalg import (
     KV,
-    MAX_TIME,
-    MIN_TIME,
     ArgumentError,
     EventTime,
     MissingExtraError,
     Window,
-    to_datetime,
 )
 from flowalg.data.time import event_time
-from flowalg_tools.flights.data import NEW_YORK, CleanFlights, clean, read_flights, write_replay
+from flowalg_tools.flights.data import NEW_YORK, CleanFlights, write_replay
 from flowalg_tools.flights.outcomes import AirportHour, Comparison, Outcome, compare
-from flowalg_tools.flights.picture import Day, Fate, Mark, Reading, draw
 from flowalg_tools.flights.pipeline import (
     HOUR,
     STORM,
     WATERMARK,
     Departure,
     departures,
+    flights_of_2013,
     hourly,
     records_of,
     replayed,
+    storm,
 )
 from flowalg_tools.flights.report import Steps, engine_table, steps, worst_hours
+from flowalg_tools.pictures import draw_run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -130,34 +129,12 @@ def streamed(stored: DataFrame, micro_batches: int) -> Outcome:
     return Outcome(STREAMING, "year", micro_batches, panes, dropped)
 
 
-def draw_storm(flights: CleanFlights, folder: Path) -> None:
-    """The picture of the storm's day, seen by the reference interpreter every quarter of an hour."""
-    of_the_day = records_of(flights.scheduled_between(STORM, STORM + timedelta(days=1)))
-    timeline = replayed(of_the_day, timedelta(minutes=15))
-    run = flowalg_reference.run(hourly, {departures: timeline})
-    dropped = {_dropped(drop).value for drop in run.dropped}
-    before = (MIN_TIME, *(reading.input for reading in run.watermarks))
-    marks = [
-        Mark(
-            flight.scheduled, flight.actual, Fate.DROPPED if flight in dropped else _taken(flight, watermark)
-        )
-        for instant, watermark in zip(timeline, before, strict=False)
-        for flight in instant.elements
-    ]
-    readings = [
-        Reading(to_datetime(one.processing_time), to_datetime(one.input))
-        for one in run.watermarks
-        if one.input < MAX_TIME
-    ]
-    title = f"Departures from New York on {STORM.day} {STORM:%B %Y}, a day of snow"
-    subtitle = "Each point is a flight; its height above the dashed line is its delay."
-    draw(Day(STORM, marks, readings), title, subtitle, folder / "storm")
-
-
-def _taken(flight: Departure, watermark: EventTime) -> Fate:
-    """Whether the watermark had passed the end of the flight's hour when the flight left."""
-    hour_end = flight.scheduled.replace(minute=0) + HOUR
-    return Fate.LATE if hour_end <= to_datetime(watermark) else Fate.ON_TIME
+def draw_storm(folder: Path) -> None:
+    """Draws the reference interpreter's run over the day of the storm, observed every quarter of an hour."""
+    run = flowalg_reference.run(hourly, {departures: storm()})
+    for suffix in (".png", ".svg"):
+        title = f"Departures from New York on {STORM.day} {STORM:%B %Y}, a day of snow"
+        draw_run(run, folder / f"storm{suffix}", title=title)
 
 
 def _dropped(drop: DroppedElement) -> KV[str, Departure]:
@@ -247,10 +224,10 @@ def run_demo(folder: Path = FOLDER) -> bool:
     console = Console(highlight=False)
     with steps(console, MICRO_BATCHES + 6) as progress:
         with progress.step("reading and cleaning"):
-            flights = clean(read_flights())
+            flights = flights_of_2013()
         outcomes = run_all(flights, progress, folder)
         with progress.step("picture"):
-            draw_storm(flights, folder)
+            draw_storm(folder)
 
     def say(line: object) -> None:
         console.print(str(line), soft_wrap=True, markup=False)

@@ -1,7 +1,7 @@
-"""Pictures of any run: where its elements and panes lie in both times, and how it went on. Needs ``flowalg[plot]``.
+"""Pictures of runs. Needs ``flowalg[plot]``.
 
-``draw_run`` is the papers' diagram of event time and processing time; ``draw_progress`` follows the watermark's lag,
-the windows that are kept, and the panes. Both write SVG or PNG, as the suffix of the path says.
+``draw_run`` draws the papers' diagram of event time and processing time. ``draw_progress`` draws the watermark lag, the
+live windows and the panes over processing time. Both write SVG or PNG, by the suffix of the path.
 """
 
 from importlib.util import find_spec

@@ -1,10 +1,11 @@
-"""Rectangles on the page, in points (1/72 inch), and where a label has room among others."""
+"""Rectangles in points (1/72 inch), and the placement of labels among them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Final
 
 from attrs import define, field, frozen
@@ -25,30 +26,30 @@ class Box:
 
     @classmethod
     def around(cls, x: float, y: float, width: float, height: float) -> Box:
-        """The rectangle of a size around its middle."""
+        """The rectangle of a given size around a point."""
         return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
     @property
     def width(self) -> float:
-        """How wide it is."""
+        """Its width."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """How high it is."""
+        """Its height."""
         return self.top - self.bottom
 
     @property
     def middle(self) -> tuple[float, float]:
-        """The middle of it."""
+        """Its centre."""
         return (self.left + self.right) / 2, (self.bottom + self.top) / 2
 
-    def grown(self, by: float) -> Box:
+    def expanded(self, by: float) -> Box:
         """The rectangle with a margin."""
         return Box(self.left - by, self.bottom - by, self.right + by, self.top + by)
 
-    def meets(self, other: Box) -> bool:
-        """Whether the two share an area."""
+    def intersects(self, other: Box) -> bool:
+        """Whether two rectangles overlap."""
         return (
             self.left < other.right
             and other.left < self.right
@@ -56,36 +57,27 @@ class Box:
             and other.bottom < self.top
         )
 
-    def overlap(self, other: Box) -> float:
-        """The area that it shares with another."""
-        width = min(self.right, other.right) - max(self.left, other.left)
-        height = min(self.top, other.top) - max(self.bottom, other.bottom)
-        return max(width, 0.0) * max(height, 0.0)
-
 
 @define
-class Occupied:
-    """Where labels may not go, and where they had better not: other labels, and dots."""
+class LabelPlacer:
+    """Places labels so that they do not overlap each other and cover as few dots as possible."""
 
     labels: list[Box] = field(factory=list)
     dots: Counter[tuple[int, int]] = field(factory=Counter)
 
-    def add_dot(self, x: float, y: float) -> None:
-        """A dot, which a label should not cover."""
-        self.dots[int(x // _CELL), int(y // _CELL)] += 1
+    def add_dot(self, box: Box) -> None:
+        """Adds a dot, which labels avoid."""
+        self.dots.update(_cells(box))
 
     def place(self, width: float, height: float, inside: Box) -> Box | None:
-        """Where a label of a size goes, which is then taken; ``None`` where there is no room.
-
-        It overlaps no other label, covers as few dots as it can, and is as near to the middle as that allows.
-        """
+        """Places a label inside a rectangle, as close to its centre as possible; returns ``None`` without room."""
         if width > inside.width or height > inside.height:
             return None
-        near = [one for one in self.labels if one.meets(inside)]
+        near = [one for one in self.labels if one.intersects(inside)]
         free = (
             spot
             for spot in _spots(width, height, inside)
-            if not any(spot.grown(_NEAR).meets(one) for one in near)
+            if not any(spot.expanded(_NEAR).intersects(one) for one in near)
         )
         best = min(free, key=lambda spot: (self._covered(spot), _distance(spot, inside)), default=None)
         if best is not None:
@@ -93,9 +85,13 @@ class Occupied:
         return best
 
     def _covered(self, spot: Box) -> int:
-        across = range(int(spot.left // _CELL), int(spot.right // _CELL) + 1)
-        up = range(int(spot.bottom // _CELL), int(spot.top // _CELL) + 1)
-        return sum(self.dots[x, y] for x in across for y in up)
+        return sum(self.dots[cell] for cell in _cells(spot))
+
+
+def _cells(box: Box) -> Iterator[tuple[int, int]]:
+    """The cells of a grid that a rectangle meets."""
+    across = range(int(box.left // _CELL), int(box.right // _CELL) + 1)
+    return product(across, range(int(box.bottom // _CELL), int(box.top // _CELL) + 1))
 
 
 def _spots(width: float, height: float, inside: Box) -> Iterator[Box]:
@@ -105,7 +101,7 @@ def _spots(width: float, height: float, inside: Box) -> Iterator[Box]:
 
 
 def _steps(first: float, last: float) -> list[float]:
-    """Some 8 points apart, at most 13 of them, both ends included."""
+    """At most 13 positions, about 8 points apart, including both ends."""
     count = min(max(int((last - first) / 8), 2), 12) if last > first else 0
     return [first + (last - first) * one / count for one in range(count + 1)] if count else [first]
 
@@ -117,9 +113,9 @@ def _distance(spot: Box, inside: Box) -> float:
 
 @lru_cache(maxsize=4096)
 def text_width(text: str, size: float) -> float:
-    """How wide a text is, in points."""
-    # A dollar sign would begin a formula here; it is as wide as this letter.
+    """The width of a text, in points."""
+    # A dollar sign would begin a formula here; it is as wide as the letter S.
     return float(TextPath((0, 0), text.replace("$", "S"), size=size).get_extents().width) if text else 0.0
 
 
-__all__ = ["Box", "Occupied", "text_width"]
+__all__ = ["Box", "LabelPlacer", "text_width"]

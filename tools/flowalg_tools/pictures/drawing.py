@@ -1,4 +1,4 @@
-"""A layout of the diagram as a figure of matplotlib."""
+"""Draws the layout of a diagram with matplotlib."""
 
 from __future__ import annotations
 
@@ -15,10 +15,20 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 
 from flowalg.runs.panes import Change
-from flowalg_tools.pictures.elements import Fate
-from flowalg_tools.pictures.layout import LABEL_SIZE, Dot, Label, Layout, Panel, Sheet
-from flowalg_tools.pictures.scales import Ticks, ticks_of
-from flowalg_tools.pictures.style import BLUE, GREY, INK, MARKS, PALE, RETRACTION, TIMINGS, Look
+from flowalg_tools.pictures.elements import ElementStatus
+from flowalg_tools.pictures.layout import LABEL_SIZE, RADIUS, Dot, Label, Layout, PaneBox, Panel
+from flowalg_tools.pictures.scales import Ticks, choose_ticks
+from flowalg_tools.pictures.style import (
+    BLUE,
+    GREY,
+    INK,
+    PALE,
+    PLAIN_STYLE,
+    RETRACTION_STYLE,
+    STATUS_MARKERS,
+    TIMING_STYLES,
+    Style,
+)
 from flowalg_tools.pictures.thinning import Density
 
 _LEFT: Final = 74.0
@@ -30,7 +40,7 @@ _GREYS: Final = LinearSegmentedColormap.from_list("elements", ["#d2d2d2", "#1a1a
 
 
 def figure_of(layout: Layout, title: str | None) -> Figure:
-    """The figure, with a title of one's own, or the grouping as its heading."""
+    """Returns the figure of a layout; its default title is the layout's heading."""
     columns = min(len(layout.panels), 2)
     rows = -(-len(layout.panels) // 2)
     plane = layout.panels[0].plane
@@ -77,38 +87,40 @@ def _panel(axes: Axes, panel: Panel) -> None:
     axes.set_xlim(0, plane.width)
     axes.set_ylim(0, plane.height)
     across, up = (
-        ticks_of(plane.events, int(plane.width // 76)),
-        ticks_of(plane.clock, int(plane.height // 36)),
+        choose_ticks(plane.events, int(plane.width // 76)),
+        choose_ticks(plane.clock, int(plane.height // 36)),
     )
-    axes.set_xticks([one.share * plane.width for one in across.ticks], [one.label for one in across.ticks])
+    axes.set_xticks(
+        [tick.fraction * plane.width for tick in across.ticks], [tick.label for tick in across.ticks]
+    )
     axes.set_yticks(
-        [one.share * plane.height for one in up.ticks], [_stacked(up, i) for i in range(len(up.ticks))]
+        [tick.fraction * plane.height for tick in up.ticks], [_stacked(up, i) for i in range(len(up.ticks))]
     )
     axes.tick_params(labelsize=8.5, colors=INK)
     axes.grid(visible=True, color=PALE, lw=0.5)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlabel(across.named("event time"), fontsize=9.5, color=INK)
-    axes.set_ylabel(up.named("processing time"), fontsize=9.5, color=INK)
+    axes.set_xlabel(across.axis_label("event time"), fontsize=9.5, color=INK)
+    axes.set_ylabel(up.axis_label("processing time"), fontsize=9.5, color=INK)
     if panel.title:
         axes.set_title(panel.title, loc="left", fontsize=10, color=INK, parse_math=False)
     if panel.density is not None:
         _density(axes, panel.density)
-    for sheet in panel.sheets:
-        _sheet(axes, sheet)
+    for pane in panel.panes:
+        _draw_pane(axes, pane)
     if panel.ideal:
         axes.plot(*zip(*panel.ideal, strict=True), color=GREY, ls=(0, (6, 4)), lw=1.0, zorder=4)
     if panel.watermark:
         axes.plot(*zip(*panel.watermark, strict=True), color=BLUE, lw=1.7, zorder=4.5)
-    for fate in Fate:
-        _dots(axes, [one for one in panel.dots if one.fate is fate], fate, _crowd(panel))
-    for sheet in panel.sheets:
-        if sheet.label is not None:
-            _label(axes, sheet.label, _look_of(sheet).colour)
+    for status in ElementStatus:
+        _dots(axes, [dot for dot in panel.dots if dot.status is status], status, _element_count(panel))
+    for pane in panel.panes:
+        if pane.label is not None:
+            _label(axes, pane.label, _style_of(pane).colour)
 
 
 def _stacked(ticks: Ticks, number: int) -> str:
-    """At the axis upwards the date is over the time."""
+    """The label of a tick at the vertical axis, with the date above the time."""
     return "\n".join(reversed(ticks.ticks[number].label.split("\n")))
 
 
@@ -118,7 +130,7 @@ def _density(axes: Axes, density: Density) -> None:
         grid[row, column] = count
     extent = (0.0, density.columns * density.side, 0.0, density.rows * density.side)
     limits = axes.get_xlim(), axes.get_ylim()
-    norm = LogNorm(1, max(density.most, 2))
+    norm = LogNorm(1, max(density.greatest, 2))
     axes.imshow(
         grid,
         cmap=_GREYS,
@@ -133,51 +145,76 @@ def _density(axes: Axes, density: Density) -> None:
     axes.set_ylim(limits[1])
 
 
-def _look_of(sheet: Sheet) -> Look:
-    return RETRACTION if sheet.change is Change.RETRACTION else TIMINGS[sheet.timing]
+def _style_of(pane: PaneBox) -> Style:
+    if pane.change is Change.RETRACTION:
+        return RETRACTION_STYLE
+    return PLAIN_STYLE if pane.timing is None else TIMING_STYLES[pane.timing]
 
 
-def _sheet(axes: Axes, sheet: Sheet) -> None:
-    look, box = _look_of(sheet), sheet.box
-    inset = min(sheet.inset, box.width / 4)
+def _draw_pane(axes: Axes, pane: PaneBox) -> None:
+    style, box = _style_of(pane), pane.box
+    inset = min(pane.inset, box.width / 4)
     patch = Rectangle((box.left + inset, box.bottom), box.width - 2 * inset, box.height)
-    taken_back = sheet.change is Change.RETRACTION
+    retracted = pane.change is Change.RETRACTION
     patch.set(
-        facecolor="white" if taken_back else (look.colour, 0.2),
-        edgecolor=look.colour,
-        linestyle=look.line,
-        linewidth=look.width,
-        hatch=look.hatch if taken_back else None,
-        zorder=3 if taken_back else 2,
+        facecolor="white" if retracted else (style.colour, 0.2),
+        edgecolor=style.colour,
+        linestyle=style.line,
+        linewidth=style.width,
+        hatch=style.hatch if retracted else None,
+        zorder=3 if retracted else 2,
     )
     axes.add_patch(patch)
 
 
-def _crowd(panel: Panel) -> int:
+def _element_count(panel: Panel) -> int:
     return len(panel.dots) + (0 if panel.density is None else panel.density.total)
 
 
-def _dots(axes: Axes, dots: list[Dot], fate: Fate, among: int) -> None:
-    if not dots:
-        return
-    marker, colour = MARKS[fate]
-    size = 26.0 if among <= 100 else 12.0 if among <= 800 else 5.0 if among <= 3000 else 3.0
-    exceptional = 1.0 if fate is Fate.ON_TIME else 1.5
+def _dots(axes: Axes, dots: list[Dot], status: ElementStatus, count: int) -> None:
+    marker, colour = STATUS_MARKERS[status]
+    for dot in dots:
+        if dot.value:
+            _circle(axes, dot, colour)
+    plain = [dot for dot in dots if not dot.value]
+    size = 26.0 if count <= 100 else 12.0 if count <= 800 else 5.0 if count <= 3000 else 3.0
     axes.scatter(
-        [one.x for one in dots],
-        [one.y for one in dots],
-        s=size * exceptional,
+        [dot.x for dot in plain],
+        [dot.y for dot in plain],
+        s=size * (1.0 if status is ElementStatus.ON_TIME else 1.5),
         marker=marker,
         color=colour,
         alpha=0.9,
         linewidths=1.3 if marker == "x" else 0.0,
-        zorder=5 if fate is Fate.ON_TIME else 6,
+        zorder=5 if status is ElementStatus.ON_TIME else 6,
         clip_on=False,
     )
 
 
+def _circle(axes: Axes, dot: Dot, colour: str) -> None:
+    """An element as a circle with its value, on a cross if it was dropped."""
+    if dot.status is ElementStatus.DROPPED:
+        axes.plot(
+            [dot.x], [dot.y], marker="x", color=colour, ms=2.6 * RADIUS, mew=2.2, zorder=5, clip_on=False
+        )
+    axes.plot(
+        [dot.x], [dot.y], marker="o", mfc="white", mec=colour, ms=2 * RADIUS, mew=1.3, zorder=6, clip_on=False
+    )
+    axes.text(
+        dot.x,
+        dot.y,
+        dot.value,
+        fontsize=LABEL_SIZE,
+        color=colour,
+        ha="center",
+        va="center_baseline",
+        zorder=7,
+        parse_math=False,
+    )
+
+
 def _label(axes: Axes, label: Label, edge: str) -> None:
-    """The value on a plate, which keeps lines from crossing it."""
+    """The value of a pane on a plate, above all lines."""
     box = label.box
     plate = FancyBboxPatch(
         (box.left, box.bottom), box.width, box.height, boxstyle="round,pad=0,rounding_size=2.5"
@@ -197,24 +234,30 @@ def _label(axes: Axes, label: Label, edge: str) -> None:
 
 
 def _legend(layout: Layout) -> Iterator[Artist]:
-    """What the picture has, by name."""
-    fates = {dot.fate for panel in layout.panels for dot in panel.dots}
-    for fate in Fate:
-        if fate in fates:
-            marker, colour = MARKS[fate]
-            yield Line2D([], [], marker=marker, ls="", color=colour, ms=6, label=fate.value)
+    """The entries of the legend, for what the picture contains."""
+    dots = [dot for panel in layout.panels for dot in panel.dots]
+    for status in ElementStatus:
+        of_status = [dot for dot in dots if dot.status is status]
+        if of_status:
+            marker, colour = STATUS_MARKERS[status]
+            circles = marker != "x" and any(dot.value for dot in of_status)
+            marker, face = ("o", "white") if circles else (marker, colour)
+            yield Line2D([], [], marker=marker, ls="", color=colour, mfc=face, ms=6, label=status.value)
     if any(panel.density is not None for panel in layout.panels):
-        yield Patch(fc="#777777", label="elements, taken on time")
-    sheets = [sheet for panel in layout.panels for sheet in panel.sheets]
-    for timing, look in TIMINGS.items():
-        if any(one.timing is timing and one.change is Change.VALUE for one in sheets):
-            yield Patch(fc=(look.colour, 0.2), ec=look.colour, ls=look.line, lw=look.width, label=look.name)
-    if any(one.change is Change.RETRACTION for one in sheets):
-        yield Patch(fc="white", ec=RETRACTION.colour, hatch=RETRACTION.hatch, label=RETRACTION.name)
+        yield Patch(fc="#777777", label="elements")
+    styles = {_style_of(pane) for panel in layout.panels for pane in panel.panes}
+    for style in (*TIMING_STYLES.values(), PLAIN_STYLE):
+        if style in styles:
+            yield Patch(
+                fc=(style.colour, 0.2), ec=style.colour, ls=style.line, lw=style.width, label=style.name
+            )
+    if RETRACTION_STYLE in styles:
+        style = RETRACTION_STYLE
+        yield Patch(fc="white", ec=style.colour, hatch=style.hatch, label=style.name)
     if any(panel.watermark for panel in layout.panels):
         yield Line2D([], [], color=BLUE, lw=1.7, label="watermark")
     if any(panel.ideal for panel in layout.panels):
-        yield Line2D([], [], color=GREY, ls=(0, (6, 4)), lw=1.0, label="ideal: no delay")
+        yield Line2D([], [], color=GREY, ls=(0, (6, 4)), lw=1.0, label="zero delay")
 
 
 __all__ = ["figure_of"]

@@ -1,4 +1,4 @@
-"""The elements of a run: when each was seen, under which key groupings know it, and what became of it."""
+"""The elements of a run: their times, their keys in groupings, and whether they were late or dropped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, unique
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 from flowalg_reference import DroppedElement, RunSpec, WatermarkReading
 
 from flowalg.data.kv import KV
@@ -31,7 +31,7 @@ from flowalg.pipeline.structure import sources_of
 
 @unique
 class AnyKey(Enum):
-    """The key of what has none that could be told."""
+    """The key of an element or pane whose key is unknown; it may belong to any key."""
 
     ANY = "any key"
 
@@ -40,79 +40,82 @@ ANY: Final = AnyKey.ANY
 
 
 @unique
-class Fate(Enum):
-    """What became of an element, and what a legend calls that."""
+class ElementStatus(Enum):
+    """Whether an element was late or dropped; the value is the text of the legend."""
 
     ON_TIME = "element"
-    """The watermark had not passed its event time when it was seen."""
+    """The watermark had not passed its event time when it was observed."""
 
-    LATE = "late element, taken"
-    """The watermark had passed its event time, that is: it lies to the left of it."""
+    LATE = "late element"
+    """The watermark had passed its event time, so it is to the left of the watermark."""
 
-    DROPPED = "element that a window dropped"
-    """A window refused it; another one may have taken it."""
+    DROPPED = "dropped element"
+    """A window dropped it; another window may have accepted it."""
 
 
 @frozen
-class Heard:
-    """How a grouping knows an element: by its key, and by its event time, which a ``with_timestamps`` may have set."""
+class GroupedAs:
+    """The key, event time and value of an element in a grouping; ``with_timestamps`` may have set the event time."""
 
     key: object
     event_time: int
+    value: object = field(default=None, eq=False)
 
 
 @frozen
-class Observation:
-    """An element of a source, in both times, in microseconds; ``heard`` is how groupings know it."""
+class RunElement:
+    """An element of a source, with both times in microseconds, and its form in each grouping."""
 
     event_time: int
     processing_time: int
-    fate: Fate
-    heard: tuple[Heard, ...]
+    status: ElementStatus
+    grouped_as: tuple[GroupedAs, ...]
 
-    def is_of(self, key: object) -> bool:
-        """Whether the element is, or may be, one of a key's."""
-        return key is ANY or any(one.key is ANY or one.key == key for one in self.heard)
+    def may_have(self, key: object) -> bool:
+        """Whether the element has this key, or may have it."""
+        return key is ANY or any(grouped.key is ANY or grouped.key == key for grouped in self.grouped_as)
 
 
-_Refusal = tuple[int, Heard]
+_Drop = tuple[int, GroupedAs]
 _Row = tuple[int, object, int]
 _Chain = tuple[Step, ...] | None
-"""What is done to elements before they are grouped; ``None`` where only running it would tell."""
+"""The steps between a source and a grouping; ``None`` if the elements of the grouping depend on a run."""
 
 
-def observations(
+def elements_of(
     spec: RunSpec, readings: Sequence[WatermarkReading], drops: Sequence[DroppedElement]
-) -> tuple[Observation, ...]:
-    """The elements of all sources, and those drops that are no element of a source, but came out of a grouping.
+) -> tuple[RunElement, ...]:
+    """The elements of all sources, and the dropped elements that come from an earlier grouping.
 
-    All elements with one event time and key that are seen in one instant are in the same windows, and so have one fate.
-    An element that no grouping heard of is there too, with nothing ``heard``.
+    Elements with the same event time and key that are observed in one instant are in the same windows, so they have the
+    same status. An element that does not reach a grouping has no ``grouped_as``.
     """
     root = spec.pipeline.node
-    refused = {_refusal(one) for one in drops}
-    unmatched = set(refused)
+    dropped = {_drop(drop) for drop in drops}
+    unmatched = set(dropped)
     before = _watermarks_before(readings)
-    found: list[Observation] = []
+    elements: list[RunElement] = []
     for source in sources_of(root):
         chains = list(_chains(root, source))
-        met: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for instant in spec.timelines[source.name]:
             time = int(instant.processing_time)
-            number = met.get(time, 0)
-            met[time] = number + 1
+            number = counts.get(time, 0)
+            counts[time] = number + 1
             watermark = before.get((time, number), MIN_TIME)
             points = _event_times(source, instant.elements)
-            for point, heard in zip(points, _heard(chains, instant.elements, points), strict=True):
-                mine = {one for each in heard for one in _refusals(time, each, refused)} if refused else set()
-                unmatched -= mine
-                late = Fate.LATE if point < watermark else Fate.ON_TIME
-                found.append(Observation(point, time, Fate.DROPPED if mine else late, heard))
-    return (*found, *(_of_refusal(one) for one in _once(drops, unmatched)))
+            for point, grouped_as in zip(points, _grouped(chains, instant.elements, points), strict=True):
+                matching = {drop for grouped in grouped_as for drop in _matches(time, grouped, dropped)}
+                unmatched -= matching
+                late = ElementStatus.LATE if point < watermark else ElementStatus.ON_TIME
+                status = ElementStatus.DROPPED if matching else late
+                elements.append(RunElement(point, time, status, grouped_as))
+    others = (drop for drop in dict.fromkeys(map(_drop, drops)) if drop in unmatched)
+    return (*elements, *(_element_of(drop) for drop in others))
 
 
 def hashable(key: object) -> bool:
-    """Whether a key can be one of a grouping."""
+    """Whether a value can be the key of a grouping."""
     try:
         hash(key)
     except TypeError:
@@ -121,97 +124,94 @@ def hashable(key: object) -> bool:
 
 
 def key_of(element: object) -> object:
-    """The key of a pair; ``ANY`` for what is none."""
+    """The key of a pair; ``ANY`` for another value."""
     return element.key if isinstance(element, KV) and hashable(element.key) else ANY
 
 
-def _refusal(drop: DroppedElement) -> _Refusal:
-    return int(drop.processing_time), Heard(key_of(drop.element), int(drop.event_time))
+def _drop(drop: DroppedElement) -> _Drop:
+    return int(drop.processing_time), GroupedAs(key_of(drop.element), int(drop.event_time))
 
 
-def _refusals(time: int, heard: Heard, refused: set[_Refusal]) -> Iterator[_Refusal]:
-    """The refusals that are of an element: those of its key, or of a window that knew none."""
-    for key in {heard.key, ANY}:
-        if (time, Heard(key, heard.event_time)) in refused:
-            yield time, Heard(key, heard.event_time)
+def _matches(time: int, grouped: GroupedAs, dropped: set[_Drop]) -> Iterator[_Drop]:
+    """The drops that may be of an element: those with its key, and those whose key is unknown."""
+    for key in {grouped.key, ANY}:
+        if (time, GroupedAs(key, grouped.event_time)) in dropped:
+            yield time, GroupedAs(key, grouped.event_time)
 
 
-def _once(drops: Sequence[DroppedElement], chosen: set[_Refusal]) -> Iterator[_Refusal]:
-    return (one for one in dict.fromkeys(map(_refusal, drops)) if one in chosen)
-
-
-def _of_refusal(refusal: _Refusal) -> Observation:
-    time, heard = refusal
-    return Observation(heard.event_time, time, Fate.DROPPED, (heard,))
+def _element_of(drop: _Drop) -> RunElement:
+    time, grouped = drop
+    return RunElement(grouped.event_time, time, ElementStatus.DROPPED, (grouped,))
 
 
 def _watermarks_before(readings: Sequence[WatermarkReading]) -> dict[tuple[int, int], int]:
-    """The watermark before each instant, by its processing time and its number among those of that time."""
+    """The watermark before each instant, by its processing time and its number among the instants of that time."""
     before: dict[tuple[int, int], int] = {}
-    met: dict[int, int] = {}
+    counts: dict[int, int] = {}
     watermark = int(MIN_TIME)
-    for one in readings:
-        time = int(one.processing_time)
-        number = met.get(time, 0)
-        met[time] = number + 1
+    for reading in readings:
+        time = int(reading.processing_time)
+        number = counts.get(time, 0)
+        counts[time] = number + 1
         before[time, number] = watermark
-        watermark = int(one.input)
+        watermark = int(reading.input)
     return before
 
 
 def _event_times(source: SourceNode, elements: Sequence[object]) -> list[int]:
     label = f"Source({source.name!r}).event_time"
     points = apply_all(source.event_time, elements, label)
-    # The run has refused all that gives no point in time, so this narrows the type alone.
-    return [int(event_time(one, argument=label)) for one in points]  # type: ignore[arg-type]
+    # The run has rejected all values that are not times, so this only narrows the type.
+    return [int(event_time(point, argument=label)) for point in points]  # type: ignore[arg-type]
 
 
 def _chains(root: Node, source: SourceNode) -> Iterator[_Chain]:
-    """What is done to a source's elements on each way to a first grouping, or to a side input."""
+    """The steps on each path from a source to a first grouping or a side input."""
     for node in nodes_of(root):
         if isinstance(node, GroupingNode):
             for inner in node.inputs:
-                yield from _ways(inner, source)
+                yield from _paths(inner, source)
         if isinstance(node, WithSide):
-            yield from _ways(node.side, source)
+            yield from _paths(node.side, source)
 
 
-def _ways(node: Node, source: SourceNode) -> Iterator[_Chain]:
+def _paths(node: Node, source: SourceNode) -> Iterator[_Chain]:
     match node:
         case SourceNode():
             if node == source:
                 yield ()
         case ElementWise(input=inner, steps=steps):
-            for way in _ways(inner, source):
-                yield None if way is None else (*way, *steps)
+            for path in _paths(inner, source):
+                yield None if path is None else (*path, *steps)
         case WindowInto(input=inner):
-            yield from _ways(inner, source)
+            yield from _paths(inner, source)
         case Flatten(inputs=inputs):
             for inner in inputs:
-                yield from _ways(inner, source)
+                yield from _paths(inner, source)
         case WithSide(input=inner):
-            yield from (None for _ in _ways(inner, source))
+            yield from (None for _ in _paths(inner, source))
         case CombinePerKey() | CoGroupByKey() | Hole():
             return
 
 
-def _heard(
+def _grouped(
     chains: Sequence[_Chain], elements: Sequence[object], points: Sequence[int]
-) -> list[tuple[Heard, ...]]:
-    """How groupings know each of some elements."""
-    known: list[dict[Heard, None]] = [{} for _ in elements]
+) -> list[tuple[GroupedAs, ...]]:
+    """The forms of each element in the groupings."""
+    forms: list[dict[GroupedAs, None]] = [{} for _ in elements]
     for chain in chains:
         rows: list[_Row] = [
             (i, value, point) for i, (value, point) in enumerate(zip(elements, points, strict=True))
         ]
         for step in chain or ():
-            rows = _stepped(step, rows)
+            rows = _apply_step(step, rows)
         for i, value, point in rows:
-            known[i][Heard(ANY if chain is None else key_of(value), point)] = None
-    return [tuple(one) for one in known]
+            grouped = value.value if isinstance(value, KV) else value
+            forms[i][GroupedAs(ANY if chain is None else key_of(value), point, grouped)] = None
+    return [tuple(grouped_as) for grouped_as in forms]
 
 
-def _stepped(step: Step, rows: list[_Row]) -> list[_Row]:
+def _apply_step(step: Step, rows: list[_Row]) -> list[_Row]:
     if isinstance(step, WithTimestamps):
         return [(i, value, int(assign_timestamp(step, value))) for i, value, _ in rows]
     if isinstance(step, Map):
@@ -223,10 +223,10 @@ def _stepped(step: Step, rows: list[_Row]) -> list[_Row]:
 __all__ = [
     "ANY",
     "AnyKey",
-    "Fate",
-    "Heard",
-    "Observation",
+    "ElementStatus",
+    "GroupedAs",
+    "RunElement",
+    "elements_of",
     "hashable",
     "key_of",
-    "observations",
 ]

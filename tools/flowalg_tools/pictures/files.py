@@ -1,9 +1,10 @@
-"""Pictures as files: the suffix says the format, and the same picture is the same file."""
+"""Writes pictures as SVG or PNG, by suffix; equal pictures are equal files."""
 
 from __future__ import annotations
 
 import warnings
 from io import BytesIO
+from os import PathLike
 from pathlib import Path
 from typing import Final
 
@@ -16,24 +17,24 @@ SUFFIXES: Final = (".png", ".svg")
 _DPI: Final = 144
 
 
-def target_of(path: Path | str) -> Path:
-    """Where a picture is to go; raises ``ArgumentError`` unless the suffix says a format that there is."""
-    if not isinstance(path, Path | str) or Path(path).suffix.lower() not in SUFFIXES:
+def check_path(path: str | PathLike[str]) -> Path:
+    """Returns the path of a picture; raises ``ArgumentError`` for another suffix than ``.svg`` and ``.png``."""
+    if not isinstance(path, str | PathLike) or Path(path).suffix.lower() not in SUFFIXES:
         raise ArgumentError("path", path, "a path that ends in .svg or .png")
     return Path(path)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a figure as its suffix says."""
-    path.write_bytes(rendered(figure, path.suffix.lower()))
+    """Writes a figure in the format of the suffix."""
+    path.write_bytes(render(figure, path.suffix.lower()))
 
 
-def rendered(figure: Figure, suffix: str) -> bytes:
-    """A figure as ``.svg`` or ``.png``: the same bytes for the same figure; text in an SVG stays text."""
+def render(figure: Figure, suffix: str) -> bytes:
+    """A figure as ``.svg`` or ``.png``: equal bytes for equal figures; text in an SVG remains text."""
     into = BytesIO()
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "flowalg", "hatch.linewidth": 0.7})
-        # A value may have characters that the font has not; they come out as boxes.
+        # A value may have characters that the font lacks; they are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         if suffix == ".svg":
             figure.savefig(into, format="svg", metadata={"Date": None, "Creator": None})
@@ -42,4 +43,4 @@ def rendered(figure: Figure, suffix: str) -> bytes:
     return into.getvalue()
 
 
-__all__ = ["SUFFIXES", "rendered", "save", "target_of"]
+__all__ = ["SUFFIXES", "check_path", "render", "save"]

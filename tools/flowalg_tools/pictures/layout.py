@@ -1,4 +1,4 @@
-"""Where everything of the diagram goes, as values: tests see that nothing is lost, outside, or on another."""
+"""The layout of a diagram, as values: tests check that nothing is lost, outside of the axes, or overlapping."""
 
 from __future__ import annotations
 
@@ -15,48 +15,59 @@ from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.runs.panes import Change, Pane, Timing
 from flowalg.triggers.describe import count_of
 from flowalg.windows.window import Window, covers
-from flowalg_tools.pictures.boxes import Box, Occupied, text_width
-from flowalg_tools.pictures.elements import ANY, Fate, Observation
+from flowalg_tools.pictures.boxes import Box, LabelPlacer, text_width
+from flowalg_tools.pictures.elements import ANY, ElementStatus, RunElement
 from flowalg_tools.pictures.planes import Path, Plane
-from flowalg_tools.pictures.run_facts import Facts, Keyed
-from flowalg_tools.pictures.thinning import Density, spread
+from flowalg_tools.pictures.run_facts import KeyedPane, RunFacts
+from flowalg_tools.pictures.thinning import Density, thin
 
-MOST_KEYS: Final = 4
-MOST_DOTS: Final = 3000
-MOST_EXCEPTIONS: Final = 1500
-MOST_PANES: Final = 1000
+MAX_KEYS: Final = 4
+MAX_DOTS: Final = 3000
+MAX_LATE_DOTS: Final = 1500
+MAX_PANES: Final = 1000
+MAX_VALUES: Final = 30
 LABEL_SIZE: Final = 8.5
+RADIUS: Final = 8.0
 BAR: Final = 4.0
 _SQUARE: Final = 4.0
-_LONGEST: Final = 26
+_MAX_LABEL: Final = 26
+_MAX_VALUE: Final = 3
 
 
 @frozen
 class Dot:
-    """An element."""
+    """An element; ``value`` is the text in its circle, or empty for a plain dot."""
 
     x: float
     y: float
-    fate: Fate
+    status: ElementStatus
+    value: str = ""
+
+    @property
+    def box(self) -> Box:
+        """The square around it."""
+        size = 2 * RADIUS if self.value else _SQUARE
+        return Box.around(self.x, self.y, size, size)
 
 
 @frozen
 class Label:
-    """What a pane says, and where."""
+    """The value of a pane and its position."""
 
     text: str
     box: Box
 
 
 @frozen
-class Sheet:
-    """A pane: its window across; up, from the pane that it takes the place of, or its first element, to its own time.
+class PaneBox:
+    """A pane: its window horizontally; vertically from the pane that it replaces, or its first element, to its time.
 
-    ``inset`` is by how much its sides are drawn within the box, so that those of overlapping windows lie apart.
+    Its sides are drawn ``inset`` points inside the box, so that the sides of overlapping windows differ. Without a
+    ``timing`` it is grey.
     """
 
     box: Box
-    timing: Timing
+    timing: Timing | None
     change: Change
     inset: float
     label: Label | None
@@ -64,20 +75,20 @@ class Sheet:
 
 @frozen
 class Panel:
-    """The diagram of one key, or of all in one."""
+    """The diagram of one key, or of all keys together."""
 
     title: str
     plane: Plane
     dots: tuple[Dot, ...]
     density: Density | None
-    sheets: tuple[Sheet, ...]
+    panes: tuple[PaneBox, ...]
     watermark: Path
     ideal: Path
 
 
 @frozen
-class LeftOut:
-    """How many are not drawn: of the panes, the elements that have a place in a panel, and the keys."""
+class Omitted:
+    """The numbers of panes, elements of the panels' keys, and keys that are not drawn."""
 
     panes: int
     elements: int
@@ -86,107 +97,115 @@ class LeftOut:
 
 @frozen
 class Layout:
-    """A picture: its panels, and what is written above them."""
+    """A picture: its panels, and the text above them."""
 
     heading: str
     panels: tuple[Panel, ...]
-    left_out: LeftOut
+    omitted: Omitted
     notes: tuple[str, ...]
 
 
-def layout_of(facts: Facts, keys: Sequence[object]) -> Layout:
-    """Everything in its place, for some keys of a run, of which there is at least one."""
+def layout_of(facts: RunFacts, keys: Sequence[object]) -> Layout:
+    """Returns the layout of a picture of at least one key of a run."""
     size = (620.0, 430.0) if len(keys) == 1 else (400.0, 280.0)
-    # Where the keys of elements are not those of panes, any element may be one of any key.
-    of = {key: key if facts.tells_keys else ANY for key in keys}
-    mine = {key: tuple(one for one in facts.observations if one.is_of(of[key])) for key in keys}
-    panes = {key: tuple(one for one in facts.panes if one.key == key) for key in keys}
-    plane = Plane.of(
-        evolve(
-            facts,
-            observations=tuple(one for those in mine.values() for one in those),
-            panes=tuple(one for those in panes.values() for one in those),
-        ),
-        *size,
-    )
-    drawing = _Drawing(facts, plane, len(keys))
-    panels = tuple(drawing.panel(key, mine[key], panes[key]) for key in keys)
-    sheets = sum(len(one.sheets) for one in panels)
-    drawn = sum(len(one.dots) + (0 if one.density is None else one.density.total) for one in panels)
-    wanted = sum(map(len, mine.values()))
-    known = len(facts.keys())
-    left_out = LeftOut(len(facts.panes) - sheets, wanted - drawn, known - len(keys))
-    notes = [*_of_panes(sum(map(len, panes.values())), sheets), *_of_elements(facts, panels, wanted - drawn)]
-    if known > len(keys):
-        which = ", those with most elements" if len(keys) > 1 and facts.tells_keys else ""
-        notes.insert(0, f"{len(keys)} of {known:,} keys drawn{which}")
-    if keys[0] is not ANY and known > 1 and not facts.tells_keys and facts.observations:
-        notes.append("elements are those of all keys")
-    return Layout(facts.heading, panels, left_out, tuple(notes))
+    # If the keys of elements are not those of panes, an element may have any key.
+    element_keys = {key: key if facts.keys_known else ANY for key in keys}
+    elements = {
+        key: tuple(element for element in facts.elements if element.may_have(element_keys[key]))
+        for key in keys
+    }
+    panes = {key: tuple(keyed for keyed in facts.panes if keyed.key == key) for key in keys}
+    shown = evolve(facts, elements=sum(elements.values(), ()), panes=sum(panes.values(), ()))
+    drawing = _Drawing(facts, Plane.of(shown, *size), len(keys))
+    panels = tuple(drawing.panel(key, elements[key], panes[key]) for key in keys)
+    drawn_panes = sum(len(panel.panes) for panel in panels)
+    drawn = sum(len(panel.dots) + (0 if panel.density is None else panel.density.total) for panel in panels)
+    missing = sum(map(len, elements.values())) - drawn
+    all_keys = len(facts.keys())
+    omitted = Omitted(len(facts.panes) - drawn_panes, missing, all_keys - len(keys))
+    notes = [
+        *_pane_notes(sum(map(len, panes.values())), drawn_panes),
+        *_element_notes(facts, panels, missing),
+    ]
+    if all_keys > len(keys):
+        which = ", those with the most elements" if len(keys) > 1 and facts.keys_known else ""
+        notes.insert(0, f"{len(keys)} of {all_keys:,} keys are drawn{which}")
+    if keys[0] is not ANY and all_keys > 1 and not facts.keys_known and facts.elements:
+        notes.append("the elements are those of all keys")
+    return Layout(facts.heading, panels, omitted, tuple(notes))
 
 
 @frozen
 class _Drawing:
-    """What the panels of a picture have in common."""
+    """The common properties of a picture's panels."""
 
-    facts: Facts
+    facts: RunFacts
     plane: Plane
     panels: int
 
-    def panel(self, key: object, mine: Sequence[Observation], panes: Sequence[Keyed]) -> Panel:
+    def panel(self, key: object, elements: Sequence[RunElement], panes: Sequence[KeyedPane]) -> Panel:
         """The diagram of one key, with its elements and panes."""
         plane = self.plane
         inside = [
-            one for one in mine if one.event_time in plane.events and one.processing_time in plane.clock
+            element
+            for element in elements
+            if element.event_time in plane.events and element.processing_time in plane.clock
         ]
-        dots, density = self._elements(inside)
-        occupied = Occupied()
+        dots, density = self._dots(inside)
+        placer = LabelPlacer()
         for dot in dots:
-            occupied.add_dot(dot.x, dot.y)
+            placer.add_dot(dot.box)
         title = "" if key is ANY else f"key {short(key)}"
-        sheets = self._sheets(panes, _firsts(mine, key if self.facts.tells_keys else ANY), occupied)
+        accepted = _accepted(elements, key if self.facts.keys_known else ANY)
+        boxes = self._panes(panes, accepted, placer)
         watermark = plane.watermark(self.facts.readings)
-        return Panel(title, plane, dots, density, sheets, watermark, plane.ideal())
+        return Panel(title, plane, dots, density, boxes, watermark, plane.ideal())
 
-    def _elements(self, inside: Sequence[Observation]) -> tuple[tuple[Dot, ...], Density | None]:
+    def _dots(self, inside: Sequence[RunElement]) -> tuple[tuple[Dot, ...], Density | None]:
         plane = self.plane
+        with_values = _have_short_values(self.facts.elements)
 
-        def dots(chosen: Iterable[Observation]) -> tuple[Dot, ...]:
+        def dots(elements: Iterable[RunElement]) -> tuple[Dot, ...]:
             return tuple(
-                Dot(plane.x(one.event_time), plane.y(one.processing_time), one.fate) for one in chosen
+                Dot(
+                    plane.x(element.event_time),
+                    plane.y(element.processing_time),
+                    element.status,
+                    _value_of(element) if with_values else "",
+                )
+                for element in elements
             )
 
-        usual = [one for one in inside if one.fate is Fate.ON_TIME]
-        rest: tuple[Dot, ...] = ()
-        for fate in (Fate.LATE, Fate.DROPPED):
-            those = [one for one in inside if one.fate is fate]
-            rest += dots(spread(those, MOST_EXCEPTIONS // self.panels))
-        if len(usual) <= MOST_DOTS // self.panels:
-            return dots(usual) + rest, None
-        points = ((plane.x(one.event_time), plane.y(one.processing_time)) for one in usual)
-        return rest, Density.of(points, plane.width, plane.height, _SQUARE)
+        on_time = [element for element in inside if element.status is ElementStatus.ON_TIME]
+        others: tuple[Dot, ...] = ()
+        for status in (ElementStatus.LATE, ElementStatus.DROPPED):
+            with_status = [element for element in inside if element.status is status]
+            others += dots(thin(with_status, MAX_LATE_DOTS // self.panels))
+        if len(on_time) <= MAX_DOTS // self.panels:
+            return dots(on_time) + others, None
+        points = ((plane.x(element.event_time), plane.y(element.processing_time)) for element in on_time)
+        return others, Density.of(points, plane.width, plane.height, _SQUARE)
 
-    def _sheets(
-        self, panes: Sequence[Keyed], firsts: Sequence[tuple[int, int]], occupied: Occupied
-    ) -> tuple[Sheet, ...]:
-        plane = self.plane
+    def _panes(
+        self, panes: Sequence[KeyedPane], accepted: Sequence[tuple[int, int]], placer: LabelPlacer
+    ) -> tuple[PaneBox, ...]:
         placed = [
-            (pane, self._box(pane, since))
-            for pane, since in _since(panes, firsts, self.facts.merges)
-            if plane.shows(pane.window)
+            (pane, self._box(pane, start))
+            for pane, start in _starts(panes, accepted, self.facts.merges)
+            if self.plane.shows(pane.window)
         ]
-        chosen = _busiest([pane for pane, _ in placed], MOST_PANES // self.panels)
-        placed = [one for number, one in enumerate(placed) if number in chosen]
+        chosen = _busiest([pane for pane, _ in placed], MAX_PANES // self.panels)
+        placed = [item for number, item in enumerate(placed) if number in chosen]
         insets = _insets([pane.window for pane, _ in placed])
-        # Labels of the widest first, which have room for theirs; values before what is taken back.
-        order = sorted(range(len(placed)), key=lambda i: _roominess(*placed[i]))
-        labels = {i: _label(*placed[i], occupied) for i in order}
+        # The widest boxes get their labels first, since they have room for them; values precede retractions.
+        order = sorted(range(len(placed)), key=lambda i: _label_order(*placed[i]))
+        labels = {i: _label(*placed[i], placer) for i in order}
         return tuple(
-            Sheet(box, pane.timing, pane.change, insets[pane.window], labels[i])
+            PaneBox(box, pane.timing, pane.change, insets[pane.window], labels[i])
             for i, (pane, box) in enumerate(placed)
         )
 
-    def _box(self, pane: Pane[object], since: int) -> Box:
+    def _box(self, pane: Pane[object], start: int) -> Box:
         left, right = self.plane.sides(pane.window)
         if right - left < 1:
             right = min(left + 1, self.plane.width)
@@ -194,84 +213,94 @@ class _Drawing:
         top = max(self.plane.y(pane.processing_time), BAR)
         if pane.change is Change.RETRACTION:
             return Box(left, top - BAR, right, top)
-        return Box(left, min(self.plane.y(since), top - BAR), right, top)
+        return Box(left, min(self.plane.y(start), top - BAR), right, top)
 
 
-def _firsts(mine: Iterable[Observation], key: object) -> list[tuple[int, int]]:
-    """The elements that were taken, as groupings know them: event time and when they were seen, by event time."""
+def _have_short_values(elements: Sequence[RunElement]) -> bool:
+    """Whether there are few elements with short values, so that all values can be shown."""
+    return len(elements) <= MAX_VALUES and all(len(_value_of(element)) <= _MAX_VALUE for element in elements)
+
+
+def _value_of(element: RunElement) -> str:
+    """The value of an element as text; empty if it has several forms or none."""
+    return short(element.grouped_as[0].value) if len(element.grouped_as) == 1 else ""
+
+
+def _accepted(elements: Iterable[RunElement], key: object) -> list[tuple[int, int]]:
+    """The event and processing times of the elements that were not dropped, by event time."""
     return sorted(
-        (heard.event_time, one.processing_time)
-        for one in mine
-        if one.fate is not Fate.DROPPED
-        for heard in one.heard
-        if key is ANY or heard.key is ANY or heard.key == key
+        (grouped.event_time, element.processing_time)
+        for element in elements
+        if element.status is not ElementStatus.DROPPED
+        for grouped in element.grouped_as
+        if key is ANY or grouped.key is ANY or grouped.key == key
     )
 
 
-def _since(
-    panes: Sequence[Keyed], firsts: Sequence[tuple[int, int]], merges: bool
+def _starts(
+    panes: Sequence[KeyedPane], accepted: Sequence[tuple[int, int]], merges: bool
 ) -> list[tuple[Pane[object], int]]:
-    """Each pane, with the processing time of the one before it, or else of the first element of its window."""
+    """Each pane with the processing time of the pane before it, or else of the first element of its window."""
     before: dict[Window, list[int]] = defaultdict(list)
-    found: list[tuple[Pane[object], int]] = []
-    for one in panes:
-        pane, time = one.pane, int(one.pane.processing_time)
+    starts: list[tuple[Pane[object], int]] = []
+    for keyed in panes:
+        pane, time = keyed.pane, int(keyed.pane.processing_time)
         same = [pane.window] if pane.window in before else []
         if merges:
             same = [window for window in before if covers(pane.window, window)]
         times = [max(t for t in before[w] if t < time) for w in same if before[w][0] < time]
         if times:
-            since = max(times)
+            start = max(times)
         else:
-            inside = firsts[
-                bisect_left(firsts, (pane.window.start, 0)) : bisect_left(firsts, (pane.window.end, 0))
+            inside = accepted[
+                bisect_left(accepted, (pane.window.start, 0)) : bisect_left(accepted, (pane.window.end, 0))
             ]
-            since = min((seen for _, seen in inside if seen <= time), default=time)
-        found.append((pane, since))
+            start = min((observed for _, observed in inside if observed <= time), default=time)
+        starts.append((pane, start))
         if pane.change is Change.VALUE:
             before[pane.window] = [*before[pane.window][-1:], time]
-    return found
+    return starts
 
 
-def _busiest(panes: Sequence[Pane[object]], most: int) -> set[int]:
-    """The numbers of at most so many panes: all of the windows that have most of them, spread over those alike."""
-    if len(panes) <= most:
+def _busiest(panes: Sequence[Pane[object]], limit: int) -> set[int]:
+    """The numbers of at most ``limit`` panes: those of the windows with the most panes, thinned where these tie."""
+    if len(panes) <= limit:
         return set(range(len(panes)))
-    of_window: dict[Window, list[int]] = defaultdict(list)
+    by_window: dict[Window, list[int]] = defaultdict(list)
     for number, pane in enumerate(panes):
-        of_window[pane.window].append(number)
+        by_window[pane.window].append(number)
     by_size: dict[int, list[Window]] = defaultdict(list)
-    for window, numbers in of_window.items():
+    for window, numbers in by_window.items():
         by_size[len(numbers)].append(window)
     chosen: set[int] = set()
     for size in sorted(by_size, reverse=True):
-        room = (most - len(chosen)) // size
-        for window in spread(sorted(by_size[size]), room):
-            chosen.update(of_window[window])
+        room = (limit - len(chosen)) // size
+        for window in thin(sorted(by_size[size]), room):
+            chosen.update(by_window[window])
         if room < len(by_size[size]):
             break
-    return chosen or set(range(most))
+    return chosen or set(range(limit))
 
 
 def _insets(windows: Sequence[Window]) -> dict[Window, float]:
-    """By how much the sides of each window are drawn within it: more for those that overlap others."""
+    """The inset of each window: larger for windows that overlap earlier ones."""
     lanes: list[int] = []
     insets: dict[Window, float] = {}
-    for window in sorted(set(windows), key=lambda one: (one.start, one.end)):
+    for window in sorted(set(windows), key=lambda window: (window.start, window.end)):
         lane = next((i for i, end in enumerate(lanes) if end <= window.start), len(lanes))
         lanes[lane : lane + 1] = [int(window.end)]
         insets[window] = 1.0 + 1.6 * (lane % 5)
     return insets
 
 
-def _roominess(pane: Pane[object], box: Box) -> tuple[bool, float]:
+def _label_order(pane: Pane[object], box: Box) -> tuple[bool, float]:
     return pane.change is Change.RETRACTION, -min(box.height, 40.0) * min(box.width, 120.0)
 
 
-def _label(pane: Pane[object], box: Box, occupied: Occupied) -> Label | None:
-    """What a pane says, inside its box; ``None`` where there is no room.
+def _label(pane: Pane[object], box: Box, placer: LabelPlacer) -> Label | None:
+    """The value of a pane, inside its box; ``None`` without room for it.
 
-    What is taken back is beneath its bar, or above where that is the bottom; so is a first pane that is as low.
+    The label of a retraction, and of a low first pane, is below its box, or above it at the bottom of the plane.
     """
     height = LABEL_SIZE + 3
     inside = box
@@ -284,29 +313,29 @@ def _label(pane: Pane[object], box: Box, occupied: Occupied) -> Label | None:
     sign = "\N{MINUS SIGN}" if pane.change is Change.RETRACTION else ""
     value = pane.element.value if isinstance(pane.element, KV) else pane.element
     for text in _texts(value):
-        spot = occupied.place(text_width(sign + text, LABEL_SIZE) * 1.06 + 6, height, inside)
-        if spot is not None:
-            return Label(sign + text, spot)
+        position = placer.place(text_width(sign + text, LABEL_SIZE) * 1.06 + 6, height, inside)
+        if position is not None:
+            return Label(sign + text, position)
     return None
 
 
 def _texts(value: object) -> Iterable[str]:
-    """A value in a few characters; that of a record with the names of its fields, or else without."""
+    """Short texts of a value: for a record with the names of its fields, then without."""
     kind = type(value)
     if not has(kind):
         yield short(value)
         return
-    parts = [(one.name, short(getattr(value, one.name))) for one in fields(kind)]
+    parts = [(field.name, short(getattr(value, field.name))) for field in fields(kind)]
     for text in (", ".join(f"{name}={part}" for name, part in parts), ", ".join(part for _, part in parts)):
-        if len(text) <= _LONGEST:
+        if len(text) <= _MAX_LABEL:
             yield text
 
 
 def short(value: object) -> str:
-    """A value in a few characters, all of which can be printed."""
+    """A value as a short text of printable characters."""
     text = f"{value:.6g}" if isinstance(value, float) else _SHORT.repr(value)
-    text = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return text if len(text) <= _MAX_LABEL else f"{text[: _MAX_LABEL - 1]}…"
 
 
 _SHORT: Final = Repr()
@@ -314,42 +343,44 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxfr
 _SHORT.maxstring = _SHORT.maxother = 60
 
 
-def _of_panes(of_keys: int, drawn: int) -> Iterable[str]:
-    if drawn < of_keys:
-        yield f"{drawn:,} of {of_keys:,} panes are drawn, those of the windows that have most"
+def _pane_notes(count: int, drawn: int) -> Iterable[str]:
+    if drawn < count:
+        yield f"{drawn:,} of {count:,} panes are drawn, those of the windows with the most panes"
 
 
-def _of_elements(facts: Facts, panels: Sequence[Panel], left_out: int) -> Iterable[str]:
-    dense = [one.density for one in panels if one.density is not None]
-    if dense:
-        most = max(one.most for one in dense)
-        total = sum(one.total for one in dense)
-        yield f"{total:,} elements are drawn as a density, darkest where there are {most:,}"
-    if left_out:
-        yield f"{left_out:,} late, dropped or far elements are not drawn"
-    if facts.unheard:
-        yield f"{count_of(facts.unheard, 'element')} that came to no grouping left out"
-    ended = [one.processing_time for one in facts.readings if one.input >= MAX_TIME]
+def _element_notes(facts: RunFacts, panels: Sequence[Panel], missing: int) -> Iterable[str]:
+    densities = [panel.density for panel in panels if panel.density is not None]
+    if densities:
+        greatest = max(density.greatest for density in densities)
+        total = sum(density.total for density in densities)
+        yield f"{total:,} elements are drawn as a density, darkest for {greatest:,} elements"
+    if missing:
+        yield f"{missing:,} late, dropped or distant elements are not drawn"
+    if facts.ungrouped:
+        yield f"{count_of(facts.ungrouped, 'element')} that did not reach a grouping are not drawn"
+    ended = [reading.processing_time for reading in facts.readings if reading.input >= MAX_TIME]
     if ended and panels and min(ended) > panels[0].plane.clock.last:
-        yield "the input ended after what is shown"
-    known = [one for one in facts.readings if MIN_TIME < one.input < MAX_TIME]
+        yield "the input ended after the time shown"
+    known = [reading for reading in facts.readings if MIN_TIME < reading.input < MAX_TIME]
     if panels and not ended and known and known[-1].input < panels[0].plane.events.first:
-        yield "the watermark is behind all that is shown"
+        yield "the watermark is behind the time shown"
 
 
 __all__ = [
     "BAR",
     "LABEL_SIZE",
-    "MOST_DOTS",
-    "MOST_EXCEPTIONS",
-    "MOST_KEYS",
-    "MOST_PANES",
+    "MAX_DOTS",
+    "MAX_KEYS",
+    "MAX_LATE_DOTS",
+    "MAX_PANES",
+    "MAX_VALUES",
+    "RADIUS",
     "Dot",
     "Label",
     "Layout",
-    "LeftOut",
+    "Omitted",
+    "PaneBox",
     "Panel",
-    "Sheet",
     "layout_of",
     "short",
 ]

@@ -1,4 +1,4 @@
-"""A range of time along an axis: where its ticks are, and what they say."""
+"""Time axes: ranges, ticks and their labels."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MONTHS: Final = (1, 3, 6, *(12 * factor * 10**power for power in range(4) for f
 
 @frozen
 class Range:
-    """The points in time from ``first`` to ``last``, in microseconds since the epoch; never a single one."""
+    """The times from ``first`` to ``last``, in microseconds since the epoch; ``first`` is before ``last``."""
 
     first: int
     last: int
 
     @classmethod
     def around(cls, points: Iterable[int]) -> Range:
-        """The points with a margin on either side, inside of what can be printed."""
+        """The range of the points with a margin on either side, within the bounds of time."""
         known = list(points) or [0]
         first, last = min(known), max(known)
         margin = max((last - first) // 30, 1) if last > first else 30 * SECOND
@@ -45,38 +45,38 @@ class Range:
 
     @property
     def length(self) -> int:
-        """How long it is, in microseconds."""
+        """Its length in microseconds."""
         return self.last - self.first
 
     def __contains__(self, point: int) -> bool:
         return self.first <= point <= self.last
 
-    def share(self, point: int) -> float:
-        """Where a point lies, from 0 to 1; what is beyond goes to the end."""
+    def fraction(self, point: int) -> float:
+        """The position of a point, from 0 to 1; points outside of the range are at its ends."""
         return min(max((point - self.first) / self.length, 0.0), 1.0)
 
 
 @frozen
 class Tick:
-    """A tick: where it is, from 0 to 1, and what it says, in one or two lines."""
+    """A tick: its position, from 0 to 1, and its label of one or two lines."""
 
-    share: float
+    fraction: float
     label: str
 
 
 @frozen
 class Ticks:
-    """The ticks of an axis, and the date that they have in common, if there is one."""
+    """The ticks of an axis, and their common date, if there is one."""
 
     ticks: tuple[Tick, ...]
     date: str
 
-    def named(self, axis: str) -> str:
-        """What is written at the axis: its name, the zone, and the date."""
+    def axis_label(self, axis: str) -> str:
+        """The label of the axis: its name, the time zone, and the date."""
         return f"{axis} (UTC), {self.date}" if self.date else f"{axis} (UTC)"
 
 
-def ticks_of(span: Range, most: int) -> Ticks:
+def choose_ticks(span: Range, most: int) -> Ticks:
     """At most some 2 to ``most`` ticks, at round times; those of long ranges at days, months or years."""
     step = next((one for one in _STEPS if span.length // one < most), None)
     points = list(_multiples(span, step)) if step is not None else list(_months(span, most))
@@ -85,7 +85,7 @@ def ticks_of(span: Range, most: int) -> Ticks:
         return Ticks(tuple(_dated(span, points, short)), "")
     days = {point // DAY for point in (span.first, span.last)}
     if len(days) == 1:
-        return Ticks(tuple(Tick(span.share(one), _clock(one, step)) for one in points), _day(span.first))
+        return Ticks(tuple(Tick(span.fraction(one), _clock(one, step)) for one in points), _day(span.first))
     return Ticks(tuple(_timed(span, points, step)), "")
 
 
@@ -95,10 +95,10 @@ def round_step(length: int, most: int) -> int:
     return next(fitting, -(-length // (most * DAY)) * DAY)
 
 
-def reach(points: Sequence[int]) -> tuple[int, int]:
-    """The first and the last of some points, but for those that are far beyond where nearly all of them are.
+def core_range(points: Sequence[int]) -> tuple[int, int]:
+    """The first and the last of the points, without outliers.
 
-    A clock that is years off would else leave nothing to be seen of the rest.
+    Otherwise a clock that is years off would make all other points coincide.
     """
     ordered = sorted(points)
     if len(ordered) < 20:
@@ -132,23 +132,23 @@ def _months(span: Range, most: int) -> Iterator[int]:
 
 
 def _dated(span: Range, points: Sequence[int], short: bool) -> Iterator[Tick]:
-    """Days say their year where it changes; months and years say it always."""
+    """Labels of days have the year if it changes; those of months and years always have it."""
     for before, point in zip((None, *points), points, strict=False):
         date = _date(point)
         if not short:
-            yield Tick(span.share(point), f"{date:%b} {date.year}")
+            yield Tick(span.fraction(point), f"{date:%b} {date.year}")
             continue
         new = before is None or _date(before).year != date.year
-        yield Tick(span.share(point), f"{date.day} {date:%b}" + (f"\n{date.year}" if new else ""))
+        yield Tick(span.fraction(point), f"{date.day} {date:%b}" + (f"\n{date.year}" if new else ""))
 
 
 def _timed(span: Range, points: Sequence[int], step: int) -> Iterator[Tick]:
-    """Times of day say their date where it changes."""
+    """Labels of times have the date if it changes."""
     for before, point in zip((None, *points), points, strict=False):
         date = _date(point)
         new = before is None or before // DAY != point // DAY
         yield Tick(
-            span.share(point), _clock(point, step) + (f"\n{date.day} {date:%b} {date.year}" if new else "")
+            span.fraction(point), _clock(point, step) + (f"\n{date.day} {date:%b} {date.year}" if new else "")
         )
 
 
@@ -170,4 +170,15 @@ def _date(point: int) -> datetime:
     return to_datetime(EventTime(point))
 
 
-__all__ = ["DAY", "HOUR", "MINUTE", "SECOND", "Range", "Tick", "Ticks", "reach", "round_step", "ticks_of"]
+__all__ = [
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "Range",
+    "Tick",
+    "Ticks",
+    "choose_ticks",
+    "core_range",
+    "round_step",
+]

@@ -1,4 +1,4 @@
-"""How many windows a run kept at each point: what its state was made of."""
+"""The number of live windows of a run over processing time."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from flowalg.runs.run import Run
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import as_merging
-from flowalg_tools.pictures.elements import ANY, Observation
+from flowalg_tools.pictures.elements import ANY, RunElement
 
-Kept = Mapping[int, int]
-"""By processing time, the number of windows of all groupings and keys for which there was state after it."""
+WindowCounts = Mapping[int, int]
+"""The number of live windows of all groupings and keys after each processing time."""
 
 
-def kept_windows(run: Run[object], seen: tuple[Observation, ...]) -> Kept:
-    """How many windows were kept after each processing time of a run; nothing for the run of another interpreter.
+def count_live_windows(run: Run[object], seen: tuple[RunElement, ...]) -> WindowCounts:
+    """Counts the live windows after each processing time of a run; empty for a run of another interpreter.
 
-    One grouping of windows that do not merge is counted from the elements; for any other pipeline the run is gone
-    through again, which takes as long as it took.
+    For a single grouping without merging windows they are counted from the elements. For any other pipeline the run is
+    replayed, which takes as long as it did.
     """
     if not isinstance(run, ReferenceRun):
         return {}
@@ -40,18 +40,20 @@ def kept_windows(run: Run[object], seen: tuple[Observation, ...]) -> Kept:
         strategy = grouping.windowed_by.strategy
         if len(groupings) == 1 and not sides and as_merging(strategy.windows) is None:
             return _counted(run, seen, strategy)
-    return replayed(run.spec)
+    return count_by_replay(run.spec)
 
 
-def _counted(run: ReferenceRun[object], seen: tuple[Observation, ...], strategy: WindowingStrategy) -> Kept:
-    """A window is kept from its first element, if that is in time, until the watermark passes all of its lateness."""
+def _counted(
+    run: ReferenceRun[object], seen: tuple[RunElement, ...], strategy: WindowingStrategy
+) -> WindowCounts:
+    """A window is live from its first element, unless that is dropped, until its allowed lateness has passed."""
     watermarks = {int(one.processing_time): int(one.input) for one in run.watermarks}
     times, reached = list(watermarks), list(watermarks.values())
     first: dict[tuple[object, int], int] = {}
-    for observation in seen:
-        for one in observation.heard:
+    for element in seen:
+        for one in element.grouped_as:
             at = (one.key, one.event_time)
-            first[at] = min(observation.processing_time, first.get(at, observation.processing_time))
+            first[at] = min(element.processing_time, first.get(at, element.processing_time))
     opened: dict[tuple[object, Window], int] = {}
     for (key, point), time in first.items():
         if key is not ANY:
@@ -73,8 +75,8 @@ def _counted(run: ReferenceRun[object], seen: tuple[Observation, ...], strategy:
     return kept
 
 
-def replayed(spec: RunSpec) -> Kept:
-    """The count of what the interpreter itself keeps, as it goes through a run again."""
+def count_by_replay(spec: RunSpec) -> WindowCounts:
+    """Replays a run and counts the windows that the interpreter keeps."""
     operators = _Counting(root=spec.pipeline.node)
     execute(spec, operators)
     return operators.kept
@@ -82,13 +84,13 @@ def replayed(spec: RunSpec) -> Kept:
 
 @define
 class _Counting(Operators):
-    """Operators that count the windows that they keep, after each instant."""
+    """Operators that count their windows after each instant."""
 
     root: Node | None = None
     kept: dict[int, int] = field(factory=dict)
 
     def of(self, node: Node) -> Operator:
-        """The operator of a node; the root's counts when it has done its part."""
+        """The operator of a node; that of the root also counts the windows."""
         operator = super().of(node)
         if node is not self.root:
             return operator
@@ -102,4 +104,4 @@ class _Counting(Operators):
         return counting
 
 
-__all__ = ["Kept", "kept_windows", "replayed"]
+__all__ = ["WindowCounts", "count_by_replay", "count_live_windows"]

@@ -1,4 +1,4 @@
-"""How things look: colours that colour-blind people tell apart (Okabe and Ito's), and lines and marks beside them."""
+"""The styles of pictures: colours for colour-blind readers (Okabe and Ito), line styles and markers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Final
 from attrs import frozen
 
 from flowalg.runs.panes import Timing
-from flowalg_tools.pictures.elements import Fate
+from flowalg_tools.pictures.elements import ElementStatus
 
 INK: Final = "#222222"
 GREY: Final = "#5a5a5a"
 PALE: Final = "#dddddd"
 BLUE: Final = "#0072b2"
 VERMILION: Final = "#d55e00"
+PALETTE: Final = (BLUE, "#e69f00", "#009e73", "#a0487f", "#56b4e9", VERMILION)
+"""Colours for categories."""
 
 
 @frozen
-class Look:
-    """A name, a colour, a line, and the marks or the hatch that tell it apart without colour."""
+class Style:
+    """The name, colour, line style, line width and hatch of something in a picture."""
 
     name: str
     colour: str
@@ -27,17 +29,30 @@ class Look:
     hatch: str = ""
 
 
-TIMINGS: Final = {
-    Timing.EARLY: Look("early pane", "#56b4e9", "--", 1.2, "//"),
-    Timing.ON_TIME: Look("on-time pane", "#009e73", "-", 1.6),
-    Timing.LATE: Look("late pane", "#e69f00", ":", 1.8, "\\\\\\\\"),
+TIMING_STYLES: Final = {
+    Timing.EARLY: Style("early pane", "#56b4e9", "--", 1.2, "//"),
+    Timing.ON_TIME: Style("on-time pane", "#009e73", "-", 1.6),
+    Timing.LATE: Style("late pane", "#e69f00", ":", 1.8, "\\\\\\\\"),
 }
-RETRACTION: Final = Look("retraction", VERMILION, "-", 0.8, "//////")
+PLAIN_STYLE: Final = Style("pane", "#7f7f7f", "-", 1.2)
+RETRACTION_STYLE: Final = Style("retraction", VERMILION, "-", 0.8, "//////")
 
-MARKS: Final = {
-    Fate.ON_TIME: ("o", "#222222"),
-    Fate.LATE: ("^", VERMILION),
-    Fate.DROPPED: ("x", "#a0487f"),
+STATUS_MARKERS: Final = {
+    ElementStatus.ON_TIME: ("o", "#222222"),
+    ElementStatus.LATE: ("^", VERMILION),
+    ElementStatus.DROPPED: ("x", "#a0487f"),
 }
 
-__all__ = ["BLUE", "GREY", "INK", "MARKS", "PALE", "RETRACTION", "TIMINGS", "VERMILION", "Look"]
+__all__ = [
+    "BLUE",
+    "GREY",
+    "INK",
+    "PALE",
+    "PALETTE",
+    "PLAIN_STYLE",
+    "RETRACTION_STYLE",
+    "STATUS_MARKERS",
+    "TIMING_STYLES",
+    "VERMILION",
+    "Style",
+]

@@ -1,4 +1,4 @@
-"""How a run went on, as values: the watermark's lag, the windows kept, and the panes of each stretch of time."""
+"""Time series of a run: the watermark lag, the live windows, and the panes of each interval."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from flowalg_reference import WatermarkReading
 from flowalg.data.time import MAX_TIME, MIN_TIME, ProcessingTime
 from flowalg.runs.panes import Change, Pane, Timing
 from flowalg.runs.run import Run
-from flowalg_tools.pictures.run_facts import Facts
+from flowalg_tools.pictures.run_facts import RunFacts
 from flowalg_tools.pictures.scales import Range, round_step
-from flowalg_tools.pictures.state_over_time import kept_windows
+from flowalg_tools.pictures.state_over_time import count_live_windows
 
-MOST_POINTS: Final = 800
-_MOST_BUCKETS: Final = 60
+MAX_POINTS: Final = 800
+_MAX_BUCKETS: Final = 60
 
 Point = tuple[int, int | None]
-"""A processing time, and what there was then; ``None`` where that is not known."""
+"""A processing time and a value; ``None`` means that the value is unknown."""
 
 
 @frozen
 class Bucket:
-    """The panes of a stretch of processing time: how many values of each timing, and how many retractions."""
+    """The panes of an interval of processing time: the numbers of values by timing, and of retractions."""
 
     start: int
     values: tuple[tuple[Timing, int], ...]
@@ -33,17 +33,17 @@ class Bucket:
 
     @property
     def total(self) -> int:
-        """All of its panes."""
+        """The number of panes."""
         return self.retractions + sum(count for _, count in self.values)
 
 
 @frozen
-class Course:
-    """How a run went on over processing time, all in microseconds.
+class TimeSeries:
+    """The time series of a run, in microseconds.
 
-    ``lag`` is the processing time less the watermark of the whole input, and ``held`` less that of the output, where
-    that is another. ``kept`` is empty where it is not known. ``thinned`` says that of each short while the greatest
-    value alone is there. ``ended`` is when the input ended.
+    ``lag`` is the processing time minus the watermark of the input, and ``held`` minus that of the output, or empty if
+    these are equal. ``kept`` is the number of live windows, or empty if it is unknown. If ``thinned``, there is only
+    the greatest value of each short interval. ``ended`` is the time at which the input ended.
     """
 
     span: Range
@@ -56,24 +56,24 @@ class Course:
     ended: int | None
 
 
-def course_of(run: Run[object], facts: Facts) -> Course:
-    """How a run went on."""
+def time_series_of(run: Run[object], facts: RunFacts) -> TimeSeries:
+    """Returns the time series of a run."""
     times = [int(one.processing_time) for one in facts.readings]
     times += [int(one.pane.processing_time) for one in facts.panes]
     span = Range.around(times)
     lag = _lags((one.processing_time, one.input) for one in facts.readings)
     held = _lags((one.processing_time, one.output) for one in facts.readings)
-    kept: list[Point] = list(kept_windows(run, facts.observations).items())
-    step = round_step(span.length, _MOST_BUCKETS)
+    kept: list[Point] = list(count_live_windows(run, facts.elements).items())
+    step = round_step(span.length, _MAX_BUCKETS)
     ended = [int(one.processing_time) for one in facts.readings if one.input >= MAX_TIME]
-    return Course(
+    return TimeSeries(
         span,
         _thinned(lag, span),
         () if _same(facts.readings) else _thinned(held, span),
         _thinned(kept, span),
         _buckets([one.pane for one in facts.panes], step),
         step,
-        len(lag) > MOST_POINTS,
+        len(lag) > MAX_POINTS,
         min(ended, default=None),
     )
 
@@ -83,9 +83,9 @@ def _same(readings: Sequence[WatermarkReading]) -> bool:
 
 
 def _lags(readings: Iterable[tuple[ProcessingTime, int]]) -> list[Point]:
-    """The lag before and after each instant: it grows with the clock, and falls when the watermark moves.
+    """The lag before and after each instant, which grows with the clock and falls when the watermark advances.
 
-    There is none before the first watermark, nor once the input has ended.
+    It is unknown before the first watermark and after the end of the input.
     """
     points: dict[Point, None] = {}
     before = int(MIN_TIME)
@@ -99,12 +99,12 @@ def _lags(readings: Iterable[tuple[ProcessingTime, int]]) -> list[Point]:
 
 
 def _thinned(points: Sequence[Point], span: Range) -> tuple[Point, ...]:
-    """The points, or if they are many the greatest of each of many short whiles, and the last."""
-    if len(points) <= MOST_POINTS:
+    """The points; if there are many, the greatest of each short interval, the first and the last."""
+    if len(points) <= MAX_POINTS:
         return tuple(points)
     greatest: dict[int, Point] = {}
     for point in points:
-        while_ = int(span.share(point[0]) * (MOST_POINTS - 2))
+        while_ = int(span.fraction(point[0]) * (MAX_POINTS - 2))
         known = greatest.get(while_)
         if known is None or _size(point) >= _size(known):
             greatest[while_] = point
@@ -131,4 +131,4 @@ def _buckets(panes: Iterable[Pane[object]], step: int) -> tuple[Bucket, ...]:
     )
 
 
-__all__ = ["MOST_POINTS", "Bucket", "Course", "Point", "course_of"]
+__all__ = ["MAX_POINTS", "Bucket", "Point", "TimeSeries", "time_series_of"]

@@ -1,13 +1,13 @@
-"""What if the watermark waited longer, or late elements were welcome for longer? Counted on recorded records.
+"""What-if analysis: the effect of a watermark policy and an allowed lateness, computed from recorded records.
 
-``what_if`` puts records that carry both their times through every watermark policy and allowed lateness of a grid, and
-says of each choice what it would have come to: what is late and dropped, how long results take, how many panes a
-window has, and how many windows are kept. It is what the reference interpreter would do with them, without running it.
+``what_if`` evaluates every watermark policy and allowed lateness of a grid on records that carry both times. For each
+choice it computes the shares of late and dropped elements, the latency of results, the number of panes per window, and
+the number of live windows. These are the results of the reference interpreter, computed without running it.
 """
 
-from flowalg_tools.what_if.advice import Recommendation
 from flowalg_tools.what_if.choices import Choice, WhatIf, what_if
-from flowalg_tools.what_if.counting import Kept, Latency
+from flowalg_tools.what_if.counting import Latency, StateSize
+from flowalg_tools.what_if.recommendation import Recommendation
 from flowalg_tools.what_if.records import Records
 
-__all__ = ["Choice", "Kept", "Latency", "Recommendation", "Records", "WhatIf", "what_if"]
+__all__ = ["Choice", "Latency", "Recommendation", "Records", "StateSize", "WhatIf", "what_if"]

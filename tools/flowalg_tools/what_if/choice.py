@@ -1,4 +1,4 @@
-"""A watermark policy with an allowed lateness, and what they come to on recorded records."""
+"""A watermark policy with an allowed lateness, and their results on recorded records."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from attrs import frozen
 
 from flowalg.watermarks import WatermarkPolicy
 from flowalg.windows.strategy import AllowedLateness
-from flowalg_tools.what_if.counting import Kept, Latency
-from flowalg_tools.what_if.wording import lateness_told, policy_told
+from flowalg_tools.what_if.counting import Latency, StateSize
+from flowalg_tools.what_if.formatting import format_lateness, format_policy
 
 
 @frozen
 class Choice:
-    """A policy and an allowed lateness, and what they come to.
+    """A policy and an allowed lateness, and their results.
 
-    Elements are counted in their windows: one that is in three sliding windows counts three times, and one in a gap
-    between windows not at all. One is ``late`` when the watermark had passed the end of the window before the instant
-    in which it is observed. It is ``dropped`` when the watermark had passed the end plus the allowed lateness: those
-    that are dropped are late as well.
+    Elements are counted once for each of their windows: three times in three sliding windows, and not at all in a gap
+    between windows. An element is ``late`` if the watermark had passed the end of the window before the instant in
+    which it is observed. It is ``dropped`` if the watermark had passed the end plus the allowed lateness. Dropped
+    elements are late, too.
 
-    ``windows`` counts the windows of a key that take an element; one all of whose elements are dropped is none. Each
-    has an on-time pane if something has come into it when the watermark passes, and a late pane for every instant
-    that brings it late elements. ``latency`` is that of on-time panes, ``None`` if there are none.
+    ``windows`` is the number of windows of a key that accept an element. A window has an on-time pane if it has an
+    element when the watermark passes its end, and a late pane for each instant with late elements. ``latency`` is that
+    of on-time panes, or ``None`` if there are none.
     """
 
     policy: WatermarkPolicy
@@ -35,39 +35,39 @@ class Choice:
     on_time_panes: int
     late_panes: int
     latency: Latency | None
-    kept: Kept
+    state: StateSize
 
     @property
     def late_share(self) -> float:
-        """The share of the elements that are late, those that are dropped included; 0 where there are none."""
+        """The share of the elements that are late, including dropped ones; 0 without elements."""
         return self.late / self.elements if self.elements else 0.0
 
     @property
     def dropped_share(self) -> float:
-        """The share of the elements that are dropped; 0 where there are none."""
+        """The share of the elements that are dropped; 0 without elements."""
         return self.dropped / self.elements if self.elements else 0.0
 
     @property
     def panes(self) -> int:
-        """All panes, on time and late."""
+        """The number of panes, on time and late."""
         return self.on_time_panes + self.late_panes
 
     @property
     def panes_per_window(self) -> float:
-        """How many panes a window of a key has on average; 0 where there are none."""
+        """The mean number of panes of a window of a key; 0 without windows."""
         return self.panes / self.windows if self.windows else 0.0
 
     @property
     def costs(self) -> tuple[float, float, timedelta, float]:
-        """What is better when it is less: late share, dropped share, median latency, windows kept on average.
+        """The costs: late share, dropped share, median latency, mean number of live windows.
 
-        Where no pane is on time, the latency counts as longer than any.
+        Without on-time panes the latency is infinite.
         """
         latency = timedelta.max if self.latency is None else self.latency.median
-        return self.late_share, self.dropped_share, latency, self.kept.mean
+        return self.late_share, self.dropped_share, latency, self.state.mean
 
-    def beats(self, other: Choice) -> bool:
-        """Whether it is better in one cost and no worse in any."""
+    def dominates(self, other: Choice) -> bool:
+        """Whether it is better in one cost and not worse in any."""
         mine, theirs = self.costs, other.costs
         no_worse = (
             mine[0] <= theirs[0] and mine[1] <= theirs[1] and mine[2] <= theirs[2] and mine[3] <= theirs[3]
@@ -75,9 +75,7 @@ class Choice:
         return no_worse and mine != theirs
 
     def __str__(self) -> str:
-        return (
-            f"{policy_told(self.policy)} with an allowed lateness of {lateness_told(self.allowed_lateness)}"
-        )
+        return f"{format_policy(self.policy)} with an allowed lateness of {format_lateness(self.allowed_lateness)}"
 
 
 __all__ = ["Choice"]

@@ -1,4 +1,4 @@
-"""Quantiles of the recent lags at every instant, as ``RecentLags`` has them."""
+"""Quantiles of the recent lags at every instant, equal to those of ``RecentLags``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
 
 from flowalg.data.time import EventTime, Micros, ProcessingTime
 from flowalg.watermarks.lags import SLICES, lag_of
-from flowalg_tools.what_if.observed import INSTANT, LONGEST, Integers, Seen
+from flowalg_tools.what_if.observed import INSTANT, LONGEST, Integers, ObservedRecords
 from flowalg_tools.what_if.ranges import WaveletMatrix
 
 
@@ -19,35 +19,35 @@ from flowalg_tools.what_if.ranges import WaveletMatrix
 class Lags:
     """The lags of the records whose event time counts, in the order of their instants.
 
-    ``of_each`` has the lag of each record, ``different`` are the lags in order, and ``ranks`` says which of them each
-    record has; ``instants`` says where it was observed.
+    ``by_record`` has the lag of each record, ``distinct`` the distinct lags in order, and ``ranks`` the index of each
+    record's lag in ``distinct``. ``instants`` has the instant of each record.
     """
 
-    of_each: Integers
-    different: Integers
+    by_record: Integers
+    distinct: Integers
     ranks: WaveletMatrix
     instants: Integers
     times: Integers
 
     @classmethod
-    def of(cls, seen: Seen, max_ahead: Micros | None, resolution: Micros) -> Lags:
+    def of(cls, observed: ObservedRecords, max_ahead: Micros | None, resolution: Micros) -> Lags:
         """The lags of all records, rounded up as ``lag_of`` does."""
-        rows = seen.counted(max_ahead)
+        rows = observed.counted(max_ahead)
         lag = (pl.col(PROCESSING_TIME) - pl.col(EVENT_TIME)).clip(lower_bound=0)
         units = rows.select((-(-lag).floordiv(min(resolution, LONGEST))).alias("units"))["units"].to_numpy()
-        exact, places = np.unique(units, return_inverse=True)
+        exact, indices = np.unique(units, return_inverse=True)
         rounded = [
-            lag_of(EventTime(0), ProcessingTime(one * resolution), resolution) for one in exact.tolist()
+            lag_of(EventTime(0), ProcessingTime(count * resolution), resolution) for count in exact.tolist()
         ]
-        clipped = np.array([min(one, LONGEST) for one in rounded], dtype=np.int64)
-        different, ranks = np.unique(clipped, return_inverse=True)
-        matrix = WaveletMatrix.of(ranks.astype(np.int64)[places])
-        return cls(clipped[places], different, matrix, rows[INSTANT].to_numpy(), seen.times)
+        clipped = np.array([min(lag, LONGEST) for lag in rounded], dtype=np.int64)
+        distinct, ranks = np.unique(clipped, return_inverse=True)
+        matrix = WaveletMatrix.of(ranks.astype(np.int64)[indices])
+        return cls(clipped[indices], distinct, matrix, rows[INSTANT].to_numpy(), observed.times)
 
     def quantile(self, q: float, recent: Micros) -> pl.Series:
-        """At each instant the least lag that at least ``q`` of the recent records do not exceed; null before any.
+        """At each instant the least lag that at least ``q`` of the recent records do not exceed; null without records.
 
-        Law: it is what ``RecentLags.quantile`` says after the instant.
+        Law: it equals ``RecentLags.quantile`` after the instant.
         """
         size = min(-(-recent // SLICES), LONGEST)
         ends = np.searchsorted(self.instants, np.arange(len(self.times)), side="right").astype(np.int64)
@@ -56,10 +56,10 @@ class Lags:
         slices = self.times[self.instants] // size
         starts = np.searchsorted(slices, slices[ends - 1] - SLICES, side="left").astype(np.int64)
         share = Fraction(str(q))
-        counts, places = np.unique(ends - starts, return_inverse=True)
-        wanted = [-(-share.numerator * one // share.denominator) - 1 for one in counts.tolist()]
-        ranks = np.array(wanted, dtype=np.int64)[places]
-        lags = self.different[self.ranks.smallest(starts, ends, ranks)] if len(ends) else ends
+        counts, indices = np.unique(ends - starts, return_inverse=True)
+        by_count = [-(-share.numerator * count // share.denominator) - 1 for count in counts.tolist()]
+        ranks = np.array(by_count, dtype=np.int64)[indices]
+        lags = self.distinct[self.ranks.smallest(starts, ends, ranks)] if len(ends) else ends
         unknown: list[int | None] = [None] * (len(self.times) - len(ends))
         return pl.concat([pl.Series(unknown, dtype=pl.Int64()), pl.Series(lags, dtype=pl.Int64())])
 

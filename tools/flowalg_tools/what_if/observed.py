@@ -1,4 +1,4 @@
-"""Records in the instants in which they are observed, as ``Timeline.from_records`` puts them there."""
+"""Records in the instants in which they are observed, as in ``Timeline.from_records``."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from flowalg.data.time import Micros, duration_of
 from flowalg_tools.what_if.records import Records
 
 INSTANT: Final = "__instant"
-"""The number of the instant in which a record is observed, from 0."""
+"""The column with the number of the instant in which a record is observed, from 0."""
 
 LONGEST: Final = 2**62
-"""Longer durations than this are this: no two points in time are as far apart, and sums with one fit 64 bits."""
+"""Longer durations are clipped to this: no two times are as far apart, and sums with it fit into 64 bits."""
 
 Integers = NDArray[np.int64]
 
 
 @frozen(eq=False)
-class Seen:
+class ObservedRecords:
     """Records with the numbers of their instants, in order, and the processing time of each instant.
 
-    With ``ends`` there is one more instant, at which the input has ended, at the processing time of the last one.
+    With ``ends`` there is one more instant, the end of the input, at the processing time of the last one.
     """
 
     rows: pl.DataFrame
@@ -35,11 +35,11 @@ class Seen:
     ends: bool
 
     @classmethod
-    def of(cls, records: Records, *, every: timedelta, tick: timedelta | None, ends: bool) -> Seen:
-        """The records of each period of processing time in one instant; with ``tick`` also empty ones.
+    def of(cls, records: Records, *, every: timedelta, tick: timedelta | None, ends: bool) -> ObservedRecords:
+        """The records of each period of processing time in one instant; with ``tick`` also empty instants.
 
-        ``every``, ``tick`` and ``ends`` are those of ``Timeline.from_records``. Law: processing times and records are
-        those of its instants. Raises ``ArgumentError`` for durations that are not positive.
+        ``every``, ``tick`` and ``ends`` are those of ``Timeline.from_records``. Law: the instants have the same
+        processing times and records. Raises ``ArgumentError`` for durations that are not positive.
         """
         period = min(duration_of("every", every, allow_zero=False), LONGEST)
         step = None if tick is None else min(duration_of("tick", tick, allow_zero=False), LONGEST)
@@ -52,8 +52,8 @@ class Seen:
         return cls(rows.with_columns(number.alias(INSTANT)), times.to_numpy(), ends)
 
     @property
-    def readings(self) -> Integers:
-        """What the clock shows at each instant, the last one of an input that ends included."""
+    def clock(self) -> Integers:
+        """The processing time of each instant, including the end of the input."""
         return np.append(self.times, self.times[-1]) if self.ends else self.times
 
     def counted(self, max_ahead: Micros | None) -> pl.DataFrame:
@@ -65,7 +65,7 @@ class Seen:
 
 
 def _ticks(times: pl.Series, step: Micros) -> pl.Series:
-    """The multiples of a step that lie between points in order, and are none of them."""
+    """The multiples of a step strictly between sorted times."""
     time = pl.col("time")
     gaps = times.to_frame("time").select(
         pl.int_ranges((time.shift().floordiv(step) + 1) * step, time, step, dtype=pl.Int64()).alias("tick")
@@ -73,4 +73,4 @@ def _ticks(times: pl.Series, step: Micros) -> pl.Series:
     return gaps["tick"].explode().drop_nulls()
 
 
-__all__ = ["INSTANT", "LONGEST", "Integers", "Seen"]
+__all__ = ["INSTANT", "LONGEST", "Integers", "ObservedRecords"]

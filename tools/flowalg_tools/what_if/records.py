@@ -1,4 +1,4 @@
-"""Records that carry both their times, as columns: when each happened, when it was seen, its key and its partition."""
+"""Recorded data as columns: the event time, processing time, key and partition of each record."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 KEY: Final = "__key"
-"""The column of keys: whatever tells them apart."""
+"""The column of keys, or of numbers that identify them."""
 
 KEPT: Final = "__kept"
-"""Whether a record comes into windows. One that does not, as a filter dropped it, moves the watermark all the same."""
+"""Whether a record passes the filters. A record that does not is in no window, but still advances the watermark."""
 
 _POINTS: Final = "timezone-aware datetimes, or whole microseconds since the Unix epoch"
-_NO_FLOATS: Final = "free of floats, which cannot be compared exactly"
+_NO_FLOATS: Final = "without floats, which cannot be compared exactly"
 
 
 @frozen(eq=False)
 class Records:
-    """What a source showed: of each record its event time, its processing time, its key and its partition.
+    """The event times, processing times, keys and partitions of a source's records.
 
-    Made by ``of`` from columns, or by ``from_records`` from records and functions of them. The order of records does
-    not matter. ``frame`` has a row for each, with both times in microseconds since the Unix epoch.
+    ``of`` makes them from columns, and ``from_records`` from records and functions. The order of the records does not
+    matter. ``frame`` has a row for each record, with both times in microseconds since the Unix epoch.
     """
 
     frame: pl.DataFrame
@@ -53,12 +53,11 @@ class Records:
     ) -> Records:
         """Records from columns of equal length: sequences, or columns of Polars, Arrow or numpy.
 
-        Times are timezone-aware datetimes, or whole microseconds since the Unix epoch. Without ``keys`` all records
-        have one key; keys are anything that can be hashed and holds no float. Without ``partitions`` the source has
-        one; partitions are strings or whole numbers. A record that is not ``kept``, as a filter drops it, moves the
-        watermark and comes into no window; without it all are. Raises ``ArgumentError`` for anything else, for nulls
-        among times, partitions and ``kept``, for event times that are not before the end of time, and where there is
-        no record.
+        Times are timezone-aware datetimes, or whole microseconds since the Unix epoch. Keys are hashable values without
+        floats; by default all records have the same key. Partitions are strings or integers; by default the source has
+        one. A record that is not ``kept`` (a filter drops it) advances the watermark and is in no window; by default
+        all are kept. Raises ``ArgumentError`` for other values, for nulls in times, partitions and ``kept``, for event
+        times at or after the end of time, and without records.
         """
         events = _points("event_times", event_times)
         columns = {EVENT_TIME: events, PROCESSING_TIME: _points("processing_times", processing_times)}
@@ -80,7 +79,7 @@ class Records:
             raise ArgumentError("event_times", [], "the event times of at least one record")
         latest = events.max()
         if isinstance(latest, int) and latest >= MAX_TIME:
-            raise ArgumentError("event_times", latest, "before the end of time")
+            raise ArgumentError("event_times", latest, "before MAX_TIME")
         return cls(pl.DataFrame(columns))
 
     @classmethod
@@ -94,18 +93,18 @@ class Records:
         partition: Callable[[A], str] | None = None,
         kept: Callable[[A], bool] | None = None,
     ) -> Records:
-        """Records of a source, by its own event time and functions like those of ``Timeline.from_records``.
+        """Records of a source, by its event time and functions like those of ``Timeline.from_records``.
 
-        Raises ``UserFunctionError`` where a function does, and ``ArgumentError`` as ``of`` does.
+        Raises ``UserFunctionError`` if a function raises, and ``ArgumentError`` as ``of`` does.
         """
         known = list(records)
         observations = list(map(Clockwork(source, processing_time, partition).observation, known))
         return cls.of(
             [one.event_time for one in observations],
             [one.processing_time for one in observations],
-            keys=None if key is None else [_called("key", key, one) for one in known],
+            keys=None if key is None else [_called("key", key, record) for record in known],
             partitions=[one.partition for one in observations],
-            kept=None if kept is None else [_called("kept", kept, one) for one in known],
+            kept=None if kept is None else [_called("kept", kept, record) for record in known],
         )
 
     def __len__(self) -> int:
@@ -120,7 +119,7 @@ def _called(argument: str, f: Callable[[A], B], record: A) -> B:
 
 
 def _in_columns(column: Iterable[object]) -> pl.Series | None:
-    """The column, if it is one of Polars, Arrow or numpy."""
+    """A column of Polars, Arrow or numpy as a series; ``None`` for anything else."""
     if isinstance(column, pl.Series | np.ndarray) or hasattr(column, "__arrow_c_stream__"):
         return pl.Series(column)
     return pl.Series(column) if hasattr(column, "__arrow_c_array__") else None
@@ -133,7 +132,7 @@ def _listed(argument: str, column: Iterable[object]) -> list[object]:
 
 
 def _points(argument: str, column: Iterable[object]) -> pl.Series:
-    """Points in time as microseconds since the epoch, inside the bounds of time."""
+    """Times as microseconds since the epoch, inside the bounds of time."""
     found = _in_columns(column)
     if found is None:
         values = [_micros(argument, one) for one in _listed(argument, column)]
@@ -146,7 +145,7 @@ def _points(argument: str, column: Iterable[object]) -> pl.Series:
         raise ArgumentError(argument, found.dtype, _POINTS)
     outside = found.filter((found < MIN_TIME) | (found > MAX_TIME))
     if not outside.is_empty():
-        raise ArgumentError(argument, outside[0], "points between the beginning and the end of time")
+        raise ArgumentError(argument, outside[0], "times between MIN_TIME and MAX_TIME")
     return found.cast(pl.Int64())
 
 
@@ -159,7 +158,7 @@ def _micros(argument: str, point: object) -> int:
 
 
 def _keys(column: Iterable[object]) -> pl.Series:
-    """Keys as they are where they are a column already, else numbered in the order in which they come up."""
+    """The keys themselves if they are a column, otherwise numbers in the order of their first occurrence."""
     found = _in_columns(column)
     if found is not None:
         if found.dtype.is_float():
@@ -182,11 +181,11 @@ def _partitions(column: Iterable[object]) -> pl.Series:
         names = _listed("partitions", column)
         for one in names:
             if isinstance(one, bool) or not isinstance(one, str | int):
-                raise ArgumentError("partitions", one, "strings or whole numbers")
+                raise ArgumentError("partitions", one, "strings or integers")
         found = pl.Series([str(one) for one in names], dtype=pl.String())
     named = isinstance(found.dtype, pl.String | pl.Categorical | pl.Enum) or found.dtype.is_integer()
     if not named or found.has_nulls():
-        raise ArgumentError("partitions", found.dtype, "strings or whole numbers, without nulls")
+        raise ArgumentError("partitions", found.dtype, "strings or integers, without nulls")
     return found.cast(pl.String())
 
 

@@ -1,4 +1,4 @@
-"""Choices as lines of plain text."""
+"""Choices as a plain-text table."""
 
 from __future__ import annotations
 
@@ -6,46 +6,49 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from flowalg_tools.what_if.choice import Choice
-from flowalg_tools.what_if.wording import about, lateness_told, policy_told, share_told
+from flowalg_tools.what_if.formatting import format_lateness, format_policy, format_rounded, format_share
 
-_HEADS: Final = (
-    ("", "", "allowed", "", "", "latency,", "latency,", "panes per", "windows kept,", "windows kept,"),
-    ("", "policy", "lateness", "late", "dropped", "median", "95 in 100", "window", "mean", "most"),
+_HEADINGS: Final = (
+    ("", "", "allowed", "", "", "latency", "latency", "panes per", "live windows", "live windows"),
+    ("", "policy", "lateness", "late", "dropped", "median", "95%", "window", "mean", "maximum"),
 )
-_WORDS: Final = 2
-"""How many columns are words, which are put to the left."""
+_LEFT_ALIGNED: Final = 2
+"""The number of columns that are aligned to the left."""
 
 
-def table(choices: Sequence[Choice], frontier: Collection[Choice]) -> str:
-    """A line for each choice, under two lines that say what the columns are; ``*`` is before the frontier."""
-    rows = [*_HEADS, *(_row(one, one in frontier) for one in choices)]
+def format_table(choices: Sequence[Choice], frontier: Collection[Choice]) -> str:
+    """A line for each choice, below two lines of headings; ``*`` marks the choices on the frontier."""
+    rows = [*_HEADINGS, *(_row(choice, choice in frontier) for choice in choices)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
+    lines = ["  ".join(_align(row, widths)).rstrip() for row in rows]
     return "\n".join(
-        [*lines, "* no other choice is as good in late, dropped, median latency and mean, and better in one"]
+        [
+            *lines,
+            "* not dominated: no other choice is better in late, dropped, latency or state and equal in the rest",
+        ]
     )
 
 
-def _row(choice: Choice, best: bool) -> tuple[str, ...]:
+def _row(choice: Choice, on_frontier: bool) -> tuple[str, ...]:
     latency = choice.latency
     return (
-        "*" if best else "",
-        policy_told(choice.policy),
-        lateness_told(choice.allowed_lateness),
-        share_told(choice.late_share),
-        share_told(choice.dropped_share),
-        "none" if latency is None else about(latency.median),
-        "none" if latency is None else about(latency.p95),
+        "*" if on_frontier else "",
+        format_policy(choice.policy),
+        format_lateness(choice.allowed_lateness),
+        format_share(choice.late_share),
+        format_share(choice.dropped_share),
+        "none" if latency is None else format_rounded(latency.median),
+        "none" if latency is None else format_rounded(latency.p95),
         f"{choice.panes_per_window:.2f}",
-        f"{choice.kept.mean:,.1f}",
-        f"{choice.kept.most:,}",
+        f"{choice.state.mean:,.1f}",
+        f"{choice.state.maximum:,}",
     )
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+def _align(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     cells = list(zip(row, widths, strict=True))
-    words = [cell.ljust(width) for cell, width in cells[:_WORDS]]
-    return words + [cell.rjust(width) for cell, width in cells[_WORDS:]]
+    left = [cell.ljust(width) for cell, width in cells[:_LEFT_ALIGNED]]
+    return left + [cell.rjust(width) for cell, width in cells[_LEFT_ALIGNED:]]
 
 
-__all__ = ["table"]
+__all__ = ["format_table"]

@@ -1,4 +1,4 @@
-"""A figure's pipeline run over its input, and how that differs from what the papers show."""
+"""The run of a figure's pipeline over its input, and its differences from the published figure."""
 
 from __future__ import annotations
 
@@ -18,53 +18,56 @@ from flowalg import (
     Pane,
     PCollection,
     ProcessingTime,
+    Run,
     Timeline,
     Window,
     to_datetime,
 )
-from flowalg_tools.figures.facts import Arrival, Closing, Datum, Facts, PaneFact
 from flowalg_tools.figures.listing import SCORES, Listing
+from flowalg_tools.figures.published import Arrival, Closing, Datum, FigurePane, PublishedFigure
 from flowalg_tools.figures.timelines import timeline_of
 
 
 @frozen
-class Performance:
-    """What a figure's pipeline did over its input."""
+class FigureRun:
+    """The run of a figure's pipeline, in the terms of a figure."""
 
-    panes: tuple[PaneFact, ...]
+    run: Run[KV[str, int]]
+    panes: tuple[FigurePane, ...]
     dropped: tuple[Arrival, ...]
     closed: tuple[Closing, ...]
 
 
 @frozen
 class Difference:
-    """Something that a figure shows otherwise; nothing at all is ``None``."""
+    """A difference between a figure and a run; ``None`` means that something is missing."""
 
     what: str
     expected: object
     found: object
 
     def __str__(self) -> str:
-        return f"{self.what}: {_told(self.expected)} expected, {_told(self.found)} found"
+        return f"{self.what}: {_format(self.expected)} expected, {_format(self.found)} found"
 
 
-def perform(facts: Facts, listing: Listing) -> Performance:
-    """Runs a listing over a figure's input; looks when windows close if the figure shows that."""
+def run_figure(figure: PublishedFigure, listing: Listing) -> FigureRun:
+    """Runs a listing over a figure's input; styles when windows close if the figure shows that."""
     pipeline = listing.pipeline
-    timeline = timeline_of(facts)
+    timeline = timeline_of(figure)
     run = reference.run(pipeline, {SCORES: timeline})
-    return Performance(
-        tuple(fact_of(one) for one in run.panes),
-        tuple(one for one in facts.arrivals if any(_is_of(drop, one) for drop in run.dropped)),
-        tuple(_closings(pipeline, timeline, [one.window for one in facts.closed])),
+    return FigureRun(
+        run,
+        tuple(figure_pane(one) for one in run.panes),
+        tuple(one for one in figure.arrivals if any(_is_of(drop, one) for drop in run.dropped)),
+        tuple(_closings(pipeline, timeline, [one.window for one in figure.closed])),
     )
 
 
-def differences(facts: Facts, performance: Performance) -> tuple[Difference, ...]:
-    """What the figure shows and the run did not do, or the other way round; nothing when they agree."""
-    # Only panes of one processing time may change places, so the time must be known.
-    known = {one.processing_time for one in facts.panes if one.processing_time is not None}
-    pairs = zip_longest(_arranged(facts.panes, known), _arranged(performance.panes, known))
+def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Difference, ...]:
+    """Returns the differences between a figure and a run; empty if they agree."""
+    # Only panes with one processing time may be in another order, so the time must be known.
+    known = {one.processing_time for one in figure.panes if one.processing_time is not None}
+    pairs = zip_longest(_arranged(figure.panes, known), _arranged(figure_run.panes, known))
     found = [
         Difference(f"pane {number}", expected, seen)
         for number, (expected, seen) in enumerate(pairs, 1)
@@ -72,27 +75,27 @@ def differences(facts: Facts, performance: Performance) -> tuple[Difference, ...
     ]
     found += (
         Difference("order: the retraction first", late, early)
-        for early, late in combinations(performance.panes, 2)
+        for early, late in combinations(figure_run.panes, 2)
         if early.processing_time == late.processing_time
         and late.retraction
         and not early.retraction
         and _overlap(early.window, late.window)
     )
-    dropped = Counter(one.datum.value for one in performance.dropped)
-    if Counter(facts.dropped) != dropped:
-        found.append(Difference("dropped", facts.dropped, tuple(dropped.elements())))
-    if facts.closed != performance.closed:
-        found.append(Difference("closed", facts.closed, performance.closed))
+    dropped = Counter(one.datum.value for one in figure_run.dropped)
+    if Counter(figure.dropped) != dropped:
+        found.append(Difference("dropped", figure.dropped, tuple(dropped.elements())))
+    if figure.closed != figure_run.closed:
+        found.append(Difference("closed", figure.closed, figure_run.closed))
     return tuple(found)
 
 
-def _told(what: object) -> str:
+def _format(what: object) -> str:
     if isinstance(what, tuple):
         return f"({', '.join(map(str, what))})"
     return "nothing" if what is None else str(what)
 
 
-def _agree(expected: PaneFact, seen: PaneFact) -> bool:
+def _agree(expected: FigurePane, seen: FigurePane) -> bool:
     return (
         (expected.window, expected.value, expected.retraction) == (seen.window, seen.value, seen.retraction)
         and expected.processing_time in (None, seen.processing_time)
@@ -100,9 +103,9 @@ def _agree(expected: PaneFact, seen: PaneFact) -> bool:
     )
 
 
-def _arranged(panes: Iterable[PaneFact], known: set[ProcessingTime]) -> list[PaneFact]:
-    """The panes, those of one known processing time by window; one window's own panes stay in order."""
-    arranged: list[PaneFact] = []
+def _arranged(panes: Iterable[FigurePane], known: set[ProcessingTime]) -> list[FigurePane]:
+    """The panes, sorted by window if they have one known processing time; the panes of one window keep their order."""
+    arranged: list[FigurePane] = []
     for time, together in groupby(panes, key=lambda one: one.processing_time):
         panes_then = list(together)
         arranged += sorted(panes_then, key=lambda one: one.window) if time in known else panes_then
@@ -113,15 +116,15 @@ def _overlap(one: Window, other: Window) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def fact_of(pane: Pane[KV[str, int]]) -> PaneFact:
-    """A pane as figures show it."""
+def figure_pane(pane: Pane[KV[str, int]]) -> FigurePane:
+    """Returns a pane in the terms of a figure."""
     retraction = pane.change is Change.RETRACTION
     value = -pane.value if retraction else pane.value
-    return PaneFact(pane.window, value, pane.processing_time, pane.timing, retraction)
+    return FigurePane(pane.window, value, pane.processing_time, pane.timing, retraction)
 
 
 def _is_of(drop: DroppedElement, arrival: Arrival) -> bool:
-    """Whether a datum was dropped: by its two times, and by its value, which the pipeline has keyed."""
+    """Whether a drop is that of a datum, by its two times and its value."""
     assert isinstance(drop.element, KV)
     return (drop.element.value, to_datetime(drop.event_time), to_datetime(drop.processing_time)) == (
         arrival.datum.value,
@@ -133,7 +136,7 @@ def _is_of(drop: DroppedElement, arrival: Arrival) -> bool:
 def _closings(
     pipeline: PCollection[KV[str, int]], timeline: Timeline[Datum], windows: Iterable[Window]
 ) -> Iterator[Closing]:
-    """When windows close, by experiment: after which instant one more datum would come too late for them."""
+    """When windows close, by experiment: the first instant after which another datum would be dropped."""
     for window in windows:
         probe = Datum(0, to_datetime(window.start))
         for number, instant in enumerate(timeline, 1):
@@ -148,4 +151,4 @@ def _closings(
                 break
 
 
-__all__ = ["Difference", "Performance", "differences", "fact_of", "perform"]
+__all__ = ["Difference", "FigureRun", "differences", "figure_pane", "run_figure"]

@@ -1,6 +1,6 @@
-"""What the papers' figures show, read from ``figures.json``: their input, their watermarks and their panes.
+"""The published figures, from ``figures.json``: their inputs, watermarks and panes.
 
-The figures give clock times only, so a day is made up for them.
+The figures have times of day only; the date is arbitrary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flowalg.data.time import event_time, processing_time
 
 NOON: Final = datetime(2015, 8, 31, 12, tzinfo=UTC)
 END_OF_INPUT: Final = NOON.replace(minute=10)
-"""When the input ends, or the figures do."""
+"""The end of the input, or of the figures."""
 
 _PATH: Final = Path(__file__).with_name("figures.json")
 
@@ -26,7 +26,7 @@ Engine: TypeAlias = Literal["batch", "micro-batch", "streaming"]
 
 @frozen
 class Datum:
-    """One of the ten data of the running example."""
+    """One of the ten data of the papers' example."""
 
     value: int
     event_time: datetime
@@ -34,7 +34,7 @@ class Datum:
 
 @frozen
 class Arrival:
-    """A datum, and when the pipeline sees it."""
+    """A datum and the time at which the pipeline observes it."""
 
     datum: Datum
     processing_time: datetime
@@ -42,15 +42,15 @@ class Arrival:
 
 @frozen
 class WatermarkStep:
-    """From a processing time on, the watermark is at an event time."""
+    """A step of the watermark: its event time from a processing time on."""
 
     processing_time: datetime
     event_time: datetime
 
 
 @frozen
-class PaneFact:
-    """A pane as a figure shows it; a retraction has the negated value, and what is not known is ``None``."""
+class FigurePane:
+    """A pane of a figure; a retraction has the negated value, and unknown fields are ``None``."""
 
     window: Window
     value: int
@@ -66,7 +66,7 @@ class PaneFact:
 
 @frozen
 class Closing:
-    """A window takes nothing in after a processing time: the watermark has passed its lateness horizon."""
+    """The processing time after which a window accepts no elements: its allowed lateness has passed."""
 
     window: Window
     processing_time: ProcessingTime
@@ -76,43 +76,43 @@ class Closing:
 
 
 @frozen
-class Facts:
-    """One figure: what goes in, and what is to come out of it, panes in order."""
+class PublishedFigure:
+    """One figure: its input and its expected output, with the panes in order."""
 
     name: str
     engine: Engine
     arrivals: tuple[Arrival, ...]
     watermark: tuple[WatermarkStep, ...]
-    panes: tuple[PaneFact, ...]
+    panes: tuple[FigurePane, ...]
     dropped: tuple[int, ...]
     closed: tuple[Closing, ...]
 
     @property
     def shows_timing(self) -> bool:
-        """Whether the figure tells early, on-time and late panes apart."""
+        """Whether the figure distinguishes early, on-time and late panes."""
         return any(one.timing is not None for one in self.panes)
 
 
-def read_facts() -> dict[str, Facts]:
-    """All figures by their id, in the order of the file."""
-    told = json.loads(_PATH.read_text(encoding="utf-8"))
-    return {figure["id"]: _facts(told, figure) for figure in told["figures"]}
+def read_figures() -> dict[str, PublishedFigure]:
+    """Returns all figures by id, in the order of the file."""
+    data = json.loads(_PATH.read_text(encoding="utf-8"))
+    return {figure["id"]: _facts(data, figure) for figure in data["figures"]}
 
 
 def clock(text: str) -> datetime:
-    """The point that a clock time stands for: ``12:05`` or ``12:05:19``."""
+    """The time of a text such as ``12:05`` or ``12:05:19``."""
     return datetime.combine(NOON, time.fromisoformat(text), tzinfo=UTC)
 
 
-def _facts(told: dict[str, Any], figure: dict[str, Any]) -> Facts:
+def _facts(data: dict[str, Any], figure: dict[str, Any]) -> PublishedFigure:
     watermark = figure["watermark"]
-    curve = told["watermarks"][watermark]
-    return Facts(
+    curve = data["watermarks"][watermark]
+    return PublishedFigure(
         figure["id"],
         _engine(watermark),
         tuple(
             Arrival(Datum(one["value"], clock(one["event_time"])), clock(one["processing_time"]))
-            for one in told["inputs"][figure["input"]]
+            for one in data["inputs"][figure["input"]]
         ),
         () if isinstance(curve, str) else tuple(WatermarkStep(clock(p), clock(e)) for p, e in curve),
         tuple(_pane(one) for one in sorted(figure["expected"], key=lambda pane: pane["order"])),
@@ -134,15 +134,15 @@ def _engine(watermark: str) -> Engine:
             return "streaming"
 
 
-def _pane(told: dict[str, Any]) -> PaneFact:
-    when = told["proc_time"]
-    timing = told["timing"]
-    return PaneFact(
-        _window(told["window"]),
-        told["value"],
+def _pane(data: dict[str, Any]) -> FigurePane:
+    when = data["proc_time"]
+    timing = data["timing"]
+    return FigurePane(
+        _window(data["window"]),
+        data["value"],
         None if when is None else processing_time(clock(when)),
         None if timing == "none" else Timing(timing),
-        told["retraction"],
+        data["retraction"],
     )
 
 
@@ -154,10 +154,10 @@ def _span(window: Window) -> str:
     return str(window) if window == GLOBAL_WINDOW else f"[{_shown(window.start)}, {_shown(window.end)})"
 
 
-def _window(told: str | list[str]) -> Window:
-    if isinstance(told, str):
+def _window(data: str | list[str]) -> Window:
+    if isinstance(data, str):
         return GLOBAL_WINDOW
-    start, end = (EventTime(event_time(clock(one))) for one in told)
+    start, end = (EventTime(event_time(clock(one))) for one in data)
     return Window.of(start, end)
 
 
@@ -168,9 +168,9 @@ __all__ = [
     "Closing",
     "Datum",
     "Engine",
-    "Facts",
-    "PaneFact",
+    "FigurePane",
+    "PublishedFigure",
     "WatermarkStep",
     "clock",
-    "read_facts",
+    "read_figures",
 ]
