@@ -44,7 +44,7 @@ def page() -> str:
         for feature in Feature:
             if feature.area is area:
                 cells = (cell(one, feature, notes) for one in INTERPRETERS)
-                lines.append(f"| {' | '.join((feature.words, *cells))} |")
+                lines.append(f"| {' | '.join((feature.description, *cells))} |")
         lines.append("")
     lines += ["Reasons:", "", *(f"{number}. {reason}" for reason, number in notes.items())]
     return "\n".join(lines) + "\n"

@@ -1,1 +1,1 @@
-"""What can be said of a pipeline without running it: its text, its hazards, the features that it uses."""
+"""Static analyses of a pipeline: its explanation, its hazards, and the features that it uses."""

@@ -1,7 +1,7 @@
 """What an interpreter can run, as data: the features that it lacks, with reasons, and when it evaluates triggers.
 
 Every interpreter has one. ``flowalg_laws.check_interpreter`` checks it both ways: a pipeline that uses a missing
-feature must be refused, and any other pipeline must run.
+feature must be rejected, and any other pipeline must run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Mode(Enum):
 class Capabilities:
     """The name of an interpreter, the features that it lacks with the reason for each, and its mode.
 
-    An interpreter that lacks ``Feature.STREAMING`` runs batches only: features and modes that make no difference to a
-    batch are not asked of it.
+    An interpreter that lacks ``Feature.STREAMING`` runs batches only; features and modes that do not matter to a batch
+    do not apply to it.
     """
 
     interpreter: str = field()
@@ -52,22 +52,26 @@ class Capabilities:
                 raise ArgumentError(
                     "a key of Capabilities.missing",
                     feature,
-                    "one that a batch has a use for, without STREAMING",
+                    "a feature that matters to a batch, because STREAMING is missing too",
                 )
 
     @property
     def streams(self) -> bool:
-        """Whether it gives panes as the data come; otherwise it runs batches only."""
+        """Whether the interpreter runs streams; otherwise it runs batches only."""
         return Feature.STREAMING not in self.missing
 
-    def asked(self, features: Iterable[Feature]) -> frozenset[Feature]:
-        """Those of some features that matter to it: all for a stream, and for a batch those it has a use for."""
+    def relevant(self, features: Iterable[Feature]) -> frozenset[Feature]:
+        """Returns the features that matter to the interpreter: all of them, or those of a batch."""
         return frozenset(feature for feature in features if self.streams or feature.in_batch)
 
     def lacking(self, features: Iterable[Feature]) -> Mapping[Feature, str]:
-        """Those of some features that it lacks, with the reasons, in the order of ``Feature``."""
-        asked = self.asked(features)
-        return {one: self.missing[one] for one in Feature if one in asked and one in self.missing}
+        """Returns the features that the interpreter lacks with the reasons, in the order of ``Feature``."""
+        relevant = self.relevant(features)
+        return {
+            feature: self.missing[feature]
+            for feature in Feature
+            if feature in relevant and feature in self.missing
+        }
 
 
 def require_mode(argument: str, mode: object) -> None:

@@ -1,4 +1,4 @@
-"""A pipeline as text: what each step gives, when each window comes out, and what can go wrong."""
+"""Explains a pipeline as text: the type after each step, when windows fire, and the hazards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from flowalg.windows.strategy import Accumulation, AllowedLateness, WindowingStr
 
 @frozen
 class Line:
-    """A line of an explanation, with the lines under it. ``is_transform`` marks the box of a named transform."""
+    """A line of an explanation, with the lines under it. ``is_transform`` marks a named transform."""
 
     text: str
     children: tuple[Line, ...] = ()
@@ -49,7 +49,7 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     """Returns a pipeline as text: from its sources on a line for each step, with the type of its output, and hazards.
 
     A named transform is one line, with its steps indented under it. A collection that several others read is written
-    once and numbered, ``(1)``. Windows say when they fire. A function that Spark would not run as columns says why, and
+    once and numbered, ``(1)``. Windows show when they fire. A function that Spark does not run as columns shows why, and
     where in the code.
     """
     if isinstance(pipeline, PTransform):
@@ -69,7 +69,7 @@ def explanation(pipeline: PCollection[object]) -> tuple[Line, ...]:
 
 @frozen
 class _Entry:
-    """A step of a pipeline: the transforms around it, its text, the type after it, and the branches that it reads."""
+    """A step of a pipeline: its enclosing transforms, its text, the type after it, and its input branches."""
 
     scope: Scope
     text: str
@@ -80,7 +80,7 @@ class _Entry:
     branches: tuple[tuple[str, tuple[_Entry, ...]], ...] = ()
 
     def line(self, depth: int) -> Line:
-        """The line of the entry; ``depth`` is how many boxes are around it."""
+        """Returns the line of the entry; ``depth`` is the number of enclosing transforms."""
         inner = [
             Line(f"{mark}{first.text}", first.children + tuple(rest), first.is_transform)
             for mark, entries in self.branches
@@ -92,13 +92,13 @@ class _Entry:
 
 @define
 class _Writer:
-    """Writes the entries of each node once; ``names`` has what shared nodes are called."""
+    """Writes the entries of each node once; ``names`` has the names of shared nodes."""
 
     names: Mapping[int, str]
     written: set[int] = field(factory=set)
 
     def of(self, node: Node) -> tuple[_Entry, ...]:
-        """The entries of the pipeline that ends with a node."""
+        """Returns the entries of the pipeline that ends with a node."""
         name = self.names.get(id(node))
         if name is None:
             return self.entries(node)
@@ -109,7 +109,7 @@ class _Writer:
         return (*before, evolve(last, remark=f"{last.remark}  {name}"))
 
     def entries(self, node: Node) -> tuple[_Entry, ...]:
-        """The entries of the pipeline that ends with a node, whether it has been written or not."""
+        """Returns the entries of the pipeline that ends with a node, even if the node has been written."""
         after = _type(node.shape)
         match node:
             case SourceNode(name=name):
@@ -140,12 +140,12 @@ class _Writer:
 
 
 def _own_label(node: GroupingNode) -> str:
-    """The label of a grouping without the transforms around it."""
+    """Returns the label of a grouping without its enclosing transforms."""
     return node.label.removeprefix(named(node.scope, ""))
 
 
 def _boxed(entries: Sequence[_Entry], depth: int = 0) -> tuple[Line, ...]:
-    """Lines, where those of one transform are the children of a line with its name."""
+    """Returns lines; the lines of a transform are the children of a line with its name."""
 
     def box(entry: _Entry) -> str | None:
         return entry.scope[depth] if len(entry.scope) > depth else None
@@ -161,7 +161,7 @@ def _boxed(entries: Sequence[_Entry], depth: int = 0) -> tuple[Line, ...]:
 
 
 def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
-    """The text of lines: those under a line are indented by four, and the start of a branch by two."""
+    """Yields the text of lines: children are indented by four, and the start of a branch by two."""
     for line in lines:
         starts_branch = line.text.startswith(_BRANCH)
         yield f"{indent[2:] if starts_branch else indent}{line.text}"
@@ -179,7 +179,7 @@ def _step(analysis: StepAnalysis) -> _Entry:
 
 
 def _type(shape: Shape | None) -> str:
-    return "of a type that only running it would tell" if shape is None else str(shape)
+    return "of unknown type" if shape is None else str(shape)
 
 
 def _strategy(strategy: WindowingStrategy) -> Iterator[str]:
@@ -190,17 +190,17 @@ def _strategy(strategy: WindowingStrategy) -> Iterator[str]:
 
 def _lateness(lateness: AllowedLateness | None) -> str:
     if not isinstance(lateness, timedelta):
-        return "takes late elements for ever"
+        return "accepts late elements indefinitely"
     if not lateness:
-        return "takes no late elements"
-    return f"takes late elements for {length_in_words(lateness)} of event time"
+        return "accepts no late elements"
+    return f"accepts late elements for {length_in_words(lateness)} of event time"
 
 
 _BRANCH: Final = "+ "
 _MODES: Final = {
-    Accumulation.DISCARDING: "what has come since the last one (discarding)",
-    Accumulation.ACCUMULATING: "all that has come, in place of the last one (accumulating)",
-    Accumulation.RETRACTING: "all that has come, after the last one was taken back (retracting)",
+    Accumulation.DISCARDING: "the elements since the last pane (discarding)",
+    Accumulation.ACCUMULATING: "all elements so far, replacing the last pane (accumulating)",
+    Accumulation.RETRACTING: "all elements so far, after retracting the last pane (retracting)",
 }
 
 

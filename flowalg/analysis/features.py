@@ -1,6 +1,6 @@
-"""What a pipeline asks of an interpreter, as a closed list, read off its tree and never written by hand.
+"""The features that a pipeline needs of an interpreter: a closed list, derived from its nodes.
 
-An interpreter says which of these it lacks (``flowalg.capabilities``), and a conformance suite has a job for each.
+An interpreter declares the features that it lacks (``Capabilities``); the conformance suite has a job for each.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ from flowalg.windows.window_functions import (
 
 @unique
 class Area(Enum):
-    """What a feature is about. Of those with ``in_batch`` a batch has a use too, in which every window has one pane."""
+    """The subject of a feature. Features with ``in_batch`` also matter to a batch (one pane for each window)."""
 
     RUNS = ("Ways to run", False)
     WINDOWS = ("Windows", True)
@@ -98,18 +98,18 @@ class Area(Enum):
 
 @unique
 class Feature(Enum):
-    """One thing that an interpreter can lack. ``words`` is what tables and messages call it."""
+    """A feature that an interpreter can lack. ``description`` is its name in tables and messages."""
 
-    STREAMING = (Area.RUNS, "streams: panes as the data come")
+    STREAMING = (Area.RUNS, "streaming")
 
     GLOBAL_WINDOWS = (Area.WINDOWS, "the global window")
     FIXED_WINDOWS = (Area.WINDOWS, "fixed windows")
-    WINDOWS_BY_KEY = (Area.WINDOWS, "fixed windows shifted by key")
+    WINDOWS_BY_KEY = (Area.WINDOWS, "fixed windows with an offset by key")
     SLIDING_WINDOWS = (Area.WINDOWS, "sliding windows")
     SESSIONS = (Area.WINDOWS, "sessions")
     CALENDAR_WINDOWS = (Area.WINDOWS, "calendar days, weeks and months")
-    OWN_WINDOWS = (Area.WINDOWS, "windows of your own")
-    OWN_MERGING_WINDOWS = (Area.WINDOWS, "windows of your own that merge")
+    CUSTOM_WINDOWS = (Area.WINDOWS, "user-defined windows")
+    CUSTOM_MERGING_WINDOWS = (Area.WINDOWS, "user-defined merging windows")
 
     AT_WATERMARK = (Area.TRIGGERS, "`AtWatermark()`")
     AT_PERCENTILE = (Area.TRIGGERS, "`AtWatermark(percentile=q)`")
@@ -130,9 +130,9 @@ class Feature(Enum):
     ACCUMULATING = (Area.REFINEMENTS, "accumulating panes")
     DISCARDING = (Area.REFINEMENTS, "discarding panes")
     RETRACTING = (Area.REFINEMENTS, "retracting panes")
-    LIMITED_LATENESS = (Area.REFINEMENTS, "an allowed lateness, and drops")
+    LIMITED_LATENESS = (Area.REFINEMENTS, "a limited allowed lateness, and drops")
     LATENESS_FOREVER = (Area.REFINEMENTS, "an allowed lateness of `FOREVER`")
-    UNSET_LATENESS = (Area.REFINEMENTS, "finite windows whose allowed lateness is not said")
+    UNSET_LATENESS = (Area.REFINEMENTS, "finite windows with an unset allowed lateness")
     ALWAYS_ON_TIME = (Area.REFINEMENTS, "an on-time pane for every window")
 
     EARLIEST_TIME = (Area.PANE_TIMES, "panes at their earliest event time")
@@ -156,7 +156,7 @@ class Feature(Enum):
     MEAN = (Area.COMBINERS, "`Mean`")
     MIN = (Area.COMBINERS, "`Min`")
     MAX = (Area.COMBINERS, "`Max`")
-    TOGETHER = (Area.COMBINERS, "several at once")
+    TOGETHER = (Area.COMBINERS, "several combiners at once")
     TO_LIST = (Area.COMBINERS, "`ToList`, `group_by_key`")
     TO_SET = (Area.COMBINERS, "`ToSet`")
     TOP_N = (Area.COMBINERS, "`TopN`")
@@ -164,32 +164,32 @@ class Feature(Enum):
     VARIANCE = (Area.COMBINERS, "`Variance`")
     QUANTILES = (Area.COMBINERS, "`Quantile`, `Quantiles`")
     APPROXIMATE_DISTINCT = (Area.COMBINERS, "`ApproximateDistinct`")
-    OWN_COMBINERS = (Area.COMBINERS, "combiners of your own")
+    CUSTOM_COMBINERS = (Area.COMBINERS, "user-defined combiners")
 
-    BOUNDED_DISORDER = (Area.WATERMARKS, "`BoundedOutOfOrderness`")
+    BOUNDED_OUT_OF_ORDERNESS = (Area.WATERMARKS, "`BoundedOutOfOrderness`")
     PERFECT = (Area.WATERMARKS, "`Perfect`")
-    MONOTONE_PER_PARTITION = (Area.WATERMARKS, "`MonotonicTimestamps`")
+    MONOTONIC_TIMESTAMPS = (Area.WATERMARKS, "`MonotonicTimestamps`")
     TIMEOUT = (Area.WATERMARKS, "`Timeout`")
     LAG_QUANTILE = (Area.WATERMARKS, "`LagQuantile`")
     INGRESS_TIME = (Area.WATERMARKS, "`IngressTime`")
-    OWN_POLICY = (Area.WATERMARKS, "policies of your own")
+    CUSTOM_POLICY = (Area.WATERMARKS, "user-defined policies")
     IDLE_AFTER = (Area.WATERMARKS, "`idle_after`")
     MAX_AHEAD = (Area.WATERMARKS, "`max_ahead`")
     PERCENTILES = (Area.WATERMARKS, "`percentiles`")
     PARTITIONS = (Area.WATERMARKS, "partitions of a source")
 
-    def __init__(self, area: Area, words: str) -> None:
+    def __init__(self, area: Area, description: str) -> None:
         self.area = area
-        self.words = words
+        self.description = description
 
     @property
     def in_batch(self) -> bool:
-        """Whether a batch has a use for it."""
+        """Whether the feature matters to a batch."""
         return self.area.in_batch
 
 
 def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
-    """All that a pipeline asks for, but for what its sources do: their watermark policies are no part of it."""
+    """Returns the features that a pipeline uses. The watermark policies of its sources are not part of it."""
     nodes = tuple(nodes_of(pipeline.node))
     found = {feature for node in nodes for feature in _of_node(node)}
     grouped = [inner for node in nodes if isinstance(node, GroupingNode) for inner in node.inputs]
@@ -207,7 +207,7 @@ def _of_node(node: Node) -> Iterator[Feature]:
         case ElementWise(steps=steps):
             yield from map(_of_step, steps)
         case WindowInto():
-            # What is put into windows and never grouped asks for nothing.
+            # Windows that are never grouped need no feature.
             pass
         case CombinePerKey(combiner=combiner, kind=kind):
             yield from features_of_strategy(node.windowed_by.strategy)
@@ -255,7 +255,7 @@ def _of_view(view: View) -> Feature:
 
 
 def features_of_strategy(strategy: WindowingStrategy) -> frozenset[Feature]:
-    """What a windowing strategy asks for."""
+    """Returns the features that a windowing strategy uses."""
     return frozenset(
         (
             _of_windows(strategy.windows),
@@ -301,7 +301,7 @@ def _of_windows(windows: WindowFn) -> Feature:
         case CalendarDays() | CalendarWeeks() | CalendarMonths():
             return Feature.CALENDAR_WINDOWS
         case CustomWindows(merge_with=merge):
-            return Feature.OWN_WINDOWS if merge is None else Feature.OWN_MERGING_WINDOWS
+            return Feature.CUSTOM_WINDOWS if merge is None else Feature.CUSTOM_MERGING_WINDOWS
     assert_never(windows)
 
 
@@ -358,12 +358,12 @@ def _unwrapped(combiner: Combiner[object, object, object]) -> Combiner[object, o
 
 
 def features_of_combiner(combiner: Combiner[object, object, object]) -> frozenset[Feature]:
-    """What a combiner asks for; a class of its own that none of the built-in ones is counts as the user's own."""
+    """Returns the features that a combiner uses; a class that is not built in counts as user-defined."""
     inner = _unwrapped(combiner)
     if isinstance(inner, Together):
         parts = (features_of_combiner(part) for part in inner.parts)
         return frozenset((Feature.TOGETHER,)).union(*parts)
-    return frozenset((_COMBINERS.get(type(inner), Feature.OWN_COMBINERS),))
+    return frozenset((_COMBINERS.get(type(inner), Feature.CUSTOM_COMBINERS),))
 
 
 _COMBINERS: dict[type, Feature] = {
@@ -383,9 +383,9 @@ _COMBINERS: dict[type, Feature] = {
     ApproximateDistinct: Feature.APPROXIMATE_DISTINCT,
 }
 _POLICIES: dict[type, Feature] = {
-    BoundedOutOfOrderness: Feature.BOUNDED_DISORDER,
+    BoundedOutOfOrderness: Feature.BOUNDED_OUT_OF_ORDERNESS,
     Perfect: Feature.PERFECT,
-    MonotonicTimestamps: Feature.MONOTONE_PER_PARTITION,
+    MonotonicTimestamps: Feature.MONOTONIC_TIMESTAMPS,
     Timeout: Feature.TIMEOUT,
     LagQuantile: Feature.LAG_QUANTILE,
     IngressTime: Feature.INGRESS_TIME,
@@ -393,13 +393,13 @@ _POLICIES: dict[type, Feature] = {
 
 
 def features_of_policy(policy: WatermarkPolicy) -> frozenset[Feature]:
-    """What a watermark policy asks for, with its options."""
+    """Returns the features that a watermark policy uses, with its options."""
     options = {
         Feature.IDLE_AFTER: policy.idle_after is not None,
         Feature.MAX_AHEAD: policy.max_ahead is not None,
         Feature.PERCENTILES: bool(policy.percentiles),
     }
-    kind = _POLICIES.get(type(policy), Feature.OWN_POLICY)
+    kind = _POLICIES.get(type(policy), Feature.CUSTOM_POLICY)
     return frozenset((kind, *(option for option, used in options.items() if used)))
 
 

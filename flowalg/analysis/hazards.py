@@ -1,4 +1,4 @@
-"""What can go wrong with a pipeline, though nothing is wrong in it: told before it runs."""
+"""Static warnings: what can go wrong in a valid pipeline when it runs."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from flowalg.windows.window_functions import GlobalWindows
 
 @unique
 class Danger(Enum):
-    """What kinds of things can go wrong."""
+    """The kinds of hazards."""
 
-    STATE_FOR_EVER = "state is kept for ever"
+    UNBOUNDED_STATE = "state is kept indefinitely"
     DROPS = "elements can be dropped"
-    SILENCE = "nothing comes out while the input goes on"
-    RETRACTIONS = "panes can take back what earlier ones said"
+    NO_OUTPUT = "nothing is emitted while the input continues"
+    RETRACTIONS = "panes can retract earlier panes"
 
 
 @frozen
 class Hazard:
-    """A danger, where in the pipeline it is, and why; ``remedy`` says what helps if it is not meant."""
+    """A danger, its location in the pipeline, its cause, and a remedy if it is not intended."""
 
     danger: Danger
     where: str
@@ -53,10 +53,11 @@ class Hazard:
 
 
 def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
-    """The hazards of a pipeline, from its sources on.
+    """Returns the hazards of a pipeline, from its sources on.
 
-    A pipeline without one of a kind is safe from it: its windows are freed once the watermark has passed them, no
-    element is dropped before the input ends, every trigger can fire while it goes on, no pane is a retraction.
+    The analysis is complete for each kind: without a hazard of that kind, windows are freed after the watermark has
+    passed them, no element is dropped before the input ends, every trigger can fire while the input continues, or no
+    pane is a retraction.
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
@@ -72,7 +73,7 @@ def _hazards(root: Node) -> Iterator[Hazard]:
                 yield Hazard(
                     Danger.DROPS,
                     "a side input",
-                    "what comes for a window of it that is complete already is not read any more",
+                    "elements for a window of it that is already complete are not read",
                     "let its watermark wait longer",
                 )
             case _:
@@ -92,25 +93,25 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
     unbounded = isinstance(strategy.windows, GlobalWindows)
     if unbounded:
         yield Hazard(
-            Danger.STATE_FOR_EVER,
+            Danger.UNBOUNDED_STATE,
             label,
             "the global window ends with the input, and each key has one",
             "put window(...) before it, unless the keys are few",
         )
     elif isinstance(lateness, timedelta):
-        late = f"late elements are welcome for {length_in_words(lateness)} only"
+        late = f"late elements are accepted for {length_in_words(lateness)} only"
         yield Hazard(
             Danger.DROPS,
             label,
-            late if lateness else "no late element is welcome",
+            late if lateness else "no late element is accepted",
             "allow more lateness, or let the watermark wait longer",
         )
     else:
         yield Hazard(
-            Danger.STATE_FOR_EVER,
+            Danger.UNBOUNDED_STATE,
             label,
-            f"the allowed lateness of its windows is {'not said' if lateness is None else lateness}",
-            "say allowed_lateness=timedelta(...)",
+            f"the allowed lateness of its windows is {'unset' if lateness is None else lateness}",
+            "set allowed_lateness=timedelta(...)",
         )
     if not never_finishes(strategy.trigger):
         yield Hazard(
@@ -121,7 +122,7 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
         )
     if not can_fire(strategy.trigger, unbounded=unbounded):
         yield Hazard(
-            Danger.SILENCE,
+            Danger.NO_OUTPUT,
             label,
             "its trigger cannot fire before the end of the input"
             if unbounded
@@ -131,7 +132,7 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
 
 
 def can_fire(trigger: Trigger, *, unbounded: bool) -> bool:
-    """Whether a trigger can become ready at all; in an ``unbounded`` window the watermark never passes the end."""
+    """Whether a trigger can become ready; in an ``unbounded`` window the watermark never passes the end."""
     match trigger:
         case Never():
             return False

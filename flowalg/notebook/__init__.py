@@ -1,1 +1,1 @@
-"""What a notebook shows of pipelines, timelines and runs. Nothing else in the core imports it."""
+"""HTML views of pipelines, timelines and runs for notebooks. No other room of the core imports it."""

@@ -1,7 +1,7 @@
-"""HTML for notebooks: pipelines, timelines and panes as trees and tables, with nothing but the standard library.
+"""HTML for notebooks: pipelines, timelines and panes as trees and tables, without dependencies.
 
-What users bring is escaped. Styles are inline and take on the colours around them, so light and dark notebooks will do.
-Long tables say how many rows they leave out.
+Text of users is escaped. Styles are inline and inherit colours, so they suit light and dark notebooks. Long tables show
+the number of rows that they leave out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LAST_ROWS: Final = 10
 _LONGEST: Final = 160
 _MOST_ELEMENTS: Final = 4
 
-# XML knows no others; html.escape leaves them as they are.
+# Characters that are invalid in XML, which html.escape does not replace.
 _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _FONT: Final = "font-family: monospace; font-size: 90%;"
@@ -62,7 +62,7 @@ _COLUMNS: Final = (
 
 @frozen
 class PaneTable(HasView, Generic[A_co]):
-    """Panes that a notebook shows as a table: ``PaneTable(run.panes)``."""
+    """Panes that a notebook displays as a table: ``PaneTable(run.panes)``."""
 
     panes: tuple[Pane[A_co], ...]
 
@@ -88,7 +88,7 @@ def _transform_html(transform: PTransform[Never, object]) -> str:
 
 @html_view.register(Timeline)
 def timeline_html(timeline: Timeline[object]) -> str:
-    """The instants of a timeline, a row for each: processing time, elements and watermark."""
+    """Returns a table of the instants of a timeline: processing time, elements and watermark."""
     if not isinstance(timeline, Timeline):
         raise ArgumentError("timeline", timeline, "a Timeline")
     count = sum(len(instant.elements) for instant in timeline)
@@ -98,31 +98,31 @@ def timeline_html(timeline: Timeline[object]) -> str:
 
 
 def panes_html(panes: Iterable[Pane[object]]) -> str:
-    """Panes as a table, a row for each; keyed ones have a column for the key."""
+    """Returns a table of panes; keyed panes have a column for the key."""
     known = tuple(panes)
-    for one in known:
-        if not isinstance(one, Pane):
-            raise ArgumentError("panes", one, "panes only, as run.panes holds them")
-    if known and all(isinstance(one.element, KV) for one in known):
-        return _table(count_of(len(known), "pane"), ("key", *_COLUMNS), known, _keyed)
-    return _table(count_of(len(known), "pane"), _COLUMNS, known, _unkeyed)
+    for pane in known:
+        if not isinstance(pane, Pane):
+            raise ArgumentError("panes", pane, "a sequence of panes, such as run.panes")
+    if known and all(isinstance(pane.element, KV) for pane in known):
+        return _table(count_of(len(known), "pane"), ("key", *_COLUMNS), known, _keyed_cells)
+    return _table(count_of(len(known), "pane"), _COLUMNS, known, _unkeyed_cells)
 
 
 @html_view.register(Run)
 def run_html(run: Run[object], picture: str = "") -> str:
-    """What a run gave: the numbers of panes of each timing and of drops for each reason, ``picture``, and the panes.
+    """Returns a run: the numbers of panes by timing and of drops by reason, ``picture``, and the panes.
 
-    ``picture`` is HTML, and stands between the counts and the panes.
+    ``picture`` is HTML between the counts and the panes.
     """
     timings = Counter(pane.timing for pane in run.panes if pane.change is Change.VALUE)
     reasons: Counter[DropReason] = Counter()
     for drop in run.dropped:
         reasons[drop.reason] += drop.count
-    taken_back = sum(pane.change is Change.RETRACTION for pane in run.panes)
+    retractions = sum(pane.change is Change.RETRACTION for pane in run.panes)
     counts = [
-        *(_badge(f"{timings[one]:,} {_words(one.value)}", _TIMINGS[one]) for one in Timing),
-        *([_badge(count_of(taken_back, "retraction"), "#d55e00")] if taken_back else []),
-        *(_badge(f"{count:,} dropped, {one.value}", "#a0487f") for one, count in reasons.items()),
+        *(_badge(f"{timings[timing]:,} {_words(timing.value)}", _TIMINGS[timing]) for timing in Timing),
+        *([_badge(count_of(retractions, "retraction"), "#d55e00")] if retractions else []),
+        *(_badge(f"{count:,} dropped, {reason.value}", "#a0487f") for reason, count in reasons.items()),
     ]
     summary = f'<div style="margin: 0.4em 0;">{"".join(counts)}</div>'
     return f"<div>{summary}{picture}{panes_html(run.panes)}</div>"
@@ -136,14 +136,14 @@ def _pane_table(table: PaneTable[object]) -> str:
 def _table(
     caption: str, head: Sequence[str], rows: Sequence[Row], cells: Callable[[Row], Iterable[str]]
 ) -> str:
-    """A table of the first rows and the last ones, with a line that says how many are between them."""
+    """Returns a table of the first and the last rows, with the number of rows left out between them."""
     between = len(rows) - _FIRST_ROWS - _LAST_ROWS
     shown: Iterable[str] = (_row(cells(row)) for row in rows)
     if between > 0:
         more = f'<tr><td colspan="{len(head)}" style="{_MORE}">… {between:,} more …</td></tr>'
         first = (_row(cells(row)) for row in rows[:_FIRST_ROWS])
         shown = chain(first, [more], (_row(cells(row)) for row in rows[-_LAST_ROWS:]))
-    names = "".join(f'<th style="{_HEAD}">{_text(one)}</th>' for one in head)
+    names = "".join(f'<th style="{_HEAD}">{_text(name)}</th>' for name in head)
     style = f"{_FONT} color: inherit; background: transparent; border-collapse: collapse;"
     return (
         f'<table style="{style}"><caption style="text-align: left; opacity: 0.75;">{_text(caption)}</caption>'
@@ -169,19 +169,19 @@ def _instant(instant: Instant[object]) -> Iterator[str]:
     yield _cell(show(instant.watermark))
 
 
-def _keyed(pane: Pane[object]) -> Iterator[str]:
+def _keyed_cells(pane: Pane[object]) -> Iterator[str]:
     assert isinstance(pane.element, KV)
     yield _cell(_cut(repr(pane.element.key)))
-    yield from _described(pane, pane.element.value)
+    yield from _pane_cells(pane, pane.element.value)
 
 
-def _unkeyed(pane: Pane[object]) -> Iterator[str]:
-    yield from _described(pane, pane.element)
+def _unkeyed_cells(pane: Pane[object]) -> Iterator[str]:
+    yield from _pane_cells(pane, pane.element)
 
 
-def _described(pane: Pane[object], value: object) -> Iterator[str]:
-    taken_back = pane.change is Change.RETRACTION
-    yield _cell(_cut(repr(value)), " text-decoration: line-through;" if taken_back else "")
+def _pane_cells(pane: Pane[object], value: object) -> Iterator[str]:
+    retracted = pane.change is Change.RETRACTION
+    yield _cell(_cut(repr(value)), " text-decoration: line-through;" if retracted else "")
     yield _cell(str(pane.window))
     yield _cell(_words(pane.timing.value), f" border-left: 0.3em solid {_TIMINGS[pane.timing]};")
     yield _cell(str(pane.index))
@@ -193,7 +193,7 @@ def _described(pane: Pane[object], value: object) -> Iterator[str]:
 
 
 def _tree(lines: Sequence[Line]) -> str:
-    """Lines as nested lists; a named transform is a box that opens."""
+    """Returns lines as nested lists; a named transform is a box that opens."""
     style = "margin: 0; padding-left: 1.2em; list-style: none;"
     items: list[str] = []
     for line in lines:
@@ -218,7 +218,7 @@ def _cut(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text in HTML: escaped, and without the characters that no document can hold."""
+    """Escapes a text for HTML and replaces characters that are invalid in XML."""
     return escape(_UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 

@@ -1,4 +1,4 @@
-"""Records that carry both times, as micro-batches: what timelines are made from."""
+"""Micro-batches of records that have both times, from which timelines are made."""
 
 from __future__ import annotations
 
@@ -24,61 +24,65 @@ B = TypeVar("B")
 
 @frozen
 class Batch(Generic[A_co]):
-    """Records that are observed together, and what the clocks see of them."""
+    """Records that are observed together, with their observations."""
 
     records: tuple[A_co, ...]
-    moment: SourceInstant
+    instant: SourceInstant
 
 
 @frozen
-class Clockwork(Generic[A]):
-    """How a record is seen: its source says when it happened, ``seen`` when it came, ``partition`` from where."""
+class RecordTimes(Generic[A]):
+    """The times and the partition of a record: functions for its event time, processing time and partition."""
 
     source: Source[A]
-    seen: Callable[[A], datetime]
+    processing_time: Callable[[A], datetime]
     partition: Callable[[A], str] | None
 
     def __attrs_post_init__(self) -> None:
         if not callable(getattr(self.source, "event_time_of", None)):
-            raise ArgumentError("source", self.source, "the Source whose records these are")
-        if not callable(self.seen):
-            raise ArgumentError("processing_time", self.seen, "a function from a record to when it was seen")
+            raise ArgumentError("source", self.source, "the Source of the records")
+        if not callable(self.processing_time):
+            raise ArgumentError(
+                "processing_time", self.processing_time, "a function from a record to its processing time"
+            )
         if self.partition is not None and not callable(self.partition):
             raise ArgumentError("partition", self.partition, "a function from a record to a str, or None")
 
     def observation(self, record: A) -> Observation:
-        """What the clocks see of a record; raises ``UserFunctionError`` when a function of the user's does."""
-        seen = ProcessingTime(_point("processing_time", self.seen, record))
+        """Returns the observation of a record; raises ``UserFunctionError`` if a user function raises."""
+        arrival = ProcessingTime(_point("processing_time", self.processing_time, record))
         event = EventTime(_point("event_time", self.source.event_time_of, record))
-        return Observation(self._partition(record), event, seen)
+        return Observation(self._partition(record), event, arrival)
 
     def _partition(self, record: A) -> str:
         if self.partition is None:
             return ""
-        name = _called("partition", self.partition, record)
+        name = _call("partition", self.partition, record)
         if not isinstance(name, str):
             raise ArgumentError("the partition of a record", name, "a str")
         return name
 
 
-def in_batches(clockwork: Clockwork[A], batches: Iterable[Sequence[A]]) -> Iterator[Batch[A]]:
-    """The batches, each at the greatest processing time in it, and never before the one before.
+def in_batches(times: RecordTimes[A], batches: Iterable[Sequence[A]]) -> Iterator[Batch[A]]:
+    """Yields each batch at its greatest processing time, which never decreases.
 
-    A batch without records has the time of the one before it; there is none before the first record.
+    An empty batch has the time of the previous batch; empty batches before the first record are skipped.
     """
     time: ProcessingTime | None = None
     for batch in require_iterable("batches", batches, "sequences of records"):
         require_iterable("a batch", batch, "records")
-        observations = tuple(map(clockwork.observation, batch))
-        seen = [observation.processing_time for observation in observations]
-        time = max(seen if time is None else [time, *seen], default=None)
+        observations = tuple(map(times.observation, batch))
+        arrivals = [observation.processing_time for observation in observations]
+        time = max(arrivals if time is None else [time, *arrivals], default=None)
         if time is not None:
             yield Batch(tuple(batch), SourceInstant(time, observations))
 
 
-def by_period(clockwork: Clockwork[A], records: Iterable[A], period: Micros) -> Iterator[Batch[A]]:
-    """The records of each period of processing time, in order; periods are aligned to the epoch."""
-    pairs = [(clockwork.observation(one), one) for one in require_iterable("records", records, "records")]
+def by_period(times: RecordTimes[A], records: Iterable[A], period: Micros) -> Iterator[Batch[A]]:
+    """Yields the records of each period of processing time, in order; periods are aligned to the epoch."""
+    pairs = [
+        (times.observation(record), record) for record in require_iterable("records", records, "records")
+    ]
     pairs.sort(key=lambda pair: pair[0].processing_time)
     for _, group in groupby(pairs, key=lambda pair: pair[0].processing_time // period):
         observations, together = zip(*group, strict=True)
@@ -86,10 +90,10 @@ def by_period(clockwork: Clockwork[A], records: Iterable[A], period: Micros) -> 
 
 
 def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:
-    """The batches, and an empty one at each multiple of the tick between them at which there is none."""
+    """Yields the batches, and an empty batch at each multiple of the tick between them."""
     before: ProcessingTime | None = None
     for batch in batches:
-        now = batch.moment.processing_time
+        now = batch.instant.processing_time
         if before is not None:
             for time in range((before // tick + 1) * tick, now, tick):
                 yield Batch((), SourceInstant(ProcessingTime(time)))
@@ -98,17 +102,17 @@ def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:
 
 
 def require_iterable(argument: str, value: Iterable[B], of: str) -> Iterable[B]:
-    """The value, if it can be iterated over; raises ``ArgumentError`` otherwise."""
+    """Returns the value, which must be iterable; raises ``ArgumentError`` if it is not."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ArgumentError(argument, value, f"an iterable of {of}")
     return value
 
 
 def _point(argument: str, f: Callable[[A], datetime], record: A) -> int:
-    return processing_time(_called(argument, f, record), argument=argument)
+    return processing_time(_call(argument, f, record), argument=argument)
 
 
-def _called(argument: str, f: Callable[[A], B], record: A) -> B:
+def _call(argument: str, f: Callable[[A], B], record: A) -> B:
     try:
         return f(record)
     except FlowalgError:
@@ -117,4 +121,4 @@ def _called(argument: str, f: Callable[[A], B], record: A) -> B:
         raise user_function_error(argument, f, record, cause) from cause
 
 
-__all__ = ["Batch", "Clockwork", "by_period", "in_batches", "with_ticks"]
+__all__ = ["Batch", "RecordTimes", "by_period", "in_batches", "with_ticks"]

@@ -1,7 +1,7 @@
-"""Timelines: what a source did, as a value (SEMANTICS section 4).
+"""Timelines: the input of a source over time, as a value (SEMANTICS section 4).
 
-A timeline is a finite sequence of instants. In one instant elements are observed together, then both clocks
-read its values, then every affected window is evaluated once.
+A timeline is a finite sequence of instants. In an instant elements are observed together, then both clocks advance,
+then every affected window is evaluated once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from flowalg.data.time import (
     to_datetime,
 )
 from flowalg.data.views import HasView
-from flowalg.runs.micro_batches import Batch, Clockwork, by_period, in_batches, with_ticks
+from flowalg.runs.micro_batches import Batch, RecordTimes, by_period, in_batches, with_ticks
 from flowalg.watermarks import WatermarkPolicy, replay_policy
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ K = TypeVar("K")
 
 @frozen
 class Instant(Generic[A_co]):
-    """Elements that are observed together, and what the clocks read then.
+    """The elements that are observed together, and the clocks at that time.
 
-    ``reached`` is the greatest event time of each partition that is not idle, where the timeline was made by a policy:
-    what its watermark waits for.
+    ``reached`` is the greatest event time of each partition that is not idle, if a policy made the timeline: the
+    watermark waits for the least of them.
     """
 
     processing_time: ProcessingTime
@@ -69,9 +69,9 @@ class Instant(Generic[A_co]):
 
 @frozen
 class Timeline(HasView, Generic[A_co]):
-    """A finite sequence of instants, with processing times and watermarks that never go back.
+    """A finite sequence of instants, with processing times and watermarks that never decrease.
 
-    Build one by hand with ``Timeline[Score]().at(...).at(...).end(...)``, or from records that carry both times
+    Build a timeline by hand with ``Timeline[Score]().at(...).at(...).end(...)``, or from records that have both times
     with ``from_records``.
     """
 
@@ -111,13 +111,13 @@ class Timeline(HasView, Generic[A_co]):
     def at(
         self,
         time: datetime,
-        *elements: A_co,  # type: ignore[misc]  # nothing is changed, so a covariant parameter is sound
+        *elements: A_co,  # type: ignore[misc]  # the timeline is immutable, so a covariant parameter is sound
         watermark: datetime | None = None,
         percentiles: Mapping[float, datetime] | None = None,
         signals: Iterable[str] = (),
     ) -> Timeline[A_co]:
-        """The timeline with one more instant, at a processing time; a watermark stays unless it is given."""
-        reads = self.watermark if watermark is None else event_time(watermark, argument="watermark")
+        """Returns the timeline with one more instant, at a processing time; by default the watermark is unchanged."""
+        reading = self.watermark if watermark is None else event_time(watermark, argument="watermark")
         given = {} if percentiles is None else percentiles
         _require_percentiles("percentiles", given)
         if isinstance(signals, str) or not isinstance(signals, Iterable):
@@ -126,20 +126,20 @@ class Timeline(HasView, Generic[A_co]):
         for name in names:
             if not isinstance(name, str):
                 raise ArgumentError("signals", name, "the name of a signal, a str")
-        outrun = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
+        watermarks = dict(self.instants[-1].percentile_watermarks) if self.instants else {}
         for q, point in given.items():
-            outrun[q] = event_time(point, argument=f"percentiles[{q}]")
+            watermarks[q] = event_time(point, argument=f"percentiles[{q}]")
         clock = processing_time(time, argument="time")
-        instant = Instant(clock, elements, reads, outrun, frozenset(names))
+        instant = Instant(clock, elements, reading, watermarks, frozenset(names))
         return Timeline((*self.instants, instant))
 
     def end(self, time: datetime) -> Timeline[A_co]:
-        """The timeline with a last instant, at which the input has ended: its watermark is ``MAX_TIME``."""
+        """Returns the timeline with a last instant that ends the input: its watermark is ``MAX_TIME``."""
         return Timeline((*self.instants, Instant(processing_time(time, argument="time"), (), MAX_TIME)))
 
     @classmethod
     def batch(cls, elements: Iterable[A], *, time: datetime) -> Timeline[A]:
-        """Everything in one instant whose watermark is ``MAX_TIME``: what a batch is (SEMANTICS section 11)."""
+        """Returns a batch: all elements in one instant with the watermark ``MAX_TIME`` (SEMANTICS section 11)."""
         if not isinstance(elements, Iterable):
             raise ArgumentError("elements", elements, "an iterable of elements")
         return Timeline((Instant(processing_time(time, argument="time"), tuple(elements), MAX_TIME),))
@@ -155,14 +155,14 @@ class Timeline(HasView, Generic[A_co]):
         partition: Callable[[A], str] | None = None,
         ends: bool = True,
     ) -> Timeline[A]:
-        """One instant for each batch of records that carry both times.
+        """Returns a timeline with an instant for each batch of records that have both times.
 
-        An instant's processing time is the greatest in its batch (never less than the one before), and its
-        watermarks are what the policy says after it. ``partition`` names the partition of the source that a record
-        comes from; without it there is one. With ``ends`` the input ends after the last batch.
+        The processing time of an instant is the greatest in its batch, and never less than that of the previous
+        instant. The policy determines its watermarks. ``partition`` returns the source partition of a record; without
+        it there is only one partition. With ``ends`` the input ends after the last batch.
         """
-        clockwork = Clockwork(source, processing_time, partition)
-        return _recorded(list(in_batches(clockwork, batches)), watermark, ends=ends)
+        times = RecordTimes(source, processing_time, partition)
+        return _from_batches(list(in_batches(times, batches)), watermark, ends=ends)
 
     @classmethod
     def from_records(
@@ -177,18 +177,17 @@ class Timeline(HasView, Generic[A_co]):
         tick: timedelta | None = None,
         ends: bool = True,
     ) -> Timeline[A]:
-        """The timeline of records that carry both times, in order of processing time.
+        """Returns the timeline of records that have both times, in order of processing time.
 
-        Records of one processing time share an instant; with ``every``, those of one period of processing time
-        (aligned to the epoch) do. With ``tick`` there is also an empty instant at every multiple of it, from the first
-        record to the last, at which there would be none: policies that go by the clock, and partitions that are idle,
-        are then noticed while nothing comes.
+        Records with the same processing time share an instant; with ``every``, records in the same period of processing
+        time do, aligned to the epoch. ``tick`` adds an empty instant at every multiple of it between the first and the
+        last record. Policies that depend on the clock and idle partitions then advance the watermark without records.
         """
         period = 1 if every is None else duration_of("every", every, allow_zero=False)
-        batches = by_period(Clockwork(source, processing_time, partition), records, period)
+        batches = by_period(RecordTimes(source, processing_time, partition), records, period)
         if tick is not None:
             batches = with_ticks(batches, duration_of("tick", tick, allow_zero=False))
-        return _recorded(list(batches), watermark, ends=ends)
+        return _from_batches(list(batches), watermark, ends=ends)
 
     def __iter__(self) -> Iterator[Instant[A_co]]:
         return iter(self.instants)
@@ -197,31 +196,31 @@ class Timeline(HasView, Generic[A_co]):
         return len(self.instants)
 
     def without_end(self) -> Timeline[A_co]:
-        """The timeline cut before its input ends: what has been seen of it while it goes on."""
+        """Returns the timeline without the end of its input, as if the input continued."""
         return evolve(
             self, instants=tuple(instant for instant in self.instants if instant.watermark < MAX_TIME)
         )
 
 
 def as_batch(timelines: Mapping[K, Timeline[A]]) -> dict[K, Timeline[A]]:
-    """The timelines as one batch: all elements in one instant, at the last processing time of any of them.
+    """Returns the timelines as one batch: all elements in one instant, at the last processing time of all.
 
-    Timelines without any instant are a batch of nothing at 1970-01-01.
+    If no timeline has an instant, the result is an empty batch at 1970-01-01.
     """
     last = [timeline.instants[-1].processing_time for timeline in timelines.values() if timeline.instants]
     time = to_datetime(max(last)) if last else EPOCH
     return {key: Timeline.batch(timeline.elements, time=time) for key, timeline in timelines.items()}
 
 
-def _recorded(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -> Timeline[A]:
-    """One instant for each batch, with what a policy says after it; with ``ends`` another one ends the input."""
+def _from_batches(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -> Timeline[A]:
+    """Returns a timeline with an instant for each batch, and with ``ends`` a last instant that ends the input."""
     if not isinstance(policy, WatermarkPolicy):
         valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
         raise ArgumentError("watermark", policy, valid)
-    clocks = list(replay_policy(policy, [batch.moment for batch in batches]))
+    clocks = list(replay_policy(policy, [batch.instant for batch in batches]))
     instants = [
         Instant(
-            batch.moment.processing_time,
+            batch.instant.processing_time,
             batch.records,
             clock.watermark,
             clock.percentiles,

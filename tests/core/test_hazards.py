@@ -62,7 +62,7 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.ReferenceRun
         assert not [one for one in run.dropped if one.watermark < MAX_TIME]
     if Danger.RETRACTIONS not in found:
         assert all(pane.change is Change.VALUE for pane in run.panes)
-    if Danger.STATE_FOR_EVER not in found:
+    if Danger.UNBOUNDED_STATE not in found:
         operators = Operators()
         execute(origin, operators)
         for grouping in operators.groupings.values():
@@ -80,7 +80,7 @@ def test_a_trigger_that_cannot_fire_does_not(run: reference.ReferenceRun[object]
     strategies = [node.windowed_by.strategy for node in nodes]
     if any(can_fire(one.trigger, unbounded=isinstance(one.windows, GlobalWindows)) for one in strategies):
         return
-    assert Danger.SILENCE in dangers(spec_of(run).pipeline)
+    assert Danger.NO_OUTPUT in dangers(spec_of(run).pipeline)
     for pane in run.panes:
         assert explain_when(run, pane).cause is not Cause.FIRED or pane.watermark == MAX_TIME
 
@@ -100,19 +100,19 @@ FIXED = FixedWindows(2 * MINUTE)
     ("pipeline", "expected"),
     [
         (summed(FIXED, ALWAYS), {Danger.DROPS}),
-        (summed(FIXED, ALWAYS, None), {Danger.STATE_FOR_EVER}),
+        (summed(FIXED, ALWAYS, None), {Danger.UNBOUNDED_STATE}),
         (
             POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=FOREVER).combine_per_key(Sum()),
-            {Danger.STATE_FOR_EVER},
+            {Danger.UNBOUNDED_STATE},
         ),
-        (summed(FIXED, AtCount(3), None), {Danger.STATE_FOR_EVER, Danger.DROPS}),
-        (summed(GlobalWindows(), ALWAYS), {Danger.STATE_FOR_EVER}),
-        (summed(GlobalWindows(), Repeat(AtWatermark())), {Danger.STATE_FOR_EVER, Danger.SILENCE}),
-        (summed(GlobalWindows(), Repeat(AtWatermark(percentile=0.9))), {Danger.STATE_FOR_EVER}),
-        (summed(FIXED, Repeat(Never())), {Danger.DROPS, Danger.SILENCE}),
-        (summed(FIXED, Repeat(Never() & AtCount(1))), {Danger.DROPS, Danger.SILENCE}),
+        (summed(FIXED, AtCount(3), None), {Danger.UNBOUNDED_STATE, Danger.DROPS}),
+        (summed(GlobalWindows(), ALWAYS), {Danger.UNBOUNDED_STATE}),
+        (summed(GlobalWindows(), Repeat(AtWatermark())), {Danger.UNBOUNDED_STATE, Danger.NO_OUTPUT}),
+        (summed(GlobalWindows(), Repeat(AtWatermark(percentile=0.9))), {Danger.UNBOUNDED_STATE}),
+        (summed(FIXED, Repeat(Never())), {Danger.DROPS, Danger.NO_OUTPUT}),
+        (summed(FIXED, Repeat(Never() & AtCount(1))), {Danger.DROPS, Danger.NO_OUTPUT}),
         (summed(FIXED, Repeat(Never() | AtCount(1))), {Danger.DROPS}),
-        (summed(FIXED, SequenceOf(Never(), ALWAYS)), {Danger.DROPS, Danger.SILENCE}),
+        (summed(FIXED, SequenceOf(Never(), ALWAYS)), {Danger.DROPS, Danger.NO_OUTPUT}),
         (summed(FIXED, Repeat(Never()).until(AfterDelay(MINUTE))), {Danger.DROPS}),
     ],
 )
@@ -150,12 +150,12 @@ def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
         "> in two minutes: KV[str, Score]",
         "    > window(fixed windows of 0:02:00)",
         "        fires every minute until the watermark passes, then at every late element",
-        "        each pane is all that has come, in place of the last one (accumulating)",
-        "        takes late elements for 5 minutes of event time",
+        "        each pane is all elements so far, replacing the last pane (accumulating)",
+        "        accepts late elements for 5 minutes of event time",
         "> standings: KV[str, Standing]",
         "    > combine_per_key(Sum, Count): KV[str, tuple[int, int]]",
         "    > combine_per_key(into=…)(games.Standing): KV[str, Standing]",
-        "! standings/combine_per_key(Sum, Count): elements can be dropped, because late elements are welcome for 5 "
+        "! standings/combine_per_key(Sum, Count): elements can be dropped, because late elements are accepted for 5 "
         "minutes only; allow more lateness, or let the watermark wait longer",
     ]
 
@@ -169,9 +169,9 @@ def test_branches_and_functions_in_python_are_told() -> None:
     assert lines[0] == "flatten"
     assert [line for line in lines if line.startswith("  + ")] == ["  + scores: Score", "  + (1)"]
     assert "> with the mapping of a side input: tuple[KV[str, int], Mapping[str, str]]" in lines
-    assert "        takes no late elements" in lines
+    assert "        accepts no late elements" in lines
     unknown = explain(POINTS.map(lambda pair: vars(pair)))
-    assert "only running it would tell (in Python: " in unknown
+    assert "of unknown type (in Python: " in unknown
 
 
 def test_what_is_no_pipeline_is_refused() -> None:

@@ -201,7 +201,7 @@ def test_a_pipeline_is_a_tree() -> None:
     found = {line: depth for depth, line in depths(tree)}
     window = next(line for line in found if line.startswith("> window("))
     assert found[window] == 2
-    assert found["takes late elements for 5 minutes of event time"] == 3
+    assert found["accepts late elements for 5 minutes of event time"] == 3
     assert "hazard standings/combine_per_key(Sum, Count): elements can be dropped" in words(tree)
 
 

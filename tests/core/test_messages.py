@@ -622,7 +622,7 @@ TIMES: Final[list[tuple[str, str]]] = [
     ("Timeline.batch([], time=3)", "ArgumentError: time must be a timezone-aware datetime; got 3 (int)"),
     (
         "Timeline.micro_batches(3, [], processing_time=len, watermark=IngressTime())",
-        "ArgumentError: source must be the Source whose records these are; got 3 (int)",
+        "ArgumentError: source must be the Source of the records; got 3 (int)",
     ),
     (
         "Timeline.micro_batches(SCORES, 3, processing_time=len, watermark=IngressTime())",
@@ -634,7 +634,8 @@ TIMES: Final[list[tuple[str, str]]] = [
     ),
     (
         "Timeline.micro_batches(SCORES, [], processing_time=3, watermark=IngressTime())",
-        "ArgumentError: processing_time must be a function from a record to when it was seen; got 3 (int)",
+        "ArgumentError: processing_time must be a function from a record to its processing time; got 3 "
+        "(int)",
     ),
     (
         "Timeline.from_records(SCORES, [], processing_time=len, watermark=IngressTime(), partition=3)",

@@ -33,7 +33,7 @@ COMMON = frozenset(
         Feature.COUNT,
         Feature.MAX,
         Feature.TOGETHER,
-        Feature.BOUNDED_DISORDER,
+        Feature.BOUNDED_OUT_OF_ORDERNESS,
     }
 )
 """What an interpreter has before it has anything else."""

@@ -149,7 +149,7 @@ def test_each_declaration_is_held_to(feature: Feature) -> None:
     report = examine_interpreter(micro_batches, able, jobs=jobs)
     assert report.failed.keys() == {job.name for job in jobs}
     assert all(
-        f"{feature.words} (a reason); the declaration is stale" in why for why in report.failed.values()
+        f"{feature.description} (a reason); the declaration is stale" in why for why in report.failed.values()
     )
 
 

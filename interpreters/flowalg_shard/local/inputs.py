@@ -14,7 +14,7 @@ from flowalg.data.time import MAX_TIME, EventTime, event_time
 from flowalg.data.values import conform
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.source import Source
-from flowalg.runs.micro_batches import Clockwork, in_batches
+from flowalg.runs.micro_batches import RecordTimes, in_batches
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
 from flowalg_shard.clocks.clocks import BEGINNING, Clocks
@@ -42,17 +42,17 @@ class Recording:
         whoever hears them all moves the clock on.
         """
         policy = self.watermark
-        batches = list(in_batches(Clockwork(source, self.processing_time, self.partition), self.batches))
+        batches = list(in_batches(RecordTimes(source, self.processing_time, self.partition), self.batches))
         least_to_come = _least_to_come(
-            [[one.event_time for one in each.moment.observations] for each in batches]
+            [[one.event_time for one in each.instant.observations] for each in batches]
         )
         clock = policy.start()
         for number, (batch, known) in enumerate(zip(batches, least_to_come, strict=True)):
-            seen = batch.moment.observations
+            seen = batch.instant.observations
             parts = [
                 policy.summarize(seen[part::partitions], source_watermark=known) for part in range(partitions)
             ]
-            clock = policy.advance(clock, _heard(parts), batch.moment.processing_time)
+            clock = policy.advance(clock, _heard(parts), batch.instant.processing_time)
             yield self._instant(clock, batch.records, number)
         if self.ends and batches:
             parts = [ClockSummary(ended=part == 0) for part in range(partitions)]

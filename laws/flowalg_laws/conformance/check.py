@@ -45,7 +45,7 @@ class Report:
         ]
         lines += [f"{name}: {_indent(reason)}" for name, reason in self.failed.items()]
         lines += [
-            f"{feature.name} is declared missing, but no job uses it: {feature.words}"
+            f"{feature.name} is declared missing, but no job uses it: {feature.description}"
             for feature in self.unexercised
         ]
         return "\n".join(lines)
@@ -130,7 +130,7 @@ def check_interpreter(
 
 def _job_failure(run: Runner, job: Job, lacking: Mapping[Feature, str], engine: Engine) -> str:
     """Returns the failures of a job as text, or an empty string."""
-    uses = ", ".join(f"{feature.words} ({reason})" for feature, reason in lacking.items())
+    uses = ", ".join(f"{feature.description} ({reason})" for feature, reason in lacking.items())
     try:
         outcome = run(job.pipeline, job.replay)
     except UnsupportedError as refusal:

@@ -90,5 +90,5 @@ def declared(can: Capabilities) -> None:
     assert_type(can.missing, Mapping[Feature, str])
     assert_type(can.mode, Mode)
     assert_type(can.streams, bool)
-    assert_type(can.asked([Feature.SUM]), frozenset[Feature])
+    assert_type(can.relevant([Feature.SUM]), frozenset[Feature])
     assert_type(can.lacking([Feature.SUM]), Mapping[Feature, str])

@@ -237,7 +237,7 @@ def told(seats: PCollection[KV[str, int]], hazard: Hazard, table: PaneTable[KV[s
     assert_type(explain(seats), str)
     assert_type(hazards(seats), tuple[Hazard, ...])
     assert_type(hazard.danger, Danger)
-    assert_type([Danger.DROPS, Danger.SILENCE], list[Danger])
+    assert_type([Danger.DROPS, Danger.NO_OUTPUT], list[Danger])
     assert_type(hazard.where, str)
     assert_type(hazard.why, str)
     assert_type(hazard.remedy, str)

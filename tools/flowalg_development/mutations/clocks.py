@@ -191,7 +191,7 @@ WATERMARK_MUTANTS: Final = (
     ),
     Replacement(
         "a timeline that is recorded does not say that the input has ended",
-        "_recorded",
+        "_from_batches",
         "policy.summarize((), ended=True)",
         "policy.summarize(())",
     ),

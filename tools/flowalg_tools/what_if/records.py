@@ -16,7 +16,7 @@ from flowalg.data.time import MAX_TIME, MIN_TIME, micros_of
 from flowalg.data.values import has_float
 from flowalg.elementwise.functions import user_function_error
 from flowalg.pipeline.source import Source
-from flowalg.runs.micro_batches import Clockwork
+from flowalg.runs.micro_batches import RecordTimes
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -98,7 +98,7 @@ class Records:
         Raises ``UserFunctionError`` if a function raises, and ``ArgumentError`` as ``of`` does.
         """
         known = list(records)
-        observations = list(map(Clockwork(source, processing_time, partition).observation, known))
+        observations = list(map(RecordTimes(source, processing_time, partition).observation, known))
         return cls.of(
             [one.event_time for one in observations],
             [one.processing_time for one in observations],
