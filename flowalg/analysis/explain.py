@@ -49,8 +49,8 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     """Returns a pipeline as text: from its sources on a line for each step, with the type of its output, and hazards.
 
     A named transform is one line, with its steps indented under it. A collection that several others read is written
-    once and numbered, ``(1)``. Windows show when they fire. A function that Spark does not run as columns shows why, and
-    where in the code.
+    once and numbered, ``(1)``. Windows show when they fire. A function that Spark does not run as columns shows why,
+    and where in the code.
     """
     if isinstance(pipeline, PTransform):
         pipeline = PCollection(pipeline.body)
