@@ -634,8 +634,7 @@ TIMES: Final[list[tuple[str, str]]] = [
     ),
     (
         "Timeline.micro_batches(SCORES, [], processing_time=3, watermark=IngressTime())",
-        "ArgumentError: processing_time must be a function from a record to its processing time; got 3 "
-        "(int)",
+        "ArgumentError: processing_time must be a function from a record to its processing time; got 3 (int)",
     ),
     (
         "Timeline.from_records(SCORES, [], processing_time=len, watermark=IngressTime(), partition=3)",
