@@ -14,10 +14,18 @@ from flowalg_shard.clocks.exchange import (
     Upstream,
 )
 from flowalg_shard.clocks.reports import reports_of, source_report
-from flowalg_shard.metrics import Account, account_of
-from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Side, Stored, advanced
-from flowalg_shard.state.compatibility import Description, description_of
-from flowalg_shard.state.window_store import Memory, Segment
+from flowalg_shard.metrics import ShardMetrics, measure_shard
+from flowalg_shard.operators import (
+    Grouping,
+    Operator,
+    OperatorOutput,
+    OperatorState,
+    ShardInput,
+    Side,
+    advance,
+)
+from flowalg_shard.state.compatibility import StageDescription, describe_stage
+from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.shard_state import Emission, ShardState
 from flowalg_shard.step.stage import AggregateColumn, Stage, aggregate_columns
@@ -26,31 +34,31 @@ from flowalg_shard.tables.packing import pack, unpack
 
 __all__ = [
     "BEGINNING",
-    "Account",
     "AggregateColumn",
     "Clocks",
-    "Description",
     "Emission",
-    "Emitted",
     "FromSource",
     "FromStage",
     "Grouping",
     "InputClocks",
-    "Memory",
     "Operator",
+    "OperatorOutput",
+    "OperatorState",
     "Segment",
-    "Sent",
+    "ShardInput",
+    "ShardMetrics",
     "ShardState",
     "Side",
     "SourceReport",
     "Stage",
+    "StageDescription",
     "StageReport",
-    "Stored",
     "Upstream",
-    "account_of",
-    "advanced",
+    "WindowStore",
+    "advance",
     "aggregate_columns",
-    "description_of",
+    "describe_stage",
+    "measure_shard",
     "pack",
     "precombine",
     "reports_of",

@@ -1,6 +1,6 @@
-"""What a stage tells of an instant beside its panes: for whoever watches a run, or wants to go through it again.
+"""The metrics of a shard: its clocks, panes, drops and state in an instant, for monitoring and for replays.
 
-It is made of what the shard has been sent, stores and emits; the step knows nothing of it.
+They are made of what the shard received, stores and emits. The step does not know of them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.panes import Change, DropReason, Timing
 from flowalg.watermarks import SourceClock
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, merge_reports
-from flowalg_shard.operators import Emitted, Operator, Sent, Side, Stored, late_for_side
+from flowalg_shard.operators import (
+    Operator,
+    OperatorOutput,
+    OperatorState,
+    ShardInput,
+    Side,
+    unpack_side_drops,
+)
 from flowalg_shard.tables.columns import CHANGE, DROPPED, REASON, TIMING
 from flowalg_shard.tables.packing import unpack
 
 
 @frozen
-class Came:
-    """What came of a source in an instant, and what its clock reads after it.
+class SourceMetrics:
+    """A source in an instant: the number of its elements, its signals, and its clock after the instant.
 
     ``reached`` is the greatest event time of each partition that is not idle.
     """
@@ -37,59 +44,66 @@ class Came:
 
 
 @frozen
-class Account:
-    """An instant of one shard of a stage.
+class ShardMetrics:
+    """The metrics of one shard of a stage in an instant.
 
-    ``came`` is told by the first shard alone, for all of them. ``panes`` counts values by timing, and retractions;
-    ``dropped`` counts refused elements by reason. ``windows`` are those that are open after the instant, and
-    ``state_bytes`` is about what the shard remembers of them.
+    ``sources`` is set for the first shard only, since all shards have the same. ``panes`` counts values by timing, and
+    retractions; ``dropped`` counts dropped elements by reason. ``windows`` is the number of open windows after the
+    instant, and ``state_bytes`` about the size of their state.
     """
 
     processing_time: ProcessingTime
     watermark: EventTime
-    came: tuple[Came, ...] = ()
+    sources: tuple[SourceMetrics, ...] = ()
     windows: int = 0
     state_bytes: int = 0
     panes: dict[str, int] = field(factory=dict)
     dropped: dict[str, int] = field(factory=dict)
 
 
-PANES: Final = (*(one.value for one in Timing), Change.RETRACTION.value)
-"""What panes are counted by."""
+PANE_KINDS: Final = (*(timing.value for timing in Timing), Change.RETRACTION.value)
+"""The kinds by which panes are counted."""
 
-REASONS: Final = tuple(one.value for one in DropReason)
-"""What refused elements are counted by."""
+DROP_REASONS: Final = tuple(reason.value for reason in DropReason)
+"""The reasons by which dropped elements are counted."""
 
 
-def account_of(
-    operator: Operator, sent: Sequence[Sequence[Sent]], after: Stored, emitted: Emitted, *, first: bool
-) -> Account:
-    """The account of one shard's instant; ``first`` is the shard that speaks for all."""
-    clocks = emitted.report.clocks
-    side = isinstance(operator, Side)
-    return Account(
+def measure_shard(
+    operator: Operator,
+    received: Sequence[Sequence[ShardInput]],
+    after: OperatorState,
+    output: OperatorOutput,
+    *,
+    first_shard: bool,
+) -> ShardMetrics:
+    """The metrics of a shard's instant, from what it received, its state after it, and its output."""
+    clocks = output.report.clocks
+    is_side = isinstance(operator, Side)
+    return ShardMetrics(
         clocks.processing_time,
         clocks.watermark,
-        _came(operator, sent, after) if first else (),
-        after.memory.windows,
-        after.memory.size + len(after.beside),
-        _by_timing(pl.DataFrame() if side else unpack(emitted.panes)),
-        _late(emitted) if side else _by_reason(unpack(emitted.drops)),
+        _sources(operator, received, after) if first_shard else (),
+        after.windows.window_count,
+        after.windows.size + len(after.side_input),
+        _panes_by_kind(pl.DataFrame() if is_side else unpack(output.panes)),
+        _late_by_reason(output) if is_side else _drops_by_reason(unpack(output.drops)),
     )
 
 
-def _came(operator: Operator, sent: Sequence[Sequence[Sent]], after: Stored) -> tuple[Came, ...]:
-    """What came of each source; of one that comes in several ways, once."""
-    found: dict[str, Came] = {}
-    for upstreams, parts, heard in zip(operator.inputs, sent, after.heard, strict=True):
-        reports = merge_reports(one.reports for one in parts)
-        for number, (upstream, clock) in enumerate(zip(upstreams, heard.upstreams, strict=True)):
+def _sources(
+    operator: Operator, received: Sequence[Sequence[ShardInput]], after: OperatorState
+) -> tuple[SourceMetrics, ...]:
+    """The metrics of each source, once for a source that several inputs read."""
+    found: dict[str, SourceMetrics] = {}
+    for upstreams, parts, clocks in zip(operator.inputs, received, after.input_clocks, strict=True):
+        reports = merge_reports(each.reports for each in parts)
+        for number, (upstream, clock) in enumerate(zip(upstreams, clocks.upstreams, strict=True)):
             report = reports.get(number, SourceReport())
             if not isinstance(upstream, FromSource):
                 continue
             assert isinstance(clock, SourceClock)
             assert isinstance(report, SourceReport)
-            found[upstream.name] = Came(
+            found[upstream.name] = SourceMetrics(
                 upstream.name,
                 report.elements,
                 clock.watermark,
@@ -100,20 +114,24 @@ def _came(operator: Operator, sent: Sequence[Sequence[Sent]], after: Stored) -> 
     return tuple(found.values())
 
 
-def _by_timing(panes: pl.DataFrame) -> dict[str, int]:
+def _panes_by_kind(panes: pl.DataFrame) -> dict[str, int]:
     if panes.is_empty():
         return {}
-    back = pl.col(CHANGE) == Change.RETRACTION.value
-    kind = pl.when(back).then(pl.lit(Change.RETRACTION.value)).otherwise(pl.col(TIMING).cast(pl.String()))
+    is_retraction = pl.col(CHANGE) == Change.RETRACTION.value
+    kind = (
+        pl.when(is_retraction)
+        .then(pl.lit(Change.RETRACTION.value))
+        .otherwise(pl.col(TIMING).cast(pl.String()))
+    )
     return dict(panes.group_by(kind.alias("kind")).len().iter_rows())
 
 
-def _by_reason(drops: pl.DataFrame) -> dict[str, int]:
+def _drops_by_reason(drops: pl.DataFrame) -> dict[str, int]:
     return {} if drops.is_empty() else dict(drops.group_by(REASON).agg(pl.col(DROPPED).sum()).iter_rows())
 
 
-def _late(emitted: Emitted) -> dict[str, int]:
-    return dict(Counter(one.reason.value for one in late_for_side(emitted.drops)))
+def _late_by_reason(output: OperatorOutput) -> dict[str, int]:
+    return dict(Counter(late.reason.value for late in unpack_side_drops(output.drops)))
 
 
-__all__ = ["PANES", "REASONS", "Account", "Came", "account_of"]
+__all__ = ["DROP_REASONS", "PANE_KINDS", "ShardMetrics", "SourceMetrics", "measure_shard"]

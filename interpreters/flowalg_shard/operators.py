@@ -1,8 +1,8 @@
-"""Stages as an engine runs them, shard by shard: bytes and clocks in, bytes and clocks out.
+"""Stages as engines run them, shard by shard: bytes and clocks in, bytes and clocks out.
 
-A stage has one or more inputs, each with origins of its own; an engine brings what each part of an input sends to the
-shard, keeps ``Stored`` under the shard's number, and carries ``Emitted`` on. ``advanced`` is pure and deterministic,
-but for the names of segments.
+A stage has one or more inputs, each with its upstreams. An engine brings what each input partition sends to the shard,
+keeps the ``OperatorState`` of the shard, and passes the ``OperatorOutput`` on. ``advance`` is pure and deterministic,
+except for the names of segments.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
     merge_reports,
 )
-from flowalg_shard.state.window_store import Memory
-from flowalg_shard.step.side_inputs import LateForSide, SideStage, SideState, read_side
+from flowalg_shard.state.window_store import WindowStore
+from flowalg_shard.step.side_inputs import LateSideElement, SideStage, SideState, read_side
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, stack, unpack
 
 
 @frozen
-class Sent:
-    """What one part of an input sends to a shard."""
+class ShardInput:
+    """What one input partition sends to a shard: a bundle of elements, and clock reports."""
 
     bundle: bytes
     reports: Reports
 
 
 @frozen
-class Stored:
-    """What a shard remembers between instants: what it has heard of each input, its windows, and what else it keeps."""
+class OperatorState:
+    """The state of a shard of a stage between instants: the clocks of its inputs, and its windows or its side input."""
 
-    heard: tuple[InputClocks, ...]
-    memory: Memory = field(factory=Memory)
-    beside: bytes = b""
+    input_clocks: tuple[InputClocks, ...]
+    windows: WindowStore = field(factory=WindowStore)
+    side_input: bytes = b""
 
 
 @frozen
-class Emitted:
-    """What a shard gives in an instant. ``beside`` and ``drops`` are of the operator's own form."""
+class OperatorOutput:
+    """What a shard emits in an instant: panes or elements, drops, its clock report, and the side values they read."""
 
     panes: bytes
     drops: bytes
     report: StageReport
-    beside: bytes = b""
+    side_values: bytes = b""
 
 
 class Operator(Protocol):
@@ -61,30 +61,40 @@ class Operator(Protocol):
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The origins of each input."""
+        """The upstreams of each input."""
         ...
 
-    def instant(
+    def advance(
         self,
-        stored: Stored,
-        heard: tuple[InputClocks, ...],
+        state: OperatorState,
+        input_clocks: tuple[InputClocks, ...],
         bundles: Sequence[Sequence[bytes]],
         *,
-        first: bool,
-    ) -> tuple[Stored, Emitted]:
-        """One instant of one shard, given what it has heard by now; ``first`` is the shard that speaks for all."""
+        first_shard: bool,
+    ) -> tuple[OperatorState, OperatorOutput]:
+        """Advance a shard by one instant, given its clocks after the instant.
+
+        The first shard reports what all shards know alike.
+        """
         ...
 
 
-def advanced(
-    operator: Operator, stored: Stored | None, sent: Sequence[Sequence[Sent]], *, first: bool
-) -> tuple[Stored, Emitted]:
-    """One instant of one shard: what is stored after it, and what it gives. ``sent`` has the parts of each input."""
-    before = Stored(tuple(map(InputClocks.initial, operator.inputs))) if stored is None else stored
-    reports = [merge_reports(one.reports for one in parts) for parts in sent]
-    heard = advance_clocks(operator.inputs, before.heard, reports)
-    bundles = [[one.bundle for one in parts if one.bundle] for parts in sent]
-    return operator.instant(before, heard, bundles, first=first)
+def advance(
+    operator: Operator,
+    state: OperatorState | None,
+    received: Sequence[Sequence[ShardInput]],
+    *,
+    first_shard: bool,
+) -> tuple[OperatorState, OperatorOutput]:
+    """Advance a shard by one instant: its state after it, and its output.
+
+    ``received`` has what each partition of each input has sent. ``state`` is ``None`` before the first instant.
+    """
+    before = OperatorState(tuple(map(InputClocks.initial, operator.inputs))) if state is None else state
+    reports = [merge_reports(each.reports for each in parts) for parts in received]
+    clocks = advance_clocks(operator.inputs, before.input_clocks, reports)
+    bundles = [[each.bundle for each in parts if each.bundle] for parts in received]
+    return operator.advance(before, clocks, bundles, first_shard=first_shard)
 
 
 @frozen
@@ -96,32 +106,33 @@ class Grouping:
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The one input."""
+        """The upstreams of its input."""
         return (self.upstreams,)
 
-    def instant(
+    def advance(
         self,
-        stored: Stored,
-        heard: tuple[InputClocks, ...],
+        state: OperatorState,
+        input_clocks: tuple[InputClocks, ...],
         bundles: Sequence[Sequence[bytes]],
         *,
-        first: bool,
-    ) -> tuple[Stored, Emitted]:
-        """The shard step, of the windows that do not rest."""
-        del first
-        (before,), (now,), (arrived,) = stored.heard, heard, bundles
-        tables = [unpack(one) for one in arrived]
-        awake = stored.memory.awake(self.stage, tables, now.clocks)
-        after, emission = step(self.stage, awake.state(before.clocks.watermark), tables, now.clocks)
-        report = StageReport(now.clocks, min(emission.hold, awake.resting.hold))
-        return Stored(heard, awake.then(self.stage, after, now.clocks)), Emitted(
+        first_shard: bool,
+    ) -> tuple[OperatorState, OperatorOutput]:
+        """One step over the active windows."""
+        del first_shard
+        (before,), (now,), (arrived,) = state.input_clocks, input_clocks, bundles
+        tables = [unpack(bundle) for bundle in arrived]
+        active = state.windows.activate(self.stage, tables, now.clocks)
+        after, emission = step(self.stage, active.shard_state(before.clocks.watermark), tables, now.clocks)
+        report = StageReport(now.clocks, min(emission.hold, active.dormant.hold))
+        windows = active.put_back(self.stage, after, now.clocks)
+        return OperatorState(input_clocks, windows), OperatorOutput(
             pack(emission.panes), pack(emission.drops), report
         )
 
 
 @frozen
 class Side:
-    """A side input: first the elements, and then the side, of which every shard hears everything."""
+    """A side input: the elements, and the side itself, which is broadcast to all shards."""
 
     stage: SideStage
     main: tuple[Upstream, ...]
@@ -129,55 +140,56 @@ class Side:
 
     @property
     def inputs(self) -> tuple[tuple[Upstream, ...], ...]:
-        """The elements and the side."""
+        """The upstreams of the elements, and those of the side."""
         return (self.main, self.side)
 
-    def instant(
+    def advance(
         self,
-        stored: Stored,
-        heard: tuple[InputClocks, ...],
+        state: OperatorState,
+        input_clocks: tuple[InputClocks, ...],
         bundles: Sequence[Sequence[bytes]],
         *,
-        first: bool,
-    ) -> tuple[Stored, Emitted]:
-        """The elements that are done waiting; ``beside`` has what they read, and the first shard tells the drops."""
-        elements, side = (stack([unpack(one) for one in parts]) for parts in bundles)
-        state = _side_state(stored)
-        clocks = heard[0].clocks
-        after, beside = read_side(
-            self.stage, state, elements, side, stored.heard[1].clocks.watermark, heard[1].clocks.watermark
+        first_shard: bool,
+    ) -> tuple[OperatorState, OperatorOutput]:
+        """The elements that have finished waiting, with the side values they read; the first shard reports drops."""
+        elements, side = (stack([unpack(bundle) for bundle in parts]) for parts in bundles)
+        side_state = _side_state(state)
+        clocks = input_clocks[0].clocks
+        before, now = state.input_clocks[1].clocks.watermark, input_clocks[1].clocks.watermark
+        after, output = read_side(self.stage, side_state, elements, side, before, now)
+        packed = pickle.dumps((after.contents, after.values, pack(after.waiting)))
+        drops = pickle.dumps(output.drops) if first_shard and output.drops else b""
+        values = pickle.dumps(output.values) if output.values else b""
+        return OperatorState(input_clocks, side_input=packed), OperatorOutput(
+            pack(output.passed), drops, StageReport(clocks, output.hold), values
         )
-        kept = Stored(heard, beside=pickle.dumps((after.lines, after.read, pack(after.waiting))))
-        drops = pickle.dumps(beside.drops) if first and beside.drops else b""
-        readings = pickle.dumps(beside.readings) if beside.readings else b""
-        return kept, Emitted(pack(beside.passed), drops, StageReport(clocks, beside.hold), readings)
 
 
-def _side_state(stored: Stored) -> SideState:
-    if not stored.beside:
+def _side_state(state: OperatorState) -> SideState:
+    if not state.side_input:
         return SideState()
-    lines, read, waiting = pickle.loads(stored.beside)  # of our own making
-    return SideState(lines, read, unpack(waiting))
+    contents, values, waiting = pickle.loads(state.side_input)  # trusted: written by ``Side.advance``
+    return SideState(contents, values, unpack(waiting))
 
 
-def readings_of(packed: bytes) -> dict[EventTime, object]:
-    """What ``Emitted.beside`` of a side says: what each window of the side comes to, by its start."""
+def unpack_side_values(packed: bytes) -> dict[EventTime, object]:
+    """``OperatorOutput.side_values`` of a side: the value of each window that was read, by its start."""
     return cast("dict[EventTime, object]", pickle.loads(packed)) if packed else {}
 
 
-def late_for_side(packed: bytes) -> tuple[LateForSide, ...]:
-    """What ``Emitted.drops`` of a side says."""
-    return cast("tuple[LateForSide, ...]", pickle.loads(packed)) if packed else ()
+def unpack_side_drops(packed: bytes) -> tuple[LateSideElement, ...]:
+    """``OperatorOutput.drops`` of a side: its late elements."""
+    return cast("tuple[LateSideElement, ...]", pickle.loads(packed)) if packed else ()
 
 
 __all__ = [
-    "Emitted",
     "Grouping",
     "Operator",
-    "Sent",
+    "OperatorOutput",
+    "OperatorState",
+    "ShardInput",
     "Side",
-    "Stored",
-    "advanced",
-    "late_for_side",
-    "readings_of",
+    "advance",
+    "unpack_side_drops",
+    "unpack_side_values",
 ]

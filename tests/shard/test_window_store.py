@@ -1,7 +1,7 @@
-"""What a shard remembers: an instant that looks at a few windows does what one does that looks at all of them.
+"""The window store: a step over the active windows has the result of a step over all windows.
 
-This family catches faults of resting and of the log of segments. It cannot catch faults of how an engine stores
-segments; ``test_kept_state.py`` does.
+This family catches faults of dormancy and of the log of segments. It cannot catch faults of how an engine stores
+segments; ``tests/spark/test_state_cache.py`` does.
 """
 
 from __future__ import annotations
@@ -14,9 +14,18 @@ import polars as pl
 import pytest
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
-from flowalg_shard import Clocks, Emitted, Grouping, InputClocks, Stored, precombine, step, unpack
+from flowalg_shard import (
+    Clocks,
+    Grouping,
+    InputClocks,
+    OperatorOutput,
+    OperatorState,
+    precombine,
+    step,
+    unpack,
+)
 from flowalg_shard.local import Cluster, run
-from flowalg_shard.state.window_store import CLASS, Memory, Segment
+from flowalg_shard.state.window_store import KEY_HASH, Segment, WindowStore
 from flowalg_shard.step.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import RANK
@@ -42,61 +51,61 @@ from tests.support.step_pairs import Pair, corrected, pairs
 
 Rows = list[tuple[object, ...]]
 
-plainly = Grouping.instant
+original = Grouping.advance
 
 
-def bag(table: pl.DataFrame) -> Rows:
-    """The rows in an order of their own, without what only resting needs and numbers that only say an order."""
-    own = table.drop(CLASS, NEXT_WATERMARK, NEXT_TIME, HOLD, RANK, POSITION, strict=False)
+def sorted_rows(table: pl.DataFrame) -> Rows:
+    """The rows in an order of their own, without the columns of dormancy and those that only order rows."""
+    own = table.drop(KEY_HASH, NEXT_WATERMARK, NEXT_TIME, HOLD, RANK, POSITION, strict=False)
     return sorted(own.select(sorted(own.columns)).rows(), key=repr)
 
 
-def beside_the_whole(
+def advance_and_compare(
     self: Grouping,
-    stored: Stored,
-    heard: tuple[InputClocks, ...],
+    state: OperatorState,
+    input_clocks: tuple[InputClocks, ...],
     bundles: Sequence[Sequence[bytes]],
     *,
-    first: bool,
-) -> tuple[Stored, Emitted]:
-    """An instant of a grouping, held to a step over all windows."""
-    after, emitted = plainly(self, stored, heard, bundles, first=first)
-    (before,), (now,), (arrived,) = stored.heard, heard, bundles
-    whole = stored.memory.everything.state(before.clocks.watermark)
-    state, emission = step(self.stage, whole, [unpack(one) for one in arrived], now.clocks)
-    found = after.memory.everything
-    assert bag(unpack(emitted.panes)) == bag(emission.panes)
-    assert bag(unpack(emitted.drops)) == bag(emission.drops)
-    assert emitted.report.hold == emission.hold
-    assert bag(found.rows) == bag(state.windows)
-    assert bag(found.standing) == bag(state.current_panes)
-    return after, emitted
+    first_shard: bool,
+) -> tuple[OperatorState, OperatorOutput]:
+    """An instant of a grouping, compared with a step over all windows."""
+    after, output = original(self, state, input_clocks, bundles, first_shard=first_shard)
+    (before,), (now,), (arrived,) = state.input_clocks, input_clocks, bundles
+    everything = state.windows.activate_all().shard_state(before.clocks.watermark)
+    expected, emission = step(self.stage, everything, [unpack(bundle) for bundle in arrived], now.clocks)
+    found = after.windows.activate_all()
+    assert sorted_rows(unpack(output.panes)) == sorted_rows(emission.panes)
+    assert sorted_rows(unpack(output.drops)) == sorted_rows(emission.drops)
+    assert output.report.hold == emission.hold
+    assert sorted_rows(found.windows) == sorted_rows(expected.windows)
+    assert sorted_rows(found.current_panes) == sorted_rows(expected.current_panes)
+    return after, output
 
 
 @settings(max_examples=200)
 @given(pairs() | corrected())
-def test_windows_that_rest_need_not_be_looked_at(pair: Pair) -> None:
-    """The same panes, drops, hold, windows and standing panes in every instant, whatever the pipeline."""
+def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair) -> None:
+    """A step may leave dormant windows out: panes, drops, hold and state are the same in every instant."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Grouping, "instant", beside_the_whole)
+        patch.setattr(Grouping, "advance", advance_and_compare)
         assert pair.difference() == ""
 
 
-def looked_at(timeline: Timeline[Reading]) -> list[int]:
-    """How many windows each instant of a grouping with early and late panes looks at."""
+def active_counts(timeline: Timeline[Reading]) -> list[int]:
+    """The number of windows that each instant of a grouping with early and late panes evaluates."""
     counts = []
 
-    def counting(
+    def advance_and_count(
         self: Grouping,
-        stored: Stored,
-        heard: tuple[InputClocks, ...],
+        state: OperatorState,
+        input_clocks: tuple[InputClocks, ...],
         bundles: Sequence[Sequence[bytes]],
         *,
-        first: bool,
-    ) -> tuple[Stored, Emitted]:
-        awake = stored.memory.awake(self.stage, [unpack(one) for one in bundles[0]], heard[0].clocks)
-        counts.append(awake.rows.height)
-        return plainly(self, stored, heard, bundles, first=first)
+        first_shard: bool,
+    ) -> tuple[OperatorState, OperatorOutput]:
+        tables = [unpack(bundle) for bundle in bundles[0]]
+        counts.append(state.windows.activate(self.stage, tables, input_clocks[0].clocks).windows.height)
+        return original(self, state, input_clocks, bundles, first_shard=first_shard)
 
     pipeline = VALUES.window(
         FixedWindows(timedelta(minutes=10)),
@@ -105,13 +114,13 @@ def looked_at(timeline: Timeline[Reading]) -> list[int]:
         accumulation=Accumulation.RETRACTING,
     ).combine_per_key(Sum())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Grouping, "instant", counting)
+        patch.setattr(Grouping, "advance", advance_and_count)
         run(pipeline, {READINGS: timeline}, cluster=Cluster())
     return counts
 
 
-def test_an_instant_looks_at_what_it_touches_and_at_what_is_due() -> None:
-    """Forty keys have a window each. One of them gets an element; then all windows end, and then they expire."""
+def test_an_instant_evaluates_the_windows_of_its_elements_and_those_that_are_due() -> None:
+    """Of forty windows an instant evaluates those that elements join; all are due at their end and at expiry."""
     many = [Reading(f"k{number}", 1, point(1), point(0)) for number in range(40)]
     timeline = (
         Timeline[Reading]()
@@ -125,18 +134,18 @@ def test_an_instant_looks_at_what_it_touches_and_at_what_is_due() -> None:
         .at(point(7), watermark=point(70))
         .at(point(8), watermark=point(80))
     )
-    assert looked_at(timeline) == [0, 1, 0, 0, 40, 1, 0, 40, 0]
+    assert active_counts(timeline) == [0, 1, 0, 0, 40, 1, 0, 40, 0]
 
 
-def test_a_trigger_that_fires_at_every_look_lets_no_window_rest_that_is_new() -> None:
-    """But one whose window has nothing new does."""
+def test_a_window_without_changes_is_dormant_although_its_trigger_is_always_ready() -> None:
+    """A trigger that is always ready keeps a window active only while the window has unemitted changes."""
     always = Repeat(AtCount(1))
     timeline = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0))).at(point(1)).at(point(2))
     panes = run(
         VALUES.window(FixedWindows(timedelta(minutes=10)), trigger=always).combine_per_key(Sum()),
         {READINGS: timeline},
     ).panes
-    assert [one.value for one in panes] == [1]
+    assert [pane.value for pane in panes] == [1]
 
 
 MINUTES = timedelta(minutes=1)
@@ -155,7 +164,7 @@ def element(time: int) -> Reading:
             AtCount(1) >> Always() >> Repeat(AtCount(2)),
             Timeline[Reading]().at(point(0), element(0)).at(point(1)).at(point(2), element(2)),
             [(1, 0)],
-            id="a trigger that moves on without news",
+            id="a trigger that moves on without elements",
         ),
         pytest.param(
             AtWatermark(0.5),
@@ -174,7 +183,7 @@ def element(time: int) -> Reading:
 def test_a_dormant_window_is_evaluated_when_it_is_due(
     trigger: Trigger, timeline: Timeline[Reading], expected: list[tuple[int, int]]
 ) -> None:
-    """Its panes have the values, and come in the minutes, that they have in the reference."""
+    """A dormant window is evaluated when it is due: its panes have the values and times of the reference."""
     pipeline = VALUES.window(TEN, trigger=trigger, allowed_lateness=FOREVER).combine_per_key(Sum())
     for found in (
         run(pipeline, {READINGS: timeline}).panes,
@@ -184,10 +193,10 @@ def test_a_dormant_window_is_evaluated_when_it_is_due(
         assert list(zip([pane.value for pane in found], times, strict=True)) == expected
 
 
-def test_a_restored_memory_has_the_windows_that_it_had() -> None:
-    """Also where a window that has expired was hidden in an old segment by one that was merged since.
+def test_a_restored_store_has_the_same_windows() -> None:
+    """A store is restored with the same windows, also after the tombstone of an expired window was compacted.
 
-    Twenty keys have a window in the oldest segment, and one a window that ends before theirs.
+    Twenty keys have a window in the oldest segment, and one key has a window that ends before theirs.
     """
     stage = stage_of(VALUES.window(TEN, allowed_lateness=timedelta(0)))
     early, later = (
@@ -201,16 +210,16 @@ def test_a_restored_memory_has_the_windows_that_it_had() -> None:
         .at(point(2), later[0])
         .at(point(3), later[1])
     )
-    memory, counts = Memory(), []
+    store, counts = WindowStore(), []
     before = Clocks(processing_time(point(0)), MIN_TIME)
     for instant in timeline:
         clocks = Clocks(instant.processing_time, EventTime(instant.watermark))
         arrived = [precombine(stage, rows_of(instant, instant.elements, 1)).drop(SHARD, strict=False)]
-        awake = memory.awake(stage, arrived, clocks)
-        after, _ = step(stage, awake.state(before.watermark), arrived, clocks)
-        memory, before = awake.then(stage, after, clocks), clocks
-        segments = {each.name: Segment.unpacked(each.name, each.packed) for each in memory.segments}
-        restored = Memory.restored(list(segments), segments.__getitem__)
-        assert bag(restored.everything.rows) == bag(memory.everything.rows)
-        counts.append((memory.windows, len(memory.parts)))
+        active = store.activate(stage, arrived, clocks)
+        after, _ = step(stage, active.shard_state(before.watermark), arrived, clocks)
+        store, before = active.put_back(stage, after, clocks), clocks
+        segments = {each.name: Segment.restore(each.name, each.packed) for each in store.segments}
+        restored = WindowStore.restore(list(segments), segments.__getitem__)
+        assert sorted_rows(restored.activate_all().windows) == sorted_rows(store.activate_all().windows)
+        counts.append((store.window_count, len(store.parts)))
     assert counts == [(21, 1), (20, 2), (20, 2), (20, 2)]

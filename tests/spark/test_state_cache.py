@@ -19,15 +19,15 @@ from flowalg_laws.strategies import apply_windowing, batches, policies, window_f
 from flowalg_laws.strategies.times import point
 from flowalg_shard import (
     Clocks,
-    Description,
     FromStage,
     Grouping,
-    Sent,
+    OperatorState,
+    ShardInput,
     Stage,
+    StageDescription,
     StageReport,
-    Stored,
-    advanced,
-    description_of,
+    advance,
+    describe_stage,
     pack,
     precombine,
     unpack,
@@ -66,7 +66,7 @@ TRIGGERS = [
 ]
 
 
-SAME = Description("combine_per_key", {})
+SAME = StageDescription("combine_per_key", {})
 
 
 @define
@@ -101,15 +101,15 @@ class Variables:
         """What a task works on until it is committed."""
         return Variables(self.head, dict(self.log))
 
-    def store(self, cache: StateCache, limit: int, shards: int = 1, stage: Description = SAME) -> Store:
+    def store(self, cache: StateCache, limit: int, shards: int = 1, stage: StageDescription = SAME) -> Store:
         """How a worker sees them."""
         return Store(cast("ValueState", self), cast("MapState", self), stage, shards, limit, cache)
 
 
-def sent(stage: Stage, instant: Instant[Reading], clocks: Clocks) -> list[list[Sent]]:
+def sent(stage: Stage, instant: Instant[Reading], clocks: Clocks) -> list[list[ShardInput]]:
     """What a partition sends in an instant."""
     bundle = precombine(stage, rows_of(instant, instant.elements, 1)).drop(SHARD, strict=False)
-    return [[Sent(pack(bundle), {0: StageReport(clocks)})]]
+    return [[ShardInput(pack(bundle), {0: StageReport(clocks)})]]
 
 
 def bag(packed: bytes) -> list[tuple[object, ...]]:
@@ -133,11 +133,11 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
     operator = Grouping(stage, (FromStage(),))
     workers = [StateCache(), StateCache()]
     committed = Variables()
-    plain: Stored | None = None
+    plain: OperatorState | None = None
     for instant in timeline:
         clocks = Clocks(instant.processing_time, EventTime(instant.watermark))
         parts = sent(stage, instant, clocks)
-        plain, wanted = advanced(operator, plain, parts, first=True)
+        plain, wanted = advance(operator, plain, parts, first_shard=True)
         for last in [*[False] * data.draw(st.integers(0, 2)), True]:
             if data.draw(st.integers(0, 9)) == 0:
                 workers[0] = StateCache()
@@ -146,7 +146,9 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
                 data.draw(st.sampled_from(workers)), data.draw(st.sampled_from([0, 2_000, 1 << 30]))
             )
             found = store.read(0)
-            after, emitted = advanced(operator, None if found is None else found.stored, parts, first=True)
+            after, emitted = advance(
+                operator, None if found is None else found.stored, parts, first_shard=True
+            )
             store.write(found, after)
             assert bag(emitted.panes) == bag(wanted.panes)
             assert bag(emitted.drops) == bag(wanted.drops)
@@ -156,7 +158,7 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
     assert all(cache.size <= 1 << 30 for cache in workers)
 
 
-def grown(keys: int, batches_of: int, last: int = 10) -> tuple[Stage, list[list[list[Sent]]]]:
+def grown(keys: int, batches_of: int, last: int = 10) -> tuple[Stage, list[list[list[ShardInput]]]]:
     """A batch with so many keys, and then batches that touch ten of them, but for the last one."""
     stage = stage_of(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(10**9))))
     timeline = Timeline[Reading]().at(
@@ -172,11 +174,11 @@ def grown(keys: int, batches_of: int, last: int = 10) -> tuple[Stage, list[list[
     ]
 
 
-def done(store: Store, stage: Stage, parts: list[list[Sent]]) -> None:
+def done(store: Store, stage: Stage, parts: list[list[ShardInput]]) -> None:
     """A batch that is done once."""
     found = store.read(0)
-    after, _ = advanced(
-        Grouping(stage, (FromStage(),)), None if found is None else found.stored, parts, first=True
+    after, _ = advance(
+        Grouping(stage, (FromStage(),)), None if found is None else found.stored, parts, first_shard=True
     )
     store.write(found, after)
 
@@ -207,7 +209,7 @@ def test_a_worker_keeps_no_more_than_it_may() -> None:
         assert cache.size <= 10_000
     found = variables.store(cache, 10_000).read(0)
     assert found is not None
-    assert found.stored.memory.everything.rows.height == 2_000
+    assert found.stored.windows.activate_all().windows.height == 2_000
 
 
 def test_what_no_segment_needs_leaves_the_log() -> None:
@@ -272,10 +274,10 @@ def test_another_format_and_other_shards_are_refused() -> None:
         variables.store(StateCache(), 0).read(0)
 
 
-def of(strategy: WindowingStrategy) -> tuple[Stage, Description]:
+def of(strategy: WindowingStrategy) -> tuple[Stage, StageDescription]:
     """The stage of a strategy, and what it is to its state."""
     stage = stage_of(apply_windowing(VALUES, strategy))
-    return stage, description_of(stage, "KV[str, int]")
+    return stage, describe_stage(stage, "KV[str, int]")
 
 
 BEFORE = WindowingStrategy(
@@ -313,16 +315,16 @@ def test_a_change_that_the_state_cannot_follow_is_refused(message: str) -> None:
     """With the stage, and what it was and is."""
     _, before = of(BEFORE)
     _, after = of(REFUSED[message])
-    with pytest.raises(CheckpointError, match=rf"stage 'combine_per_key'.*cannot follow.*{message}"):
-        before.followed_by(after)
+    with pytest.raises(CheckpointError, match=rf"stage 'combine_per_key'.*incompatible.*{message}"):
+        before.is_unchanged_in(after)
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_a_change_that_the_state_can_follow(name: str) -> None:
     """From the next instant on it is as if it had always been so, for windows that are still open."""
     (old, before), (new, after) = of(BEFORE), of(FOLLOWED[name])
-    assert before.followed_by(before)
-    assert not before.followed_by(after)
+    assert before.is_unchanged_in(before)
+    assert not before.is_unchanged_in(after)
     variables, cache = Variables(), StateCache()
     at = [Clocks(processing_time(point(minute)), event_time(point(minute))) for minute in (0, 2, 11, 40)]
     first = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0)))
@@ -333,9 +335,9 @@ def test_a_change_that_the_state_can_follow(name: str) -> None:
         store = variables.store(cache, 1 << 30, stage=after)
         found = store.read(0)
         assert found is not None
-        later, emitted = advanced(Grouping(new, (FromStage(),)), found.stored, quiet(clocks), first=True)
+        later, emitted = advance(Grouping(new, (FromStage(),)), found.stored, quiet(clocks), first_shard=True)
         store.write(found, later)
-        said.append((unpack(emitted.panes).height, later.memory.everything.rows.height))
+        said.append((unpack(emitted.panes).height, later.windows.activate_all().windows.height))
         state = later
     assert state is not None
     expected = {
@@ -347,6 +349,6 @@ def test_a_change_that_the_state_can_follow(name: str) -> None:
     assert said == expected[name]
 
 
-def quiet(clocks: Clocks) -> list[list[Sent]]:
+def quiet(clocks: Clocks) -> list[list[ShardInput]]:
     """Nothing but what the clocks read."""
-    return [[Sent(b"", {0: StageReport(clocks)})]]
+    return [[ShardInput(b"", {0: StageReport(clocks)})]]

@@ -19,8 +19,8 @@ from flowalg_shard.clocks.exchange import FromStage, StageReport, merge_reports
 from flowalg_shard.local.elements import Arrivals, Element
 from flowalg_shard.local.keys import KEY
 from flowalg_shard.local.rows import Grouped
-from flowalg_shard.operators import Emitted, Grouping, Operator, Sent, Stored, advanced
-from flowalg_shard.state.window_store import Memory, Segment
+from flowalg_shard.operators import Grouping, Operator, OperatorOutput, OperatorState, ShardInput, advance
+from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.tables.columns import (
@@ -68,7 +68,7 @@ class Shards:
     """A stage in a local run: what each of its shards remembers, moved on by one instant at a time."""
 
     operator: Operator
-    states: list[Stored | None]
+    states: list[OperatorState | None]
     forgets: bool
 
     @classmethod
@@ -76,11 +76,11 @@ class Shards:
         """The stage before its first instant."""
         return cls(operator, [None] * cluster.shards, cluster.forgets)
 
-    def instant(self, sent: Sequence[Sequence[list[Sent]]]) -> list[Emitted]:
+    def instant(self, sent: Sequence[Sequence[list[ShardInput]]]) -> list[OperatorOutput]:
         """What each shard gives, of what the parts of each input send to it."""
         found = []
         for shard, (stored, parts) in enumerate(zip(self.states, sent, strict=True)):
-            after, emitted = advanced(self.operator, stored, parts, first=shard == 0)
+            after, emitted = advance(self.operator, stored, parts, first_shard=shard == 0)
             self.states[shard] = _restored(after) if self.forgets else after
             found.append(emitted)
         return found
@@ -113,7 +113,7 @@ class ShardedGrouping:
         ordered = sorted(panes, key=lambda pair: pair[0])
         return Arrivals(tuple(element for _, element in ordered), {0: report})
 
-    def _sent(self, arrivals: Arrivals) -> Iterator[list[Sent]]:
+    def _sent(self, arrivals: Arrivals) -> Iterator[list[ShardInput]]:
         """What the input partitions send to each shard; all of them tell what is said of the clocks."""
         rows = self.grouped.rows(arrivals.elements, self.cluster.shards)
         count = self.cluster.partitions
@@ -121,7 +121,7 @@ class ShardedGrouping:
         filled = [part for part in parts if not part.is_empty()]
         for shard in range(self.cluster.shards):
             bundles = [pack(part.filter(pl.col(SHARD) == shard).drop(SHARD)) for part in filled]
-            yield [Sent(one, arrivals.reports) for one in bundles or [b""]]
+            yield [ShardInput(one, arrivals.reports) for one in bundles or [b""]]
 
     def _panes(self, panes: pl.DataFrame, clocks: Clocks) -> Iterator[tuple[tuple[object, ...], Element]]:
         """Panes as elements, each with what they are sorted by (SEMANTICS section 7)."""
@@ -158,18 +158,18 @@ class ShardedGrouping:
 
     def next_deadline(self) -> ProcessingTime | None:
         """When a trigger of any shard becomes ready by itself."""
-        found = (one.memory.next_deadline for one in self.shards.states if one is not None)
+        found = (one.windows.next_deadline for one in self.shards.states if one is not None)
         return min((one for one in found if one is not None), default=None)
 
 
-def _restored(stored: Stored) -> Stored:
+def _restored(stored: OperatorState) -> OperatorState:
     """What is known of it once its segments have been written and read."""
-    shelf = {one.name: one.packed for one in stored.memory.segments}
-    memory = Memory.restored(list(shelf), lambda name: Segment.unpacked(name, shelf[name]))
-    return evolve(stored, memory=memory)
+    shelf = {one.name: one.packed for one in stored.windows.segments}
+    windows = WindowStore.restore(list(shelf), lambda name: Segment.restore(name, shelf[name]))
+    return evolve(stored, windows=windows)
 
 
-def together(emissions: Sequence[Emitted]) -> StageReport:
+def together(emissions: Sequence[OperatorOutput]) -> StageReport:
     """What all shards say of the clocks."""
     report = merge_reports({0: one.report} for one in emissions)[0]
     assert isinstance(report, StageReport)

@@ -15,7 +15,7 @@ from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.clocks.exchange import FromStage
 from flowalg_shard.local.elements import Arrivals, Element
 from flowalg_shard.local.grouping import Cluster, Dropped, Shards, together
-from flowalg_shard.operators import Emitted, Sent, Side, late_for_side, readings_of
+from flowalg_shard.operators import OperatorOutput, ShardInput, Side, unpack_side_drops, unpack_side_values
 from flowalg_shard.step.side_inputs import READ_START, SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import pack, unpack
@@ -43,8 +43,8 @@ class ShardedSide:
 
     def instant(self, main: Arrivals, side: Arrivals) -> Arrivals:
         """The elements that are done waiting, in order of arrival, each beside what it reads."""
-        everything = [Sent(_side_rows(side.elements), side.reports)]
-        divided = [[Sent(one, main.reports)] for one in self._divided(main.elements)]
+        everything = [ShardInput(_side_rows(side.elements), side.reports)]
+        divided = [[ShardInput(one, main.reports)] for one in self._divided(main.elements)]
         emissions = self.shards.instant([[mine, everything] for mine in divided])
         report = together(emissions)
         passed = [pair for one in emissions for pair in _passed(one)]
@@ -84,15 +84,15 @@ def _side_rows(elements: Sequence[Element]) -> bytes:
     return pack(pl.DataFrame(rows, schema=schema, orient="row"))
 
 
-def _passed(emitted: Emitted) -> Iterator[tuple[int, Element]]:
-    readings = readings_of(emitted.beside)
+def _passed(emitted: OperatorOutput) -> Iterator[tuple[int, Element]]:
+    readings = unpack_side_values(emitted.side_values)
     for row in unpack(emitted.panes).iter_rows(named=True):
         element = cast("Element", pickle.loads(row[_ELEMENT]))  # of our own making
         yield row[_PLACE], evolve(element, value=(element.value, readings[EventTime(row[READ_START])]))
 
 
-def _drops(emitted: Emitted, clocks: Clocks) -> Iterator[Dropped]:
-    for one in late_for_side(emitted.drops):
+def _drops(emitted: OperatorOutput, clocks: Clocks) -> Iterator[Dropped]:
+    for one in unpack_side_drops(emitted.drops):
         yield Dropped(one.key, one.window, one.reason.value, 1, clocks.processing_time)
 
 

@@ -1,1 +1,1 @@
-"""The state of a shard between instants: a log of segments, and the pipelines that can continue from it."""
+"""The state of a shard between instants: its windows as a log of segments, and compatibility with changed pipelines."""

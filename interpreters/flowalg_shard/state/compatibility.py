@@ -1,7 +1,7 @@
-"""Which changes of a stage its state can follow: that of a longer lateness, and of other numbers in its trigger.
+"""State compatibility: whether the state of a stage can be continued after its pipeline has changed.
 
-What a stage is to its state is told in words, which are stored beside the state. Functions have no words: whether the
-user's own are the same as before, nobody can tell.
+A stage is described by a few facts as text, which are stored with its state. Functions have no description, so whether
+user-defined functions are still the same cannot be checked.
 """
 
 from __future__ import annotations
@@ -24,66 +24,66 @@ SHAPE: Final = "shape of the trigger"
 LATENESS: Final = "allowed lateness"
 ON_TIME: Final = "on-time policy"
 
-_FOR_EVER: Final = "for ever"
+_UNLIMITED: Final = "unlimited"
 _NUMBER: Final = "…"
 
 
 @frozen
-class Description:
-    """What a stage is to its state, in words by subject."""
+class StageDescription:
+    """The facts about a stage that its state depends on, as text by subject."""
 
     label: str
     facts: Mapping[str, str]
 
-    def followed_by(self, now: Description) -> bool:
-        """Whether the stage is still the same to its state; raises ``CheckpointError`` where the state cannot follow.
+    def is_unchanged_in(self, now: StageDescription) -> bool:
+        """Whether the stage is unchanged; raises ``CheckpointError`` if the state cannot be continued.
 
-        If it is not the same, but can be followed, every window has to be looked at anew.
+        After a compatible change every window must be evaluated again.
         """
         changed = {
             name: (self.facts.get(name, "nothing"), now.facts.get(name, "nothing"))
             for name in {**self.facts, **now.facts}
             if self.facts.get(name) != now.facts.get(name)
         }
-        refused = [
+        incompatible = [
             f"{name} was {before} and is now {after}"
             for name, (before, after) in changed.items()
-            if not _can_follow(name, before, after)
+            if not _is_compatible(name, before, after)
         ]
-        if refused:
+        if incompatible:
             raise CheckpointError(
-                f"stage {now.label!r}: the state in the checkpoint cannot follow a change of the pipeline: "
-                f"{'; '.join(refused)}. It can follow a longer allowed lateness, another on-time policy and other "
-                "numbers in the trigger; for anything else start with a new checkpoint"
+                f"stage {now.label!r}: the state in the checkpoint is incompatible with the changed pipeline: "
+                f"{'; '.join(incompatible)}. Compatible changes are a longer allowed lateness, another on-time policy "
+                "and other numbers in the trigger; after any other change start with a new checkpoint"
             )
         return not changed
 
 
-def _can_follow(name: str, before: str, after: str) -> bool:
+def _is_compatible(name: str, before: str, after: str) -> bool:
     if name == LATENESS:
-        return after == _FOR_EVER or (before != _FOR_EVER and int(before) <= int(after))
+        return after == _UNLIMITED or (before != _UNLIMITED and int(before) <= int(after))
     return name in (TRIGGER, ON_TIME)
 
 
-def description_of(stage: Stage | SideStage, elements: str) -> Description:
-    """What a stage is to its state. ``elements`` says what its elements are."""
+def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
+    """The facts about a stage that its state depends on. ``elements`` describes its elements."""
     if isinstance(stage, SideStage):
-        facts = {"view": told(stage.view), "windows": _windows(stage)}
-        return Description(stage.label, {"elements": elements, **facts})
+        facts = {"view": describe(stage.view), "windows": _windows(stage)}
+        return StageDescription(stage.label, {"elements": elements, **facts})
     strategy = stage.strategy
     lateness = strategy.lateness_micros
-    made_of = stage.aggregates if stage.combiner is None else stage.combiner
-    return Description(
+    combiner = stage.aggregates if stage.combiner is None else stage.combiner
+    return StageDescription(
         stage.label,
         {
             "elements": elements,
             "windows": _windows(stage),
-            "combiner": told(made_of),
+            "combiner": describe(combiner),
             "accumulation mode": strategy.accumulation.value,
             "event time of panes": strategy.timestamp_combiner.value,
-            SHAPE: told(strategy.trigger, numbers=False),
-            TRIGGER: told(strategy.trigger),
-            LATENESS: _FOR_EVER if lateness is None else str(lateness),
+            SHAPE: describe(strategy.trigger, numbers=False),
+            TRIGGER: describe(strategy.trigger),
+            LATENESS: _UNLIMITED if lateness is None else str(lateness),
             ON_TIME: strategy.on_time_behavior.value,
         },
     )
@@ -91,11 +91,11 @@ def description_of(stage: Stage | SideStage, elements: str) -> Description:
 
 def _windows(stage: Stage | SideStage) -> str:
     windows = stage.strategy.windows if isinstance(stage, Stage) else stage.windows
-    return told(windows) if stage.fresh else "those of the grouping before"
+    return describe(windows) if stage.fresh else "those of the grouping before"
 
 
-def told(value: object, *, numbers: bool = True) -> str:
-    """A value of the algebra in words, without its functions, and without its numbers if need be."""
+def describe(value: object, *, numbers: bool = True) -> str:
+    """A value of the algebra as text, without its functions, and without its numbers unless ``numbers``."""
     match value:
         case Enum():
             return value.name
@@ -106,22 +106,22 @@ def told(value: object, *, numbers: bool = True) -> str:
         case timedelta():
             return str(value) if numbers else _NUMBER
         case tuple():
-            return ", ".join(told(one, numbers=numbers) for one in value)
+            return ", ".join(describe(each, numbers=numbers) for each in value)
         case _:
-            return _parts(value, numbers=numbers)
+            return _describe_fields(value, numbers=numbers)
 
 
-def _parts(value: object, *, numbers: bool) -> str:
+def _describe_fields(value: object, *, numbers: bool) -> str:
     kind = type(value)
     if not attrs.has(kind):
         return kind.__name__
-    own = ((field.name, getattr(value, field.name)) for field in attrs.fields(kind))
-    said = (
-        f"{name}={told(one, numbers=numbers)}"
-        for name, one in own
-        if isinstance(one, Trigger) or not callable(one)
+    fields = ((field.name, getattr(value, field.name)) for field in attrs.fields(kind))
+    described = (
+        f"{name}={describe(each, numbers=numbers)}"
+        for name, each in fields
+        if isinstance(each, Trigger) or not callable(each)
     )
-    return f"{kind.__name__}({', '.join(said)})"
+    return f"{kind.__name__}({', '.join(described)})"
 
 
-__all__ = ["Description", "description_of"]
+__all__ = ["StageDescription", "describe_stage"]

@@ -1,11 +1,11 @@
-"""What a shard remembers of its windows, kept so that an instant pays for those that it looks at.
+"""The windows of a shard as a log of segments, so that the cost of an instant is that of its active windows.
 
-It is a log of *segments*. An instant takes the windows out that its elements may meet or that a clock wakes, and what
-becomes of them is a new segment, which hides them in all older ones. Segments never change, so that one that is stored
-stays as it is; those of like size are merged, so that there are few.
+An instant takes out its *active* windows: those that elements may join, and those that are due by a clock. It appends
+their new states as a segment, which hides them in all older segments. A segment never changes, so it is stored once;
+segments of similar size are compacted, so that there are few.
 
-Windows move by *class*: all that one key and window has, or all that one key has where windows merge. Classes are told
-by a hash, and two that share one simply move together.
+Windows are looked up by the hash of their key: of key and window, or of the key alone where windows merge. Windows with
+the same hash are taken out and hidden together. That is harmless, and it keeps windows together that may merge.
 """
 
 from __future__ import annotations
@@ -34,159 +34,166 @@ from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.packing import pack, stack, unpack
 
-CLASS: Final = "__class"
+KEY_HASH: Final = "__key_hash"
 
 _FEW: Final = 2
-"""A segment of no more than so many times the size of the one after it is merged with it."""
+"""A segment of at most so many times the size of the next one is compacted with it."""
 
 
-def class_columns(stage: Stage) -> tuple[str, ...]:
-    """The columns that tell classes apart."""
+def hashed_columns(stage: Stage) -> tuple[str, ...]:
+    """The columns whose hash windows are looked up by."""
     return stage.window_key if stage.merging is None else stage.keys
 
 
-def classes_of(table: pl.DataFrame, by: Sequence[str]) -> pl.Series:
-    """The class of each row."""
-    if not by:
-        return pl.repeat(0, table.height, dtype=pl.UInt64(), eager=True).alias(CLASS)
-    return table.select(by).hash_rows().alias(CLASS)
+def hash_rows(table: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """The hash of each row."""
+    if not columns:
+        return pl.repeat(0, table.height, dtype=pl.UInt64(), eager=True).alias(KEY_HASH)
+    return table.select(columns).hash_rows().alias(KEY_HASH)
 
 
-def with_class(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """The rows with their class, in its order."""
+def sort_by_hash(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """The rows with their hash, in its order."""
     if table.is_empty():
         return table
-    known = classes_of(table, by)
-    classed = table.with_columns(known)
-    return classed if known.is_sorted() else classed.sort(CLASS)
+    hashes = hash_rows(table, columns)
+    hashed = table.with_columns(hashes)
+    return hashed if hashes.is_sorted() else hashed.sort(KEY_HASH)
 
 
 @frozen(eq=False)
 class Segment:
-    """Windows as one instant left them, or several, by class; and those classes that were left with none.
+    """Windows as they were after one instant or several, sorted by hash, and the tombstones of removed ones.
 
-    ``rows`` are windows with until when they rest, ``standing`` are the panes that stand of them, and ``gone`` has the
-    classes that are hidden in older segments and have no window here. Classes are told apart by the columns ``by``.
+    ``windows`` have ``NEXT_WATERMARK``, ``NEXT_TIME`` and ``HOLD``. ``current_panes`` are those of the windows.
+    ``tombstones`` have the hashes that this segment hides in older segments without a window of its own. Hashes are of
+    the columns ``hashed``.
     """
 
-    by: tuple[str, ...]
-    rows: pl.DataFrame
-    standing: pl.DataFrame
-    gone: pl.DataFrame
+    hashed: tuple[str, ...]
+    windows: pl.DataFrame
+    current_panes: pl.DataFrame
+    tombstones: pl.DataFrame
     name: str = field(factory=lambda: uuid4().hex)
 
     @cached_property
-    def classes(self) -> pl.Series:
-        """The classes that it hides in older segments."""
-        found = [one[CLASS] for one in (self.rows, self.gone) if not one.is_empty()]
-        return pl.concat(found).unique() if found else _NO_CLASSES
+    def hashes(self) -> pl.Series:
+        """The hashes that this segment hides in older segments."""
+        tables = [table[KEY_HASH] for table in (self.windows, self.tombstones) if not table.is_empty()]
+        return pl.concat(tables).unique() if tables else _NO_HASHES
 
     @cached_property
     def packed(self) -> bytes:
-        """The segment as bytes, without what can be computed anew."""
-        rows, standing = (pack(one.drop(CLASS, strict=False)) for one in (self.rows, self.standing))
-        return pickle.dumps((self.by, rows, standing, pack(self.gone)))
+        """The segment as bytes, without hashes that can be computed again."""
+        windows, panes = (
+            pack(table.drop(KEY_HASH, strict=False)) for table in (self.windows, self.current_panes)
+        )
+        return pickle.dumps((self.hashed, windows, panes, pack(self.tombstones)))
 
     @classmethod
-    def unpacked(cls, name: str, payload: bytes) -> Segment:
-        """The segment of some bytes."""
-        by, *tables = pickle.loads(payload)  # of our own making
-        rows, standing, gone = (with_class(unpack(one), by) for one in tables)
-        return cls(by, rows, standing, gone, name)
+    def restore(cls, name: str, payload: bytes) -> Segment:
+        """The segment of packed bytes."""
+        hashed, *tables = pickle.loads(payload)  # trusted: written by ``packed``
+        windows, panes, tombstones = (sort_by_hash(unpack(table), hashed) for table in tables)
+        return cls(hashed, windows, panes, tombstones, name)
 
     @cached_property
     def size(self) -> int:
-        """How many bytes its tables take."""
-        return sum(int(one.estimated_size()) for one in (self.rows, self.standing, self.gone))
+        """The size of its tables in bytes."""
+        return sum(
+            int(table.estimated_size()) for table in (self.windows, self.current_panes, self.tombstones)
+        )
 
     @cached_property
-    def wakes(self) -> int:
-        """The least watermark that any window rests until."""
-        return _least(self.rows, NEXT_WATERMARK, NEVER)
+    def next_watermark(self) -> int:
+        """The least watermark at which a window is due."""
+        return _least(self.windows, NEXT_WATERMARK, NEVER)
 
     @cached_property
-    def due(self) -> int:
-        """The least processing time that any window rests until."""
-        return _least(self.rows, NEXT_TIME, NEVER)
+    def next_time(self) -> int:
+        """The least processing time at which a window is due."""
+        return _least(self.windows, NEXT_TIME, NEVER)
 
     @cached_property
     def hold(self) -> int:
-        """The least event time that any window holds back."""
-        return _least(self.rows, HOLD, MAX_TIME)
+        """The least hold of its windows."""
+        return _least(self.windows, HOLD, MAX_TIME)
 
 
-_NO_CLASSES: Final = pl.Series(CLASS, [], pl.UInt64())
+_NO_HASHES: Final = pl.Series(KEY_HASH, [], pl.UInt64())
 
 
 @frozen(eq=False)
-class Part:
-    """A segment less what newer ones hide. The masks have what is still to be seen of it."""
+class VisibleSegment:
+    """A segment without the rows that newer segments hide: masks mark the visible windows and panes."""
 
     segment: Segment
-    rows: pl.Series
-    standing: pl.Series
+    visible_windows: pl.Series
+    visible_panes: pl.Series
 
     @classmethod
-    def whole(cls, segment: Segment) -> Part:
+    def whole(cls, segment: Segment) -> VisibleSegment:
         """A segment of which nothing is hidden."""
-        return cls(segment, _all(segment.rows), _all(segment.standing))
+        return cls(segment, _all_true(segment.windows), _all_true(segment.current_panes))
 
     @cached_property
     def size(self) -> int:
-        """How many windows are to be seen, and how many classes are hidden."""
-        return int(self.rows.sum()) + self.segment.gone.height
+        """The number of visible windows and tombstones."""
+        return int(self.visible_windows.sum()) + self.segment.tombstones.height
 
     @property
     def windows(self) -> pl.DataFrame:
-        """The windows that are to be seen."""
-        return self.segment.rows.filter(self.rows)
+        """The visible windows."""
+        return self.segment.windows.filter(self.visible_windows)
 
     @property
-    def panes(self) -> pl.DataFrame:
-        """The panes that stand of them."""
-        return self.segment.standing.filter(self.standing)
+    def current_panes(self) -> pl.DataFrame:
+        """Their current panes."""
+        return self.segment.current_panes.filter(self.visible_panes)
 
-    def woken(self, clocks: Clocks) -> pl.Series:
-        """The classes of windows that the clocks wake."""
-        top, segment = greatest_watermark(clocks), self.segment
-        if segment.wakes > top and segment.due > clocks.processing_time:
-            return _NO_CLASSES
-        rows = segment.rows.lazy().select(CLASS, NEXT_WATERMARK, NEXT_TIME).filter(self.rows)
-        return rows.filter(
-            (pl.col(NEXT_WATERMARK) <= top) | (pl.col(NEXT_TIME) <= clocks.processing_time)
-        ).collect()[CLASS]
+    def due(self, clocks: Clocks) -> pl.Series:
+        """The hashes of the windows that are due by the clocks."""
+        watermark, segment = greatest_watermark(clocks), self.segment
+        if segment.next_watermark > watermark and segment.next_time > clocks.processing_time:
+            return _NO_HASHES
+        windows = segment.windows.lazy().select(KEY_HASH, NEXT_WATERMARK, NEXT_TIME)
+        due = (pl.col(NEXT_WATERMARK) <= watermark) | (pl.col(NEXT_TIME) <= clocks.processing_time)
+        return windows.filter(self.visible_windows).filter(due).collect()[KEY_HASH]
 
-    def taken(self, classes: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame, Part]:
-        """The windows of some classes with the panes that stand of them, and what is left."""
-        rows, rows_left = _taken(self.segment.rows, self.rows, classes)
-        standing, standing_left = _taken(self.segment.standing, self.standing, classes)
-        if rows.is_empty() and standing.is_empty():
-            return rows, standing, self
-        return rows, standing, evolve(self, rows=rows_left, standing=standing_left)
+    def take(self, hashes: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame, VisibleSegment]:
+        """The windows with some hashes, their current panes, and what stays visible."""
+        windows, windows_left = _take(self.segment.windows, self.visible_windows, hashes)
+        panes, panes_left = _take(self.segment.current_panes, self.visible_panes, hashes)
+        if windows.is_empty() and panes.is_empty():
+            return windows, panes, self
+        return windows, panes, evolve(self, visible_windows=windows_left, visible_panes=panes_left)
 
     @cached_property
     def hold(self) -> int:
-        """The least event time that a window that is to be seen holds back."""
+        """The least hold of the visible windows."""
         return self._least(HOLD, self.segment.hold, MAX_TIME)
 
     @cached_property
-    def due(self) -> int:
-        """The least processing time that a window that is to be seen rests until."""
-        return self._least(NEXT_TIME, self.segment.due, NEVER)
+    def next_time(self) -> int:
+        """The least processing time at which a visible window is due."""
+        return self._least(NEXT_TIME, self.segment.next_time, NEVER)
 
-    def _least(self, name: str, of_all: int, otherwise: int) -> int:
-        """The least of a column, of which the least of the whole segment is known."""
-        if of_all == otherwise or self.rows.all():
-            return of_all
-        return _least(self.segment.rows.select(name).filter(self.rows), name, otherwise)
+    def _least(self, name: str, of_segment: int, otherwise: int) -> int:
+        """The least visible value of a column, given the least of the whole segment."""
+        if of_segment == otherwise or self.visible_windows.all():
+            return of_segment
+        return _least(self.segment.windows.select(name).filter(self.visible_windows), name, otherwise)
 
 
 @frozen(eq=False)
-class Memory:
-    """What a shard remembers: parts, the oldest first. If it is ``alarmed`` the next instant looks at everything."""
+class WindowStore:
+    """The windows of a shard between instants: visible segments, the oldest first.
 
-    parts: tuple[Part, ...] = ()
-    alarmed: bool = False
+    With ``evaluate_all`` the next instant activates every window.
+    """
+
+    parts: tuple[VisibleSegment, ...] = ()
+    evaluate_all: bool = False
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -194,129 +201,136 @@ class Memory:
         return tuple(part.segment for part in self.parts)
 
     @classmethod
-    def restored(cls, names: Sequence[str], segment: Callable[[str], Segment]) -> Memory:
-        """The memory of some stored segments, the oldest first."""
-        parts: list[Part] = []
+    def restore(cls, names: Sequence[str], segment: Callable[[str], Segment]) -> WindowStore:
+        """The store of some stored segments, the oldest first."""
+        parts: list[VisibleSegment] = []
         hidden: list[pl.Series] = []
         for name in reversed(names):
-            part = Part.whole(segment(name))
+            part = VisibleSegment.whole(segment(name))
             if hidden:
-                _, _, part = part.taken(pl.concat(hidden).unique())
+                _, _, part = part.take(pl.concat(hidden).unique())
             parts.insert(0, part)
-            hidden.append(part.segment.classes)
+            hidden.append(part.segment.hashes)
         return cls(tuple(parts))
 
-    @property
-    def everything(self) -> Awake:
-        """All windows, as if none rested."""
-        rows = stack([part.windows for part in self.parts])
-        return Awake(rows, stack([part.panes for part in self.parts]), Memory())
+    def activate_all(self) -> ActiveWindows:
+        """All windows, dormant or not, taken out."""
+        windows = stack([part.windows for part in self.parts])
+        return ActiveWindows(windows, stack([part.current_panes for part in self.parts]), WindowStore())
 
     @property
     def next_deadline(self) -> ProcessingTime | None:
-        """When a trigger becomes ready by itself; ``None`` if none."""
-        soonest = min((part.due for part in self.parts), default=NEVER)
+        """When a trigger becomes ready without new elements; ``None`` if none does."""
+        soonest = min((part.next_time for part in self.parts), default=NEVER)
         return None if soonest == NEVER else ProcessingTime(soonest)
 
-    def awake(self, stage: Stage, arriving: Iterable[pl.DataFrame], clocks: Clocks) -> Awake:
-        """The windows that an instant looks at, taken out: those that elements may meet, and those that are woken."""
-        if self.alarmed or activates_all(stage, clocks):
-            return self.everything
-        by = class_columns(stage)
-        wanted = [classes_of(one, by) for one in arriving if not one.is_empty()]
-        wanted += [part.woken(clocks) for part in self.parts]
-        classes = pl.concat(wanted).unique() if wanted else _NO_CLASSES
-        found = [part.taken(classes) for part in self.parts] if len(classes) else []
-        rows, standing = stack([one for one, _, _ in found]), stack([one for _, one, _ in found])
-        return Awake(rows, standing, Memory(tuple(part for _, _, part in found)) if found else self)
+    def activate(self, stage: Stage, arriving: Iterable[pl.DataFrame], clocks: Clocks) -> ActiveWindows:
+        """The active windows of an instant, taken out: those that elements may join, and those that are due."""
+        if self.evaluate_all or activates_all(stage, clocks):
+            return self.activate_all()
+        hashed = hashed_columns(stage)
+        wanted = [hash_rows(table, hashed) for table in arriving if not table.is_empty()]
+        wanted += [part.due(clocks) for part in self.parts]
+        hashes = pl.concat(wanted).unique() if wanted else _NO_HASHES
+        if not len(hashes):
+            return ActiveWindows(pl.DataFrame(), pl.DataFrame(), self)
+        taken = [part.take(hashes) for part in self.parts]
+        windows, panes = stack([table for table, _, _ in taken]), stack([table for _, table, _ in taken])
+        return ActiveWindows(windows, panes, WindowStore(tuple(part for _, _, part in taken)))
 
     @property
-    def windows(self) -> int:
-        """How many windows there are."""
-        return sum(int(part.rows.sum()) for part in self.parts)
+    def window_count(self) -> int:
+        """The number of windows."""
+        return sum(int(part.visible_windows.sum()) for part in self.parts)
 
     @property
     def size(self) -> int:
-        """How many bytes its segments take."""
+        """The size of its segments in bytes."""
         return sum(part.segment.size for part in self.parts)
 
     @property
     def hold(self) -> EventTime:
-        """The least event time that is held back."""
+        """The least hold of all windows."""
         return EventTime(min((part.hold for part in self.parts), default=MAX_TIME))
 
-    def followed_by(self, segment: Segment) -> Memory:
-        """The memory with a segment more, merged with those before it that are not much larger."""
-        parts = [*self.parts, Part.whole(segment)]
+    def append(self, segment: Segment) -> WindowStore:
+        """The store with one more segment, compacted with those before it that are not much larger."""
+        parts = [*self.parts, VisibleSegment.whole(segment)]
         while len(parts) > 1 and parts[-2].size <= _FEW * parts[-1].size:
             newer, older = parts.pop(), parts.pop()
-            parts.append(Part.whole(_merged(older, newer, oldest=not parts)))
-        if len(parts) == 1 and parts[0].segment.rows.is_empty():
-            return Memory()
-        return Memory(tuple(parts))
+            parts.append(VisibleSegment.whole(_compact(older, newer, oldest=not parts)))
+        if len(parts) == 1 and parts[0].segment.windows.is_empty():
+            return WindowStore()
+        return WindowStore(tuple(parts))
 
 
 @frozen(eq=False)
-class Awake:
-    """The windows that an instant looks at, the panes that stand of them, and the memory of those that rest."""
+class ActiveWindows:
+    """The windows that an instant evaluates, their current panes, and the store of the dormant ones."""
 
-    rows: pl.DataFrame
-    standing: pl.DataFrame
-    resting: Memory
+    windows: pl.DataFrame
+    current_panes: pl.DataFrame
+    dormant: WindowStore
 
-    def state(self, watermark: EventTime) -> ShardState:
-        """What a step is given. ``watermark`` is what it was in the instant before."""
-        table = self.rows.drop(CLASS, NEXT_WATERMARK, NEXT_TIME, HOLD, strict=False)
-        return ShardState(table, watermark, self.standing.drop(CLASS, strict=False))
+    def shard_state(self, watermark: EventTime) -> ShardState:
+        """The state for the step, with the watermark of the instant before."""
+        windows = self.windows.drop(KEY_HASH, NEXT_WATERMARK, NEXT_TIME, HOLD, strict=False)
+        return ShardState(windows, watermark, self.current_panes.drop(KEY_HASH, strict=False))
 
-    def then(self, stage: Stage, after: ShardState, clocks: Clocks) -> Memory:
-        """What is remembered after a step."""
-        by = class_columns(stage)
-        rows = after.windows
-        if not rows.is_empty():
-            rows = with_class(with_wakeups(stage, after, clocks), by)
-        gone = _gone([self.rows], rows, by)
-        if rows.is_empty() and gone.is_empty():
-            return self.resting
-        return self.resting.followed_by(Segment(by, rows, with_class(after.current_panes, by), gone))
+    def put_back(self, stage: Stage, after: ShardState, clocks: Clocks) -> WindowStore:
+        """The store with the active windows as they are after the step."""
+        hashed = hashed_columns(stage)
+        windows = after.windows
+        if not windows.is_empty():
+            windows = sort_by_hash(with_wakeups(stage, after, clocks), hashed)
+        tombstones = _tombstones([self.windows], windows, hashed)
+        if windows.is_empty() and tombstones.is_empty():
+            return self.dormant
+        panes = sort_by_hash(after.current_panes, hashed)
+        return self.dormant.append(Segment(hashed, windows, panes, tombstones))
 
 
-def _merged(older: Part, newer: Part, *, oldest: bool) -> Segment:
-    """Two segments, one right after the other, as one; the oldest of all has nothing to hide."""
-    rows = stack([older.windows, newer.windows])
-    standing = stack([older.panes, newer.panes])
-    rows, standing = (one if one.is_empty() else one.sort(CLASS) for one in (rows, standing))
-    by = newer.segment.by
+def _compact(older: VisibleSegment, newer: VisibleSegment, *, oldest: bool) -> Segment:
+    """Two successive segments as one; the oldest of all needs no tombstones."""
+    windows = stack([older.windows, newer.windows])
+    panes = stack([older.current_panes, newer.current_panes])
+    windows, panes = (table if table.is_empty() else table.sort(KEY_HASH) for table in (windows, panes))
+    hashed = newer.segment.hashed
     hidden = [
-        one for part in (older, newer) for one in (part.segment.gone, part.segment.rows.filter(~part.rows))
+        table
+        for part in (older, newer)
+        for table in (part.segment.tombstones, part.segment.windows.filter(~part.visible_windows))
     ]
-    return Segment(by, rows, standing, pl.DataFrame() if oldest else _gone(hidden, rows, by))
+    tombstones = pl.DataFrame() if oldest else _tombstones(hidden, windows, hashed)
+    return Segment(hashed, windows, panes, tombstones)
 
 
-def _gone(hidden: list[pl.DataFrame], rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """The classes of what is hidden that have no row."""
-    gone = stack([one.select(*by, CLASS) for one in hidden if not one.is_empty()])
-    if gone.is_empty():
-        return gone
-    gone = gone.unique(CLASS).sort(CLASS)
-    return gone if rows.is_empty() else gone.join(rows, on=CLASS, how="anti", maintain_order="left")
+def _tombstones(hidden: list[pl.DataFrame], windows: pl.DataFrame, hashed: Sequence[str]) -> pl.DataFrame:
+    """The hashes of hidden rows that no window has."""
+    tombstones = stack([table.select(*hashed, KEY_HASH) for table in hidden if not table.is_empty()])
+    if tombstones.is_empty():
+        return tombstones
+    tombstones = tombstones.unique(KEY_HASH).sort(KEY_HASH)
+    if windows.is_empty():
+        return tombstones
+    return tombstones.join(windows, on=KEY_HASH, how="anti", maintain_order="left")
 
 
-def _taken(table: pl.DataFrame, seen: pl.Series, classes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
-    """The rows of some classes that are to be seen, and the mask without them. The table is in order of class."""
+def _take(table: pl.DataFrame, visible: pl.Series, hashes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+    """The visible rows with some hashes, and the mask without them. The table is sorted by hash."""
     if table.is_empty():
-        return table, seen
-    places = _places(table[CLASS], classes)
-    places = places.filter(seen.gather(places))
-    if not len(places):
-        return table.clear(), seen
-    return table[places], seen.clone().scatter(places, False)
+        return table, visible
+    positions = _positions(table[KEY_HASH], hashes)
+    positions = positions.filter(visible.gather(positions))
+    if not len(positions):
+        return table.clear(), visible
+    return table[positions], visible.clone().scatter(positions, False)
 
 
-def _places(ordered: pl.Series, classes: pl.Series) -> pl.Series:
-    """Where some classes are, which come in order."""
-    first = ordered.search_sorted(classes, "left")
-    after = ordered.search_sorted(classes, "right")
+def _positions(ordered: pl.Series, hashes: pl.Series) -> pl.Series:
+    """The positions of some hashes in a sorted column."""
+    first = ordered.search_sorted(hashes, "left")
+    after = ordered.search_sorted(hashes, "right")
     found = pl.DataFrame({"first": first, "after": after}).filter(pl.col("after") > pl.col("first"))
     return found.select(pl.int_ranges("first", "after").explode())["first"]
 
@@ -327,8 +341,8 @@ def _least(table: pl.DataFrame, name: str, otherwise: int) -> int:
     return otherwise if least is None else least
 
 
-def _all(table: pl.DataFrame) -> pl.Series:
+def _all_true(table: pl.DataFrame) -> pl.Series:
     return pl.repeat(True, table.height, eager=True)
 
 
-__all__ = ["Awake", "Memory", "Segment"]
+__all__ = ["ActiveWindows", "Segment", "WindowStore"]

@@ -1,6 +1,7 @@
-"""Elements beside what they read of a side input, for the elements of one shard (the rules are in ``flowalg.sides``).
+"""Elements paired with the values of a side input, for one shard (rules: ``flowalg.pipeline.side_inputs``).
 
-Every shard hears all of the side, and a share of the elements; so a side must fit into the memory of a worker.
+The side is broadcast to all shards, and each shard has a share of the elements; so a side must fit into the memory of a
+worker.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ READ_END: Final = "__read_end"
 
 @frozen
 class SideStage:
-    """A side input, compiled. ``fresh`` says that its elements are still to be assigned windows."""
+    """A side input, compiled. ``fresh`` says that it assigns windows; otherwise its elements bring their windows."""
 
     label: str
     view: View
@@ -40,16 +41,16 @@ class SideStage:
 
 @frozen
 class SideState:
-    """What a shard remembers: what the side's windows hold, what has been read, and the elements that wait."""
+    """The state of a shard: the contents of open side windows, the values of complete ones, and waiting elements."""
 
-    lines: Mapping[Window, ValueList] = field(factory=dict)
-    read: Mapping[Window, object] = field(factory=dict)
+    contents: Mapping[Window, ValueList] = field(factory=dict)
+    values: Mapping[Window, object] = field(factory=dict)
     waiting: pl.DataFrame = field(factory=pl.DataFrame)
 
 
 @frozen
-class LateForSide:
-    """An element of the side that came when its window had been complete."""
+class LateSideElement:
+    """An element of the side that arrived after its window was complete."""
 
     value: object
     window: Window
@@ -58,20 +59,20 @@ class LateForSide:
 
     @property
     def key(self) -> object:
-        """The key of a pair; of anything else itself."""
+        """The key, if the value is a pair; otherwise the value."""
         return self.value.key if isinstance(self.value, KV) else self.value
 
 
 @frozen
-class Beside:
-    """The elements that are done waiting, with ``READ_START``; and what each of these windows of the side comes to.
+class SideOutput:
+    """The elements that have finished waiting, with ``READ_START``, and the value of each side window they read.
 
-    ``hold`` is the least event time of those that still wait.
+    ``hold`` is the earliest event time of the elements that still wait.
     """
 
     passed: pl.DataFrame
-    readings: Mapping[EventTime, object]
-    drops: tuple[LateForSide, ...]
+    values: Mapping[EventTime, object]
+    drops: tuple[LateSideElement, ...]
     hold: EventTime
 
 
@@ -82,49 +83,49 @@ def read_side(
     side: pl.DataFrame,
     before: EventTime,
     watermark: EventTime,
-) -> tuple[SideState, Beside]:
-    """One instant: ``before`` and ``watermark`` are the side's own, before and after the instant.
+) -> tuple[SideState, SideOutput]:
+    """One instant; ``before`` and ``watermark`` are the watermark of the side before and after it.
 
-    ``elements`` have an event time and whatever else is theirs; ``side`` has pickled values, event times and weights,
-    and where it is not fresh the windows.
+    ``elements`` have an event time and columns of their own. ``side`` has pickled values, event times and weights, and
+    windows unless it is fresh.
     """
-    lines, drops = _absorbed(stage, state.lines, side, before)
-    known = stack([state.waiting, _placed(stage.windows, elements)])
+    contents, drops = _absorb(stage, state.contents, side, before)
+    known = stack([state.waiting, _with_read_window(stage.windows, elements)])
     if known.is_empty():
-        return SideState(lines, state.read), Beside(known, {}, drops, MAX_TIME)
-    done = pl.col(READ_END) <= watermark
-    passed, waiting = known.filter(done), known.filter(~done)
-    read = dict(state.read)
-    readings: dict[EventTime, object] = {}
+        return SideState(contents, state.values), SideOutput(known, {}, drops, MAX_TIME)
+    is_complete = pl.col(READ_END) <= watermark
+    passed, waiting = known.filter(is_complete), known.filter(~is_complete)
+    complete = dict(state.values)
+    values: dict[EventTime, object] = {}
     for start, end in passed.select(READ_START, READ_END).unique().sort(READ_START).iter_rows():
         window = Window(end=EventTime(end), start=EventTime(start))
-        if window not in read:
-            read[window] = _reading(stage, window, lines.pop(window, ValueList()))
-        readings[window.start] = read[window]
+        if window not in complete:
+            complete[window] = _value(stage, window, contents.pop(window, ValueList()))
+        values[window.start] = complete[window]
     hold = EventTime(waiting.select(pl.col(EVENT_TIME).min()).item()) if waiting.height else MAX_TIME
-    return SideState(lines, read, waiting), Beside(passed.drop(READ_END), readings, drops, hold)
+    return SideState(contents, complete, waiting), SideOutput(passed.drop(READ_END), values, drops, hold)
 
 
-def _absorbed(
-    stage: SideStage, lines: Mapping[Window, ValueList], side: pl.DataFrame, before: EventTime
-) -> tuple[dict[Window, ValueList], tuple[LateForSide, ...]]:
-    """What the side's windows hold with what has come, less what is late for a window that has been complete."""
-    found = dict(lines)
-    mine = set[Window]()
+def _absorb(
+    stage: SideStage, contents: Mapping[Window, ValueList], side: pl.DataFrame, before: EventTime
+) -> tuple[dict[Window, ValueList], tuple[LateSideElement, ...]]:
+    """The contents of side windows with the elements that have arrived, and the elements that are late."""
+    after = dict(contents)
+    copied = set[Window]()
     drops = []
     columns = [VALUE, EVENT_TIME, WEIGHT, *(() if stage.fresh else (START, END))]
     for packed, point, weight, *bounds in side.select(columns).iter_rows() if side.height else ():
-        value, time = pickle.loads(packed), EventTime(point)  # of our own making
+        value, time = pickle.loads(packed), EventTime(point)  # trusted: pickled by the engine
         window = _window(stage.windows, time, bounds)
         if window.end > before:
-            if window not in mine:
-                mine.add(window)
-                line = lines.get(window, ValueList())
-                found[window] = ValueList([*line.values], line.unmatched_retractions)
-            found[window].add(KeptValue(value, time, weight))
+            if window not in copied:
+                copied.add(window)
+                values = contents.get(window, ValueList())
+                after[window] = ValueList([*values.values], values.unmatched_retractions)
+            after[window].add(KeptValue(value, time, weight))
         else:
-            drops.append(LateForSide(value, window))
-    return found, tuple(drops)
+            drops.append(LateSideElement(value, window))
+    return after, tuple(drops)
 
 
 def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Window:
@@ -134,12 +135,12 @@ def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Windo
     return Window(end=EventTime(end), start=EventTime(start))
 
 
-def _reading(stage: SideStage, window: Window, line: ValueList) -> object:
-    values = [one.value for one in sorted(line.values, key=lambda one: one.event_time) if one.weight > 0]
-    return stage.view.read(values, window)
+def _value(stage: SideStage, window: Window, contents: ValueList) -> object:
+    ordered = sorted(contents.values, key=lambda kept: kept.event_time)
+    return stage.view.read([kept.value for kept in ordered if kept.weight > 0], window)
 
 
-def _placed(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:
+def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:
     """The elements, each with the window of the side that it reads."""
     if elements.is_empty():
         return elements
@@ -148,10 +149,10 @@ def _placed(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:
         known = assign_windows(windows, points)
     else:
         found = [window_read(windows, EventTime(point)) for point in points[EVENT_TIME].to_list()]
-        bounds = {START: [one.start for one in found], END: [one.end for one in found]}
+        bounds = {START: [window.start for window in found], END: [window.end for window in found]}
         known = points.with_columns(pl.Series(name, each, pl.Int64()) for name, each in bounds.items())
     named = known.rename({START: READ_START, END: READ_END})
     return elements.join(named, on=EVENT_TIME, how="left", maintain_order="left")
 
 
-__all__ = ["READ_START", "Beside", "LateForSide", "SideStage", "SideState", "read_side"]
+__all__ = ["READ_START", "LateSideElement", "SideOutput", "SideStage", "SideState", "read_side"]

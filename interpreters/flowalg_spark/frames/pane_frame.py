@@ -267,7 +267,7 @@ class PaneFrame(_Frame, Generic[A_co]):
 
         Such a row has a ``stage_account`` and no element, ``pane`` or ``drop``; there is one for each shard. It says
         the ``batch``, the ``number`` of the ``stage`` in the pipeline, the ``shard``, ``processing_time`` and
-        ``watermark``; what ``came`` of each source (which the first shard says for all); how many ``windows`` are open,
+        ``watermark``; the ``sources`` (in the row of the first shard only); how many ``windows`` are open,
         and about how many bytes they take (``state_bytes``); how many panes were ``early``, ``on_time``, ``late`` or a
         ``retraction``; how many elements were refused as ``expired`` or ``closed``; and how many ``seconds`` it took.
 

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Final
 
 import polars as pl
-from flowalg_shard import Memory
+from flowalg_shard import WindowStore
 from flowalg_shard.step.dormancy import ALWAYS, NEVER, NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.tables.columns import CHANGED, END, PANES, START
 from flowalg_shard.tables.packing import stack
@@ -66,8 +66,8 @@ def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stag
         (shard,) = row["key"]
         head = Head.of(shard, tuple(row["value"]))
         tables += [
-            _visible(head.stage.label, shard, part.windows, part.segment.by)
-            for part in _memory(head, chunks).parts
+            _visible(head.stage.label, shard, part.windows, part.segment.hashed)
+            for part in _windows(head, chunks).parts
         ]
     windows = stack(tables)
     if windows.is_empty():
@@ -79,11 +79,11 @@ def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stag
     return found.select("stage", "shard", *key, window.alias("window"), "panes", "pending", *times)
 
 
-def _memory(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> Memory:
+def _windows(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> WindowStore:
     def read_chunk(name: str, number: int) -> bytes | None:
         return chunks.get((name, number))
 
-    return head.stored(lambda entry: head.segment(entry, read_chunk)).memory
+    return head.stored(lambda entry: head.segment(entry, read_chunk)).windows
 
 
 def _visible(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from attrs import define, field
-from flowalg_shard import Segment, Stored
+from flowalg_shard import OperatorState, Segment
 
 _VERSIONS: Final = 2
 """The states cached for each shard: a micro-batch that is run again starts from the last but one."""
@@ -22,10 +22,10 @@ _VERSIONS: Final = 2
 class StateCache:
     """States by shard and token; the shard that was used last comes last."""
 
-    shards: OrderedDict[str, list[tuple[str, Stored]]] = field(factory=OrderedDict)
+    shards: OrderedDict[str, list[tuple[str, OperatorState]]] = field(factory=OrderedDict)
     segments: WeakValueDictionary[str, Segment] = field(factory=WeakValueDictionary)
 
-    def state(self, shard: str, token: str) -> Stored | None:
+    def state(self, shard: str, token: str) -> OperatorState | None:
         """The state that was written with a token, if it is cached."""
         versions = self.shards.get(shard, [])
         return next((stored for written_with, stored in versions if written_with == token), None)
@@ -34,11 +34,11 @@ class StateCache:
         """A segment of any cached state. A name identifies one segment for good."""
         return self.segments.get(name)
 
-    def put(self, shard: str, token: str, stored: Stored, limit: int) -> None:
+    def put(self, shard: str, token: str, stored: OperatorState, limit: int) -> None:
         """Cache a state, and evict the least recently used shards until the cache fits in ``limit`` bytes."""
         versions = [*self.shards.pop(shard, []), (token, stored)]
         self.shards[shard] = versions[-_VERSIONS:]
-        for segment in stored.memory.segments:
+        for segment in stored.windows.segments:
             self.segments[segment.name] = segment
         while self.shards and self.size > limit:
             self.shards.popitem(last=False)
@@ -50,7 +50,7 @@ class StateCache:
             segment.name: segment.size
             for versions in self.shards.values()
             for _, stored in versions
-            for segment in stored.memory.segments
+            for segment in stored.windows.segments
         }
         return sum(sizes.values())
 

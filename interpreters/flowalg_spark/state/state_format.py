@@ -13,7 +13,7 @@ from uuid import uuid4
 from zlib import crc32
 
 from attrs import evolve, frozen
-from flowalg_shard import Description, Memory, Segment, Stored
+from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
@@ -71,7 +71,7 @@ class Head:
 
     shard: int
     shards: int
-    stage: Description
+    stage: StageDescription
     id: str
     token: str
     clocks: bytes
@@ -111,15 +111,15 @@ class Head:
                 raise _damaged(self.shard, f"a part of its segment {entry.name} is missing")
             payload = b"".join(chunk for chunk in chunks if chunk is not None)
         what = f"its segment {entry.name}"
-        return _read(self.shard, what, lambda: Segment.unpacked(entry.name, unseal(payload)))
+        return _read(self.shard, what, lambda: Segment.restore(entry.name, unseal(payload)))
 
-    def stored(self, segment: Callable[[SegmentEntry], Segment]) -> Stored:
+    def stored(self, segment: Callable[[SegmentEntry], Segment]) -> OperatorState:
         """The state of the shard, whose segments ``segment`` reads."""
         clocks = _read(self.shard, "the clocks of its inputs", lambda: pickle.loads(unseal(self.clocks)))
         side = _read(self.shard, "the state of its side input", lambda: unseal(self.side))
         entries = {entry.name: entry for entry in self.entries}
-        memory = Memory.restored(list(entries), lambda name: segment(entries[name]))
-        return Stored(clocks, memory, side)
+        windows = WindowStore.restore(list(entries), lambda name: segment(entries[name]))
+        return OperatorState(clocks, windows, side)
 
 
 def _entries(packed: bytes) -> tuple[SegmentEntry, ...]:
@@ -135,7 +135,7 @@ class StoredState:
     """A shard's state that was read from the store: its id there, the state, and its list of segments."""
 
     id: str
-    stored: Stored
+    stored: OperatorState
     entries: tuple[SegmentEntry, ...]
 
 
@@ -145,13 +145,13 @@ class Store:
 
     head: ValueState
     log: MapState
-    stage: Description
+    stage: StageDescription
     shards: int
     limit: int
     cache: StateCache = WORKER_CACHE
 
     @classmethod
-    def of(cls, handle: StatefulProcessorHandle, stage: Description, shards: int, limit: int) -> Store:
+    def of(cls, handle: StatefulProcessorHandle, stage: StageDescription, shards: int, limit: int) -> Store:
         """Declares the state variables; Spark calls it on the driver too."""
         return cls(
             handle.getValueState("shard", _HEAD_SCHEMA),
@@ -176,7 +176,7 @@ class Store:
                 f"the checkpoint was written with {head.shards} shards, and the query now has {self.shards}; "
                 f"compile with shards={head.shards}"
             )
-        same = head.stage.followed_by(self.stage)
+        same = head.stage.is_unchanged_in(self.stage)
         stored = self.cache.state(head.id, head.token)
         if stored is None:
 
@@ -187,21 +187,21 @@ class Store:
             stored = head.stored(segment)
             self.cache.put(head.id, head.token, stored, self.limit)
         if not same:
-            stored = evolve(stored, memory=evolve(stored.memory, alarmed=True))
+            stored = evolve(stored, windows=evolve(stored.windows, evaluate_all=True))
         return StoredState(head.id, stored, head.entries)
 
     def _read_chunk(self, name: str, number: int) -> bytes | None:
         found = self.log.getValue((name, number))
         return None if found is None else bytes(found[0])
 
-    def write(self, before: StoredState | None, after: Stored) -> None:
+    def write(self, before: StoredState | None, after: OperatorState) -> None:
         """Writes the state that follows ``before``: the head, and the segments that are new."""
         identity, known = (uuid4().hex, ()) if before is None else (before.id, before.entries)
         chunks = {entry.name: entry.chunks for entry in known if entry.chunks}
         newest = b""
         entries: list[SegmentEntry] = []
-        for segment in after.memory.segments:
-            is_newest = segment is after.memory.segments[-1]
+        for segment in after.windows.segments:
+            is_newest = segment is after.windows.segments[-1]
             if segment.name not in chunks and is_newest and len(segment.packed) <= _SMALL:
                 newest = seal(segment.packed)
             elif segment.name not in chunks:
@@ -213,9 +213,9 @@ class Store:
         token = uuid4().hex
         stage, clocks, segments = (
             seal(pickle.dumps(part))
-            for part in (self.stage, after.heard, [(entry.name, entry.chunks) for entry in entries])
+            for part in (self.stage, after.input_clocks, [(entry.name, entry.chunks) for entry in entries])
         )
-        side = seal(after.beside)
+        side = seal(after.side_input)
         self.head.update((FORMAT, self.shards, stage, identity, token, clocks, side, segments, newest))
         self.cache.put(identity, token, after, self.limit)
 

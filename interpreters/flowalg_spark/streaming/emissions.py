@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_shard import StageReport, unpack
-from flowalg_shard.operators import late_for_side, readings_of
+from flowalg_shard.operators import unpack_side_drops, unpack_side_values
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.side_inputs import READ_START
 from flowalg_shard.step.stage import RESULT, Stage
@@ -140,7 +140,7 @@ class OutOfSide:
         table = unpack(emission.panes)
         if not table.height:
             return
-        readings = readings_of(emission.beside)
+        readings = unpack_side_values(emission.beside)
         names = places(self.main)
         columns = _columns(_arrays(table.select(names), self.main), self.main)
         elements = read(self.main, pa.Table.from_pydict(columns))
@@ -163,7 +163,7 @@ class OutOfSide:
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
         """The rows of what came late, one for each element."""
-        late = late_for_side(emission.drops)
+        late = unpack_side_drops(emission.drops)
         if not late:
             return
         key = (

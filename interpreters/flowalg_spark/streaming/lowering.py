@@ -7,7 +7,7 @@ from functools import reduce
 from typing import assert_never
 
 from attrs import define, evolve, field
-from flowalg_shard import Description, FromSource, FromStage, Grouping, Operator, Side, description_of
+from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
 from pyspark.sql import DataFrame
@@ -168,7 +168,7 @@ class Lowering:
         bundles = self.sent(0, ready.rows, Precombined(stage))
         out = OutOfGrouping(stage, ready.pair, self.several)
         operator = Grouping(stage, ready.rows.upstreams)
-        described = description_of(stage, str(ready.pair))
+        described = describe_stage(stage, str(ready.pair))
         flow = self.emitted(node, bundles, operator, described, out, ready.rows.flow, ready.pair)
         return Stream(flow if self.several else _with_drop_column(flow), (FromStage(),))
 
@@ -192,7 +192,7 @@ class Lowering:
             *map(note_of, together),
         ]
         before = main.flow.noted(*side.flow.notes, *notes)
-        described = description_of(stage, f"{main.flow.shape} beside {side.flow.shape}")
+        described = describe_stage(stage, f"{main.flow.shape} beside {side.flow.shape}")
         flow = self.emitted(node, bundles, operator, described, out, before, after)
         return self.through(Stream(flow, (FromStage(),)), steps[len(together) :])
 
@@ -207,7 +207,7 @@ class Lowering:
         node: Node,
         bundles: DataFrame,
         operator: Operator,
-        stage: Description,
+        stage: StageDescription,
         out: OutOfGrouping | OutOfSide,
         before: Flow,
         shape: Shape,

@@ -57,7 +57,9 @@ def _metrics(told: Column, mine: Column | None, shown: Callable[[Column], Column
 
     now, watermark = F.max(of("processing_time")), F.max(of("watermark"))
     known = (watermark > F.lit(MIN_TIME)) & (watermark < F.lit(MAX_TIME))
-    elements = F.aggregate(of("came"), F.lit(0).cast("long"), lambda sum, one: sum + one.getField("elements"))
+    elements = F.aggregate(
+        of("sources"), F.lit(0).cast("long"), lambda sum, one: sum + one.getField("elements")
+    )
     yield shown(F.timestamp_micros(now)).alias("processing_time")
     yield shown(F.timestamp_micros(watermark)).alias("watermark")
     yield F.when(known, (now - watermark) / F.lit(1_000_000)).alias("watermark_lag")

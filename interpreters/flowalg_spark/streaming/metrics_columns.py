@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowalg_shard.metrics import PANES, REASONS
+from flowalg_shard.metrics import DROP_REASONS, PANE_KINDS
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -14,9 +14,9 @@ from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.lowering.layout import named
 from flowalg_spark.lowering.meta import ACCOUNT
 
-COUNTS: Final = (*PANES, *REASONS)
+COUNTS: Final = (*PANE_KINDS, *DROP_REASONS)
 
-_CAME: Final = T.StructType(
+_SOURCES: Final = T.StructType(
     [
         T.StructField("source", T.StringType()),
         T.StructField("elements", T.LongType()),
@@ -34,7 +34,7 @@ TOLD: Final = T.StructType(
         T.StructField("shard", T.IntegerType()),
         T.StructField("processing_time", T.LongType()),
         T.StructField("watermark", T.LongType()),
-        T.StructField("came", T.ArrayType(_CAME)),
+        T.StructField("sources", T.ArrayType(_SOURCES)),
         T.StructField("windows", T.LongType()),
         T.StructField("state_bytes", T.LongType()),
         T.StructField("seconds", T.DoubleType()),
@@ -48,17 +48,17 @@ def account() -> Column:
     """The account on a row, as a struct; null on rows that are none."""
     told = F.from_json(named(ACCOUNT), TOLD)
     shown = {name: F.timestamp_micros(told.getField(name)) for name in TIMES}
-    shown["came"] = F.transform(told.getField("came"), _came)
+    shown["sources"] = F.transform(told.getField("sources"), _source)
     parts = (shown.get(name, told.getField(name)).alias(name) for name in TOLD.names)
     return F.when(named(ACCOUNT).isNotNull(), F.struct(*parts))
 
 
-def _came(one: Column) -> Column:
-    """What came of one source, with points in time."""
+def _source(one: Column) -> Column:
+    """The metrics of one source, with points in time."""
     shown = {"watermark": F.timestamp_micros(one.getField("watermark"))}
     for name in ("percentiles", "reached"):
         shown[name] = F.transform_values(one.getField(name), lambda _, point: F.timestamp_micros(point))
-    return F.struct(*(shown.get(name, one.getField(name)).alias(name) for name in _CAME.names))
+    return F.struct(*(shown.get(name, one.getField(name)).alias(name) for name in _SOURCES.names))
 
 
 def require_metrics(stored: object) -> DataFrame:

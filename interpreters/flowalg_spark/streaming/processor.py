@@ -9,8 +9,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from attrs import asdict
-from flowalg_shard import Account, Description, Operator, Sent, account_of, advanced, pack, unpack
-from flowalg_shard.metrics import PANES, REASONS
+from flowalg_shard import (
+    Operator,
+    ShardInput,
+    ShardMetrics,
+    StageDescription,
+    advance,
+    measure_shard,
+    pack,
+    unpack,
+)
+from flowalg_shard.metrics import DROP_REASONS, PANE_KINDS
 from flowalg_shard.tables.packing import stack
 from pyspark import TaskContext
 from pyspark.sql import Row
@@ -48,7 +57,7 @@ class ShardProcessor(StatefulProcessor):
     def __init__(
         self,
         operator: Operator,
-        stage: Description,
+        stage: StageDescription,
         shards: int,
         *,
         reports: bool,
@@ -75,26 +84,26 @@ class ShardProcessor(StatefulProcessor):
         """Run the stage over the batch's rows."""
         freeze_imports()
         began = perf_counter()
-        sent: list[list[Sent]] = [[] for _ in self.operator.inputs]
+        sent: list[list[ShardInput]] = [[] for _ in self.operator.inputs]
         passing: list[bytes] = []
         for row in rows:
             reports = pickle.loads(bytes(row.reports))  # of our own making
-            sent[row.input].append(Sent(bytes(row.bundle), reports))
+            sent[row.input].append(ShardInput(bytes(row.bundle), reports))
             if row.refused:
                 passing.append(bytes(row.refused))
         found = self.store.read(key[0])
         stored = None if found is None else found.stored
         first = key[0] == 0
-        after, emitted = advanced(self.operator, stored, sent, first=first)
+        after, emitted = advance(self.operator, stored, sent, first_shard=first)
         self.store.write(found, after)
         account: str | None = None
         if self.metrics is not None:
-            told = account_of(self.operator, sent, after, emitted, first=first)
+            told = measure_shard(self.operator, sent, after, emitted, first_shard=first)
             account = as_json(told, self.metrics, self.stage.label, key[0], perf_counter() - began)
         if self.reports or account or emitted.panes or emitted.drops or passing:
             yield Row(
                 panes=emitted.panes,
-                beside=emitted.beside,
+                beside=emitted.side_values,
                 drops=emitted.drops,
                 refused=pack(stack([unpack(one) for one in passing])),
                 report=pickle.dumps(emitted.report),
@@ -105,12 +114,12 @@ class ShardProcessor(StatefulProcessor):
         """Nothing is held open."""
 
 
-def as_json(account: Account, number: int, stage: str, shard: int, seconds: float) -> str:
+def as_json(account: ShardMetrics, number: int, stage: str, shard: int, seconds: float) -> str:
     """An account as a row has it, with whose it is."""
     task = TaskContext.get()
     batch = None if task is None else task.getLocalProperty(_BATCH)
     place = {"batch": None if batch is None else int(batch), "number": number, "stage": stage, "shard": shard}
-    counts = dict.fromkeys((*PANES, *REASONS), 0) | account.panes | account.dropped
+    counts = dict.fromkeys((*PANE_KINDS, *DROP_REASONS), 0) | account.panes | account.dropped
     told = {name: value for name, value in asdict(account).items() if name not in ("panes", "dropped")}
     return json.dumps({**place, **told, **counts, "seconds": seconds})
 

@@ -85,7 +85,7 @@ class Recording:
             )
 
 
-class _Came(TypedDict):
+class _Source(TypedDict):
     source: str
     elements: int
     watermark: datetime
@@ -97,7 +97,7 @@ class _Came(TypedDict):
 class _Told(TypedDict):
     batch: int
     processing_time: datetime
-    came: list[_Came]
+    sources: list[_Source]
 
 
 def recorded(stored: DataFrame | pa.Table) -> Recording:
@@ -110,7 +110,7 @@ def recorded(stored: DataFrame | pa.Table) -> Recording:
     for row in _accounts(stored):
         number, now = row["batch"], processing_time(row["processing_time"])
         before = found.get(number, Recorded(number, now, {}))
-        parts = {one["source"]: _part(one) for one in row["came"]}
+        parts = {one["source"]: _part(one) for one in row["sources"]}
         found[number] = Recorded(number, max(before.processing_time, now), {**parts, **before.parts})
     if 0 not in found:
         first = min(found, default=None)
@@ -119,7 +119,7 @@ def recorded(stored: DataFrame | pa.Table) -> Recording:
 
 
 _POINT: Final = pa.timestamp("us", tz="UTC")
-_CAME: Final = pa.struct(
+_SOURCE: Final = pa.struct(
     [
         ("source", pa.string()),
         ("elements", pa.int64()),
@@ -129,7 +129,7 @@ _CAME: Final = pa.struct(
         ("reached", pa.map_(pa.string(), _POINT)),
     ]
 )
-_KIND: Final = pa.struct([("batch", pa.int64()), ("processing_time", _POINT), ("came", pa.list_(_CAME))])
+_KIND: Final = pa.struct([("batch", pa.int64()), ("processing_time", _POINT), ("sources", pa.list_(_SOURCE))])
 """What is read of metrics."""
 
 
@@ -150,7 +150,7 @@ def _accounts(stored: DataFrame | pa.Table) -> list[_Told]:
     return cast("list[_Told]", column.drop_null().to_pylist())
 
 
-def _part(told: _Came) -> Part:
+def _part(told: _Source) -> Part:
     return Part(
         told["elements"],
         event_time(told["watermark"]),

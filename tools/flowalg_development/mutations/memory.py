@@ -8,9 +8,9 @@ from flowalg_development.mutations.mutant import Replacement
 
 MEMORY_MUTANTS: Final = (
     Replacement(
-        "what a resting window holds back is forgotten",
-        "Grouping.instant",
-        "min(emission.hold, awake.resting.hold)",
+        "the hold of a dormant window is ignored",
+        "Grouping.advance",
+        "min(emission.hold, active.dormant.hold)",
         "emission.hold",
     ),
     Replacement(
@@ -45,36 +45,39 @@ MEMORY_MUTANTS: Final = (
     ),
     Replacement(
         "a deadline wakes once it is past",
-        "Part.woken",
+        "VisibleSegment.due",
         "pl.col(NEXT_TIME) <= clocks.processing_time",
         "pl.col(NEXT_TIME) < clocks.processing_time",
     ),
     Replacement(
         "an end wakes once it is past",
-        "Part.woken",
-        "pl.col(NEXT_WATERMARK) <= top",
-        "pl.col(NEXT_WATERMARK) < top",
+        "VisibleSegment.due",
+        "pl.col(NEXT_WATERMARK) <= watermark",
+        "pl.col(NEXT_WATERMARK) < watermark",
     ),
     Replacement(
-        "segments that are merged forget what they hide",
-        "_merged",
-        "pl.DataFrame() if oldest else _gone(hidden, rows, by)",
+        "compacted segments forget what they hide",
+        "_compact",
+        "pl.DataFrame() if oldest else _tombstones(hidden, windows, hashed)",
         "pl.DataFrame()",
     ),
     Replacement(
-        "a class that has no window left is not hidden",
-        "Awake.then",
-        "_gone([self.rows], rows, by)",
+        "a removed window leaves no tombstone",
+        "ActiveWindows.put_back",
+        "_tombstones([self.windows], windows, hashed)",
         "pl.DataFrame()",
     ),
     Replacement(
         "a restored segment hides nothing",
-        "Memory.restored",
-        "hidden.append(part.segment.classes)",
-        "hidden.append(part.segment.classes.clear())",
+        "WindowStore.restore",
+        "hidden.append(part.segment.hashes)",
+        "hidden.append(part.segment.hashes.clear())",
     ),
     Replacement(
-        "windows that are taken out stay behind too", "_taken", "seen.clone().scatter(places, False)", "seen"
+        "windows that are taken out stay behind too",
+        "_take",
+        "visible.clone().scatter(positions, False)",
+        "visible",
     ),
     Replacement(
         "a state is found under any token", "StateCache.state", "written_with == token", "written_with"
