@@ -59,7 +59,7 @@ figures-streaming: $(STAMP) ## compare the papers' figures with real streaming q
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming
 
 laws-thorough: $(STAMP) ## try every law on 2,000 generated values
-	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/laws/test_laws.py tests/core/test_combiners.py
+	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/laws/test_laws.py tests/combiners/test_combiners.py
 
 step-thorough: $(STAMP) ## hold the shard step to the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m flowalg_development.step_thorough

@@ -56,8 +56,8 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
             for number, values in enumerate(accumulator)
         )
 
-    def merge(self, one: Lists, other: Lists) -> Lists:  # noqa: D102
-        return tuple((*a, *b) for a, b in zip(one, other, strict=True))
+    def merge(self, left: Lists, right: Lists) -> Lists:  # noqa: D102
+        return tuple((*a, *b) for a, b in zip(left, right, strict=True))
 
     def extract(self, accumulator: Lists) -> tuple[list[object], ...]:  # noqa: D102
         return tuple(map(list, accumulator))

@@ -232,9 +232,9 @@ class Digits(Combiner[int, Decimal, int]):
         """One more."""
         return accumulator + value
 
-    def merge(self, one: Decimal, other: Decimal) -> Decimal:
+    def merge(self, left: Decimal, right: Decimal) -> Decimal:
         """Both."""
-        return one + other
+        return left + right
 
     def extract(self, accumulator: Decimal) -> int:
         """The result."""

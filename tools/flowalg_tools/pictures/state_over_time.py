@@ -77,7 +77,7 @@ def _counted(
 
 def count_by_replay(spec: RunSpec) -> WindowCounts:
     """Replays a run and counts the windows that the interpreter keeps."""
-    operators = _Counting(root=spec.pipeline.node)
+    operators = _Counting()
     execute(spec, operators)
     return operators.kept
 
@@ -86,14 +86,11 @@ def count_by_replay(spec: RunSpec) -> WindowCounts:
 class _Counting(Operators):
     """Operators that count their windows after each instant."""
 
-    root: Node | None = None
     kept: dict[int, int] = field(factory=dict)
 
-    def of(self, node: Node) -> Operator:
-        """The operator of a node; that of the root also counts the windows."""
-        operator = super().of(node)
-        if node is not self.root:
-            return operator
+    def of(self, root: Node) -> Operator:
+        """The operator of the pipeline, which also counts the windows."""
+        operator = super().of(root)
 
         def counting(now: Now) -> Arrivals:
             arrivals = operator(now)
