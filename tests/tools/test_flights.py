@@ -18,7 +18,7 @@ import pytest
 from attrs import evolve
 from flowalg_tools.flights import LATENESS, NEW_YORK, STORM, WATERMARK, HourStats, data, hourly, outcomes
 from flowalg_tools.flights.data import CleanFlights
-from flowalg_tools.flights.demo import WEEK, in_memory, prepared, report
+from flowalg_tools.flights.demo import WEEK, prepare_folder, report, run_reference
 from flowalg_tools.flights.outcomes import Outcome
 
 from flowalg import KV, ArgumentError, Timing, to_datetime
@@ -178,7 +178,7 @@ def two_days(clean: CleanFlights) -> pa.Table:
 @pytest.fixture
 def outcome(two_days: pa.Table, tmp_path: Path) -> Outcome:
     """What the reference gives for the two days."""
-    return in_memory(two_days, tmp_path)
+    return run_reference(two_days, tmp_path)
 
 
 def test_two_days_equal_a_group_by(two_days: pa.Table, outcome: Outcome) -> None:
@@ -245,7 +245,7 @@ def test_report_of_a_loss(clean: CleanFlights, outcome: Outcome) -> None:
     said: list[object] = []
     assert not report(clean, (outcome, outcome, outcome), said.append)
     lines = [str(line) for line in said]
-    assert any(line.startswith("reference: final values and drops together are not") for line in lines)
+    assert any(line.startswith("reference: final values and drops do not add up") for line in lines)
     assert lines[-1] == "demo: the interpreters differ"
 
 
@@ -253,10 +253,10 @@ def test_the_demo_empties_no_folder_of_somebody_else(tmp_path: Path) -> None:
     """What an earlier demo has left goes; a folder that holds anything else is refused, and left as it is."""
     (tmp_path / "replay").mkdir()
     (tmp_path / "storm.svg").touch()
-    prepared(tmp_path)
+    prepare_folder(tmp_path)
     assert not list(tmp_path.iterdir())
     (tmp_path / "batch").mkdir()
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(ArgumentError, match=r"it holds thesis\.tex"):
-        prepared(tmp_path)
+        prepare_folder(tmp_path)
     assert len(list(tmp_path.iterdir())) == 2

@@ -1,6 +1,6 @@
-"""What helps a person who looks at a pipeline or a run: pictures, *what if*, and the command line.
+"""Tools for people who inspect pipelines and runs: pictures, what-if analysis, and the command line.
 
-Nothing else in flowalg imports it.
+No other package of flowalg imports it.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""``flowalg``, or ``python -m flowalg_tools``: the command line, where its extra is installed."""
+"""``flowalg``, or ``python -m flowalg_tools``: the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; gives its exit code, which is 2 where the extra is missing."""
+    """Runs the command line and returns its exit code, which is 2 if the extra ``cli`` is missing."""
     try:
         from flowalg_tools.cli import main as run
     except ModuleNotFoundError as missing:

@@ -1,4 +1,4 @@
-"""What a notebook shows of a pipeline, a timeline, panes, or a run with its picture."""
+"""HTML views of pipelines, timelines, panes, and runs with their pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flowalg.runs.timeline import Timeline
 
 
 def to_html(value: object) -> str:
-    """A value as HTML, well-formed and with all that users bring escaped; inline styles, and no scripts.
+    """A value as well-formed HTML, with user data escaped, inline styles, and no scripts.
 
     A ``PCollection`` is the tree that ``flowalg.explain`` tells, a ``Timeline`` and a sequence of panes are tables, and
     a ``Run`` is counts, its diagram (where ``flowalg[plot]`` is installed) and its panes. Raises ``ArgumentError`` for

@@ -1,4 +1,4 @@
-"""A streaming query while it runs, in a terminal: its watermarks, rates, panes, drops and state."""
+"""A live view of a streaming query in a terminal: its watermarks, rates, panes, drops and state."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _COLUMNS: Final = (
     "step",
 )
 EVERY: Final = 1
-"""How often the view is renewed, in seconds."""
+"""The refresh interval of the view, in seconds."""
 
 
 @define
-class Watched:
-    """What a query's progress has told so far: its last batch, and panes and drops of all of them by stage."""
+class QueryView:
+    """The progress of a query: its last batch, and the totals of panes and drops by stage."""
 
     batch: int = -1
     rows: int = 0
@@ -53,20 +53,20 @@ class Watched:
     stages: dict[int, StageMetrics] = field(factory=dict)
     totals: dict[int, Counter[str]] = field(factory=dict)
 
-    def hear(self, told: Iterable[StreamingQueryProgress]) -> None:
-        """Take in the progress of batches that are new; what was heard before changes nothing."""
-        # Whoever has a query has Spark.
+    def update(self, progress: Iterable[StreamingQueryProgress]) -> None:
+        """Adds the progress of new batches; batches that are already included are ignored."""
+        # A query exists only if Spark is installed.
         from flowalg_spark import bad_records, stage_metrics
 
-        for one in told:
-            if one.batchId <= self.batch or "addBatch" not in one.durationMs:
+        for batch in progress:
+            if batch.batchId <= self.batch or "addBatch" not in batch.durationMs:
                 continue
-            self.batch = one.batchId
-            self.rows += one.numInputRows
-            self.rate = one.processedRowsPerSecond
-            self.seconds = one.durationMs["triggerExecution"] / 1000
-            self.bad_records += bad_records(one)
-            for stage in stage_metrics(one):
+            self.batch = batch.batchId
+            self.rows += batch.numInputRows
+            self.rate = batch.processedRowsPerSecond
+            self.seconds = batch.durationMs["triggerExecution"] / 1000
+            self.bad_records += bad_records(batch)
+            for stage in stage_metrics(batch):
                 self.stages[stage.number] = stage
                 totals = self.totals.setdefault(stage.number, Counter())
                 for name in _COUNTED:
@@ -101,15 +101,15 @@ class Watched:
 
 
 def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
-    """Show how a query goes on until it ends, and raise what it has failed with.
+    """Shows the progress of a query until it ends, and raises its error if it fails.
 
-    The query is one of ``streaming.compile(..., metrics=True)``, whatever is written of it. Nothing is shown where
-    output is not a terminal. A keyboard interrupt ends the view, and not the query.
+    The query must be compiled with ``streaming.compile(..., metrics=True)``. Nothing is shown if the output is not a
+    terminal. A keyboard interrupt ends the view, but not the query.
     """
     if not callable(getattr(query, "awaitTermination", None)):
         raise ArgumentError("query", query, "a StreamingQuery, as writeStream.start() gives it")
     out = Console(file=sys.stderr) if console is None else console
-    watched = Watched()
+    shown = QueryView()
     if not out.is_terminal:
         query.awaitTermination()
         return
@@ -117,9 +117,9 @@ def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(EVERY))
-            watched.hear(query.recentProgress)
-            if watched.batch >= 0:
-                view.update(watched.table)
+            shown.update(query.recentProgress)
+            if shown.batch >= 0:
+                view.update(shown.table)
 
 
 def _point(time: datetime) -> str:
@@ -137,4 +137,4 @@ def _size(count: float) -> str:
     return f"{count:.1f} GB"
 
 
-__all__ = ["Watched", "watch"]
+__all__ = ["QueryView", "watch"]

@@ -1,4 +1,4 @@
-"""Runs with their pictures in a notebook: said once, and then every run shows itself so."""
+"""Displays runs with their pictures in notebooks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class _Shell(Protocol):
 
 
 class NoNotebookError(FlowalgError, RuntimeError):
-    """There is no notebook that could display anything: the program does not run in IPython."""
+    """The program does not run in a notebook (IPython)."""
 
 
 def display_in_notebooks() -> None:
-    """Have the notebook that runs this show every run with its diagram, and not as tables alone.
+    """Makes the notebook display every run with its diagram instead of tables alone.
 
-    Pipelines, timelines and pane tables show themselves without. Raises ``NoNotebookError`` outside of IPython.
+    Pipelines, timelines and pane tables are displayed without this call. Raises ``NoNotebookError`` outside of IPython.
     """
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     if shell is None:
-        raise NoNotebookError("there is no notebook here: call display_in_notebooks() in a cell of one")
+        raise NoNotebookError("not in a notebook: call display_in_notebooks() in a cell of a notebook")
     cast("_Shell", shell).display_formatter.formatters["text/html"].for_type(Run, to_html)
 
 

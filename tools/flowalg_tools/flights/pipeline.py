@@ -1,8 +1,8 @@
-"""The pipeline over New York's departures, and the timelines that it is run on.
+"""The pipeline over New York's departures, and its timelines.
 
-Event time is when a flight was scheduled to leave, processing time when it left, so lateness is real: a flight
-that leaves five hours late is seen five hours after its hour was full. ``hourly`` says, for each airport and hour,
-how many of the flights scheduled then departed, and with what mean delay.
+Event time is the scheduled departure and processing time the actual departure, so lateness is real: a flight that
+leaves five hours late is observed five hours after its scheduled time. ``hourly`` computes the number of departures and
+their mean delay for each airport and scheduled hour.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flowalg_tools.flights.data import NEW_YORK, CleanFlights, clean, read_fligh
 
 @frozen
 class Departure:
-    """A flight that left: from which airport, how many minutes late (early: negative), and when."""
+    """A departure: its airport, its delay in minutes (negative if early), and both times."""
 
     origin: str
     delay: int
@@ -30,7 +30,7 @@ class Departure:
 
 @frozen
 class HourStats:
-    """What is said of an airport's hour: how many flights scheduled then departed, and their mean delay."""
+    """The number of departures of an airport and scheduled hour, and their mean delay."""
 
     departures: int
     mean_delay: float
@@ -62,26 +62,26 @@ def flights_of_2013() -> CleanFlights:
 
 
 def scheduled(start: datetime, end: datetime, *, origin: str | None = None) -> list[Departure]:
-    """The departures scheduled from ``start`` to before ``end``, in the order in which they left.
+    """The departures scheduled from ``start`` to before ``end``, in the order of their actual departure.
 
-    With ``origin`` those of one airport: EWR, JFK or LGA.
+    With ``origin`` only those of one airport: EWR, JFK or LGA.
     """
-    found = records_of(flights_of_2013().scheduled_between(start, end))
-    return [one for one in found if origin in (None, one.origin)]
+    records = records_of(flights_of_2013().scheduled_between(start, end))
+    return [record for record in records if origin in (None, record.origin)]
 
 
 def storm() -> Timeline[Departure]:
-    """The flights of the storm's day as they left, seen every quarter of an hour."""
+    """The departures of the storm's day, observed every quarter of an hour."""
     return replayed(scheduled(STORM, STORM + timedelta(days=1)), timedelta(minutes=15))
 
 
 def records_of(flights: pa.Table) -> list[Departure]:
-    """The rows of clean flights."""
+    """The records of a table of departures."""
     return [Departure(**row) for row in flights.to_pylist()]
 
 
 def replayed(records: list[Departure], every: timedelta) -> Timeline[Departure]:
-    """The timeline of flights as they left, those of one period of the clock observed together."""
+    """The timeline of departures, with the records of each period of processing time observed together."""
     return Timeline.from_records(
         departures, records, processing_time=lambda d: d.actual, watermark=WATERMARK, every=every
     )

@@ -1,4 +1,4 @@
-"""What the example says on the terminal: how far it is, and what it found."""
+"""The terminal output of the demo: its progress and its results."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ FEWEST: Final = 10
 
 @define
 class Steps:
-    """The steps of the example: a line for each that is done, and below them a bar where there is a terminal."""
+    """The steps of the demo: a line for each finished step, and a progress bar if the output is a terminal."""
 
     progress: Progress
     seconds: dict[str, float] = field(factory=dict)
 
     @contextmanager
     def step(self, name: str, units: int = 1) -> Iterator[Callable[[int], None]]:
-        """One step, of so many units of progress; gives what to call with how many of them are done."""
+        """A step of ``units`` units of progress; yields a function that takes the number of finished units."""
         (task,) = self.progress.tasks
         before, start = task.completed, perf_counter()
         self.progress.update(task.id, description=name)
@@ -49,7 +49,7 @@ class Steps:
 
 @contextmanager
 def steps(console: Console, units: int) -> Iterator[Steps]:
-    """The steps of the example, of so many units of progress together."""
+    """The steps of the demo, with ``units`` units of progress in all."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(
         *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
@@ -71,7 +71,7 @@ def worst_hours(finals: Mapping[AirportHour, Stats], count: int = 10) -> Table:
 
 
 def engine_table(outcomes: Sequence[Outcome], seconds: Mapping[str, float]) -> Table:
-    """How many panes of which timing each engine gave, how many departures it dropped, and how long it took."""
+    """The number of panes by timing, the number of dropped departures, and the time of each engine."""
     numbers = ("instants", "early", "on time", "late", "dropped", "time")
     table = _table("Panes, and dropped departures, of each engine", ("engine", "over"), numbers)
     for outcome in outcomes:

@@ -10,10 +10,10 @@ from flowalg_tools.flights.pipeline import HourStats
 
 
 def format_panes(panes: Iterable[Pane[object]], *, until: datetime | None = None) -> str:
-    """A line for each pane, in UTC: when it came, its key and window, its timing, and its value; ``-`` takes it back.
+    """A line for each pane, in UTC: processing time, key, window, timing and value; ``-`` marks a retraction.
 
-    With ``until`` only the panes of windows that end by then. Where all came at one time and were on time, as in a
-    batch, neither is said.
+    With ``until`` only the panes of windows that end by then. If all panes are on time at one processing time, as in a
+    batch, the processing time and the timing are omitted.
     """
     shown = [one for one in panes if until is None or to_datetime(one.window.end) <= until]
     rows = [_row(one) for one in shown]
