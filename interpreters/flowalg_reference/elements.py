@@ -57,20 +57,20 @@ BEGINNING: Final = Clocks(ProcessingTime(MIN_TIME), MIN_TIME)
 
 
 @frozen
-class Arrivals:
-    """What a node gives in one instant: its elements, and its clocks after them."""
+class NodeOutput:
+    """The output of a node in one instant: its elements, and its clocks after them."""
 
     elements: tuple[Element, ...]
     clocks: Clocks
 
 
 @frozen
-class Now:
-    """One instant of the whole pipeline: what each source brings, by its name, and the signals given."""
+class PipelineInstant:
+    """One instant of the whole pipeline: the output of each source by its name, and the signals given."""
 
     processing_time: ProcessingTime
-    arrivals: Mapping[str, Arrivals]
+    sources: Mapping[str, NodeOutput]
     signals: frozenset[str] = frozenset()
 
 
-__all__ = ["BEGINNING", "Arrivals", "Clocks", "Element", "Now"]
+__all__ = ["BEGINNING", "Clocks", "Element", "NodeOutput", "PipelineInstant"]

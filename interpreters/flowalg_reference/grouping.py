@@ -20,7 +20,7 @@ from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import as_merging
 from flowalg_reference.drops import DroppedElement
-from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
+from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
     DataDrivenTrigger,
@@ -77,7 +77,7 @@ class Grouping:
             GroupingSpec(node.combiner, effective.strategy, node.label, keeps_values), effective.fresh, trace
         )
 
-    def advance(self, received: Arrivals, signals: frozenset[str]) -> Arrivals:
+    def advance(self, received: NodeOutput, signals: frozenset[str]) -> NodeOutput:
         """Advance by one instant: from its elements and input clocks to its panes and output clocks."""
         before, clocks = self.clocks.watermark, received.clocks
         # Steps 1 to 3: assign, merge, observe.
@@ -94,7 +94,7 @@ class Grouping:
             for pane in self._evaluate(keyed_window, before, clocks)
         ]
         self.output = clocks.with_hold(min(self.holds.values(), default=MAX_TIME), self.output)
-        return Arrivals(tuple(panes), self.output)
+        return NodeOutput(tuple(panes), self.output)
 
     def _receive(
         self, elements: Iterable[Element], before: EventTime, time: ProcessingTime

@@ -1,4 +1,4 @@
-"""What each node of a pipeline does in an instant. A collection that is used twice is computed once."""
+"""What each node of a pipeline does in an instant. A node that several others read is evaluated once."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg_reference.drops import DroppedElement
-from flowalg_reference.elements import Arrivals, Clocks, Element, Now
+from flowalg_reference.elements import Clocks, Element, NodeOutput, PipelineInstant
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.side_inputs import SideReader
 from flowalg_reference.trace import Evaluation
 
-Operator: TypeAlias = Callable[[Now], Arrivals]
+Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 
 
 @define
 class Operators:
-    """The operators of a pipeline's nodes, and the state of those that have one, by the node's id."""
+    """The operators of the nodes of a pipeline, and the state of those that have one, by the identity of the node."""
 
     record: Callable[[Evaluation], None] | None = None
     groupings: dict[int, Grouping] = field(factory=dict)
     sides: dict[int, SideReader] = field(factory=dict)
 
     def of(self, root: Node) -> Operator:
-        """The operator of a pipeline; nodes that several others read have one operator."""
+        """The operator of a pipeline; a node that several others read has one operator."""
         return fold(root, lambda node, of: once_per_instant(self._make(node, of)))
 
     def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
@@ -48,33 +48,33 @@ class Operators:
             case Hole():
                 raise node.refused()
             case SourceNode(name=name):
-                return lambda now: now.arrivals[name]
+                return lambda instant: instant.sources[name]
             case WindowInto(input=inner):
                 return of(inner)
             case ElementWise(input=inner, steps=steps):
                 upstream = of(inner)
-                return lambda now: _through(steps, upstream(now))
+                return lambda instant: _apply_steps(steps, upstream(instant))
             case CombinePerKey(input=inner):
                 upstream = of(inner)
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
-                return lambda now: grouping.advance(upstream(now), now.signals)
+                return lambda instant: grouping.advance(upstream(instant), instant.signals)
             case CoGroupByKey(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
-                return lambda now: grouping.advance(
-                    _flattened([_tagged(i, each(now), node.label) for i, each in enumerate(upstreams)]),
-                    now.signals,
+                return lambda instant: grouping.advance(
+                    _flatten([_tag(i, each(instant), node.label) for i, each in enumerate(upstreams)]),
+                    instant.signals,
                 )
             case Flatten(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
-                return lambda now: _flattened([each(now) for each in upstreams])
+                return lambda instant: _flatten([each(instant) for each in upstreams])
             case WithSide(input=inner, side=side):
-                upstream, beside = of(inner), of(side)
+                upstream, side_operator = of(inner), of(side)
                 reader = SideReader.of(node)
                 self.sides[id(node)] = reader
-                return lambda now: reader.advance(upstream(now), beside(now))
+                return lambda instant: reader.advance(upstream(instant), side_operator(instant))
         assert_never(node)
 
     @property
@@ -85,26 +85,26 @@ class Operators:
 
 
 def once_per_instant(operator: Operator) -> Operator:
-    """The operator, which remembers what it gave in the instant that it was last asked about."""
-    last: list[tuple[Now, Arrivals]] = []
+    """The operator, memoized for the current instant."""
+    last: list[tuple[PipelineInstant, NodeOutput]] = []
 
-    def remembering(now: Now) -> Arrivals:
-        if not last or last[0][0] is not now:
-            last[:] = [(now, operator(now))]
+    def memoized(instant: PipelineInstant) -> NodeOutput:
+        if not last or last[0][0] is not instant:
+            last[:] = [(instant, operator(instant))]
         return last[0][1]
 
-    return remembering
+    return memoized
 
 
-def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
-    """Element-wise steps: event time, window, weight and pane stay (section 2)."""
-    elements: Iterable[Element] = arrivals.elements
+def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
+    """Element-wise steps; event time, window, weight and pane stay the same (section 2)."""
+    elements: Iterable[Element] = received.elements
     for step in steps:
-        elements = [after for element in elements for after in _stepped(step, element)]
-    return Arrivals(tuple(elements), arrivals.clocks)
+        elements = [after for element in elements for after in _apply_step(step, element)]
+    return NodeOutput(tuple(elements), received.clocks)
 
 
-def _stepped(step: Step, element: Element) -> Iterator[Element]:
+def _apply_step(step: Step, element: Element) -> Iterator[Element]:
     if isinstance(step, WithTimestamps):
         yield evolve(element, event_time=assign_timestamp(step, element.value))
         return
@@ -113,20 +113,20 @@ def _stepped(step: Step, element: Element) -> Iterator[Element]:
         yield evolve(element, value=canonicalize(value, where))
 
 
-def _tagged(source: int, arrivals: Arrivals, label: str) -> Arrivals:
+def _tag(source: int, received: NodeOutput, label: str) -> NodeOutput:
     """The elements of one collection of a co-group, each with the number of the collection."""
-    elements = (evolve(element, value=tagged(element.value, source, label)) for element in arrivals.elements)
-    return Arrivals(tuple(elements), arrivals.clocks)
+    elements = (evolve(element, value=tagged(element.value, source, label)) for element in received.elements)
+    return NodeOutput(tuple(elements), received.clocks)
 
 
-def _flattened(arrivals: list[Arrivals]) -> Arrivals:
-    """The union of what several nodes give; the watermark is the least of theirs (section 9)."""
-    clocks = [one.clocks for one in arrivals]
+def _flatten(received: list[NodeOutput]) -> NodeOutput:
+    """The union of several outputs; the watermark is the least of theirs (section 9)."""
+    clocks = [one.clocks for one in received]
     named = {q for one in clocks for q in one.percentiles}
     percentiles = {q: min(one.percentile(q) for one in clocks) for q in named}
     watermark = min(one.watermark for one in clocks)
-    elements = tuple(element for one in arrivals for element in one.elements)
-    return Arrivals(elements, Clocks(clocks[0].processing_time, watermark, percentiles))
+    elements = tuple(element for one in received for element in one.elements)
+    return NodeOutput(elements, Clocks(clocks[0].processing_time, watermark, percentiles))
 
 
 __all__ = ["Operator", "Operators"]

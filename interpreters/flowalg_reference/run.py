@@ -23,7 +23,7 @@ from flowalg.runs.run import Run
 from flowalg.runs.timeline import Instant, Timeline, as_batch
 from flowalg_reference.capabilities import BATCH_CAPABILITIES, CAPABILITIES
 from flowalg_reference.drops import DroppedElement
-from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element, Now
+from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput, PipelineInstant
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
 
@@ -150,18 +150,18 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
     panes: list[Pane[object]] = []
     readings: list[WatermarkReading] = []
 
-    def step(now: Now) -> None:
-        arrivals = operator(now)
-        panes.extend(_pane(one) for one in arrivals.elements)
-        reads = min(one.clocks.watermark for one in now.arrivals.values())
-        readings.append(WatermarkReading(now.processing_time, reads, arrivals.clocks.watermark))
+    def step(now: PipelineInstant) -> None:
+        output = operator(now)
+        panes.extend(_pane(one) for one in output.elements)
+        reads = min(one.clocks.watermark for one in now.sources.values())
+        readings.append(WatermarkReading(now.processing_time, reads, output.clocks.watermark))
 
     def wake(until: ProcessingTime) -> None:
         if spec.mode is Mode.CONTINUOUS and before is not None:
             for empty in _deadlines(before, until, operators.groupings.values()):
                 step(empty)
 
-    before: Now | None = None
+    before: PipelineInstant | None = None
     for now in _instants(spec.timelines, {one.name: one for one in sources_of(root)}):
         if until is not None and now.processing_time > until:
             break
@@ -173,7 +173,9 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
     return ReferenceRun(tuple(panes), operators.dropped, tuple(readings), spec)
 
 
-def _deadlines(before: Now, until: ProcessingTime, groupings: Collection[Grouping]) -> Iterator[Now]:
+def _deadlines(
+    before: PipelineInstant, until: ProcessingTime, groupings: Collection[Grouping]
+) -> Iterator[PipelineInstant]:
     """An empty instant at every deadline before a processing time, in order, as each is reached."""
     while True:
         pending = [one for one in (grouping.next_deadline() for grouping in groupings) if one is not None]
@@ -181,10 +183,10 @@ def _deadlines(before: Now, until: ProcessingTime, groupings: Collection[Groupin
             return
         time = min(pending)
         quiet = {
-            name: Arrivals((), evolve(one.clocks, processing_time=time))
-            for name, one in before.arrivals.items()
+            name: NodeOutput((), evolve(one.clocks, processing_time=time))
+            for name, one in before.sources.items()
         }
-        yield Now(time, quiet)
+        yield PipelineInstant(time, quiet)
 
 
 def _pane(element: Element) -> Pane[object]:
@@ -192,7 +194,9 @@ def _pane(element: Element) -> Pane[object]:
     return Pane(element.value, element.window, element.event_time, element.info)
 
 
-def _instants(timelines: Mapping[str, Timeline[object]], sources: dict[str, SourceNode]) -> Iterator[Now]:
+def _instants(
+    timelines: Mapping[str, Timeline[object]], sources: dict[str, SourceNode]
+) -> Iterator[PipelineInstant]:
     """The instants of all sources as one sequence; a source that does nothing keeps its watermark.
 
     The first instants of several sources at one processing time are one instant; so are the second ones.
@@ -210,13 +214,15 @@ def _instants(timelines: Mapping[str, Timeline[object]], sources: dict[str, Sour
         signals: frozenset[str] = frozenset()
         for _, _, name, instant in together:
             reads[name] = Clocks(time, instant.watermark, instant.percentile_watermarks)
-            elements[name] = _entering(sources[name], instant)
+            elements[name] = _elements_of(sources[name], instant)
             signals |= instant.signals
         clocks = {name: evolve(one, processing_time=time) for name, one in reads.items()}
-        yield Now(time, {name: Arrivals(elements[name], clocks[name]) for name in timelines}, signals)
+        yield PipelineInstant(
+            time, {name: NodeOutput(elements[name], clocks[name]) for name in timelines}, signals
+        )
 
 
-def _entering(source: SourceNode, instant: Instant[object]) -> tuple[Element, ...]:
+def _elements_of(source: SourceNode, instant: Instant[object]) -> tuple[Element, ...]:
     """The elements of an instant, checked against the source's record class, in the global window."""
     where = f"an element of source {source.name!r}"
     label = f"Source({source.name!r}).event_time"

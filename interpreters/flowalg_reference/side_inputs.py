@@ -16,7 +16,7 @@ from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
 from flowalg_reference.contents import AnyCombiner, Contents
 from flowalg_reference.drops import DroppedElement
-from flowalg_reference.elements import BEGINNING, Arrivals, Clocks, Element
+from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput
 
 
 @define
@@ -39,7 +39,7 @@ class SideReader:
         """The state of a node before the first instant."""
         return cls(node.view, node.side.windowing)
 
-    def advance(self, main: Arrivals, side: Arrivals) -> Arrivals:
+    def advance(self, main: NodeOutput, side: NodeOutput) -> NodeOutput:
         """Advance by one instant: the elements that have finished waiting, in order of arrival, with what they read."""
         for element in side.elements:
             self._absorb(element, side.clocks)
@@ -50,7 +50,7 @@ class SideReader:
         passed = tuple(self._passed(known))
         until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
         self.output = main.clocks.with_hold(until, self.output)
-        return Arrivals(passed, self.output)
+        return NodeOutput(passed, self.output)
 
     def _absorb(self, element: Element, clocks: Clocks) -> None:
         """Add an element of the side input to its window; drop it if the window is complete."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from flowalg_laws.conformance import DropGroup, Outcome, Replay, Runner
-from flowalg_shard.local import Cluster, Recording, Waking, run
+from flowalg_shard.local import Cluster, MicroBatches, Waking, run
 
 from flowalg import PCollection
 
@@ -15,7 +15,7 @@ def stepping(cluster: Cluster, waking: Waking = Waking.WITH_BATCHES) -> Runner:
 
     def stepped(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         inputs = {
-            feed.source: Recording(
+            feed.source: MicroBatches(
                 feed.batches,
                 feed.seen_at,
                 feed.policy,

@@ -44,7 +44,7 @@ from flowalg_laws.strategies.pipelines import (
     use_one_key,
 )
 from flowalg_laws.strategies.times import durations
-from flowalg_shard.local import Cluster, Dropped, Recording, Waking, run
+from flowalg_shard.local import Cluster, DropCount, MicroBatches, Waking, run
 from flowalg_shard.step.trigger_summary import SummaryColumns
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -89,14 +89,14 @@ class Played:
     """What the sources did: as timelines for the reference, and as the local engine takes it."""
 
     timelines: dict[Source[object], Timeline[object]]
-    inputs: dict[Source[object], Timeline[object] | Recording]
+    inputs: dict[Source[object], Timeline[object] | MicroBatches]
     text: str
 
     @classmethod
     def replayed(cls, replay: Replay) -> Played:
         """Records, of which the engine makes the watermark itself."""
-        inputs: dict[Source[object], Timeline[object] | Recording] = {
-            feed.source: Recording(
+        inputs: dict[Source[object], Timeline[object] | MicroBatches] = {
+            feed.source: MicroBatches(
                 feed.batches,
                 feed.seen_at,
                 feed.policy,
@@ -175,7 +175,7 @@ def _refused(drop: Drop) -> Refusal:
     return DropGroup.of(drop), drop.processing_time, 1
 
 
-def _counted(drop: Dropped) -> Refusal:
+def _counted(drop: DropCount) -> Refusal:
     return DropGroup(drop.key, drop.window, drop.reason), drop.processing_time, drop.count
 
 
@@ -336,12 +336,12 @@ def _made(
     stages: list[Second] = [(first, strategy, grouping), *others]
     for number, (between, own, group) in enumerate(stages, start=1):
         last = [] if rekeyed is None or number < len(stages) else [rekeyed]
-        values = _through(values, [*between, *last])
+        values = _apply_steps(values, [*between, *last])
         values = group(values if own is None else apply_windowing(values, own))
     return values
 
 
-def _through(values: Values, parts: Sequence[Part]) -> Values:
+def _apply_steps(values: Values, parts: Sequence[Part]) -> Values:
     for part in parts:
         values = part(values)
     return values

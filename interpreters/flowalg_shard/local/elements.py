@@ -1,4 +1,4 @@
-"""What flows between the operators of the local engine."""
+"""What flows between the operators of the local engine: elements and clock reports, instant by instant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowalg_shard.clocks.exchange import StageReport
 
 @frozen
 class Element:
-    """A value with its event time, window and weight; ``info`` is there once it has come out of a grouping."""
+    """A value with its event time, window and weight; ``info`` is set after a grouping."""
 
     value: object
     event_time: EventTime
@@ -25,28 +25,27 @@ class Element:
 
 
 @frozen
-class Arrivals:
-    """What an operator gives in one instant: its elements in order, and what their origins say of the clocks.
+class NodeOutput:
+    """The output of an operator in one instant: its elements in order, and the clock reports of its upstreams.
 
-    A stage hears the reports, in band as in a cluster; a source says what its clocks read as a stage does that holds
-    nothing back.
+    Stages receive the reports in band, as in a cluster. A source reports its clocks like a stage without holds.
     """
 
     elements: tuple[Element, ...]
     reports: Mapping[int, StageReport]
 
     @classmethod
-    def of_source(cls, elements: tuple[Element, ...], clocks: Clocks) -> Arrivals:
-        """What a source brings."""
+    def of_source(cls, elements: tuple[Element, ...], clocks: Clocks) -> NodeOutput:
+        """The output of a source."""
         return cls(elements, {0: StageReport(clocks)})
 
 
 @frozen
-class Now:
-    """One instant of the whole pipeline: what each source brings, by its name."""
+class PipelineInstant:
+    """One instant of the whole pipeline: the output of each source by its name."""
 
     processing_time: ProcessingTime
-    arrivals: Mapping[str, Arrivals]
+    sources: Mapping[str, NodeOutput]
 
 
-__all__ = ["Arrivals", "Element", "Now"]
+__all__ = ["Element", "NodeOutput", "PipelineInstant"]

@@ -1,4 +1,4 @@
-"""What the sources of a local run did, as instants; with clocks in band where the records alone are known."""
+"""The inputs of a local run as instants. The clocks of micro-batches are computed from reports in band."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from flowalg.runs.micro_batches import RecordTimes, in_batches
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
 from flowalg_shard.clocks.clocks import BEGINNING, Clocks
-from flowalg_shard.local.elements import Arrivals, Element, Now
+from flowalg_shard.local.elements import Element, NodeOutput, PipelineInstant
 
 
 @frozen
-class Recording:
-    """The micro-batches of a source's records, of which a policy makes the watermark while they are replayed.
+class MicroBatches:
+    """The micro-batches of a source; a policy derives the watermark from their records during the run.
 
     ``signals`` are those given with each micro-batch, by its number. With ``ends`` the input ends after the last one.
     """
@@ -36,10 +36,10 @@ class Recording:
     ends: bool = True
 
     def instants(self, source: Source[object], partitions: int) -> Iterator[Instant[object]]:
-        """One instant for each batch, with clocks that are made in band.
+        """One instant for each micro-batch.
 
-        The records of a batch are spread over so many input partitions. Each makes a report of what it sees, and
-        whoever hears them all moves the clock on.
+        The records of a batch are spread over the input partitions. Each partition reports what it observes, and the
+        merged reports advance the clock.
         """
         policy = self.watermark
         batches = list(in_batches(RecordTimes(source, self.processing_time, self.partition), self.batches))
@@ -52,11 +52,11 @@ class Recording:
             parts = [
                 policy.summarize(seen[part::partitions], source_watermark=known) for part in range(partitions)
             ]
-            clock = policy.advance(clock, _heard(parts), batch.instant.processing_time)
+            clock = policy.advance(clock, _merge(parts), batch.instant.processing_time)
             yield self._instant(clock, batch.records, number)
         if self.ends and batches:
             parts = [ClockSummary(ended=part == 0) for part in range(partitions)]
-            clock = policy.advance(clock, _heard(parts), clock.processing_time)
+            clock = policy.advance(clock, _merge(parts), clock.processing_time)
             yield self._instant(clock, (), len(batches))
 
     def _instant(self, clock: SourceClock, records: tuple[object, ...], number: int) -> Instant[object]:
@@ -64,7 +64,7 @@ class Recording:
         return Instant(clock.processing_time, records, clock.watermark, clock.percentiles, signals)
 
 
-def _heard(reports: Sequence[ClockSummary]) -> ClockSummary:
+def _merge(reports: Sequence[ClockSummary]) -> ClockSummary:
     whole = ClockSummary()
     for report in reports:
         whole = whole.merge(report)
@@ -72,7 +72,7 @@ def _heard(reports: Sequence[ClockSummary]) -> ClockSummary:
 
 
 def _least_to_come(batches: Sequence[Sequence[EventTime]]) -> list[EventTime | None]:
-    """For each batch the least event time after it: what a source knows that has been recorded as a whole."""
+    """For each batch the least event time after it, which a recorded source knows."""
     found: list[EventTime | None] = []
     least: EventTime | None = None
     for points in reversed(batches):
@@ -82,21 +82,21 @@ def _least_to_come(batches: Sequence[Sequence[EventTime]]) -> list[EventTime | N
 
 
 def instants_of(
-    inputs: Mapping[str, Timeline[object] | Recording],
+    inputs: Mapping[str, Timeline[object] | MicroBatches],
     sources: Mapping[str, Source[object]],
     partitions: int,
-) -> Iterator[Now]:
-    """The instants of all sources as one sequence; a source that does nothing keeps its watermark (SEMANTICS 4).
+) -> Iterator[PipelineInstant]:
+    """The instants of all sources as one sequence; a source without one keeps its watermark (SEMANTICS section 4).
 
     The first instants of several sources at one processing time are one instant; so are the second ones.
     """
     numbered = [
         (time, number, name, instant)
         for name, given in inputs.items()
-        for time, together in groupby(
+        for time, stage_report_of in groupby(
             _instants(given, sources[name], partitions), key=lambda one: one.processing_time
         )
-        for number, instant in enumerate(together)
+        for number, instant in enumerate(stage_report_of)
     ]
     numbered.sort(key=lambda one: one[:3])
     reads = dict.fromkeys(inputs, BEGINNING)
@@ -108,13 +108,15 @@ def instants_of(
             elements[name] = entering(sources[name], instant)
             signals |= instant.signals
         clocks = {name: evolve(one, processing_time=time, signals=signals) for name, one in reads.items()}
-        yield Now(time, {name: Arrivals.of_source(elements[name], clocks[name]) for name in inputs})
+        yield PipelineInstant(
+            time, {name: NodeOutput.of_source(elements[name], clocks[name]) for name in inputs}
+        )
 
 
 def _instants(
-    given: Timeline[object] | Recording, source: Source[object], partitions: int
+    given: Timeline[object] | MicroBatches, source: Source[object], partitions: int
 ) -> Iterator[Instant[object]]:
-    if isinstance(given, Recording):
+    if isinstance(given, MicroBatches):
         yield from given.instants(source, partitions)
     else:
         yield from given
@@ -140,4 +142,4 @@ def _shape(source: Source[object]) -> Shape:
     return source.node.shape
 
 
-__all__ = ["Recording", "entering", "instants_of"]
+__all__ = ["MicroBatches", "entering", "instants_of"]

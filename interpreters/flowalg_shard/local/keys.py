@@ -1,4 +1,4 @@
-"""Keys as one column: themselves where they are text or whole numbers, else numbers that stand for them."""
+"""Keys as one column: text and integers as they are, all other keys as numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY: Final = "key"
 
 @define
 class Keys:
-    """How the keys of a grouping lie in a column. ``known`` numbers those that have no column of their own."""
+    """The encoding of the keys of a grouping. ``known`` numbers the keys that are not in the column themselves."""
 
     shape: Shape | None
     label: str
@@ -34,7 +34,7 @@ class Keys:
         return pl.String() if self.shape == TEXT else pl.Int64()
 
     def encode(self, key: object) -> object:
-        """What stands for a key. Raises ``ElementError`` for floats and for what is not hashable."""
+        """The entry of the column for a key. Raises ``ElementError`` for floats and for keys that are not hashable."""
         if has_float(key):
             raise ElementError(
                 f"{self.label} was given the key {format_value(key)}; floats cannot be compared exactly"
@@ -53,7 +53,7 @@ class Keys:
         return self.known[key]
 
     def decode(self, column: object) -> object:
-        """The key that something stands for."""
+        """The key of an entry of the column."""
         return self.numbered[column] if not self.plain and isinstance(column, int) else column
 
 

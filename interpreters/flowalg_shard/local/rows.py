@@ -1,4 +1,4 @@
-"""The elements of a grouping as rows, as an engine brings them: keys, windows, values, and what triggers look at."""
+"""The elements of a grouping as rows: keys, windows, values, and what data-driven triggers observe."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _KINDS: dict[Shape, pl.DataType] = {INTEGER: pl.Int64(), FLOAT: pl.Float64(), TE
 
 @frozen
 class Argument:
-    """What an aggregate reads of a value."""
+    """The argument of an aggregate."""
 
     column: AggregateColumn
     part: AnyCombiner
@@ -58,7 +58,7 @@ class Argument:
         return str(self.column.argument)
 
     def of(self, value: object) -> object:
-        """The argument, checked by the combiner itself: it refuses what it cannot take."""
+        """The argument in a value, checked by the combiner itself."""
         part = self.part
         if isinstance(part, Over):
             value, part = apply(part.function, value, part.label), part.combiner
@@ -67,7 +67,7 @@ class Argument:
 
 
 @frozen
-class Grouped:
+class CompiledGrouping:
     """A grouping of a pipeline, compiled for the local engine."""
 
     stage: Stage
@@ -75,8 +75,8 @@ class Grouped:
     arguments: tuple[Argument, ...]
 
     @classmethod
-    def of(cls, node: GroupingNode) -> Grouped:
-        """The stage of a node, in columns where it has some."""
+    def of(cls, node: GroupingNode) -> CompiledGrouping:
+        """The stage of a node, with its contents in columns where possible."""
         effective, retracting = node.windowed_by, node.receives_retractions
         shapes = _shapes(node)
         keys = Keys(None if shapes is None else shapes[0], node.label)
@@ -169,7 +169,7 @@ def _shapes(node: GroupingNode) -> tuple[Shape, Shape] | None:
 
 
 def _arguments(combiner: AnyCombiner, value: Shape | None) -> tuple[Shape | None, ...] | None:
-    """The shape that each combiner reads; ``None`` altogether when one of them has no column here."""
+    """The shape of each combiner's argument; ``None`` if the contents of one cannot be in columns."""
     found: list[Shape | None] = []
     for part in scalar_combiners(combiner):
         inner: object = part.combiner if isinstance(part, Over) else part
@@ -183,4 +183,4 @@ def _arguments(combiner: AnyCombiner, value: Shape | None) -> tuple[Shape | None
     return tuple(found)
 
 
-__all__ = ["Argument", "Grouped"]
+__all__ = ["Argument", "CompiledGrouping"]

@@ -1,4 +1,4 @@
-"""Running a whole pipeline through the shard step: one instant after another, through all its operators."""
+"""The local engine: runs a whole pipeline through the shard step, instant by instant."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Pane
 from flowalg.runs.timeline import Timeline
 from flowalg_shard.clocks.exchange import StageReport
-from flowalg_shard.local.elements import Arrivals, Element, Now
-from flowalg_shard.local.grouping import Cluster, Dropped, ShardedGrouping
-from flowalg_shard.local.inputs import Recording, instants_of
+from flowalg_shard.local.elements import Element, NodeOutput, PipelineInstant
+from flowalg_shard.local.grouping import Cluster, DropCount, ShardedGrouping
+from flowalg_shard.local.inputs import MicroBatches, instants_of
 from flowalg_shard.local.side_inputs import ShardedSide
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
-Operator: TypeAlias = Callable[[Now], Arrivals]
+Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 
 
 @frozen
 class Run(Generic[A_co]):
-    """All that a pipeline did: its panes in order, and what it dropped."""
+    """The result of a run: its panes in order, and its drops."""
 
     panes: tuple[Pane[A_co], ...]
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DropCount, ...]
 
 
 class Waking(Enum):
-    """When the engine looks at its clocks (SEMANTICS section 4)."""
+    """When the engine evaluates triggers of processing time (SEMANTICS section 4)."""
 
     WITH_BATCHES = "with batches"
     """A deadline is noticed with the first micro-batch at or after it."""
@@ -61,23 +61,23 @@ class Waking(Enum):
 
 def run(
     pipeline: PCollection[A],
-    inputs: Mapping[AnySource, Timeline[object] | Recording],
+    inputs: Mapping[AnySource, Timeline[object] | MicroBatches],
     *,
     cluster: Cluster | None = None,
     waking: Waking = Waking.WITH_BATCHES,
 ) -> Run[A]:
-    """The panes and drops of a pipeline over what its sources did.
+    """Run a pipeline over a timeline, or micro-batches, for each of its sources.
 
     Raises ``UnboundSourceError`` when a source has no input or an input no source, ``UserFunctionError`` when a
-    function of the user's raises, and ``UnsupportedError`` for a pipeline that groups nothing.
+    user-defined function raises, and ``UnsupportedError`` for a pipeline that groups nothing.
     """
-    given = inputs_by_name(pipeline.node, inputs, "Recording(batches, processing_time, watermark)")
+    given = inputs_by_name(pipeline.node, inputs, "MicroBatches(batches, processing_time, watermark)")
     last_grouping(pipeline.node)
     spread = Cluster() if cluster is None else cluster
     operators = Operators(spread)
     operator = operators.of(pipeline.node)
     panes: list[Pane[object]] = []
-    before: Now | None = None
+    before: PipelineInstant | None = None
     for now in instants_of(given, {source.name: source for source in inputs}, spread.partitions):
         if waking is Waking.AT_DEADLINES and before is not None:
             for empty in _deadlines(before, now.processing_time, operators.groupings):
@@ -89,77 +89,79 @@ def run(
 
 @define
 class Operators:
-    """The operators of a pipeline's nodes, and the state of those that have one."""
+    """The operators of the nodes of a pipeline, and the state of those that have one."""
 
     cluster: Cluster
     groupings: list[ShardedGrouping] = field(factory=list)
     sides: list[ShardedSide] = field(factory=list)
-    origins: Fold[Node, tuple[int, ...]] = field(factory=lambda: Fold(_origins))
+    upstreams: Fold[Node, tuple[int, ...]] = field(factory=lambda: Fold(_find_upstreams))
 
     def of(self, root: Node) -> Operator:
-        """The operator of a pipeline; nodes that several others read have one operator."""
-        return fold(root, lambda node, of: _once_per_instant(self._make(node, of)))
+        """The operator of a pipeline; a node that several others read has one operator."""
+        return fold(root, lambda node, of: _memoize_instant(self._make(node, of)))
 
     def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
         match node:
             case Hole():
                 raise node.refused()
             case SourceNode(name=name):
-                return lambda now: now.arrivals[name]
+                return lambda now: now.sources[name]
             case WindowInto(input=inner):
                 return of(inner)
             case ElementWise(input=inner, steps=steps):
                 upstream = of(inner)
-                return lambda now: _through(steps, upstream(now))
+                return lambda now: _apply_steps(steps, upstream(now))
             case CombinePerKey(input=inner):
                 upstream = of(inner)
-                grouping = ShardedGrouping.of(node, self.cluster, len(self.origins(inner)))
+                grouping = ShardedGrouping.of(node, self.cluster, len(self.upstreams(inner)))
                 self.groupings.append(grouping)
-                return lambda now: grouping.instant(upstream(now))
+                return lambda now: grouping.advance(upstream(now))
             case CoGroupByKey(inputs=inputs):
-                upstreams, ids = [of(inner) for inner in inputs], [self.origins(inner) for inner in inputs]
+                upstreams, ids = [of(inner) for inner in inputs], [self.upstreams(inner) for inner in inputs]
                 grouping = ShardedGrouping.of(node, self.cluster, len(_union(ids)))
                 self.groupings.append(grouping)
-                return lambda now: grouping.instant(
-                    _flattened([_tagged(i, each(now), node.label) for i, each in enumerate(upstreams)], ids)
+                return lambda now: grouping.advance(
+                    _flatten([_tag(i, each(now), node.label) for i, each in enumerate(upstreams)], ids)
                 )
             case Flatten(inputs=inputs):
-                upstreams, ids = [of(inner) for inner in inputs], [self.origins(inner) for inner in inputs]
-                return lambda now: _flattened([each(now) for each in upstreams], ids)
+                upstreams, ids = [of(inner) for inner in inputs], [self.upstreams(inner) for inner in inputs]
+                return lambda now: _flatten([each(now) for each in upstreams], ids)
             case WithSide(input=inner, side=side):
-                upstream, beside = of(inner), of(side)
-                reader = ShardedSide.of(node, self.cluster, len(self.origins(inner)), len(self.origins(side)))
+                upstream, side_operator = of(inner), of(side)
+                reader = ShardedSide.of(
+                    node, self.cluster, len(self.upstreams(inner)), len(self.upstreams(side))
+                )
                 self.sides.append(reader)
-                return lambda now: reader.instant(upstream(now), beside(now))
+                return lambda now: reader.advance(upstream(now), side_operator(now))
         assert_never(node)
 
     @property
-    def dropped(self) -> tuple[Dropped, ...]:
-        """All that was dropped, operator by operator."""
+    def dropped(self) -> tuple[DropCount, ...]:
+        """All drops, operator by operator."""
         keepers: list[ShardedGrouping | ShardedSide] = [*self.groupings, *self.sides]
         return tuple(drop for one in keepers for drop in one.drops)
 
 
-def _once_per_instant(operator: Operator) -> Operator:
-    """The operator, which remembers what it gave in the instant that it was last asked about."""
-    last: list[tuple[Now, Arrivals]] = []
+def _memoize_instant(operator: Operator) -> Operator:
+    """The operator, memoized for the current instant."""
+    last: list[tuple[PipelineInstant, NodeOutput]] = []
 
-    def remembering(now: Now) -> Arrivals:
+    def memoized(now: PipelineInstant) -> NodeOutput:
         if not last or last[0][0] is not now:
             last[:] = [(now, operator(now))]
         return last[0][1]
 
-    return remembering
+    return memoized
 
 
-def _through(steps: tuple[Step, ...], arrivals: Arrivals) -> Arrivals:
+def _apply_steps(steps: tuple[Step, ...], arrivals: NodeOutput) -> NodeOutput:
     elements: Iterable[Element] = arrivals.elements
     for step in steps:
-        elements = [after for element in elements for after in _stepped(step, element)]
-    return Arrivals(tuple(elements), arrivals.reports)
+        elements = [after for element in elements for after in _apply_step(step, element)]
+    return NodeOutput(tuple(elements), arrivals.reports)
 
 
-def _stepped(step: Step, element: Element) -> Iterator[Element]:
+def _apply_step(step: Step, element: Element) -> Iterator[Element]:
     if isinstance(step, WithTimestamps):
         yield evolve(element, event_time=assign_timestamp(step, element.value))
         return
@@ -168,34 +170,36 @@ def _stepped(step: Step, element: Element) -> Iterator[Element]:
         yield evolve(element, value=canonicalize(value, where))
 
 
-def _flattened(arrivals: list[Arrivals], origins: list[tuple[int, ...]]) -> Arrivals:
-    """The union of the outputs of several operators, with one report for each of their origins."""
+def _flatten(arrivals: list[NodeOutput], upstreams: list[tuple[int, ...]]) -> NodeOutput:
+    """The union of several outputs, with one report for each of their upstreams."""
     reports: dict[int, StageReport] = {}
-    for each, ids in zip(arrivals, origins, strict=True):
-        for number, origin in enumerate(ids):
-            reports.setdefault(origin, each.reports[number])
+    for each, ids in zip(arrivals, upstreams, strict=True):
+        for number, upstream in enumerate(ids):
+            reports.setdefault(upstream, each.reports[number])
     elements = tuple(element for each in arrivals for element in each.elements)
-    return Arrivals(elements, dict(enumerate(reports.values())))
+    return NodeOutput(elements, dict(enumerate(reports.values())))
 
 
-def _tagged(source: int, arrivals: Arrivals, label: str) -> Arrivals:
+def _tag(source: int, arrivals: NodeOutput, label: str) -> NodeOutput:
     """The elements of one collection of a co-group, each with the number of the collection."""
     elements = (evolve(element, value=tagged(element.value, source, label)) for element in arrivals.elements)
-    return Arrivals(tuple(elements), arrivals.reports)
+    return NodeOutput(tuple(elements), arrivals.reports)
 
 
-def _origins(node: Node, known: Fold[Node, tuple[int, ...]]) -> tuple[int, ...]:
-    """The sources and stages that a node's elements come from, by identity: two ways from one are one origin."""
+def _find_upstreams(node: Node, known: Fold[Node, tuple[int, ...]]) -> tuple[int, ...]:
+    """The sources and stages that a node reads, by identity: two paths from one of them are one upstream."""
     if isinstance(node, SourceNode | GroupingNode | WithSide):
         return (id(node),)
     return _union(map(known, node.inputs))
 
 
-def _union(origins: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(origin for some in origins for origin in some))
+def _union(upstreams: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(upstream for some in upstreams for upstream in some))
 
 
-def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGrouping]) -> Iterator[Now]:
+def _deadlines(
+    before: PipelineInstant, until: ProcessingTime, groupings: list[ShardedGrouping]
+) -> Iterator[PipelineInstant]:
     """An empty instant at every deadline before a processing time, in order, as each is reached."""
     time = before.processing_time
     while True:
@@ -204,12 +208,12 @@ def _deadlines(before: Now, until: ProcessingTime, groupings: list[ShardedGroupi
             return
         time = min(pending)
         quiet = {
-            name: Arrivals.of_source(
+            name: NodeOutput.of_source(
                 (), evolve(one.reports[0].clocks, processing_time=time, signals=frozenset())
             )
-            for name, one in before.arrivals.items()
+            for name, one in before.sources.items()
         }
-        yield Now(time, quiet)
+        yield PipelineInstant(time, quiet)
 
 
 def _pane(element: Element) -> Pane[object]:
@@ -217,4 +221,4 @@ def _pane(element: Element) -> Pane[object]:
     return Pane(element.value, element.window, element.event_time, element.info)
 
 
-__all__ = ["Cluster", "Dropped", "Run", "Waking", "run"]
+__all__ = ["Cluster", "DropCount", "Run", "Waking", "run"]

@@ -1,4 +1,4 @@
-"""A side input in the local engine: elements and the side as rows, for the operator that every engine runs."""
+"""A side input in the local engine: elements and the side as rows, for the operator that every engine uses."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from flowalg.data.time import EventTime
 from flowalg.pipeline.nodes import WithSide
 from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.clocks.exchange import FromStage
-from flowalg_shard.local.elements import Arrivals, Element
-from flowalg_shard.local.grouping import Cluster, Dropped, Shards, together
+from flowalg_shard.local.elements import Element, NodeOutput
+from flowalg_shard.local.grouping import Cluster, DropCount, Shards, stage_report_of
 from flowalg_shard.operators import OperatorOutput, ShardInput, Side, unpack_side_drops, unpack_side_values
 from flowalg_shard.step.side_inputs import READ_START, SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
@@ -26,31 +26,31 @@ _PLACE = "place"
 
 @define
 class ShardedSide:
-    """A side input in a local run. ``arrived`` counts the elements, so that they come out in the order of arrival."""
+    """A side input in a local run. ``arrived`` numbers the elements, so that they are emitted in order of arrival."""
 
     cluster: Cluster
     shards: Shards
     arrived: int = 0
-    drops: list[Dropped] = field(factory=list)
+    drops: list[DropCount] = field(factory=list)
 
     @classmethod
     def of(cls, node: WithSide, cluster: Cluster, main: int, side: int) -> ShardedSide:
-        """The operator of a node, whose elements and whose side have so many origins, before its first instant."""
+        """The operator of a node whose elements and side have so many upstreams, before the first instant."""
         effective = node.side.windowing
         stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
         operator = Side(stage, (FromStage(),) * main, (FromStage(),) * side)
         return cls(cluster, Shards.of(operator, cluster))
 
-    def instant(self, main: Arrivals, side: Arrivals) -> Arrivals:
-        """The elements that are done waiting, in order of arrival, each beside what it reads."""
+    def advance(self, main: NodeOutput, side: NodeOutput) -> NodeOutput:
+        """Advance by one instant: the elements that have finished waiting, in order of arrival, with what they read."""
         everything = [ShardInput(_side_rows(side.elements), side.reports)]
         divided = [[ShardInput(one, main.reports)] for one in self._divided(main.elements)]
-        emissions = self.shards.instant([[mine, everything] for mine in divided])
-        report = together(emissions)
+        emissions = self.shards.advance([[mine, everything] for mine in divided])
+        report = stage_report_of(emissions)
         passed = [pair for one in emissions for pair in _passed(one)]
         self.drops += [drop for one in emissions for drop in _drops(one, report.clocks)]
         ordered = sorted(passed, key=lambda pair: pair[0])
-        return Arrivals(tuple(element for _, element in ordered), {0: report})
+        return NodeOutput(tuple(element for _, element in ordered), {0: report})
 
     def _divided(self, elements: Sequence[Element]) -> Iterator[bytes]:
         """The share of each shard."""
@@ -87,13 +87,13 @@ def _side_rows(elements: Sequence[Element]) -> bytes:
 def _passed(emitted: OperatorOutput) -> Iterator[tuple[int, Element]]:
     readings = unpack_side_values(emitted.side_values)
     for row in unpack(emitted.panes).iter_rows(named=True):
-        element = cast("Element", pickle.loads(row[_ELEMENT]))  # of our own making
+        element = cast("Element", pickle.loads(row[_ELEMENT]))  # trusted: pickled by ``_divided``
         yield row[_PLACE], evolve(element, value=(element.value, readings[EventTime(row[READ_START])]))
 
 
-def _drops(emitted: OperatorOutput, clocks: Clocks) -> Iterator[Dropped]:
+def _drops(emitted: OperatorOutput, clocks: Clocks) -> Iterator[DropCount]:
     for one in unpack_side_drops(emitted.drops):
-        yield Dropped(one.key, one.window, one.reason.value, 1, clocks.processing_time)
+        yield DropCount(one.key, one.window, one.reason.value, 1, clocks.processing_time)
 
 
 __all__ = ["ShardedSide"]

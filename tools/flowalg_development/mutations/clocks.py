@@ -258,19 +258,19 @@ HOLD_MUTANTS: Final = (
     ),
     Replacement(
         "a flatten has the watermark of its fastest input",
-        "_flattened",
+        "_flatten",
         "min(one.watermark for one in clocks)",
         "max(one.watermark for one in clocks)",
     ),
     Replacement(
         "a flatten has the percentile watermark of its fastest input",
-        "_flattened",
+        "_flatten",
         "min(one.percentile(q) for one in clocks)",
         "max(one.percentile(q) for one in clocks)",
     ),
     Replacement(
         "a collection that is used twice is computed twice",
-        "once_per_instant",
+        "flowalg_reference:once_per_instant",
         "not last or last[0][0] is not now",
         "last is not None",
     ),

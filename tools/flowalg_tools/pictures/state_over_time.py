@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from attrs import define, field
 from flowalg_reference import ReferenceRun, RunSpec
-from flowalg_reference.elements import Arrivals, Now
+from flowalg_reference.elements import NodeOutput, PipelineInstant
 from flowalg_reference.operators import Operator, Operators
 from flowalg_reference.run import execute
 
@@ -92,11 +92,11 @@ class _Counting(Operators):
         """The operator of the pipeline, which also counts the windows."""
         operator = super().of(root)
 
-        def counting(now: Now) -> Arrivals:
-            arrivals = operator(now)
+        def counting(now: PipelineInstant) -> NodeOutput:
+            output = operator(now)
             windows = (each for grouping in self.groupings.values() for each in grouping.windows.values())
             self.kept[int(now.processing_time)] = sum(map(len, windows))
-            return arrivals
+            return output
 
         return counting
 
