@@ -10,7 +10,7 @@ import random
 from pathlib import Path
 
 import pytest
-from flowalg_development.faults.__main__ import killed
+from flowalg_development.faults.__main__ import kill_query
 from flowalg_development.faults.query import make_input
 from flowalg_development.faults.sinks import AT_RANDOM, BEFORE_SPARK, kills
 
@@ -22,7 +22,7 @@ def test_kills_change_no_table(tmp_path: Path) -> None:
     make_input(files)
     for one in sorted(files.glob("*.parquet"))[4:-1]:
         one.unlink()
-    found = list(kills(tmp_path, files, 1, 1, random.Random(20_150_831), killed))
+    found = list(kills(tmp_path, files, 1, 1, random.Random(20_150_831), kill_query))
     assert all(one.survived for one in found)
     assert sum(one.count for one in found if one.fault == AT_RANDOM) == 1
     assert sum(one.count for one in found if one.fault == BEFORE_SPARK) == 1

@@ -1,4 +1,4 @@
-"""Find the Java that Spark needs, or install it where the machine has none.
+"""Finds the Java that Spark needs, or installs it if the machine has none.
 
 Prints the JAVA_HOME to run Spark with: an empty line means that ``java`` on the PATH serves as it is and that
 JAVA_HOME has to be unset. Messages go to stderr. Run it with the project's own interpreter, into which it may
@@ -25,22 +25,22 @@ VERSION = re.compile(
 
 
 def say(message: str) -> None:
-    """Tell the user, who does not read stdout."""
+    """Prints a message to the error output, since the standard output is the result."""
     print(f"java: {message}", file=sys.stderr, flush=True)
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command that is not for the user to follow."""
+    """Runs a command and captures its output."""
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
 
 
 def follow(*command: str | Path) -> bool:
-    """Run a command for the user to follow, on stderr as stdout is for the answer; tell whether it worked."""
+    """Runs a command with its output on stderr, and returns whether it succeeded."""
     return subprocess.run(command, stdout=sys.stderr, check=False).returncode == 0
 
 
 def major_version(java: Path) -> int:
-    """Return 17 for a Java 17 and 0 for what does not run."""
+    """Returns the major version, such as 17; 0 if the executable does not run."""
     try:
         answer = run(java, "-version")
     except OSError:
@@ -52,12 +52,12 @@ def major_version(java: Path) -> int:
 
 
 def usable(java: Path) -> bool:
-    """Tell whether Spark can run on this executable."""
+    """Whether Spark can run on this executable."""
     return major_version(java) >= NEEDED
 
 
 def find(private: Path, system: Path) -> str | None:
-    """Return the JAVA_HOME to use, empty for the PATH's ``java``, or None where there is no usable Java."""
+    """Returns the JAVA_HOME to use: empty for the ``java`` of the PATH, or ``None`` if no Java is usable."""
     home = os.environ.get("JAVA_HOME")
     if home and usable(Path(home, "bin", "java")):
         return home
@@ -72,7 +72,7 @@ def find(private: Path, system: Path) -> str | None:
 
 
 def install_package() -> str | None:
-    """Install Debian's package; return why not."""
+    """Installs Debian's package; returns the reason if that fails."""
     if not shutil.which("apt-get"):
         return "there is no apt-get"
     root: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ def install_package() -> str | None:
 
 
 def fetch(private: Path) -> str | None:
-    """Fetch a runtime into the project's own folder; return why not."""
+    """Downloads a runtime into the project's folder; returns the reason if that fails."""
     say(f"no Java {NEEDED} or newer found; fetching one into {private}")
     python = sys.executable
     result = run(python, "-c", "import jdk")
@@ -107,7 +107,7 @@ def fetch(private: Path) -> str | None:
 
 
 def main() -> None:
-    """Answer on stdout or exit with one line that says what to install."""
+    """Prints the JAVA_HOME, or exits with one line that says what to install."""
     project = Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--private", type=Path, default=project / ".java", help="for a fetched runtime")

@@ -1,8 +1,8 @@
-"""Go through streaming runs again in the reference, by what they have told of themselves: ``make replay-check``.
+"""Replays streaming runs in the reference interpreter, from their recorded metrics: ``make replay-check``.
 
-The flights of the demo, and a workload with early, late and retracting panes, run as streams that keep metrics. Each
-recording, with the records in their order, gives the timelines of the run; the reference must give the same panes, and
-drop the same elements. Ends with ``replay: equal``, or with ``replay: different`` and 1.
+The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics. Each
+recording, with the records in their order, gives the timelines of the run. The reference must emit the same panes and
+drop the same elements. The last line is ``replay: equal``, or ``replay: different`` with exit code 1.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SHOWN: Final = 5
-"""How many differences are shown."""
+"""The maximum number of differences to print."""
 
 
 @frozen
 class Case:
-    """A pipeline over one source: the stream, and its records in the order in which that has them."""
+    """A pipeline over one source, the stream, and its records in the order in which it receives them."""
 
     name: str
     pipeline: PCollection[object]
@@ -47,7 +47,7 @@ class Case:
 
 
 def flights(spark: SparkSession, folder: Path) -> Case:
-    """The year's departures, as the demo replays them."""
+    """The departures of the year, as in the demo."""
     found = clean(read_flights())
     write_replay(found, folder, MICRO_BATCHES)
     frame = spark.readStream.schema(spark.read.parquet(str(folder)).schema).option("maxFilesPerTrigger", 1)
@@ -58,7 +58,7 @@ def flights(spark: SparkSession, folder: Path) -> Case:
 
 
 def visits(spark: SparkSession, folder: Path) -> Case:
-    """Sessions that are corrected, and counted again: early, late and retracting panes in both groupings."""
+    """Sessions and counts of sessions, with early, late and retracting panes in both groupings."""
     make_input(folder)
     stream = stream_of(spark, folder, BoundedOutOfOrderness(DISORDER))
     rows = (row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist())
@@ -71,7 +71,7 @@ def visits(spark: SparkSession, folder: Path) -> Case:
 
 
 def equal(spark: SparkSession, case: Case, folder: Path) -> bool:
-    """Run a case as a stream, and again in the reference; whether both do the same."""
+    """Runs a case as a stream, replays it in the reference, and returns whether both agree."""
     frame = streaming.compile(case.pipeline, {case.source: case.stream}, metrics=True)
     run_to_end(frame.with_metrics(), folder / "out", folder / "checkpoint")
     stored = spark.read.parquet(str(folder / "out"))
@@ -94,21 +94,21 @@ def equal(spark: SparkSession, case: Case, folder: Path) -> bool:
 
 
 def dropped_in(stored: DataFrame) -> int:
-    """How many elements a run has dropped."""
+    """The number of elements that a run dropped."""
     return int(stored.agg(F.coalesce(F.sum("drop.count"), F.lit(0))).collect()[0][0])
 
 
 def differences(stream: Sequence[Pane[object]], again: Sequence[Pane[object]]) -> Iterator[str]:
-    """Panes that only one of them has."""
-    one, other = Counter(map(repr, stream)), Counter(map(repr, again))
-    for pane in (one - other).elements():
+    """The panes that only one of the runs has."""
+    left, right = Counter(map(repr, stream)), Counter(map(repr, again))
+    for pane in (left - right).elements():
         yield f"only in the stream: {pane}"
-    for pane in (other - one).elements():
+    for pane in (right - left).elements():
         yield f"only in the reference: {pane}"
 
 
 def main() -> int:
-    """Try all cases, and sum up."""
+    """Runs all cases and prints a summary."""
     with TemporaryDirectory() as scratch:
         spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
         try:

@@ -1,8 +1,8 @@
-"""Hold the shard step to the reference interpreter on thousands of generated (pipeline, timeline) pairs.
+"""Compares the shard step with the reference interpreter on thousands of generated (pipeline, timeline) pairs.
 
-``python -m flowalg_development.step_thorough [N]`` tries N pairs, 10,000 by default, in a process for each core,
-and ends with ``step: K of N equal``. New pairs are tried each time unless ``--seed`` says which. Exits with 1 if
-any differ, and shows the shortest of those.
+``python -m flowalg_development.step_thorough [N]`` tries N pairs, 10,000 by default, in a process for each core. The
+last line is ``step: K of N equal``. The pairs are new each time, unless ``--seed`` is given. If any differ, it prints
+the shortest of these and exits with 1.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ SHOWN: Final = 3
 
 @frozen
 class Found:
-    """How many pairs were tried, and those that differ, as text."""
+    """The number of pairs that were tried, and the texts of those that differ."""
 
     tried: int
     different: tuple[str, ...]
 
 
 def attempt(count: int, seed: int) -> Found:
-    """Try so many pairs."""
+    """Tries a number of pairs."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
 
@@ -67,7 +67,7 @@ def attempt(count: int, seed: int) -> Found:
 
 
 def main(arguments: list[str]) -> int:
-    """Try all, show what differs, and sum up."""
+    """Tries all pairs, and prints the differences and a summary."""
     parser = argparse.ArgumentParser(prog="python -m flowalg_development.step_thorough", description=__doc__)
     parser.add_argument("pairs", nargs="?", type=int, default=DEFAULT)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))

@@ -1,8 +1,8 @@
-"""Hold Spark streaming to the reference interpreter: every job of the suite, and hundreds of generated pipelines.
+"""Compares Spark streaming with the reference interpreter: every job of the suite, and hundreds of generated pipelines.
 
 ``python -m flowalg_development.streaming_thorough [N]`` runs all jobs and N generated pipelines, 200 by default, as
-real streaming queries with one to four shards, and ends with ``streaming: K of M equal``. With ``--connect`` it does so
-over a local server of Spark Connect. Exits with 1 if anything differs.
+real streaming queries with one to four shards. The last line is ``streaming: K of M equal``. With ``--connect`` the
+queries run over a local server of Spark Connect. It exits with 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_SHARDS: Final = 4
 
 @contextmanager
 def session(*, connect: bool, folder: Path) -> Iterator[SparkSession]:
-    """A session of its own, classic or over Connect."""
+    """Starts a session, classic or over Connect."""
     from pyspark.sql import SparkSession
 
     if connect:
@@ -48,7 +48,7 @@ def session(*, connect: bool, folder: Path) -> Iterator[SparkSession]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run all, show what differs, and sum up."""
+    """Runs all jobs and pipelines, and prints the differences and a summary."""
     parser = argparse.ArgumentParser(
         prog="python -m flowalg_development.streaming_thorough", description=__doc__
     )

@@ -1,8 +1,7 @@
-"""The query that is disturbed: sessions that are corrected, counted again, from files to files.
+"""The query of the fault trials: corrected sessions and their counts, from files to files.
 
-``python -m flowalg_development.faults.query FOLDER`` runs it over ``FOLDER/in`` until its input has
-ended, from wherever its checkpoint stands. If there is a file ``FOLDER/fail``, a function of the user's takes
-it away and raises.
+``python -m flowalg_development.faults.query FOLDER`` runs it over ``FOLDER/in`` from its checkpoint to the end of its
+input. If there is a file ``FOLDER/fail``, a user-defined function deletes it and raises.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ DISORDER: Final = timedelta(minutes=3)
 
 @frozen
 class Visit:
-    """A visitor looked at something, and when we heard of it."""
+    """A visit: its visitor, its value, its time, and the time at which it was observed."""
 
     visitor: int
     value: int
@@ -54,7 +53,7 @@ VISITS: Final = Source("visits", Visit, event_time=lambda visit: visit.at)
 
 
 def pipeline(fails: Path) -> PCollection[object]:
-    """Sessions of visitors, early, late and taken back; and how many of each sum there are in a quarter of an hour."""
+    """Retracting sessions with early and late firings, and the number of sessions by sum, per quarter of an hour."""
 
     def value_of(visit: Visit) -> int:
         if visit.value == 7 and fails.exists():
@@ -83,7 +82,7 @@ def pipeline(fails: Path) -> PCollection[object]:
 
 
 def make_input(folder: Path) -> None:
-    """A file for each micro-batch, in order of their times, and one that says that there will be no more."""
+    """Writes a file for each micro-batch, in the order of their times, and one that ends the input."""
     random = np.random.default_rng(SEED)
     batches = []
     for number in range(BATCHES):
@@ -103,7 +102,7 @@ def make_input(folder: Path) -> None:
 
 
 def run(folder: Path) -> None:
-    """Run the query to the end of its input."""
+    """Runs the query to the end of its input."""
     spark = local_session("flowalg faults", cores=2, memory="1g", log=folder / "spark.log")
     try:
         source = stream_of(spark, folder / "in", BoundedOutOfOrderness(DISORDER))

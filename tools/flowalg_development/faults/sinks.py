@@ -1,10 +1,9 @@
-"""Sinks under kills: what a killed query has written to its tables in the end is what an undisturbed one has.
+"""Sinks under kills: a killed query must write the same tables as an undisturbed one.
 
-``python -m flowalg_development.faults.sinks FOLDER [CONNINFO]`` runs the query of these trials over ``FOLDER/in``
-until its input has ended, from wherever its checkpoint stands, into ``FOLDER/panes.db``, and into PostgreSQL where
-it is told of one: the latest values and the changelog, each with its drops. If there is a file ``FOLDER/die`` with
-a number, the process takes it away and kills itself after so many more transactions, before Spark can note that
-the batch is done.
+``python -m flowalg_development.faults.sinks FOLDER [CONNINFO]`` runs the query over ``FOLDER/in`` from its checkpoint
+to the end of its input. It writes the current values and the changelog, each with its drops, to ``FOLDER/panes.db`` and
+to PostgreSQL if there is a connection string. If there is a file ``FOLDER/die`` with a number, the process deletes it
+and kills itself after that number of transactions, before Spark can commit the batch.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ BEFORE_SPARK: Final = "SIGKILL between a table's commit and Spark's"
 
 @frozen
 class Killed:
-    """How some kills of one replay went."""
+    """The result of kills during one run."""
 
     fault: str
     count: int
@@ -51,20 +50,20 @@ class Killed:
 
 @frozen
 class Places:
-    """A folder for one replay, and the databases that it writes to."""
+    """The folder of one run, and its databases."""
 
     folder: Path
     conninfo: str | None
 
     @property
     def databases(self) -> list[Database]:
-        """SQLite, and PostgreSQL if there is one."""
+        """SQLite, and PostgreSQL if it is available."""
         files: list[Database] = [SQLite(self.folder / "panes.db")]
         return files if self.conninfo is None else [*files, PostgreSQL(self.conninfo)]
 
     @property
     def sinks(self) -> list[Upsert | Changelog]:
-        """Both sinks into each database."""
+        """Both sinks for each database."""
         panes = pipeline(self.folder / "fail")
         return [
             sink
@@ -76,7 +75,7 @@ class Places:
         ]
 
     def content(self) -> bytes:
-        """All that is in the databases, sorted."""
+        """The sorted rows of the databases."""
         lines = [
             f"{type(sink.target).__name__} {table.name} {row!r}"
             for sink in self.sinks
@@ -86,7 +85,7 @@ class Places:
         return "\n".join(sorted(lines)).encode()
 
     def started(self) -> Process:
-        """The query, in a process group of its own."""
+        """Starts the query in a process group of its own."""
         given = [str(self.folder), *([] if self.conninfo is None else [self.conninfo])]
         with (self.folder / "query.log").open("ab") as log:
             return subprocess.Popen(
@@ -105,14 +104,14 @@ def _rows(sink: Upsert | Changelog, name: str) -> list[object]:
 
 @frozen
 class Trials:
-    """Replays of one input, each into new tables."""
+    """Runs over one input, each into new tables."""
 
     root: Path
     files: Path
     server: str | None
 
     def places(self, number: int) -> Places:
-        """New places for a replay from the beginning."""
+        """Creates the folder and the tables of a run without a checkpoint."""
         folder = self.root / f"sinks-{number}"
         folder.mkdir()
         os.symlink(self.files, folder / "in")
@@ -129,12 +128,12 @@ def kills(
     files: Path,
     wanted: int,
     deaths: int,
-    dice: random.Random,
+    rng: random.Random,
     killed: Callable[[Process], None],
 ) -> Iterator[Killed]:
-    """Kill the query so often at random moments, and so often right after a transaction; compare each replay that ends.
+    """Kills the query at random times and right after transactions, and compares each completed run.
 
-    ``killed`` kills a process and all that it has started.
+    ``killed`` kills a process and all its child processes.
     """
     with ExitStack() as stack:
         server = stack.enter_context(cluster()) if binaries() is not None else None
@@ -149,7 +148,7 @@ def kills(
         while wanted > 0 or deaths > 0:
             number += 1
             places = trials.places(number)
-            at_random, by_itself, ended = _replay(places, wanted, deaths, dice, killed)
+            at_random, by_itself, ended = _replay(places, wanted, deaths, rng, killed)
             wanted, deaths = wanted - at_random, deaths - by_itself
             survived = ended and places.content() == expected
             if not ended:
@@ -163,18 +162,18 @@ def kills(
 
 
 def _replay(
-    places: Places, wanted: int, deaths: int, dice: random.Random, killed: Callable[[Process], None]
+    places: Places, wanted: int, deaths: int, rng: random.Random, killed: Callable[[Process], None]
 ) -> tuple[int, int, bool]:
-    """One replay, killed until it ends: how often at random, how often by itself, and whether it ended well."""
+    """Kills one run until it ends; returns the numbers of both kinds of kills, and whether it succeeded."""
     at_random = by_itself = 0
     while True:
         die = places.folder / DIE
         dies = by_itself < deaths
         if dies:
-            die.write_text(str(dice.randrange(1, 40)))
+            die.write_text(str(rng.randrange(1, 40)))
         process = places.started()
         try:
-            code = process.wait(dice.uniform(6, 20) if at_random < wanted and not dies else None)
+            code = process.wait(rng.uniform(6, 20) if at_random < wanted and not dies else None)
         except subprocess.TimeoutExpired:
             killed(process)
             at_random += 1
@@ -187,7 +186,7 @@ def _replay(
 
 
 def run(places: Places) -> None:
-    """Run the query to the end of its input."""
+    """Runs the query to the end of its input."""
     spark = local_session("flowalg faults", cores=2, memory="1g", log=places.folder / "spark.log")
     sinks = places.sinks
     die = places.folder / DIE
