@@ -61,7 +61,7 @@ def micros_of(argument: str, point: datetime) -> int:
             argument,
             point,
             "a timezone-aware datetime, such as datetime(2013, 1, 1, tzinfo=UTC)",
-            why="it is naive, so it names no point in time",
+            why="it is naive; attach a time zone",
         )
     micros = _micros_since_epoch(point)
     if not MIN_TIME <= micros <= MAX_TIME:

@@ -1,7 +1,7 @@
-"""Documents: pipelines, sources, triggers, windows, policies, combiners and timelines as JSON, and back, equal.
+"""Serialization of pipelines, sources, triggers, windows, policies, combiners and timelines as JSON documents.
 
-``names`` gives functions and classes their names; ``forms`` derives how a field is written from its declared type;
-``writing`` and ``reading`` are a match over the forms; ``document`` puts format and version around it.
+``names`` maps functions and classes to import names. ``forms`` derives the form of a field from its declared type;
+``writing`` and ``reading`` match on forms. ``document`` adds the format and the version.
 """
 
 from flowalg.serialization.document import (

@@ -1,4 +1,4 @@
-"""A value of the algebra as JSON text, with a format, a version, and the nodes of pipelines in a list."""
+"""Documents: a value of the algebra as JSON text, with a format, a version, and a list of pipeline nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flowalg.data.values import conform
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
 from flowalg.runs.timeline import Timeline
-from flowalg.serialization.paths import Place
+from flowalg.serialization.paths import DocumentPath
 from flowalg.serialization.reading import Reader
 from flowalg.serialization.registry import is_frozen
 from flowalg.serialization.writing import Writer
@@ -48,12 +48,12 @@ Writable: TypeAlias = (
     | Timeline[object]
     | Aggregate[Never, object]
 )
-"""What has a JSON form, if the functions in it have names; ``Source`` is a ``PCollection``."""
+"""The serializable values, if their functions have names. ``Source`` is a ``PCollection``."""
 
 
 @frozen
 class Kind(Generic[A]):
-    """One of several classes: what ``from_json`` may be told to expect where a class would say too much."""
+    """A union of classes that ``from_json`` can expect, such as all triggers."""
 
     name: str
     classes: tuple[type, ...]
@@ -74,17 +74,17 @@ WATERMARK_POLICY: Final[Kind[WatermarkPolicy]] = Kind(
 """Any watermark policy."""
 
 COMBINER: Final[Kind[Aggregate[object, object]]] = Kind("a combiner", (Aggregate,))
-"""Any combiner; the document does not say of what values, so whoever reads it must know."""
+"""Any combiner. The document does not contain the type of its values, which the reader must know."""
 
 
 def to_json(value: Writable, *, indent: int | None = None) -> str:
-    """A value of the algebra as JSON text, from which ``from_json`` makes an equal one.
+    """Serializes a value of the algebra as JSON text, which ``from_json`` deserializes to an equal value.
 
-    Functions, record classes and combiners of the user's own go by ``module:name``, so they must be importable.
-    A lambda is not: ``NotWritableError`` names the transform, the function with its file and line, and what to do.
-    A node that several collections share is written once. Shapes and the analyses of functions are left out.
-    With an ``indent`` the text has lines, and an object that fits in one stays in one.
-    Law: what comes back is equal.
+    Functions, record classes and user-defined combiners are written as ``module:name``, so they must be importable.
+    Lambdas are not: ``NotWritableError`` names the transform, the function with its file and line, and a remedy. A node
+    that several collections share is written once. Shapes and analyses of functions are derived again, not written.
+    With an ``indent`` the text has several lines; an object that fits on one line stays on one line.
+    Law: ``from_json(to_json(v))`` equals ``v``.
     """
     if not (is_frozen(type(value)) or isinstance(value, PCollection)):
         raise ArgumentError(
@@ -96,12 +96,12 @@ def to_json(value: Writable, *, indent: int | None = None) -> str:
         raise ArgumentError("indent", indent, "an int of zero or more, or None")
     writer = Writer()
     try:
-        written = writer.anything(value, Place("value"))
+        written = writer.anything(value, DocumentPath("value"))
         nodes = {"nodes": writer.nodes} if writer.nodes else {}
         document = {"format": FORMAT, "version": VERSION, **nodes, "value": written}
         return _line(document) if indent is None else _lines(document, indent, "")
     except RecursionError as deep:
-        raise NotWritableError("value: it is nested too deeply to be written") from deep
+        raise NotWritableError("value: it is nested too deeply") from deep
 
 
 def _line(document: object) -> str:
@@ -109,15 +109,15 @@ def _line(document: object) -> str:
 
 
 def _lines(document: object, indent: int, margin: str) -> str:
-    """JSON over several lines: what fits in one stays in one."""
+    """Formats JSON over several lines; a value that fits on one line stays on one line."""
     line = _line(document)
     inner = margin + " " * indent
     match document:
         case dict() if document and (len(margin) + len(line) > _WIDTH or not margin):
-            parts = [f"{_line(name)}: {_lines(one, indent, inner)}" for name, one in document.items()]
+            parts = [f"{_line(name)}: {_lines(item, indent, inner)}" for name, item in document.items()]
             opening, closing = "{", "}"
         case list() if document and len(margin) + len(line) > _WIDTH:
-            parts = [_lines(one, indent, inner) for one in document]
+            parts = [_lines(item, indent, inner) for item in document]
             opening, closing = "[", "]"
         case _:
             return line
@@ -130,16 +130,16 @@ def from_json(text: str, expect: type[A]) -> A: ...
 @overload
 def from_json(text: str, expect: Kind[A]) -> A: ...
 def from_json(text: str, expect: type[A] | Kind[A]) -> A:
-    """The value that ``to_json`` wrote.
+    """Deserializes a value that ``to_json`` wrote.
 
-    ``expect`` is its class, which types the result: ``WindowingStrategy``, ``PCollection[KV[str, int]]``,
-    ``Source[Score]``, ``Timeline[Score]``; or a ``Kind`` where there are several: ``TRIGGER``, ``WINDOWS``,
-    ``COMBINER``. The types of elements are checked where they are known; ``PCollection[object]`` is one of any.
-    Nothing is evaluated but the import of the modules that the text names, and the constructors of the
-    records in it. Both run code, so read only what you trust.
+    ``expect`` is the class of the value, which types the result: ``WindowingStrategy``, ``PCollection[KV[str, int]]``,
+    ``Source[Score]``, ``Timeline[Score]``; or a ``Kind`` for several classes: ``TRIGGER``, ``WINDOWS``, ``COMBINER``.
+    The types of elements are checked if they are known; ``PCollection[object]`` accepts all element types. Reading
+    imports the modules that the text names and calls the constructors of its records. Both run code, so read only
+    trusted documents.
 
-    Raises ``DocumentError`` with the place in the document when the text is not what ``to_json`` writes, when it
-    has another version, when a name does not import, or when the value is not what is expected.
+    Raises ``DocumentError``, with the path in the document, if the text is not a document of this version, if a name
+    cannot be imported, or if the value is not of the expected class.
     """
     args: tuple[object, ...] = ()
     if isinstance(expect, Kind):
@@ -148,7 +148,7 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
         origin = get_origin(expect) or expect
         if getattr(expect, "__parameters__", ()):
             raise ArgumentError(
-                "expect", expect, "given the types that it holds, such as PCollection[object] for any"
+                "expect", expect, "a class with its type arguments, such as PCollection[object]"
             )
         if not isinstance(origin, type):
             raise ArgumentError(
@@ -156,9 +156,9 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
             )
         classes, name, args = (origin,), f"of type {origin.__name__}", get_args(expect)
     try:
-        value = _value(_parsed(text))
+        value = _read_document(_parse(text))
     except RecursionError as deep:
-        raise DocumentError("the document is nested too deeply to be read") from deep
+        raise DocumentError("the document is nested too deeply") from deep
     if not isinstance(value, classes):
         raise DocumentError(f"value must be {name}; got {format_value(value)}")
     for element in args:
@@ -166,7 +166,7 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
     return cast("A", value)
 
 
-def _value(document: dict[str, object]) -> object:
+def _read_document(document: dict[str, object]) -> object:
     for name, valid in (("format", FORMAT), ("version", VERSION)):
         if name not in document:
             raise DocumentError(f"the document has no {name!r}; it must have {name!r}: {json.dumps(valid)}")
@@ -176,7 +176,9 @@ def _value(document: dict[str, object]) -> object:
             )
     for name in document:
         if name not in ("format", "version", "nodes", "value"):
-            raise DocumentError(f"the document has a field {name!r}, which no document has")
+            raise DocumentError(
+                f"the document has an unknown field {name!r}; the fields are format, version, nodes and value"
+            )
     if "value" not in document:
         raise DocumentError("the document has no 'value'")
     nodes = document.get("nodes", [])
@@ -184,39 +186,41 @@ def _value(document: dict[str, object]) -> object:
         raise DocumentError(f"nodes must be a list of nodes; got {format_value(nodes)}")
     reader = Reader()
     for number, node in enumerate(nodes):
-        reader.node(node, Place(f"nodes[{number}]"))
-    return reader.anything(document["value"], Place("value"))
+        reader.node(node, DocumentPath(f"nodes[{number}]"))
+    return reader.anything(document["value"], DocumentPath("value"))
 
 
-def _parsed(text: str) -> dict[str, object]:
+def _parse(text: str) -> dict[str, object]:
     if not isinstance(text, str):
-        raise ArgumentError("text", text, "a str of JSON, as to_json gives it")
+        raise ArgumentError("text", text, "a str of JSON, as to_json writes it")
     try:
-        document: object = json.loads(text, object_pairs_hook=_without_repetition, parse_constant=_no_number)
+        document: object = json.loads(
+            text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant
+        )
     except json.JSONDecodeError as error:
-        raise DocumentError(f"the text is no JSON: {error}") from error
+        raise DocumentError(f"the text is not valid JSON: {error}") from error
     if not isinstance(document, dict):
         raise DocumentError(
-            f"the document must be an object, as to_json gives it; got {format_value(document)}"
+            f"the document must be an object, as to_json writes it; got {format_value(document)}"
         )
     return document
 
 
-def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise DocumentError(f"the document gives {twice!r} twice in one object")
+        raise DocumentError(f"an object of the document has the key {twice!r} twice")
     return found
 
 
-def _no_number(name: str) -> object:
-    raise DocumentError(f"the text is no JSON: {name} is no number of JSON")
+def _reject_constant(name: str) -> object:
+    raise DocumentError(f"the text is not valid JSON: {name} is not a JSON number")
 
 
 def _check_elements(value: object, element: object) -> None:
-    """That elements are of the type that the reader expects, where that can be known."""
+    """Checks that elements have the expected type, if it is known."""
     if element is object:
         return
     try:
@@ -228,8 +232,8 @@ def _check_elements(value: object, element: object) -> None:
             raise DocumentError(f"value must be a collection of {shape}; got a collection of {found}")
         case Timeline(instants=instants):
             for number, instant in enumerate(instants):
-                for index, one in enumerate(instant.elements):
-                    _check_element(one, shape, f"value.instants[{number}].elements[{index}]")
+                for index, found_element in enumerate(instant.elements):
+                    _check_element(found_element, shape, f"value.instants[{number}].elements[{index}]")
         case _:
             pass
 

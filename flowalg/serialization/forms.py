@@ -1,6 +1,6 @@
-"""How a field is written, from its declared type: a small closed tree, so that writing and reading are a match each.
+"""Forms: how a field is serialized, derived from its declared type. Writing and reading each match on the form.
 
-What a type does not tell, a tag in the document does.
+Where the declared type does not determine the class, the document has a tag.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from attrs import NOTHING, frozen
 from flowalg.data.shapes import ElementType, Shape
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.nodes import Hole, Node
+from flowalg.serialization.notations import NOTATIONS
 from flowalg.serialization.registry import algebra
-from flowalg.serialization.texts import NOTATIONS
 from flowalg.windows.strategy import Forever
 
 
 @frozen
 class Plain:
-    """A value that JSON has: ``bool``, ``int``, ``float``, ``str``."""
+    """A type of JSON: ``bool``, ``int``, ``float``, ``str``."""
 
     cls: type
 
 
 @frozen
 class Text:
-    """A scalar that is written as text."""
+    """A scalar that is serialized as text."""
 
     cls: type
 
 
 @frozen
 class Point:
-    """A point in time, which is an ``int`` here and text in documents."""
+    """A point in time, an ``int`` in Python and text in documents."""
 
 
 @frozen
@@ -64,7 +64,7 @@ class Maybe:
 
 @frozen
 class Items:
-    """A list of values of one form; ``cls`` is what Python holds them in: tuple, list or frozenset."""
+    """A list of values of the same form; ``cls`` is the collection in Python: tuple, list or frozenset."""
 
     of: Form
     cls: type
@@ -87,14 +87,14 @@ class Pairs:
 
 @frozen
 class FieldsOf:
-    """The fields of one class of the algebra, which need no tag."""
+    """The fields of a class of the algebra; the declared type identifies it, so it needs no tag."""
 
     cls: type
 
 
 @frozen
 class Function:
-    """A function: by its name, or a tagged record that can be called."""
+    """A function: its name, or a tagged callable record."""
 
 
 @frozen
@@ -104,17 +104,17 @@ class TypeName:
 
 @frozen
 class ShapeName:
-    """A shape, as the type that it is derived from."""
+    """A shape, serialized as the type that it is derived from."""
 
 
 @frozen
 class NodeNumber:
-    """A node of a pipeline, as its number in the document's list."""
+    """A node of a pipeline, as its index in the document's list of nodes."""
 
 
 @frozen
 class Tagged:
-    """Any value that is an instance of one of some classes (of any, if there are none), as a tag says."""
+    """A tagged value that is an instance of one of the classes, or of any class if there are none."""
 
     classes: tuple[type, ...] = ()
 
@@ -141,10 +141,10 @@ ANYTHING: Final = Tagged()
 
 
 @frozen
-class Part:
-    """A field of a class: its attribute, the constructor's name for it, its form, and its default.
+class FieldForm:
+    """A field of a class: its attribute, its constructor argument, its form, and its default.
 
-    ``init`` says whether the constructor takes it.
+    ``init`` is whether the field is a constructor argument.
     """
 
     attribute: str
@@ -155,27 +155,26 @@ class Part:
 
     @property
     def required(self) -> bool:
-        """Whether a document must give it."""
+        """Whether a document must contain the field."""
         return self.default is NOTHING
 
 
 @cache
-def parts_of(cls: type) -> tuple[Part, ...]:
-    """The fields of a frozen attrs class.
+def field_forms(cls: type) -> tuple[FieldForm, ...]:
+    """Returns the fields of a frozen attrs class.
 
-    Fields that take no part in equality are derived, and not written unless their metadata says so.
-
-    A user's class has no defaults here: they may change while documents are kept. Raises ``NameError`` when the
+    Fields that are not compared are derived, so they are omitted unless their metadata has ``written``. Defaults of
+    user-defined classes are ignored, because they may change after a document was written. Raises ``NameError`` if the
     annotations of a class cannot be resolved.
     """
     hints = get_type_hints(cls, include_extras=True)
-    ours = algebra().get(cls.__name__) is cls
+    is_algebra = algebra().get(cls.__name__) is cls
     return tuple(
-        Part(
+        FieldForm(
             field.name,
             field.alias or field.name,
             form_of(hints.get(field.name)),
-            _default(field.default) if ours else NOTHING,
+            _default_value(field.default) if is_algebra else NOTHING,
             field.init,
         )
         for field in attrs.fields(cls)
@@ -183,13 +182,13 @@ def parts_of(cls: type) -> tuple[Part, ...]:
     )
 
 
-def _default(default: object) -> object:
+def _default_value(default: object) -> object:
     factory: object = getattr(default, "factory", None)
     return factory() if callable(factory) else default
 
 
 def form_of(hint: object) -> Form:
-    """The form of a declared type; ``ANYTHING`` where the type does not tell."""
+    """Returns the form of a declared type; ``ANYTHING`` if the type does not determine it."""
     if hint in _KNOWN:
         return _KNOWN[hint]
     supertype: object = getattr(hint, "__supertype__", None)
@@ -199,7 +198,7 @@ def form_of(hint: object) -> Form:
     if origin is Annotated:
         return form_of(args[0])
     if origin in (Union, types.UnionType):
-        return _union(args)
+        return _union_form(args)
     if origin is CallableABC:
         return Function()
     if origin is type:
@@ -213,13 +212,13 @@ def form_of(hint: object) -> Form:
     if origin in (Mapping, dict) and len(args) == 2:
         return Pairs(form_of(args[0]), form_of(args[1]))
     cls = hint if origin is None else origin
-    return _class(cls) if isinstance(cls, type) else ANYTHING
+    return _class_form(cls) if isinstance(cls, type) else ANYTHING
 
 
-def _union(args: tuple[object, ...]) -> Form:
+def _union_form(args: tuple[object, ...]) -> Form:
     arms = tuple(arg for arg in args if arg is not types.NoneType)
     if len(arms) < len(args):
-        return Maybe(form_of(arms[0]) if len(arms) == 1 else _union(arms))
+        return Maybe(form_of(arms[0]) if len(arms) == 1 else _union_form(arms))
     if set(arms) == {timedelta, Forever}:
         return Lateness()
     classes = tuple(get_origin(arm) or arm for arm in arms)
@@ -227,14 +226,14 @@ def _union(args: tuple[object, ...]) -> Form:
     return Tagged(known) if len(known) == len(classes) else ANYTHING
 
 
-def _class(cls: type) -> Form:
+def _class_form(cls: type) -> Form:
     if cls in (bool, int, float, str):
         return Plain(cls)
     if cls in NOTATIONS:
         return Text(cls)
     if issubclass(cls, Enum):
         return Member(cls)
-    if [one for one in algebra().values() if issubclass(one, cls)] == [cls]:
+    if [known for known in algebra().values() if issubclass(known, cls)] == [cls]:
         return FieldsOf(cls)
     return ANYTHING if cls is object or getattr(cls, "_is_protocol", False) else Tagged((cls,))
 
@@ -252,6 +251,7 @@ _KNOWN: Final[Mapping[object, Form]] = {
 
 __all__ = [
     "ANYTHING",
+    "FieldForm",
     "FieldsOf",
     "Form",
     "Function",
@@ -261,7 +261,6 @@ __all__ = [
     "Member",
     "NodeNumber",
     "Pairs",
-    "Part",
     "Plain",
     "Point",
     "Product",
@@ -269,6 +268,6 @@ __all__ = [
     "Tagged",
     "Text",
     "TypeName",
+    "field_forms",
     "form_of",
-    "parts_of",
 ]

@@ -1,6 +1,6 @@
-"""Functions and classes by name: ``"games.scoring:team_of"`` is the very object that importing it gives.
+"""Functions and classes by name: ``"games.scoring:team_of"`` is the object that importing it returns.
 
-A lambda, a closure, and whatever lives in ``__main__`` have no name that means the same elsewhere: they are opaque.
+Lambdas, closures and objects in ``__main__`` have no name that identifies them in another process: they are opaque.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from flowalg.data.errors import FlowalgError
 A = TypeVar("A")
 
 
-def name_of(thing: object) -> Result[str, str]:
-    """The name by which an object is imported, as ``module:qualified.name``, or the reason why it has none."""
-    owner = getattr(thing, "__self__", None)
-    holder = owner if isinstance(owner, type) else getattr(thing, "__objclass__", thing)
-    module = getattr(thing, "__module__", None) or getattr(holder, "__module__", None)
-    path = getattr(thing, "__qualname__", None)
+def name_of(target: object) -> Result[str, str]:
+    """Returns the import name of an object, ``module:qualified.name``, or the reason why it has none."""
+    owner = getattr(target, "__self__", None)
+    holder = owner if isinstance(owner, type) else getattr(target, "__objclass__", target)
+    module = getattr(target, "__module__", None) or getattr(holder, "__module__", None)
+    path = getattr(target, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(path, str):
-        return Failure("has no name of its own")
+        return Failure("has no name")
     if "<lambda>" in path:
-        return Failure("is a lambda, which has no name to import it by")
+        return Failure("is a lambda, which cannot be imported")
     if "<locals>" in path:
-        return Failure("is defined inside a function, and cannot be imported")
+        return Failure("is defined inside a function, so it cannot be imported")
     if module == "__main__":
-        return Failure("is defined in __main__, which is another module elsewhere")
+        return Failure("is defined in __main__, which is a different module in other processes")
     name = f"{module}:{path}"
-    found = named(name)
+    found = import_object(name)
     if not isinstance(found, Success):
         return Failure(f"cannot be imported: {found.failure()}")
     value = found.unwrap()
-    if value is thing or (_is_bound(value) and value == thing):
+    if value is target or (_is_bound_to_class(value) and value == target):
         return Success(name)
-    return Failure(f"is not what importing {name} gives")
+    return Failure(f"is not the object that importing {name} returns")
 
 
-def named(name: str) -> Result[object, str]:
-    """The object of a name, or the reason why there is none. Imports the module, which runs its code."""
+def import_object(name: str) -> Result[object, str]:
+    """Returns the object of a name, or the reason why there is none. Imports the module, which runs its code."""
     module, separator, path = name.partition(":")
     if not separator or not module or not path or module.startswith("."):
-        return Failure(f"{name!r} is no name of the form module:name")
+        return Failure(f"{name!r} is not a name of the form module:name")
     try:
         found: object = importlib.import_module(module)
     except Exception as error:
@@ -59,18 +59,18 @@ def named(name: str) -> Result[object, str]:
     return Success(found)
 
 
-def _is_bound(thing: object) -> bool:
-    """Whether a thing is a method bound to its class: made anew whenever it is looked up."""
-    return isinstance(getattr(thing, "__self__", None), type) and (
-        isinstance(thing, MethodType) or type(thing).__name__ == "builtin_function_or_method"
+def _is_bound_to_class(target: object) -> bool:
+    """Whether an object is a method bound to its class, which is a new object at each access."""
+    return isinstance(getattr(target, "__self__", None), type) and (
+        isinstance(target, MethodType) or type(target).__name__ == "builtin_function_or_method"
     )
 
 
-def or_raise(result: Result[A, str], error: Callable[[str], FlowalgError]) -> A:
-    """What was found; raises what ``error`` makes of the reason why there is nothing."""
+def unwrap_or_raise(result: Result[A, str], error: Callable[[str], FlowalgError]) -> A:
+    """Returns the value of a result; raises ``error(reason)`` if it is a failure."""
     if is_successful(result):
         return result.unwrap()
     raise error(result.failure())
 
 
-__all__ = ["name_of", "named", "or_raise"]
+__all__ = ["import_object", "name_of", "unwrap_or_raise"]

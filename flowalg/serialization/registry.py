@@ -1,4 +1,4 @@
-"""The classes of the algebra by their short names, found in its modules: a new one needs no entry anywhere."""
+"""A registry of the classes of the algebra by their short names, collected from its modules."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import attrs
 from returns.result import Failure, Result, Success
 
 from flowalg.pipeline.source import Source
-from flowalg.serialization.names import name_of, named
+from flowalg.serialization.names import import_object, name_of
 
-# What is derived from functions is computed again, and the forms of documents are no values of the algebra.
-_APART: Final = (
+# Modules without serializable values: derived analyses, presentation, and serialization itself.
+_EXCLUDED: Final = (
     "flowalg.analysis",
     "flowalg.lifting",
     "flowalg.notebook",
@@ -30,21 +30,21 @@ _APART: Final = (
 
 @cache
 def algebra() -> Mapping[str, type]:
-    """Every frozen attrs class and enum of the algebra, by its name.
+    """Returns all frozen attrs classes and enums of the algebra by name.
 
-    Two classes of one name have no short name: they go by module and name, as a user's classes do.
+    Classes that share a name have no short name: they are written as ``module:name``, like user-defined classes.
     """
     found = tuple(dict.fromkeys(_classes()))
-    times = Counter(one.__name__ for one in found)
-    return MappingProxyType({one.__name__: one for one in found if times[one.__name__] == 1})
+    counts = Counter(cls.__name__ for cls in found)
+    return MappingProxyType({cls.__name__: cls for cls in found if counts[cls.__name__] == 1})
 
 
 def _classes() -> Iterator[type]:
     package = importlib.import_module("flowalg")
-    for one in pkgutil.walk_packages(package.__path__, "flowalg."):
-        if one.name.startswith(_APART):
+    for info in pkgutil.walk_packages(package.__path__, "flowalg."):
+        if info.name.startswith(_EXCLUDED):
             continue
-        module = importlib.import_module(one.name)
+        module = importlib.import_module(info.name)
         for value in vars(module).values():
             if not isinstance(value, type) or value.__module__ != module.__name__:
                 continue
@@ -53,27 +53,27 @@ def _classes() -> Iterator[type]:
 
 
 def is_frozen(cls: type) -> bool:
-    """Whether a class is a frozen attrs class: equal by its fields, which never change."""
+    """Whether a class is a frozen attrs class."""
     return "__attrs_attrs__" in vars(cls) and attrs.inspect(cls).is_frozen
 
 
 def tag_of(cls: type) -> Result[str, str]:
-    """What a class is called in documents: its short name, or ``module:Name``; or why it has no name."""
+    """Returns the name of a class in documents, its short name or ``module:Name``; or why it has none."""
     return Success(cls.__name__) if algebra().get(cls.__name__) is cls else name_of(cls)
 
 
-def tagged(tag: str) -> Result[type, str]:
-    """The class of a tag, or the reason why there is none."""
+def class_of_tag(tag: str) -> Result[type, str]:
+    """Returns the class of a tag, or the reason why there is none."""
     if ":" not in tag:
         known = algebra().get(tag)
-        return Failure(f"{tag!r} is no class of the algebra") if known is None else Success(known)
-    return named(tag).bind(lambda one: _a_class(tag, one))
+        return Failure(f"{tag!r} is not a class of the algebra") if known is None else Success(known)
+    return import_object(tag).bind(lambda found: _require_class(tag, found))
 
 
-def _a_class(tag: str, found: object) -> Result[type, str]:
+def _require_class(tag: str, found: object) -> Result[type, str]:
     if isinstance(found, type) and (is_frozen(found) or issubclass(found, Enum)):
         return Success(found)
     return Failure(f"{tag!r} is no frozen attrs class and no enum")
 
 
-__all__ = ["algebra", "is_frozen", "tag_of", "tagged"]
+__all__ = ["algebra", "class_of_tag", "is_frozen", "tag_of"]

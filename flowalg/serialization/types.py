@@ -1,6 +1,6 @@
 """Types in documents: ``"int"``, ``"games:Score"``, ``{"list": "int"}``, ``{"union": ["int", "None"]}``.
 
-A shape is written as the type that it is derived from, and derived again when it is read.
+A shape is written as the type that it is derived from; reading derives it again.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg.serialization.names import name_of, named
+from flowalg.serialization.names import import_object, name_of
 
 _SHORT: Final[Mapping[str, object]] = {
     "None": None,
     "object": object,
     **{
-        one.__name__: one
-        for one in (
+        scalar.__name__: scalar
+        for scalar in (
             *(bool, int, float, str, bytes, list, set, frozenset, tuple),
             *(datetime, date, timedelta, Decimal, KV),
         )
@@ -45,53 +45,53 @@ _NAMES: Final[Mapping[object, str]] = {value: name for name, value in _SHORT.ite
 
 
 def type_json(kind: object) -> Result[object, str]:
-    """A type as JSON, or the reason why it has none."""
+    """Returns a type as JSON, or the reason why it has no JSON form."""
     if kind is types.NoneType:
         return Success("None")
     origin, args = get_origin(kind), get_args(kind)
     if origin is None:
         short = _NAMES.get(kind) if isinstance(kind, type) or kind is None else None
-        return Success(short) if short is not None else name_of(kind).map(_widened)
+        return Success(short) if short is not None else name_of(kind).map(_as_object)
     tag = Success("union") if origin in (Union, types.UnionType) else type_json(origin)
     return tag.bind(lambda name: _all(type_json(arg) for arg in args).map(lambda parts: {str(name): parts}))
 
 
-def _widened(name: str) -> object:
+def _as_object(name: str) -> object:
     return name
 
 
 def type_from(json: object) -> Result[object, str]:
-    """The type that JSON stands for, or the reason why it is none."""
+    """Returns the type that JSON describes, or the reason why it is not a type."""
     match json:
         case str() if json in _SHORT:
             return Success(_SHORT[json])
         case str() if ":" in json:
-            return named(json).bind(lambda one: _a_type(json, one))
+            return import_object(json).bind(lambda found: _require_type(json, found))
         case dict() if len(json) == 1:
             ((tag, parts),) = json.items()
             if isinstance(parts, list) and parts:
-                return _all(type_from(part) for part in parts).bind(lambda args: _applied(tag, args))
+                return _all(type_from(part) for part in parts).bind(lambda args: _apply_arguments(tag, args))
         case _:
             pass
-    return Failure(f"{json!r} is no type")
+    return Failure(f"{json!r} is not a type")
 
 
-def _a_type(name: str, found: object) -> Result[object, str]:
-    return Success(found) if isinstance(found, type) else Failure(f"{name!r} is no class")
+def _require_type(name: str, found: object) -> Result[object, str]:
+    return Success(found) if isinstance(found, type) else Failure(f"{name!r} is not a class")
 
 
-def _applied(tag: str, args: list[object]) -> Result[object, str]:
+def _apply_arguments(tag: str, args: list[object]) -> Result[object, str]:
     if tag == "union":
         return Success(reduce(or_, cast("list[type]", args)))
-    return type_from(tag).bind(lambda origin: _subscripted(tag, origin, args))
+    return type_from(tag).bind(lambda origin: _subscript(tag, origin, args))
 
 
-def _subscripted(tag: str, origin: object, args: list[object]) -> Result[object, str]:
+def _subscript(tag: str, origin: object, args: list[object]) -> Result[object, str]:
     try:
         subscript = getattr(origin, "__class_getitem__")  # noqa: B009  # not all types have it
         return Success(subscript(tuple(args)))
     except (AttributeError, TypeError) as error:
-        return Failure(f"{tag!r} takes no such parameters: {error}")
+        return Failure(f"{tag!r} does not accept these type arguments: {error}")
 
 
 def _all(results: Iterable[Result[object, str]]) -> Result[list[object], str]:
@@ -104,7 +104,7 @@ def _all(results: Iterable[Result[object, str]]) -> Result[list[object], str]:
 
 
 def type_of(shape: Shape) -> object:
-    """A type whose shape this is."""
+    """Returns a type with this shape."""
     match shape:
         case Scalar(python=python):
             return python
@@ -126,7 +126,7 @@ def type_of(shape: Shape) -> object:
 
 
 def _record(cls: type, fields: tuple[Field, ...]) -> object:
-    """The record class, with the types that its variables stand for."""
+    """Returns the record class with its type arguments."""
     parameters: tuple[object, ...] = getattr(cls, "__parameters__", ())
     if not parameters:
         return cls
@@ -138,7 +138,7 @@ def _record(cls: type, fields: tuple[Field, ...]) -> object:
 
 
 def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
-    """What the variables in a field's annotation stand for, given the field's shape."""
+    """Infers the type variables in a field's annotation from the field's shape."""
     if isinstance(hint, TypeVar):
         given.setdefault(hint, type_of(shape))
         return

@@ -458,9 +458,8 @@ TIMES: Final[list[tuple[str, str]]] = [
     ),
     (
         "event_time(datetime(2024, 1, 1))",
-        "ArgumentError: event_time must be a timezone-aware datetime, such as datetime(2013, 1, "
-        "1, tzinfo=UTC); got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is naive, so it "
-        "names no point in time",
+        "ArgumentError: event_time must be a timezone-aware datetime, such as datetime(2013, 1, 1, "
+        "tzinfo=UTC); got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is naive; attach a time zone",
     ),
     (
         "event_time(datetime(9999, 12, 31, tzinfo=UTC))",
@@ -474,9 +473,8 @@ TIMES: Final[list[tuple[str, str]]] = [
     ),
     (
         "processing_time(datetime(2024, 1, 1))",
-        "ArgumentError: processing_time must be a timezone-aware datetime, such as datetime(2013,"
-        " 1, 1, tzinfo=UTC); got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is naive, so "
-        "it names no point in time",
+        "ArgumentError: processing_time must be a timezone-aware datetime, such as datetime(2013, 1, 1, "
+        "tzinfo=UTC); got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is naive; attach a time zone",
     ),
     (
         "to_datetime('x')",
@@ -556,8 +554,7 @@ TIMES: Final[list[tuple[str, str]]] = [
     (
         "Timeline().at(datetime(2024, 1, 1))",
         "ArgumentError: time must be a timezone-aware datetime, such as datetime(2013, 1, 1, "
-        "tzinfo=UTC); got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is naive, so it "
-        "names no point in time",
+        "tzinfo=UTC); got datetime.datetime(2024, 1, 1, 0, 0) (datetime): it is naive; attach a time zone",
     ),
     (
         "Timeline().at(NOON, watermark=3)",
@@ -968,7 +965,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "from_json(3, Count)",
-        "ArgumentError: text must be a str of JSON, as to_json gives it; got 3 (int)",
+        "ArgumentError: text must be a str of JSON, as to_json writes it; got 3 (int)",
     ),
     (
         "from_json('', 'trigger')",
@@ -977,8 +974,8 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "from_json('', PCollection)",
-        "ArgumentError: expect must be given the types that it holds, such as PCollection[object]"
-        " for any; got the class PCollection",
+        "ArgumentError: expect must be a class with its type arguments, such as PCollection[object]; got "
+        "the class PCollection",
     ),
 ]
 

@@ -119,8 +119,8 @@ from flowalg.elementwise.steps import Step
 from flowalg.pipeline.co_group import Separate
 from flowalg.pipeline.nodes import Hole, Node
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS, Kind, Writable
+from flowalg.serialization.notations import format_duration, parse_duration
 from flowalg.serialization.registry import algebra
-from flowalg.serialization.texts import duration_from, duration_text
 from tests.support.scores import Score, minute
 
 A = TypeVar("A")
@@ -338,7 +338,7 @@ def test_timelines_come_back_equal(timeline: Timeline[Reading]) -> None:
 @given(st.timedeltas())
 def test_durations_are_exact(duration: timedelta) -> None:
     """Law: to the microsecond, negative ones too."""
-    assert duration_from(duration_text(duration)) == duration
+    assert parse_duration(format_duration(duration)) == duration
 
 
 @pytest.mark.parametrize(
@@ -353,14 +353,14 @@ def test_durations_are_exact(duration: timedelta) -> None:
 )
 def test_durations_are_iso_8601(duration: timedelta, text: str) -> None:
     """As a person would write them."""
-    assert duration_text(duration) == text
+    assert format_duration(duration) == text
 
 
 @pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1", "P1DT", "PT1.S", "PT1.0000001S", "P1M", "PT1S "])
 def test_other_durations_are_refused(text: str) -> None:
     """Months have no length, and nothing is rounded."""
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        duration_from(text)
+        parse_duration(text)
 
 
 ODD = Digits(
@@ -642,29 +642,29 @@ ADVICE = (
         (
             lambda: READINGS.key_by(LAMBDA),
             f"nodes[1].steps[0].function.call.f, in key_by(<lambda> at {with_line(LAMBDA)}): it is <lambda> at "
-            f"{with_line(LAMBDA)}, which cannot be written: it is a lambda, which has no name to import it by; "
+            f"{with_line(LAMBDA)}, which cannot be written: it is a lambda, which cannot be imported; "
             f"{ADVICE}",
         ),
         (
             lambda: VALUES.combine_per_key(Count(), Sum.of(LAMBDA)),
             f"nodes[2].combiner.parts[1].function.f, in Sum.of(<lambda> at {with_line(LAMBDA)}): it is <lambda> "
-            f"at {with_line(LAMBDA)}, which cannot be written: it is a lambda, which has no name to import it by; "
+            f"at {with_line(LAMBDA)}, which cannot be written: it is a lambda, which cannot be imported; "
             f"{ADVICE}",
         ),
         (
             lambda: VALUES.window(GlobalWindows(), trigger=Repeat(AtElement(CLOSURE))),
             f"nodes[2].strategy.trigger.trigger.predicate: it is inner at {with_line(CLOSURE)}, which cannot be "
-            f"written: it is defined inside a function, and cannot be imported; {ADVICE}",
+            f"written: it is defined inside a function, so it cannot be imported; {ADVICE}",
         ),
         (
             lambda: AtElement(TAKEN),
-            f"value.predicate: it is renamed at {with_line(TAKEN)}, which cannot be written: it is not what "
-            f"importing tests.core.test_serialization:renamed gives; {ADVICE}",
+            f"value.predicate: it is renamed at {with_line(TAKEN)}, which cannot be written: it is not the object that "
+            f"importing tests.core.test_serialization:renamed returns; {ADVICE}",
         ),
         (
             lambda: AtElement(Plain()),
-            "value.predicate: it is tests.core.test_serialization.Plain(), which cannot be written: it has no name of "
-            f"its own; {ADVICE}",
+            "value.predicate: it is tests.core.test_serialization.Plain(), which cannot be written: it has no name; "
+            f"{ADVICE}",
         ),
         (
             lambda: AtElement(Derived()),
@@ -673,12 +673,12 @@ ADVICE = (
         (
             lambda: attrs.evolve(ODD, anything=[1, 1j]),
             "value.anything[1]: it is 1j (complex), which has no JSON form; it must be a scalar, a collection of "
-            "scalars, an enum member, a function or class that can be imported, or a frozen attrs class of such",
+            "scalars, an enum member, a function or class that can be imported, or a frozen attrs class of these",
         ),
         (
             lambda: attrs.evolve(ODD, origin=datetime(2024, 1, 1)),
             "value.origin: it is datetime.datetime(2024, 1, 1, 0, 0) (datetime), which cannot be written: it is "
-            "naive, so it names no point in time",
+            "naive; attach a time zone",
         ),
         (
             lambda: attrs.evolve(ODD, limits=(1, "2")),  # type: ignore[arg-type]
@@ -721,9 +721,9 @@ PIPELINE = to_json(VALUES)
     [
         (
             "{",
-            "the text is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+            "the text is not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         ),
-        ("[1]", "the document must be an object, as to_json gives it; got [1] (list)"),
+        ("[1]", "the document must be an object, as to_json writes it; got [1] (list)"),
         ("{}", "the document has no 'format'; it must have 'format': \"flowalg\""),
         ('{"format": "x"}', "format is 'x' (str); this version of flowalg reads 'flowalg' only"),
         ('{"format": "flowalg"}', "the document has no 'version'; it must have 'version': 1"),
@@ -738,19 +738,19 @@ PIPELINE = to_json(VALUES)
         ('{"format": "flowalg", "version": 1}', "the document has no 'value'"),
         (
             '{"format": "flowalg", "version": 1, "value": 1, "more": 2}',
-            "the document has a field 'more', which no document has",
+            "the document has an unknown field 'more'; the fields are format, version, nodes and value",
         ),
-        ('{"format": "a", "format": "b"}', "the document gives 'format' twice in one object"),
-        (VALUE % "NaN", "the text is no JSON: NaN is no number of JSON"),
-        (VALUE % ("[" * 100_000 + "]" * 100_000), "the document is nested too deeply to be read"),
+        ('{"format": "a", "format": "b"}', "an object of the document has the key 'format' twice"),
+        (VALUE % "NaN", "the text is not valid JSON: NaN is not a JSON number"),
+        (VALUE % ("[" * 100_000 + "]" * 100_000), "the document is nested too deeply"),
         (
             '{"format": "flowalg", "version": 1, "nodes": {}, "value": 1}',
             "nodes must be a list of nodes; got {} (dict)",
         ),
-        (VALUE % '{"AtCuont": {}}', "value: 'AtCuont' is no class of the algebra"),
+        (VALUE % '{"AtCuont": {}}', "value: 'AtCuont' is not a class of the algebra"),
         (VALUE % '{"AtCount": {"n": 3}}', "value: AtCount has no field 'n'; its fields are: count"),
         (VALUE % '{"Never": {"n": 3}}', "value: Never has no field 'n'; its fields are: none"),
-        (VALUE % '{"AtCount": {}}', "value: AtCount needs its field 'count'"),
+        (VALUE % '{"AtCount": {}}', "value: AtCount lacks its field 'count'"),
         (VALUE % '{"AtCount": 3}', "value must be an object with the fields of AtCount; got 3 (int)"),
         (VALUE % '{"AtCount": {"count": "3"}}', "value.count must be of type int; got '3' (str)"),
         (VALUE % '{"AtCount": {"count": true}}', "value.count must be of type int; got True (bool)"),
@@ -795,7 +795,7 @@ PIPELINE = to_json(VALUES)
         ),
         (
             VALUE % '{"AtElement": {"predicate": "gone"}}',
-            "value.predicate: 'gone' is no name of the form module:name",
+            "value.predicate: 'gone' is not a name of the form module:name",
         ),
         (
             VALUE % '{"AtElement": {"predicate": "flowalg_laws.conformance.jobs.shop:RATE"}}',
@@ -808,11 +808,11 @@ PIPELINE = to_json(VALUES)
         (VALUE % '{"float": "big"}', "value must be 'nan', 'inf' or '-inf'; got 'big' (str)"),
         (
             VALUE % '{"frozenset": [1, 1]}',
-            "value must be a list of different items that can be hashed; got [1, 1] (list)",
+            "value must be a list of distinct, hashable items; got [1, 1] (list)",
         ),
         (
             VALUE % '{"dict": [[1, 2], [1, 3]]}',
-            "value[1] must be a pair with a key of its own; got [1, 3] (list)",
+            "value[1] must be a pair with a distinct, hashable key; got [1, 3] (list)",
         ),
         (VALUE % '{"dict": [[1]]}', "value[0] must be a list of a key and a value; got [1] (list)"),
         (
@@ -837,7 +837,7 @@ PIPELINE = to_json(VALUES)
         ),
         (
             edited(PIPELINE, **{'"flowalg_laws.kit.readings:Reading"': '{"set": "int"}'}),
-            "nodes[0].shape: {'set': 'int'} is no type",
+            "nodes[0].shape: {'set': 'int'} is not a type",
         ),
         (
             edited(PIPELINE, **{'"PCollection": {"node": 1}': '"Source": {"node": 1}'}),
@@ -902,7 +902,7 @@ def test_a_combiner_is_read_as_one() -> None:
             lambda: to_json(Count(), indent=-1),
             "indent must be an int of zero or more, or None; got -1 (int)",
         ),
-        (lambda: from_json(3, Count), "text must be a str of JSON, as to_json gives it; got 3 (int)"),  # type: ignore[call-overload]
+        (lambda: from_json(3, Count), "text must be a str of JSON, as to_json writes it; got 3 (int)"),  # type: ignore[call-overload]
         (
             lambda: from_json(to_json(Count()), "trigger"),  # type: ignore[call-overload]
             "expect must be a class, such as PCollection[object], or a Kind, such as TRIGGER; "
@@ -910,7 +910,7 @@ def test_a_combiner_is_read_as_one() -> None:
         ),
         (
             lambda: from_json(PIPELINE, PCollection),
-            "expect must be given the types that it holds, such as PCollection[object] for any; "
+            "expect must be a class with its type arguments, such as PCollection[object]; "
             "got the class PCollection",
         ),
     ],
@@ -927,5 +927,5 @@ def test_a_value_that_is_too_deep_is_refused() -> None:
     trigger: Trigger = AtCount(1)
     for _ in range(5000):
         trigger = Repeat(trigger)
-    with pytest.raises(NotWritableError, match="^value: it is nested too deeply to be written$"):
+    with pytest.raises(NotWritableError, match="^value: it is nested too deeply$"):
         to_json(trigger)

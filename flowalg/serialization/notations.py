@@ -1,4 +1,4 @@
-"""Scalars as text, exactly: ISO 8601 points in UTC, ISO 8601 durations, decimal digits, base 64."""
+"""Exact text notations of scalars: ISO 8601 points in UTC, ISO 8601 durations, decimals, base 64."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _DURATION: Final = re.compile(
 
 @frozen
 class Notation:
-    """How a class of scalars is written and read; ``valid`` describes it. Both may raise ``ValueError``."""
+    """The notation of a class of scalars; ``valid`` describes it. Both functions may raise ``ValueError``."""
 
     write: Callable[..., str]
     read: Callable[[str], object]
     valid: str
 
 
-def duration_text(duration: timedelta) -> str:
-    """A duration in ISO 8601, to the microsecond: ``PT2M``, ``P1DT0.5S``, ``-PT1S``; zero is ``PT0S``."""
+def format_duration(duration: timedelta) -> str:
+    """Formats a duration in ISO 8601 to the microsecond: ``PT2M``, ``P1DT0.5S``, ``-PT1S``; zero is ``PT0S``."""
     micros = duration // timedelta(microseconds=1)
     seconds, fraction = divmod(abs(micros), 1_000_000)
     minutes, seconds = divmod(seconds, 60)
@@ -41,8 +41,8 @@ def duration_text(duration: timedelta) -> str:
     return f"{'-' if micros < 0 else ''}P{date_part}{'T' if time_part else ''}{time_part}"
 
 
-def duration_from(text: str) -> timedelta:
-    """The duration of an ISO 8601 text in days, hours, minutes and seconds; ``ValueError`` for any other."""
+def parse_duration(text: str) -> timedelta:
+    """Parses an ISO 8601 duration of days, hours, minutes and seconds; raises ``ValueError`` for other text."""
     found = _DURATION.fullmatch(text)
     if found is None or text.endswith("P"):
         raise ValueError(text)
@@ -54,26 +54,26 @@ def duration_from(text: str) -> timedelta:
 
 def _datetime_text(point: datetime) -> str:
     if point.utcoffset() is None:
-        raise ValueError("it is naive, so it names no point in time")
+        raise ValueError("it is naive; attach a time zone")
     return point.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _datetime_from(text: str) -> datetime:
     point = datetime.fromisoformat(text)
     if point.utcoffset() is None:
-        raise ValueError("it is naive, so it names no point in time")
+        raise ValueError("it is naive; attach a time zone")
     return point.astimezone(UTC)
 
 
-def point_text(point: int) -> str:
-    """A point of either time domain; the bounds of time go by their names."""
+def format_point(point: int) -> str:
+    """Formats a point in either time domain; the bounds of time are written as their names."""
     if point in (MIN_TIME, MAX_TIME):
         return "MIN_TIME" if point == MIN_TIME else "MAX_TIME"
     return _datetime_text(to_datetime(EventTime(point)))
 
 
-def point_from(text: str) -> int:
-    """The point of a text."""
+def parse_point(text: str) -> int:
+    """Parses a point in time."""
     if text in ("MIN_TIME", "MAX_TIME"):
         return MIN_TIME if text == "MIN_TIME" else MAX_TIME
     return event_time(_datetime_from(text))
@@ -88,18 +88,20 @@ def _bytes_from(text: str) -> bytes:
 
 
 POINT: Final = Notation(
-    point_text, point_from, "a point in UTC, such as 2024-01-01T12:00:00Z, or MIN_TIME or MAX_TIME"
+    format_point, parse_point, "a point in UTC, such as 2024-01-01T12:00:00Z, or MIN_TIME or MAX_TIME"
 )
 
-DURATION: Final = Notation(duration_text, duration_from, "a duration, such as PT2M or P1DT0.5S")
+DURATION: Final = Notation(format_duration, parse_duration, "a duration, such as PT2M or P1DT0.5S")
 
 NOTATIONS: Final[Mapping[type, Notation]] = {
-    datetime: Notation(_datetime_text, _datetime_from, "a point with a zone, such as 2024-01-01T12:00:00Z"),
+    datetime: Notation(
+        _datetime_text, _datetime_from, "a datetime with a time zone, such as 2024-01-01T12:00:00Z"
+    ),
     date: Notation(date.isoformat, date.fromisoformat, "a day, such as 2024-01-01"),
     timedelta: DURATION,
     Decimal: Notation(str, Decimal, "a decimal number, such as 1.50"),
     bytes: Notation(_bytes_text, _bytes_from, "bytes in base 64"),
 }
-"""The scalars that JSON does not have."""
+"""The notations of scalars that JSON lacks."""
 
-__all__ = ["DURATION", "NOTATIONS", "POINT", "Notation", "duration_from", "duration_text"]
+__all__ = ["DURATION", "NOTATIONS", "POINT", "Notation", "format_duration", "parse_duration"]
