@@ -1,4 +1,4 @@
-"""How Sphinx builds the guide: ``make docs`` does, with every warning an error."""
+"""The Sphinx configuration of the guide: ``make docs`` builds it, with every warning an error."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ nitpick_ignore_regex = [(r"py:.*", r".*")]
 
 
 def setup(app: Sphinx) -> None:
-    """Write the pages of the reference from what the packages export, before anything is read."""
+    """Writes the pages of the API reference before Sphinx reads the sources."""
     app.add_lexer("csv", TextLexer)  # Pygments has none
     app.connect("builder-inited", lambda _: api.write(HERE / "api"))

@@ -1,4 +1,4 @@
-"""How long the reference interpreter takes on the flights, and that its cost grows in proportion to its input.
+"""The time of the reference interpreter on the flights, at several sizes, to show that it grows linearly.
 
 `make bench-reference` runs 10,000, 100,000 and 400,000 elements (a year has 328,521; more come from going around again
 a year later), one instant for each minute in which flights left, under the flights' own pipeline and under early and
@@ -43,21 +43,21 @@ corrected = (
 
 
 def records(size: int) -> list[Departure]:
-    """That many departures in the order of their actual time."""
+    """Returns ``size`` departures in the order of their actual time."""
     year = [Departure(**row) for row in clean(read_flights()).departed.to_pylist()]
     again = [Departure(d.origin, d.delay, d.scheduled + YEAR, d.actual + YEAR) for d in year]
     return sorted([*year, *again], key=lambda d: d.actual)[:size]
 
 
 def seconds(pipeline: PCollection[object], timeline: Timeline[Departure]) -> float:
-    """How long one run takes."""
+    """The time of one run."""
     start = time.perf_counter()
     reference.run(pipeline, {departures: timeline})
     return time.perf_counter() - start
 
 
 def main() -> None:
-    """Print a line for each pipeline and size."""
+    """Prints a line for each pipeline and size."""
     everything = records(max(SIZES))
     for name, pipeline in (("default trigger", hourly), ("early, late, retracting", corrected)):
         for size in SIZES:

@@ -1,4 +1,4 @@
-"""What benchmarks have found, as JSON: each run replaces what it has found anew, and leaves the rest."""
+"""Benchmark results as JSON: each run replaces its own results and keeps the others."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Found = dict[str, object]
 
 @frozen
 class Results:
-    """A file of results, in the order of the names that they have under ``key``; those of other names are left out."""
+    """A file of results, in the order of their names under ``key``; results with other names are omitted."""
 
     path: Path
     key: str
     names: Sequence[str]
 
     def saved(self) -> list[Found]:
-        """What the last run of each has found."""
+        """The last result for each name."""
         if not self.path.exists():
             return []
         found: list[Found] = json.loads(self.path.read_text(encoding="utf-8"))
@@ -28,7 +28,7 @@ class Results:
         return sorted(known, key=lambda one: self.names.index(str(one[self.key])))
 
     def save(self, one: Found) -> None:
-        """Keep a result, in place of what an earlier run has found."""
+        """Stores a result in place of an earlier one."""
         others = [known for known in self.saved() if known[self.key] != one[self.key]]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps([*others, one], indent=1) + "\n", encoding="utf-8")

@@ -59,7 +59,7 @@ _SCHEMA: Final = pa.schema(_FIELDS)
 
 @frozen
 class Play:
-    """A datum of the running example, and whose it is."""
+    """A datum of the papers' example, with its team."""
 
     team: str
     value: int
@@ -71,7 +71,7 @@ PLAYS: Final = Source("plays", Play, event_time=lambda play: play.event_time)
 
 @frozen
 class Step:
-    """One micro-batch: what comes, when, and where the watermark then is."""
+    """One micro-batch: its data, its time, and the watermark after it."""
 
     time: ProcessingTime
     plays: tuple[Play, ...]
@@ -103,7 +103,7 @@ def steps_of(figure: PublishedFigure) -> tuple[Step, ...]:
 
 
 def _with_watermarks(found: dict[ProcessingTime, Step]) -> Iterator[Step]:
-    """In order, each with the greatest watermark so far."""
+    """The steps in order, each with the greatest watermark so far."""
     watermark: EventTime | None = None
     for _, step in sorted(found.items()):
         watermark = step.watermark if watermark is None else max(watermark, step.watermark)
@@ -126,7 +126,7 @@ def _probe(time: ProcessingTime, number: int) -> str:
 
 
 def write(folder: Path, steps: Sequence[Step]) -> None:
-    """A file for each micro-batch, in the order of their modification times."""
+    """Writes a file for each micro-batch, in the order of their modification times."""
     folder.mkdir()
     for number, step in enumerate(steps):
         seen = to_datetime(step.time)
@@ -142,7 +142,7 @@ def write(folder: Path, steps: Sequence[Step]) -> None:
 
 
 def run_figure(spark: SparkSession, figure: PublishedFigure, listing: Listing, folder: Path) -> FigureRun:
-    """What a streaming query makes of a figure's input."""
+    """Runs a streaming query over a figure's input."""
     steps = steps_of(figure)
     write(folder / "plays", steps)
     keyed = PLAYS.key_by(lambda play: play.team).map_values(lambda play: play.value)
@@ -188,7 +188,7 @@ def _run(frame: DataFrame, folder: Path) -> None:
 
 
 def _policy(steps: Sequence[Step]) -> CustomPolicy:
-    """The figure's curve; each step holds from its processing time on."""
+    """The figure's watermark; each step is valid from its processing time on."""
     curve = {to_datetime(step.time): to_datetime(step.watermark) for step in steps}
 
     def watermark_of(view: ClockView) -> datetime | None:
@@ -198,7 +198,7 @@ def _policy(steps: Sequence[Step]) -> CustomPolicy:
 
 
 def _for_ever(pipeline: Scores) -> Scores:
-    """The pipeline with what the papers do not say: that late data are never too late."""
+    """The pipeline with an allowed lateness of ``FOREVER``, which the papers leave unset."""
     return PCollection(_node_for_ever(pipeline.node))
 
 
@@ -239,7 +239,7 @@ def _when(arrival: Arrival) -> tuple[datetime, int]:
 
 
 def _closings(figure: PublishedFigure, steps: Sequence[Step], refused: set[str]) -> Iterator[Closing]:
-    """When windows close: at the first instant after which a datum is refused."""
+    """When windows close: at the first instant after which a datum is dropped."""
     for number, one in enumerate(figure.closed):
         for step in steps:
             if _probe(step.time, number) in refused:
@@ -248,7 +248,7 @@ def _closings(figure: PublishedFigure, steps: Sequence[Step], refused: set[str])
 
 
 def main() -> int:
-    """Runs all figures; gives how many of them are not as published."""
+    """Runs all figures, and returns the number of figures that differ from the published ones."""
     right = 0
     figures = read_figures()
     with TemporaryDirectory() as name:

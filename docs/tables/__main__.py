@@ -6,7 +6,7 @@ from docs.tables import capabilities, laws, lifting
 
 
 def main() -> None:
-    """Write each page, and say so."""
+    """Writes each page and prints its name."""
     for table in (capabilities, laws, lifting):
         table.PATH.write_text(table.page(), encoding="utf-8")
         print(f"wrote {table.PATH.name}")

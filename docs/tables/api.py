@@ -1,6 +1,6 @@
-"""The pages of the API reference: what each package exports, by topic, for Sphinx to take the docstrings of.
+"""The pages of the API reference: the exports of each package, by topic, for Sphinx.
 
-They are written when the site is built, and are not kept: read as plain Markdown they say nothing.
+They are written when the site is built and are not committed, since they contain only directives.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 @frozen
 class Page:
-    """One page: a title, a sentence, and for each heading the package and the names beneath it."""
+    """One page: a title, a sentence, and for each heading a package and its names."""
 
     title: str
     about: str
@@ -26,7 +26,7 @@ class Page:
 
 
 LONGEST: Final = 100
-"""Of the value of a constant, to be shown."""
+"""The maximum length of a constant's value to show."""
 
 FLOWALG: Final = {
     "Pipelines": "Source sources PCollection PTransform ptransform SideInput KV flatten together",
@@ -44,8 +44,8 @@ FLOWALG: Final = {
     "Panes and drops": "Pane PaneInfo Timing Change Drop DropReason PaneTable",
     "Interpreters and runs": "Interpreter Capabilities Mode Run final_values WindowedValue",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time to_datetime",
-    "Looking at a pipeline": "explain hazards Hazard Danger",
-    "Documents": "to_json from_json",
+    "Inspection": "explain hazards Hazard Danger",
+    "Serialization": "to_json from_json",
     "Errors": "FlowalgError ArgumentError CheckpointError DocumentError ElementError KeyedCollectionError "
     "MissingExtraError NotWritableError RecordTypeError SchemaMismatchError UnboundSourceError UnsupportedError "
     "UserFunctionError ValueRangeError",
@@ -69,7 +69,7 @@ LAWS: Final = {
     "PANE_LAWS COMBINER_LAWS COLLECTION_LAWS WATERMARK_LAWS CLOCK_LAWS TRANSFORM_LAWS LOOP_LAWS SERIALIZATION_LAWS",
     "Strategies": "triggers once_triggers window_fns windowing_strategies combiners watermark_policies readings "
     "timelines free_timelines partitioned_timelines histories scenarios pipelines",
-    "What they are about": "Reading READINGS VALUES History Situation observed Interpreter put_into",
+    "Their values": "Reading READINGS VALUES History Situation observed Interpreter put_into",
 }
 
 PAGES: Final = {
@@ -80,7 +80,7 @@ PAGES: Final = {
     ),
     "interpreters": Page(
         "Reference: interpreters",
-        "In memory, as a Spark batch, and as a Spark stream.",
+        "The reference interpreter, Spark batch, and Spark streaming.",
         {
             "The reference": (
                 "flowalg_reference",
@@ -97,29 +97,29 @@ PAGES: Final = {
     ),
     "laws": Page(
         "Reference: flowalg_laws",
-        "Laws, strategies that generate what they speak of, and checks for parts of your own.",
+        "Laws, strategies that generate their values, and checks for user-defined parts.",
         {heading: ("flowalg_laws", names.split()) for heading, names in LAWS.items()},
     ),
     "tools": Page(
         "Reference: flowalg_tools",
-        "What helps a person who looks at a pipeline or a run.",
+        "Tools for people who inspect pipelines and runs.",
         {
             "Pictures": ("flowalg_tools.pictures", ()),
-            "What if": ("flowalg_tools.what_if", ()),
-            "A query while it runs": ("flowalg_tools.live", ()),
-            "The flights": ("flowalg_tools.flights", ()),
+            "What-if analysis": ("flowalg_tools.what_if", ()),
+            "Live view": ("flowalg_tools.live", ()),
+            "Flights": ("flowalg_tools.flights", ()),
         },
     ),
 }
 
 
 def names_of(package: str, names: Sequence[str]) -> Sequence[str]:
-    """The names beneath a heading; without any, all that the package exports."""
+    """The names of a heading; by default all exports of the package."""
     return names or [str(one) for one in importlib.import_module(package).__all__]
 
 
 def missing() -> list[str]:
-    """What a package exports and no page names; nothing, as a test says."""
+    """The exports that are missing from all pages; a test requires that there are none."""
     named: dict[str, set[str]] = {}
     for page in PAGES.values():
         for package, names in page.sections.values():
@@ -133,7 +133,7 @@ def missing() -> list[str]:
 
 
 def page(one: Page) -> str:
-    """A page, in MyST Markdown."""
+    """Returns a page in MyST Markdown."""
     parts = [f"# {one.title}\n", f"{one.about}\n"]
     for heading, (package, names) in one.sections.items():
         module = importlib.import_module(package)
@@ -146,7 +146,7 @@ def page(one: Page) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write all pages; one that has not changed keeps its time, so that it is not built anew."""
+    """Writes all pages; an unchanged page keeps its modification time, so that it is not rebuilt."""
     folder.mkdir(exist_ok=True)
     for name, one in PAGES.items():
         path, text = folder / f"{name}.md", page(one)
@@ -164,7 +164,7 @@ def _directive(package: str, name: str, value: object) -> str:
 
 
 def _data(package: str, name: str) -> str:
-    """A constant or a type alias: what is written where it is assigned, since its own docstring is that of its type."""
+    """The directive of a constant or a type alias, with the docstring of its assignment."""
     home = _home(package, name)
     documented = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name), [])
     lines = [f".. py:data:: {package}.{name}"]
@@ -175,7 +175,7 @@ def _data(package: str, name: str) -> str:
 
 
 def _home(package: str, name: str) -> str:
-    """The module that a package has a name from."""
+    """The module that defines an exported name."""
     for one in _tree(package).body:
         if isinstance(one, ast.ImportFrom) and one.module is not None:
             for alias in one.names:
@@ -185,7 +185,7 @@ def _home(package: str, name: str) -> str:
 
 
 def _written(module: str, name: str) -> str | None:
-    """The expression that a module assigns to a name, as it is written."""
+    """The source text of the expression that a module assigns to a name."""
     for one in _tree(module).body:
         targets = (
             one.targets

@@ -1,3 +1,3 @@
-"""``make bench-batch``: Spark batch beside the same queries written by hand."""
+"""``make bench-batch``: Spark batch compared with the same queries written by hand."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""Times every query as flowalg compiles it and as written by hand, in turns: ``make bench-batch``.
+"""Times every query as compiled by flowalg and as written by hand, in turns: ``make bench-batch``.
 
-``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD] [--more]`` writes ``build/bench/batch.json``, in
-which the results of other queries stay as they are. With ``--more`` two other ways take part: the query by hand over
-checked rows, and all columns that flowalg gives.
+``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD] [--more]`` writes ``build/bench/batch.json`` and
+keeps its results for other queries. With ``--more`` there are two further versions: the query by hand over checked
+rows, and all columns of flowalg's result.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CORES: Final = 2
 
 
 def run(frame: DataFrame) -> None:
-    """Compute a frame, and throw it away."""
+    """Computes a frame and discards the result."""
     frame.write.format("noop").mode("overwrite").save()
 
 
 def refusing_nulls(frame: DataFrame) -> DataFrame:
-    """The frame with an error for each null, as the records of a source want it: what such checks cost by hand."""
+    """The frame with an error for each null, as for the records of a source: the cost of such checks by hand."""
     return frame.select(
         *(F.coalesce(name, F.raise_error(F.lit(f"{name} is null"))).alias(name) for name in frame.columns)
     )
@@ -44,7 +44,7 @@ def refusing_nulls(frame: DataFrame) -> DataFrame:
 def compared(
     query: Query, spark: SparkSession, where: Files, rows: int, rounds: int, *, more: bool
 ) -> dict[str, object]:
-    """Both ways of one query; raises ``ValueError`` if they do not give the same."""
+    """Both versions of one query; raises ``ValueError`` if their results differ."""
     sales, offers = (spark.read.parquet(str(one)) for one in (where.sales, where.offers))
 
     def compiled() -> DataFrame:
@@ -112,7 +112,7 @@ def table(found: Sequence[Mapping[str, object]]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print a line for each query, and save them all."""
+    """Prints a line for each query, and saves the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS, help="sales in the data (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each, at least (%(default)s)")

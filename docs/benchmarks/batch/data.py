@@ -1,4 +1,4 @@
-"""The benchmark's data: seeded, made once, and kept under ``build/``."""
+"""The benchmark's data: seeded, generated once, and stored under ``build/``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEED: Final = 20_150_831
 
 @frozen
 class Sale:
-    """What a user bought."""
+    """A purchase of a user."""
 
     user: str
     country: str
@@ -35,7 +35,7 @@ class Sale:
 
 @frozen
 class Offer:
-    """What a user was offered."""
+    """An offer to a user."""
 
     user: str
     discount: int
@@ -44,14 +44,14 @@ class Offer:
 
 @frozen
 class Files:
-    """Where the data lies, as Parquet."""
+    """The paths of the Parquet data."""
 
     sales: Path
     offers: Path
 
 
 def files(folder: Path, rows: int = ROWS) -> Files:
-    """The data of that many sales, made if it is not there: in no order of time, as it comes from many places."""
+    """Returns the data for a number of sales, in random order of time; generates them if they are missing."""
     found = folder / f"batch-{rows}-{SEED}"
     if not found.exists():
         unfinished = found.with_suffix(".unfinished")

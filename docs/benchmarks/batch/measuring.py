@@ -1,4 +1,4 @@
-"""Time and memory of runs that take turns."""
+"""The time and memory of runs that take turns."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import psutil
 from attrs import frozen
 
 EVERY: Final = 0.05
-"""Seconds between two looks at the memory."""
+"""Seconds between two memory samples."""
 WARM: Final = 15.0
-"""Seconds of each rival that warm up: what compiles a query is Java too, and slow as long as it is interpreted."""
+"""Warm-up seconds of each rival: Spark's query compiler is slow until Java has compiled it."""
 LONG_ENOUGH: Final = 25.0
-"""Seconds of each rival that count, at least."""
+"""The minimum of measured seconds of each rival."""
 LONGER: Final = 60.0
-"""The same where a run takes less than a second: a hundredth of it is no more than what runs differ by."""
+"""The same for runs of less than a second, whose times vary by more than one hundredth."""
 
 
 @frozen
 class Run:
-    """One run: its seconds, and the most memory that the process and all that it started held, in bytes."""
+    """One run: its seconds, and the peak memory of the process and its children, in bytes."""
 
     seconds: float
     memory: int
 
 
 def timed(work: Callable[[], object]) -> Run:
-    """What a piece of work takes."""
+    """Measures a function call."""
     done = threading.Event()
     most = [_resident()]
 
@@ -51,7 +51,7 @@ def timed(work: Callable[[], object]) -> Run:
 
 
 def _resident() -> int:
-    """The resident memory of this process and of everything below it: the JVM, and Python's workers."""
+    """The resident memory of this process and its children: the JVM and the Python workers."""
     total = 0
     here = psutil.Process()
     for one in (here, *here.children(recursive=True)):
@@ -85,7 +85,7 @@ def _turns(
 
 
 def median_seconds(runs: Sequence[Run]) -> float:
-    """The median of their times."""
+    """The median of the times."""
     return statistics.median(one.seconds for one in runs)
 
 

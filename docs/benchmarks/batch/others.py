@@ -1,4 +1,4 @@
-"""For the record: the first two queries by Polars and DuckDB, on as many threads as Spark has."""
+"""For comparison: the first two queries in Polars and DuckDB, with as many threads as Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(sorted(times[1:])[{rounds} // 2])
 
 
 def seconds(engine: str, query: str, sales: Path, threads: int, rounds: int) -> float:
-    """The median time of a query in a process of its own, after one run that warms up."""
+    """The median time of a query in a process of its own, after a warm-up run."""
     files = f"{sales}/*.parquet"
     if engine == "Polars":
         setup = f"import os\nos.environ['POLARS_MAX_THREADS'] = '{threads}'\nimport polars as pl"

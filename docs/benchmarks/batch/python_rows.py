@@ -1,8 +1,8 @@
-"""How many simple records a second Python computes for Spark on one core.
+"""The number of simple records per second that Python computes for Spark on one core.
 
-Four functions that are not lifted: a call of one field, statements over two fields, and two that take and give back
-whole records, of three fields and of six. First what Python alone takes for a batch of Arrow, in its own processor
-time; then whole queries with one task at a time, in which the JVM may use another core.
+There are four functions that are not lifted: a call on one field, statements over two fields, and two functions from
+whole records to whole records, of three and of six fields. The first measurement is Python alone on an Arrow batch, in
+its own processor time; the second is whole queries with one task at a time, in which the JVM may use another core.
 ``python -m docs.benchmarks.batch.python_rows`` writes ``build/bench/python_rows.json``.
 """
 
@@ -38,7 +38,7 @@ ROUNDS: Final = 5
 
 
 def tenth(amount: int) -> int:
-    """A loop that ends at once: Spark does not take loops."""
+    """A loop of one iteration: loops are not lifted."""
     for _ in range(1):
         amount //= 10
     return amount
@@ -53,7 +53,7 @@ def fields(s: Sale) -> int:
 
 
 def record(s: Sale) -> Sale:
-    """The whole record, looked at as a whole, and given back."""
+    """Returns the record after reading it as a whole."""
     for _ in range(1):
         assert s is not None
     return s
@@ -69,7 +69,7 @@ class Line:
 
 
 def line(one: Line) -> Line:
-    """The whole record, looked at as a whole, and given back."""
+    """Returns the record after reading it as a whole."""
     for _ in range(1):
         assert one is not None
     return one
@@ -77,7 +77,7 @@ def line(one: Line) -> Line:
 
 @frozen
 class Simple:
-    """A function of records of a class, what it gives, and a pipeline that runs it."""
+    """A function of records, the type of its result, and a pipeline that runs it."""
 
     name: str
     of: type
@@ -117,7 +117,7 @@ FUNCTIONS: Final = (
 
 
 def in_python(one: Simple, batch_of_sales: pa.RecordBatch) -> float:
-    """Records a second of processor time, of Python alone."""
+    """Records per second of processor time, in Python alone."""
     shape = shape_of(one.of)
     found = delegated_call(one.f, shape)
     call = Call(one.f if found is None else found[0])
@@ -134,7 +134,7 @@ def in_python(one: Simple, batch_of_sales: pa.RecordBatch) -> float:
 
 
 def in_spark(one: Simple, frame: DataFrame) -> float:
-    """Records a second of a whole query that runs one task at a time."""
+    """Records per second of a whole query with one task at a time."""
     times = []
     for number in range(ROUNDS + 1):
         began = time.perf_counter()
@@ -145,7 +145,7 @@ def in_spark(one: Simple, frame: DataFrame) -> float:
 
 
 def main() -> None:
-    """Print a line for each function, and save them."""
+    """Prints a line for each function, and saves the results."""
     where = files(BUILD / "data", ROWS)
     table = pl.read_parquet(where.sales / "0.parquet").head(BATCH).to_arrow()
     strings = pa.schema(

@@ -1,4 +1,4 @@
-"""The queries: each as a pipeline, and as an expert writes it in PySpark.
+"""The queries, each as a pipeline and as an expert writes it in PySpark.
 
 Both give the same rows, which ``summary`` checks: it is computed from either before anything is timed.
 """
@@ -50,7 +50,7 @@ class Stats:
 
 @frozen
 class Large:
-    """A sale that counts, as a map makes it."""
+    """The result of the map over sales."""
 
     user: str
     country: str
@@ -75,7 +75,7 @@ class Query:
 
 
 def grade(note: str) -> int:
-    """A few steps of plain Python, which nothing lifts: the greatest digit sum of a note's two numbers."""
+    """A function that is not lifted: the greatest digit sum of a note's two numbers."""
     best = 0
     for number in note.split(" of "):
         total = 0
@@ -137,7 +137,7 @@ def _top_ten(sales: DataFrame, offers: DataFrame) -> DataFrame:
 
 
 def _graded(notes: pa.Array[pa.StringScalar]) -> pa.Array[pa.Int64Scalar]:
-    """By hand: a list comprehension."""
+    """The same by hand, as a list comprehension."""
     return pa.array([grade(str(note)) for note in notes.to_pylist()], pa.int64())
 
 

@@ -1,3 +1,3 @@
-"""``make bench-stream``: micro-batches through flowalg, through Spark's own operators, and by hand."""
+"""``make bench-stream``: micro-batches in flowalg, in Spark's own operators, and by hand."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""Times micro-batches of every case in all its ways, in turns: ``make bench-stream``.
+"""Times micro-batches of every case for all its rivals, in turns: ``make bench-stream``.
 
-``python -m docs.benchmarks.stream [--only WORD] [--rounds N]`` writes ``build/bench/stream.json``, in which the results
-of other cases stay as they are. In each round every rival's query goes on for a few batches, from its checkpoint, over
-the same files; the first batch of a query that has just started does not count, nor does the first round.
+``python -m docs.benchmarks.stream [--only WORD] [--rounds N]`` writes ``build/bench/stream.json`` and keeps its results
+for other cases. In each round every rival's query continues from its checkpoint for a few batches over the same files.
+The first batch after each start and the whole first round are not counted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BATCHES: Final = 4
 
 
 def rows_said(spark: SparkSession, folder: Path, name: str) -> set[tuple[object, ...]]:
-    """What a rival has said: each key and window with its value."""
+    """The output of a rival: each key and window with its value."""
     frame: DataFrame = spark.read.parquet(str(folder / f"{name}-out"))
     return {
         (row.key, row.value, row.window.start) for row in frame.select("key", "value", "window").collect()
@@ -46,7 +46,7 @@ def rows_said(spark: SparkSession, folder: Path, name: str) -> set[tuple[object,
 
 
 def check(spark: SparkSession, case: Case, given: Sequence[Path], folder: Path) -> None:
-    """Raises ``ValueError`` if a rival of another engine says other sums. It may still owe some of the last windows."""
+    """Raises ``ValueError`` if a rival's sums differ; the last windows may still be missing."""
     brought(given[:BATCHES], folder)
     names = [name for name in case.rivals if name != "on time"]
     for name in names:
@@ -87,7 +87,7 @@ def _median(batches: Iterable[Phases]) -> float:
 
 
 def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
-    """What the warm batches of all rivals take."""
+    """The times of the warm batches of all rivals."""
     given = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
     if case.rows:
         check(spark, case, given, scratch / "check")
@@ -121,7 +121,7 @@ def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dic
 
 
 def grown(spark: SparkSession, growth: Growth, rounds: int, scratch: Path) -> list[dict[str, object]]:
-    """What warm batches take beside few open windows and beside many, and the first batch of a query that goes on."""
+    """The times of warm batches with few and with many live windows, and of the first batch after a restart."""
     data = BUILD / "bench" / "data"
     given = files(data, ROWS, (rounds + 1) * BATCHES)
     folders = {many: scratch / str(many) for many in OPEN}
@@ -150,7 +150,7 @@ def grown(spark: SparkSession, growth: Growth, rounds: int, scratch: Path) -> li
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print a line for each case, and save them all."""
+    """Prints a line for each case, and saves the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=4, help="rounds that count (%(default)s)")
     parser.add_argument("--only", default="", help="only the cases with this word in their name")

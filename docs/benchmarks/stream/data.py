@@ -1,4 +1,4 @@
-"""The benchmark's data: seeded, one file for each micro-batch, made once and kept under ``build/``."""
+"""The benchmark's data: seeded, one file per micro-batch, generated once and stored under ``build/``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEED: Final = 20_150_831
 
 @frozen
 class Reading:
-    """What a sensor measured."""
+    """A measurement of a sensor."""
 
     sensor: int
     value: int
@@ -29,7 +29,7 @@ class Reading:
 
 
 def files(folder: Path, rows: int, count: int) -> list[Path]:
-    """That many files of so many readings, each of a minute and up to half a minute before it; made if not there."""
+    """Returns files of readings, each of one minute and up to half a minute before it; generates missing ones."""
     found = folder / f"stream-{rows}-{count}-{SEED}"
     if not found.exists():
         unfinished = found.with_suffix(".unfinished")

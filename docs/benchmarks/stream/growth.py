@@ -1,4 +1,4 @@
-"""What a batch costs beside windows that it has nothing to do with: ten thousand of them, a million, five million."""
+"""The cost of a batch with ten thousand, a million or five million live windows that it does not affect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOUR: Final = timedelta(hours=1)
 
 @frozen
 class Growth:
-    """One way to have many windows open, of keys from some number on; those of a batch are the first ten thousand."""
+    """A way to keep many windows live; the keys of a batch are the first ten thousand."""
 
     name: str
     rival: Rival
@@ -50,7 +50,7 @@ GROWTHS: Final = (
 
 
 def seed(folder: Path, windows: int, first_key: int) -> Path:
-    """A file that opens so many windows: a reading of as many keys in the first minute; made if not there."""
+    """Returns a file with a reading for each of ``windows`` keys in the first minute; generates it if it is missing."""
     found = folder / f"stream-open-{windows}-{first_key}-{SEED}.parquet"
     if not found.exists():
         unfinished = found.with_suffix(".unfinished")

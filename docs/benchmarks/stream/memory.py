@@ -1,7 +1,7 @@
-"""The most memory that a query takes, in a session of its own: of the driver, of Spark's JVM, and of Python's workers.
+"""The peak memory of a query in a session of its own: of the driver, the JVM, and the Python workers.
 
 ``python -m docs.benchmarks.stream.memory CASE RIVAL FOLDER`` runs one rival of a case over the files in a folder;
-``peaks`` starts that and looks on.
+``peaks`` starts this and measures it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from docs.benchmarks.stream.running import brought, went_on
 
 MEGABYTE: Final = 1 << 20
 PAUSE: Final = 0.1
-"""How long between two looks, in seconds."""
+"""The seconds between two samples."""
 
 
 def peaks(case: str, rival: str, given: Sequence[Path], folder: Path) -> dict[str, int]:
-    """The most megabytes that a query over some files has held at a time; pages that workers share count once."""
+    """The peak memory of a query in megabytes; pages that workers share count once."""
     brought(given, folder)
     module = "docs.benchmarks.stream.memory"
     query = subprocess.Popen([sys.executable, "-m", module, case, rival, str(folder)])
@@ -40,7 +40,7 @@ def peaks(case: str, rival: str, given: Sequence[Path], folder: Path) -> dict[st
 
 
 def _now(driver: int) -> dict[str, int]:
-    """What the processes hold, in megabytes."""
+    """The memory of the processes, in megabytes."""
     found = {"driver": 0, "jvm": 0, "workers": 0}
     try:
         process = psutil.Process(driver)
@@ -54,7 +54,7 @@ def _now(driver: int) -> dict[str, int]:
 
 
 def main(case: str, rival: str, folder: Path) -> None:
-    """Run one query, as ``peaks`` wants it."""
+    """Runs one query for ``peaks``."""
     (found,) = (one for one in CASES if one.name == case)
     spark = local_session("flowalg bench", memory="8g", log=folder / "spark.log")
     try:

@@ -1,4 +1,4 @@
-"""What is timed: pipelines, and what somebody would write instead of the first of them."""
+"""The pipelines that are timed, and the same query in Spark's own operators and by hand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues
 
 Rival = Callable[[DataFrame], DataFrame]
-"""From the readings of a stream to the frame that a query writes."""
+"""A function from the readings of a stream to the output of a query."""
 
 MINUTE: Final = timedelta(minutes=1)
 READINGS: Final = Source("readings", Reading, event_time=lambda reading: reading.at)
@@ -57,7 +57,7 @@ TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
 
 
 def compiled(pipeline: PCollection[object]) -> Rival:
-    """A pipeline, as flowalg runs it."""
+    """A pipeline compiled by flowalg."""
     policy = BoundedOutOfOrderness(timedelta(microseconds=DISORDER))
 
     def frame(readings: DataFrame) -> DataFrame:
@@ -88,7 +88,7 @@ _TOTAL: Final = T.StructType([T.StructField("total", T.LongType())])
 
 
 class Sums(StatefulProcessor):
-    """The sum of each window of a key, said when Spark's watermark passes its end."""
+    """The sum of each window of a key, emitted when Spark's watermark passes its end."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """The sums of a key by the start of their window, in seconds."""
@@ -98,7 +98,7 @@ class Sums(StatefulProcessor):
     def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
         self, key: tuple[int, ...], rows: Iterator[Row], timerValues: TimerValues
     ) -> Iterator[Row]:
-        """Add up what has come."""
+        """Adds the new rows."""
         found = Counter[int]()
         for row in rows:
             found[int(row.at.timestamp()) // 60 * 60] += row.value
@@ -112,7 +112,7 @@ class Sums(StatefulProcessor):
     def handleExpiredTimer(
         self, key: tuple[int, ...], timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Say the sum of the window that ends now."""
+        """Emits the sum of the window that ends now."""
         start = expiredTimerInfo.getExpiryTimeInMs() // 1000 - 60
         known = self.totals.getValue((start,))
         self.totals.removeKey((start,))
@@ -120,11 +120,11 @@ class Sums(StatefulProcessor):
             yield Row(key=key[0], value=known[0], start=start)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing."""
 
 
 def by_hand(readings: DataFrame) -> DataFrame:
-    """A processor of one's own, called for each key, over rows."""
+    """A processor written by hand, called for each key, over rows."""
     sums = (
         readings.withWatermark("at", "30 seconds")
         .groupBy("sensor")
@@ -137,7 +137,7 @@ def by_hand(readings: DataFrame) -> DataFrame:
 
 @frozen
 class Case:
-    """Some readings in each micro-batch, and the ways to do one thing with them."""
+    """The readings per micro-batch, and the rivals that process them."""
 
     name: str
     rows: int
@@ -145,7 +145,7 @@ class Case:
 
 
 SIZES: Final = (0, 1_000, 100_000, 1_000_000)
-"""Without a row a batch costs what is fixed."""
+"""A batch without rows has only the fixed costs."""
 
 OF_SIZE: Final = 100_000
 

@@ -1,4 +1,4 @@
-"""A query that goes on over the files that are new, from its checkpoint."""
+"""A query that continues from its checkpoint with the new files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from docs.benchmarks.stream.queries import Rival
 
 Phases: TypeAlias = dict[str, float]
-"""What a batch took, in seconds, by phase."""
+"""The seconds of a batch by phase."""
 
 
 def went_on(spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop") -> list[Phases]:
-    """One rival's query over the files that are new: what each of its batches took, in seconds, by phase."""
+    """Runs one rival's query over the new files, and returns the seconds of each batch by phase."""
     some = min((folder / "in").glob("*.parquet"))
     readings = (
         spark.readStream.schema(spark.read.parquet(str(some)).schema)
@@ -40,7 +40,7 @@ def went_on(spark: SparkSession, rival: Rival, name: str, folder: Path, sink: st
 
 
 def brought(given: Sequence[Path], folder: Path) -> None:
-    """Bring some files to where a query reads them."""
+    """Adds files to the input of a query."""
     (folder / "in").mkdir(parents=True, exist_ok=True)
     for one in given:
         os.link(one, folder / "in" / one.name)

@@ -1,4 +1,4 @@
-"""The figures' pipelines, written as the papers' listings write them.
+"""The pipelines of the figures, written like the papers' listings.
 
 Each function is one listing: what it returns is what stands beside the picture, and its docstring says what there is
 to see in it.
@@ -26,7 +26,7 @@ from flowalg import (
 from flowalg_tools.figures.listing import Build, Listing, Scores
 
 LISTINGS: Final[dict[str, Listing]] = {}
-"""The pipelines by their figure's id."""
+"""The pipelines by the id of their figure."""
 
 _DATAFLOW: Final = "The Dataflow Model"
 _STREAMING: Final = "Streaming 102"
@@ -43,13 +43,13 @@ def _figure(paper: str, number: str, title: str) -> Callable[[Build], Build]:
 
 @_figure(_DATAFLOW, "6", "Classic batch")
 def dataflow_6(scores: Scores) -> Scores:
-    """The watermark waits for all of the input, so there is one pane, with the sum of everything."""
+    """The watermark waits for the whole input, so there is one pane with the total."""
     return scores.combine_per_key(Sum())
 
 
 @_figure(_DATAFLOW, "7", "Global window, every minute, accumulating")
 def dataflow_7(scores: Scores) -> Scores:
-    """Each minute gives the sum of all that has been seen: every pane takes the last one's place."""
+    """Every minute a pane has the sum of all data observed so far, and replaces the last one."""
     return scores.window(
         GlobalWindows(),
         trigger=Repeat(AtPeriod(timedelta(minutes=1))),
@@ -59,7 +59,7 @@ def dataflow_7(scores: Scores) -> Scores:
 
 @_figure(_DATAFLOW, "8", "Global window, every minute, discarding")
 def dataflow_8(scores: Scores) -> Scores:
-    """The same panes in time, each with its own minute's data only: windows of processing time."""
+    """The panes fire at the same times, each with only its own minute's data: windows of processing time."""
     return scores.window(
         GlobalWindows(),
         trigger=Repeat(AtPeriod(timedelta(minutes=1))),
@@ -69,7 +69,7 @@ def dataflow_8(scores: Scores) -> Scores:
 
 @_figure(_DATAFLOW, "9", "Global window, every two data, discarding")
 def dataflow_9(scores: Scores) -> Scores:
-    """A pane at every second datum, whenever that comes: windows of tuples."""
+    """Every second datum fires a pane, whenever it arrives: windows of tuples."""
     return scores.window(
         GlobalWindows(),
         trigger=Repeat(AtCount(2)),
@@ -79,19 +79,19 @@ def dataflow_9(scores: Scores) -> Scores:
 
 @_figure(_DATAFLOW, "10", "Fixed windows, batch")
 def dataflow_10(scores: Scores) -> Scores:
-    """A batch engine sums each window once, after all input; windows come out in the order of event time."""
+    """A batch engine sums each window once, at the end of the input; windows fire in the order of event time."""
     return scores.window(FixedWindows(timedelta(minutes=2))).combine_per_key(Sum())
 
 
 @_figure(_DATAFLOW, "11", "Fixed windows, micro-batch")
 def dataflow_11(scores: Scores) -> Scores:
-    """In each one-minute batch the watermark passes everything; the windows with new data come out anew."""
+    """In each one-minute batch the watermark passes everything; the windows with new data fire again."""
     return scores.window(FixedWindows(timedelta(minutes=2))).combine_per_key(Sum())
 
 
 @_figure(_DATAFLOW, "12", "Fixed windows, streaming")
 def dataflow_12(scores: Scores) -> Scores:
-    """Each window comes out when the watermark passes its end. The 9 is late, and gives the first one again."""
+    """Each window fires when the watermark passes its end. The 9 is late, and the first window fires again."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=Repeat(AtWatermark()),
@@ -101,7 +101,7 @@ def dataflow_12(scores: Scores) -> Scores:
 
 @_figure(_DATAFLOW, "13", "Fixed windows, streaming, with partial results")
 def dataflow_13(scores: Scores) -> Scores:
-    """Until the watermark passes there is a result each minute. Where nothing is new then, no pane is on time."""
+    """Until the watermark passes the end, there is a pane each minute. A window without changes has no on-time pane."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=SequenceOf(
@@ -114,7 +114,7 @@ def dataflow_13(scores: Scores) -> Scores:
 
 @_figure(_DATAFLOW, "14", "Sessions, retracting")
 def dataflow_14(scores: Scores) -> Scores:
-    """The 8 joins the sessions of 7 and 10: both are taken back and 25 takes their place; the 9 joins that to 5."""
+    """The 8 merges the sessions of 7 and 10: both are retracted and replaced by 25. The 9 merges that with 5."""
     return scores.window(
         Sessions(timedelta(minutes=1)),
         trigger=SequenceOf(
@@ -127,13 +127,13 @@ def dataflow_14(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "2", "Classic batch")
 def streaming102_2(scores: Scores) -> Scores:
-    """One pane with the sum of everything, when the input has ended."""
+    """One pane has the total, at the end of the input."""
     return scores.combine_per_key(Sum())
 
 
 @_figure(_STREAMING, "4", "Fixed windows, batch")
 def streaming102_4(scores: Scores) -> Scores:
-    """One pane for each window, all of them when the input has ended."""
+    """Each window has one pane, at the end of the input."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark(),
@@ -142,7 +142,7 @@ def streaming102_4(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "6, right", "Fixed windows, heuristic watermark")
 def streaming102_6_heuristic(scores: Scores) -> Scores:
-    """The watermark was wrong about the 9, and the trigger fires once: the 9 is dropped, and 5 stays wrong."""
+    """The watermark is wrong about the 9, and the trigger fires once: the 9 is dropped, and 5 remains wrong."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark(),
@@ -151,7 +151,7 @@ def streaming102_6_heuristic(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "7, left", "Early and late firings, perfect watermark")
 def streaming102_7_perfect(scores: Scores) -> Scores:
-    """The watermark waits for the 9, so nothing is late; early panes tell of the slow windows in the meantime."""
+    """The watermark waits for the 9, so nothing is late; early panes have partial results of slow windows."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark()
@@ -163,7 +163,7 @@ def streaming102_7_perfect(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "7, right", "Early and late firings, heuristic watermark")
 def streaming102_7_heuristic(scores: Scores) -> Scores:
-    """On-time panes come sooner than with the perfect watermark; the late pane puts the first window right."""
+    """On-time panes fire sooner than with the perfect watermark; the late pane corrects the first window."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark()
@@ -175,7 +175,7 @@ def streaming102_7_heuristic(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "8", "One minute of allowed lateness")
 def streaming102_8(scores: Scores) -> Scores:
-    """The 6 is late and taken in. A window closes when the watermark is a minute past its end: the 9 is dropped."""
+    """The 6 is late and accepted. A window closes when the watermark is a minute past its end, so the 9 is dropped."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark()
@@ -188,7 +188,7 @@ def streaming102_8(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "9", "Early and late firings, discarding")
 def streaming102_9(scores: Scores) -> Scores:
-    """Each pane holds what is new since the last one, so the panes of a window add up to its sum."""
+    """Each pane has the data since the last one, so the panes of a window add up to its sum."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark()
@@ -200,7 +200,7 @@ def streaming102_9(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "13, left", "Windows of event time")
 def streaming102_13_left(scores: Scores) -> Scores:
-    """Windows of event time: in whatever order the data come, the last panes are 14, 22, 3 and 12."""
+    """Windows of event time: for every order of arrival, the last panes are 14, 22, 3 and 12."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark()
@@ -222,7 +222,7 @@ def streaming102_14_left(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "15, left", "Windows of processing time, by ingress time")
 def streaming102_15_left(scores: Scores) -> Scores:
-    """The event time is that of arrival, so data and watermark keep to the diagonal and nothing is ever late."""
+    """The event time is the arrival time, so data and watermark follow the diagonal, and nothing is late."""
     return scores.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=AtWatermark(),
@@ -232,7 +232,7 @@ def streaming102_15_left(scores: Scores) -> Scores:
 
 @_figure(_STREAMING, "17", "Sessions, retracting, with early and late firings")
 def streaming102_17(scores: Scores) -> Scores:
-    """Sessions grow together as data come between them; what they said before is taken back in the same instant."""
+    """Sessions merge when data arrive between them; their earlier panes are retracted in the same instant."""
     return scores.window(
         Sessions(timedelta(minutes=1)),
         trigger=AtWatermark()
