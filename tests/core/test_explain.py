@@ -1,4 +1,4 @@
-"""Why a pane came, and why a window has not: the answers are held to what runs do."""
+"""Explanations of why a pane was emitted and why a window has no pane, compared with what runs do."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def window(start: float, end: float) -> Window:
 def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(
     run: reference.ReferenceRun[object],
 ) -> None:
-    """Of each pane of any run; and the clocks that are told are those of the pane."""
+    """Every pane is explained by a satisfied condition or by the end of its window, at the clocks of the pane."""
     for pane in run.panes:
         found = explain_when(run, pane)
         assert (found.cause is Cause.FIRED) == any(one.condition.satisfied for one in found.conditions)
@@ -68,7 +68,7 @@ def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(
 def test_what_waits_is_waiting_for_something(
     run: reference.ReferenceRun[object], data: st.DataObject
 ) -> None:
-    """At any point of a run, of any window that it had: no clause holds, as otherwise it would have come out."""
+    """A window that waits has an unsatisfied condition at any time of any run."""
     times = sorted({one.processing_time for one in run.watermarks})
     at = data.draw(st.sampled_from(times))
     for pane in run.panes[:5]:
@@ -85,7 +85,7 @@ def test_what_waits_is_waiting_for_something(
 def test_what_is_due_comes_out_when_it_is_due(
     run: reference.ReferenceRun[object], data: st.DataObject
 ) -> None:
-    """If nothing comes until then, a window that waits and is due has a pane at that very time."""
+    """A waiting window with a deadline has a pane at that time, if no element arrives before."""
     if run.spec.mode is Mode.MICRO_BATCH or not run.panes:
         return
     pane = data.draw(st.sampled_from(run.panes))
@@ -109,7 +109,7 @@ def totals(lateness: timedelta | None = None) -> PCollection[KV[str, int]]:
 
 
 def test_an_answer_reads_as_a_person_would_say_it() -> None:
-    """What fires an early pane, and what else was watched."""
+    """An explanation as text has the satisfied conditions of an early pane and those still unsatisfied."""
     timeline = (
         Timeline[games.Score]()
         .at(minute(1.5), games.Score("a", 5, minute(0.5)), watermark=minute(0))
@@ -152,7 +152,7 @@ def test_an_answer_reads_as_a_person_would_say_it() -> None:
 
 
 def test_what_a_window_shows_as_it_ends_has_no_clause() -> None:
-    """What is left is shown when the window expires, and when the input ends."""
+    """A pane that expiry or the end of the input flushes has its own cause, and no condition."""
     never = POINTS.window(
         FixedWindows(timedelta(minutes=2)), trigger=AtCount(9), allowed_lateness=timedelta(minutes=1)
     ).combine_per_key(Sum())
@@ -167,7 +167,7 @@ def test_what_a_window_shows_as_it_ends_has_no_clause() -> None:
 
 
 def test_each_reason_is_told() -> None:
-    """A window that nothing came into, that refused all, that waits, that has shown all, that is freed."""
+    """``why_not`` tells apart windows without elements, with drops only, waiting, without changes, and expired."""
     timeline = (
         Timeline[Score]()
         .at(minute(1), Score("a", 1, minute(1)), watermark=minute(1))
@@ -191,7 +191,7 @@ def test_each_reason_is_told() -> None:
 
 
 def test_a_window_that_takes_nothing_more_says_so() -> None:
-    """Its trigger has finished; what came after is counted."""
+    """A closed window is reported as such, with the number of elements dropped since."""
     once = POINTS.window(GlobalWindows(), trigger=AtCount(1)).combine_per_key(Sum())
     timeline = (
         Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).at(minute(2), Score("a", 1, minute(1)))
@@ -201,7 +201,7 @@ def test_a_window_that_takes_nothing_more_says_so() -> None:
 
 
 def test_a_session_that_has_become_part_of_another_says_so() -> None:
-    """And which that is."""
+    """A session that was merged is reported as such, with the window it was merged into."""
     sessions = POINTS.window(Sessions(timedelta(minutes=2))).combine_per_key(Sum())
     timeline = (
         Timeline[Score]()
@@ -214,7 +214,7 @@ def test_a_session_that_has_become_part_of_another_says_so() -> None:
 
 
 def test_the_partition_that_holds_the_watermark_is_named() -> None:
-    """The one that is furthest behind of those that are not idle."""
+    """The partition that holds the watermark is the slowest one that is not idle."""
     records = [Score("a", 1, minute(1)), Score("b", 1, minute(5)), Score("c", 1, minute(4))]
     timeline = a_partition_each(records, MonotonicTimestamps())
     found = why_not(reference.run(totals(), {SCORES: timeline}), "b", window(4, 6))
@@ -231,7 +231,7 @@ def test_the_partition_that_holds_the_watermark_is_named() -> None:
 
 
 def a_partition_each(records: list[Score], policy: WatermarkPolicy) -> Timeline[Score]:
-    """Records that are seen ten minutes later, each team in a partition of its own."""
+    """Records that are seen ten minutes later, with a partition for each team."""
     return Timeline.from_records(
         SCORES,
         sorted(records, key=lambda s: s.at),
@@ -243,7 +243,7 @@ def a_partition_each(records: list[Score], policy: WatermarkPolicy) -> Timeline[
 
 
 def test_a_window_upstream_that_holds_the_watermark_is_named() -> None:
-    """A grouping holds it as long as it has something to show."""
+    """A window upstream that holds the watermark is named: a grouping holds it while it has pending changes."""
     first = POINTS.window(
         FixedWindows(timedelta(minutes=2)), trigger=Repeat(AfterDelay(timedelta(hours=1)))
     ).combine_per_key(Sum())
@@ -259,7 +259,7 @@ def test_a_window_upstream_that_holds_the_watermark_is_named() -> None:
 
 
 def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
-    """Each kind of clause has its words."""
+    """Each kind of condition describes its progress."""
     watching = POINTS.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=Or(AtCount(3), AtMeasure(points, 10), AtElement(large), AtSignal("go"))
@@ -281,17 +281,17 @@ def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
 
 
 def points(value: int) -> int:
-    """What a measure adds up."""
+    """The amount that a measure adds up."""
     return value
 
 
 def large(value: int) -> bool:
-    """What is waited for."""
+    """The condition that a predicate waits for."""
     return value > 99
 
 
 def test_bad_questions_are_refused() -> None:
-    """A pane of another run, a window that is none, a key that cannot be one, a time before the beginning."""
+    """Panes of other runs, invalid windows and keys, and times before the first instant are errors."""
     timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).end(minute(2))
     run = reference.run(totals(), {SCORES: timeline})
     (pane,) = run.panes

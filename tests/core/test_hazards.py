@@ -1,4 +1,4 @@
-"""What a pipeline says of itself before it runs: no run contradicts it."""
+"""Static warnings: no run contradicts what a pipeline says about itself."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def dangers(pipeline: PCollection[object]) -> set[Danger]:
 @settings(max_examples=6 * settings().max_examples)
 @given(runs() | sums() | sums())
 def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.ReferenceRun[object]) -> None:
-    """Before the input ends nothing is dropped, no pane is a retraction, and what is passed is freed."""
+    """Without the hazard a run drops nothing before the end, retracts nothing, and frees expired state."""
     origin = spec_of(run)
     found = dangers(origin.pipeline)
     if Danger.DROPS not in found:
@@ -75,7 +75,7 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.ReferenceRun
 @settings(max_examples=6 * settings().max_examples)
 @given(sums())
 def test_a_trigger_that_cannot_fire_does_not(run: reference.ReferenceRun[object]) -> None:
-    """What comes of its windows comes because they expire, or because the input ends."""
+    """A trigger that is reported as silent does not fire before the end of the input; its windows emit at expiry."""
     nodes = tuple(last_groupings(spec_of(run).pipeline.node))
     strategies = [node.windowed_by.strategy for node in nodes]
     if any(can_fire(one.trigger, unbounded=isinstance(one.windows, GlobalWindows)) for one in strategies):
@@ -117,12 +117,12 @@ FIXED = FixedWindows(2 * MINUTE)
     ],
 )
 def test_each_danger_is_told(pipeline: PCollection[object], expected: set[Danger]) -> None:
-    """Of windows, lateness and triggers."""
+    """Each hazard of windows, lateness and triggers is reported."""
     assert dangers(pipeline) == expected
 
 
 def test_retractions_are_told_of_all_that_follows_them() -> None:
-    """A grouping that takes back makes the groupings after it take back, if they can."""
+    """A grouping that retracts is reported at every grouping after it that retracts because of it."""
     first = POINTS.window(
         FIXED, trigger=ALWAYS, accumulation=Accumulation.RETRACTING, allowed_lateness=MINUTE
     ).combine_per_key(Sum())
@@ -133,7 +133,7 @@ def test_retractions_are_told_of_all_that_follows_them() -> None:
 
 
 def test_a_side_input_can_drop_what_comes_late_for_it() -> None:
-    """It is read once, when it is complete."""
+    """A side input is reported for drops, since it is read once when its window is complete."""
     side = POINTS.window(FIXED, allowed_lateness=FOREVER).combine_globally(Count()).as_singleton(default=0)
     beside = POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=FOREVER).map_with(
         side, lambda pair, n: pair
@@ -143,7 +143,7 @@ def test_a_side_input_can_drop_what_comes_late_for_it() -> None:
 
 
 def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
-    """Each step with its type, each window with when it comes out, and the hazards."""
+    """The explanation of a pipeline has each step with its type, each window with its trigger, and the hazards."""
     assert explain(games.STANDINGS).splitlines() == [
         "scores: Score",
         f"> key_by({describe_function(games.team_of)}): KV[str, Score]",
@@ -161,7 +161,7 @@ def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
 
 
 def test_branches_and_functions_in_python_are_told() -> None:
-    """Each collection of a flatten, a side input, and why a function runs in Python."""
+    """The explanation has each branch of a flatten, side inputs, and why a function runs in Python."""
     sums = POINTS.window(FIXED, allowed_lateness=timedelta(0)).combine_per_key(Sum())
     side = sums.map_values(str).as_map()
     text = explain(flatten(sums, sums).map_with(side, lambda pair, known: len(known)))
@@ -175,7 +175,7 @@ def test_branches_and_functions_in_python_are_told() -> None:
 
 
 def test_what_is_no_pipeline_is_refused() -> None:
-    """By both."""
+    """``explain`` and ``hazards`` refuse values that are not pipelines."""
     for function in (explain, hazards):
         with pytest.raises(ArgumentError, match=r"pipeline must be a PCollection; got 3 \(int\)"):
             function(3)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What notebooks show: well-formed, escaped, and no longer than a person reads."""
+"""Notebook views: well-formed, escaped, and short enough to read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TWO = timedelta(minutes=2)
 
 
 def parsed(html: str) -> ET.Element:
-    """The tree of a fragment, which must be well-formed, with inline styles and no scripts."""
+    """The tree of a fragment, which must be well-formed, with inline styles and without scripts."""
     tree = ET.fromstring(html)
     for one in tree.iter():
         assert one.tag not in {"script", "style", "link"}
@@ -59,7 +59,7 @@ def rows(tree: ET.Element) -> list[list[str]]:
 
 
 def told() -> ReferenceRun[object]:
-    """An on-time pane, a late one that takes it back, and a drop."""
+    """A run with an on-time pane, a late one that retracts it, and a drop."""
     trigger = AtWatermark().with_late_firings(AtCount(1))
     pipeline = POINTS.window(
         FixedWindows(TWO), trigger=trigger, accumulation=Accumulation.RETRACTING, allowed_lateness=TWO
@@ -77,7 +77,7 @@ def told() -> ReferenceRun[object]:
 
 @given(runs())
 def test_any_pipeline_timeline_and_panes_are_well_formed(run: ReferenceRun[object]) -> None:
-    """Of any run; nothing of what the pipeline is told to be is left out."""
+    """The views of any run are well-formed and complete."""
     shown = " ".join(words(parsed(pipeline_html(run.spec.pipeline))).split())
     for line in explain(run.spec.pipeline).split("\n"):
         assert " ".join(line.removeprefix("! ").split()) in shown
@@ -89,7 +89,7 @@ def test_any_pipeline_timeline_and_panes_are_well_formed(run: ReferenceRun[objec
 
 
 def test_a_pane_table_says_all_of_a_pane() -> None:
-    """Key, value, window, timing, index, first and last, both clocks, and whether it takes something back."""
+    """A pane table has key, value, window, timing, index, first and last, both clocks, and retractions."""
     table = rows(parsed(PaneTable(told().panes)._repr_html_()))
     assert table[0] == [
         "key",
@@ -123,14 +123,14 @@ def test_a_pane_table_says_all_of_a_pane() -> None:
 
 
 def test_a_run_is_counted() -> None:
-    """Panes by timing, retractions, and drops by reason."""
+    """A run is summarized as panes by timing, retractions, and drops by reason."""
     shown = words(parsed(to_html(told())))
     for part in ("0 early", "1 on time", "1 late", "1 retraction", "1 dropped, expired", "3 panes"):
         assert part in shown
 
 
 def test_a_run_has_its_picture() -> None:
-    """As an image, which keeps its styles to itself."""
+    """A run has its picture as an image, whose styles do not affect the page."""
     (image,) = parsed(to_html(told())).iter("img")
     assert image.attrib["src"].startswith("data:image/svg+xml;base64,")
     assert not list(parsed(run_html(told())).iter("img"))
@@ -138,7 +138,7 @@ def test_a_run_has_its_picture() -> None:
 
 @frozen
 class Rude:
-    """A value that says whatever it likes."""
+    """A value with arbitrary text."""
 
     text: str
 
@@ -151,7 +151,7 @@ EVIL = "<script>alert('x')</script>&amp;\"><b onclick=x>"
 
 @pytest.mark.parametrize("text", [EVIL, "\x00\x0b\x1b", "\ud800", "]]>", "\ufffe", "a\u2028b"])
 def test_what_users_bring_is_escaped(text: str) -> None:
-    """Keys, values, elements, names of sources: they are text, and the text of the document."""
+    """Keys, values, elements and names of sources are escaped."""
     run = told()
     panes = tuple(evolve(one, element=KV(Rude(text), Rude(text))) for one in run.panes)
     timeline = Timeline[object]().at(minute(0), Rude(text))
@@ -168,12 +168,12 @@ def test_what_users_bring_is_escaped(text: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_is_well_formed(text: str) -> None:
-    """As an element of a timeline, whatever characters it has."""
+    """An element with any characters gives a well-formed view."""
     parsed(timeline_html(Timeline[object]().at(minute(0), Rude(text), Rude(text * 99))))
 
 
 def test_a_long_timeline_says_how_much_is_between() -> None:
-    """The first rows and the last ones; and of many elements the first."""
+    """A long timeline shows its first and last rows, the number between, and the first of many elements."""
     timeline = Timeline(
         tuple(
             one for n in range(500) for one in Timeline[int]().at(minute(n), *range(10), watermark=minute(n))
@@ -188,7 +188,7 @@ def test_a_long_timeline_says_how_much_is_between() -> None:
 
 
 def depths(tree: ET.Element, at: int = 0) -> Iterator[tuple[int, str]]:
-    """The items of nested lists, with how deep they are."""
+    """The items of nested lists, with their depths."""
     for one in tree:
         if one.tag == "li":
             yield at, (one.text or "").strip()
@@ -196,7 +196,7 @@ def depths(tree: ET.Element, at: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def test_a_pipeline_is_a_tree() -> None:
-    """What a window does is beneath it, and a hazard is called one."""
+    """A pipeline is a tree: the parts of a window are below it, and hazards are marked."""
     tree = parsed(pipeline_html(games.STANDINGS))
     found = {line: depth for depth, line in depths(tree)}
     window = next(line for line in found if line.startswith("> window("))
@@ -206,7 +206,7 @@ def test_a_pipeline_is_a_tree() -> None:
 
 
 def test_what_has_no_html_is_refused() -> None:
-    """With what has."""
+    """``html`` refuses values without a view, and says which have one."""
     for bad in (7, "panes", [1, 2], object()):
         with pytest.raises(
             ArgumentError,
@@ -222,7 +222,7 @@ def test_what_has_no_html_is_refused() -> None:
 
 
 def test_without_matplotlib_a_run_has_its_tables() -> None:
-    """And no picture."""
+    """Without matplotlib a run has its tables and no picture."""
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from flowalg_tools.html import to_html\n"
@@ -235,7 +235,7 @@ def test_without_matplotlib_a_run_has_its_tables() -> None:
 
 
 def test_a_notebook_is_told_how_runs_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the type; outside of a notebook there is an error that says so."""
+    """A notebook gets a formatter for runs by type; outside a notebook that is an error."""
     known: dict[type, Callable[[object], str]] = {}
 
     class Shell:

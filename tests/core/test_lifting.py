@@ -1,6 +1,6 @@
-"""Lifting: what is left to Python and why, and that only code that is surely the function's own is read.
+"""Lifting: which functions stay in Python and why, and that lifting only reads the source of the function that runs.
 
-What is lifted is held to Python in ``test_lifted_columns.py``.
+``test_lifted_columns.py`` compares lifted columns with Python.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ EDGE = shape_of(Edge)
 
 
 def lifted(f: EdgeFunction) -> Expr:
-    """What lifting makes of a function of an edge row."""
+    """The lifted expression of a function of an edge row."""
     return lift(Call(f), (Param(EDGE),))
 
 
 @pytest.mark.parametrize("left", LEFT, ids=[describe_function(left.function) for left in LEFT])
 def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
-    """The reason says what was met, and the type of the result is known where syntax tells it."""
+    """A function that is not provably equal stays in Python, with a reason, and its result type if syntax gives it."""
     expression = lifted(left.function)
     opaque = first_opaque(expression)
     assert opaque is not None
@@ -42,7 +42,7 @@ def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=[family.title for family in FAMILIES])
 def test_what_is_proved_is_lifted(family: Family) -> None:
-    """No opaque part is left, and the type of the result is known."""
+    """A function that is provably equal is lifted without opaque parts, and its result type is known."""
     for f in family.functions:
         expression = lifted(f)
         assert first_opaque(expression) is None, describe_function(f)
@@ -50,7 +50,7 @@ def test_what_is_proved_is_lifted(family: Family) -> None:
 
 
 def test_the_right_lambda_of_a_line_is_found() -> None:
-    """Several lambdas may stand on one line; each is known by the code that it compiles to."""
+    """Of several lambdas on one line the right one is found, by its bytecode."""
     one, other = (lambda e: e.x + 1), (lambda e: e.y + 2)
     assert repr(lifted(one)) != repr(lifted(other))
     assert "index=0" in repr(lifted(one))
@@ -58,7 +58,7 @@ def test_the_right_lambda_of_a_line_is_found() -> None:
 
 
 def test_a_captured_variable_has_its_value_at_lifting() -> None:
-    """Closures capture immutable scalars; anything else is left to Python."""
+    """Captured immutable scalars are lifted with their value; other captured values keep a function in Python."""
 
     def plus(n: object) -> Callable[[Edge], object]:
         return lambda e: e.x + n  # type: ignore[operator]
@@ -68,7 +68,7 @@ def test_a_captured_variable_has_its_value_at_lifting() -> None:
 
 
 def test_source_that_has_changed_since_is_not_believed(tmp_path: Path) -> None:
-    """A file edited after its import would tell another function than the one that runs."""
+    """A function whose source file has changed since its import stays in Python."""
     path = tmp_path / "edited.py"
     path.write_text("f = lambda e: e.x + 1\n")
     spec = importlib.util.spec_from_file_location("edited", path)
@@ -83,7 +83,7 @@ def test_source_that_has_changed_since_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_code_without_source_runs_in_python() -> None:
-    """What was made by ``eval`` or typed at a prompt has no file to read."""
+    """A function from ``eval`` or from a prompt has no source file and stays in Python."""
     opaque = first_opaque(lifted(eval("lambda e: e.x")))
     assert opaque is not None
     assert opaque.reason == "source that is not available"
@@ -91,7 +91,7 @@ def test_code_without_source_runs_in_python() -> None:
 
 @pytest.mark.parametrize("version", [("cpython", 3, 10), ("cpython", 4, 0), ("pypy", 3, 11)])
 def test_an_unknown_interpreter_falls_back_to_Python(version: tuple[str, int, int]) -> None:
-    """Syntax is only believed to mean what it means in the versions that lifting is tested on."""
+    """Lifting is off on interpreter versions on which it is not tested."""
     f: EdgeFunction = lambda e: e.x  # noqa: E731
     assert isinstance(syntax_of(f, RUNNING), Success)
     match syntax_of(f, version):
@@ -102,12 +102,12 @@ def test_an_unknown_interpreter_falls_back_to_Python(version: tuple[str, int, in
 
 
 def test_the_running_interpreter_is_known() -> None:
-    """Otherwise the other tests here would show nothing."""
+    """Lifting is on for the interpreter that runs these tests; otherwise they would show nothing."""
     assert RUNNING in KNOWN
 
 
 def test_a_variable_that_changes_keeps_the_value_that_it_had() -> None:
-    """Captured means: the value when the pipeline is compiled."""
+    """A captured variable has its value of the time when the pipeline is compiled."""
     rate = 2
 
     def scaled(e: Edge) -> int:
@@ -120,12 +120,12 @@ def test_a_variable_that_changes_keeps_the_value_that_it_had() -> None:
 
 
 def helper(n: int) -> str:
-    """A function that cannot be lifted, for a reason of its own."""
+    """A function that cannot be lifted."""
     return str(n).upper()
 
 
 def test_the_place_inside_a_helper_is_named() -> None:
-    """What keeps a function in Python may lie in one that it calls."""
+    """The reason names the line inside a called helper that keeps a function in Python."""
     opaque = first_opaque(lifted(lambda e: helper(e.x) + "!"))
     assert opaque is not None
     line = helper.__code__.co_firstlineno + 2
@@ -133,7 +133,7 @@ def test_the_place_inside_a_helper_is_named() -> None:
 
 
 def test_an_expression_that_grows_too_large_is_left_to_python() -> None:
-    """Helpers that double their argument would make one of any size."""
+    """Helpers that double their argument stay in Python when the expression grows too large."""
 
     def twice(n: int) -> int:
         return n % 1000 + n % 999
@@ -147,7 +147,7 @@ def test_an_expression_that_grows_too_large_is_left_to_python() -> None:
 
 
 def test_a_local_variable_is_not_a_global_one() -> None:
-    """A name that is assigned later in a function is no other thing of that name before."""
+    """A name that a function assigns later is local from its start, as in Python."""
 
     def early(e: Edge) -> object:
         if e.b:

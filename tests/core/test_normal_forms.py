@@ -1,4 +1,4 @@
-"""What triggers are rewritten to, and how they are told in words."""
+"""Normal forms of triggers, and their descriptions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_what_says_nothing_twice_stays(trigger: Trigger) -> None:
     ],
 )
 def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
-    """What the rules make of triggers that say one thing twice."""
+    """Redundant parts of a trigger are removed."""
     assert normalise(trigger) == normalise(form)
     assert len(repr(normalise(trigger))) <= len(repr(form))
 
@@ -121,5 +121,5 @@ def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
     ],
 )
 def test_triggers_are_told_in_words(trigger: Trigger, words: str) -> None:
-    """One line, as a person would say it."""
+    """A trigger is described in one line of plain English."""
     assert describe(trigger) == words

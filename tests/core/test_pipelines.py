@@ -1,4 +1,4 @@
-"""Pipelines as values: what is known and refused when they are built, before anything runs."""
+"""Pipelines as values: types and errors that are known when they are built, before anything runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 
 def test_a_key_wise_method_on_an_unkeyed_collection_is_refused() -> None:
-    """When the pipeline is built, with the type that was found and what to call first."""
+    """A keyed method on an unkeyed collection is an error at construction, with the type and what to call first."""
     message = r"needs elements that are KV\(key, value\) pairs, and these are Score; call key_by\(...\) first"
     with pytest.raises(KeyedCollectionError, match=message):
         SCORES.combine_per_key(Count())  # type: ignore[misc]
@@ -48,7 +48,7 @@ def test_a_key_wise_method_on_an_unkeyed_collection_is_refused() -> None:
 
 
 def test_element_types_are_known_without_annotations() -> None:
-    """The shape of each collection follows from the record class and the functions' syntax."""
+    """The shape of each collection follows from the record class and the syntax of functions."""
     assert SCORES.shape == shape_of(Score)
     assert POINTS.shape == shape_of(KV[str, int])
     assert SCORES.map(lambda s: KV(s.points > 3, s)).shape == kv_of(BOOLEAN, shape_of(Score))
@@ -74,7 +74,7 @@ def test_map_fusion() -> None:
 
 
 def test_a_composite_is_a_function() -> None:
-    """``apply`` calls it with the collection."""
+    """``apply`` calls a function with the collection."""
 
     def counted(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
         return collection.combine_per_key(Count())
@@ -83,7 +83,7 @@ def test_a_composite_is_a_function() -> None:
 
 
 def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
-    """When the pipeline is built, where the type of the values is known."""
+    """A combiner that cannot take the values is an error at construction, where their type is known."""
     teams = SCORES.key_by(lambda s: s.points).map_values(lambda s: s.team)
     with pytest.raises(
         RecordTypeError, match="Sum does not accept values of type str; it accepts int and float"
@@ -128,14 +128,14 @@ def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
     ],
 )
 def test_constructors_validate(build: object, message: str) -> None:
-    """Each names the argument, the value, its type and what is valid."""
+    """The error of each constructor names the argument, its value and type, and what is valid."""
     assert callable(build)
     with pytest.raises(ArgumentError, match=message):
         build()
 
 
 def test_a_timeline_does_not_go_back() -> None:
-    """Neither in processing time nor in its watermark."""
+    """A timeline goes back neither in processing time nor in its watermark."""
     start = Timeline[Score]().at(minute(5), watermark=minute(3))
     with pytest.raises(
         ArgumentError,
@@ -149,7 +149,7 @@ def test_a_timeline_does_not_go_back() -> None:
 
 
 def test_a_timeline_from_records_groups_them_by_processing_time() -> None:
-    """One instant for each period, in order, with the greatest processing time in it."""
+    """A timeline from records has an instant for each period, in order, at the greatest processing time in it."""
     scores = [Score("a", number, minute(number)) for number in (7, 1, 4, 3)]
     timeline = Timeline.from_records(
         SCORES,
@@ -172,7 +172,7 @@ def test_a_timeline_from_records_groups_them_by_processing_time() -> None:
 def test_values_survive_a_pickle(
     windows: WindowFn, trigger: Trigger, policy: BoundedOutOfOrderness, lateness: timedelta
 ) -> None:
-    """Law: windows, triggers, policies and strategies are equal to what comes back, and FOREVER is the same."""
+    """Law: windows, triggers, policies and strategies equal their pickled copies, and FOREVER stays identical."""
     strategy = WindowingStrategy(windows, trigger, Accumulation.ACCUMULATING, lateness)
     assert pickle.loads(pickle.dumps((strategy, policy))) == (strategy, policy)
     back = pickle.loads(pickle.dumps(WindowingStrategy(allowed_lateness=FOREVER)))
@@ -180,7 +180,7 @@ def test_values_survive_a_pickle(
 
 
 def test_pipelines_survive_a_cloudpickle() -> None:
-    """With their functions: what comes back gives the same panes."""
+    """A pipeline that was pickled with its functions gives the same panes."""
     totals = POINTS.window(FixedWindows(timedelta(minutes=1))).combine_per_key(
         Sum(), Min(), into=lambda a, b: a - b
     )
@@ -192,5 +192,5 @@ def test_pipelines_survive_a_cloudpickle() -> None:
 
 
 def test_triggers_are_told_in_words() -> None:
-    """A strategy's parts say what they are as a person would."""
+    """The parts of a strategy are described in plain English."""
     assert str(FixedWindows(timedelta(minutes=2))) == "fixed windows of 0:02:00"

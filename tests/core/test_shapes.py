@@ -1,4 +1,4 @@
-"""Record types: what maps to a schema, and what is said of what does not."""
+"""Record types: which types map to a schema, and the errors for those that do not."""
 
 from __future__ import annotations
 
@@ -76,28 +76,28 @@ class Mutable:
 
 @frozen
 class WithMapping:
-    """A field that no schema has."""
+    """A field of a type without a schema."""
 
     tags: dict[str, int]
 
 
 @frozen
 class WithSetOfLists:
-    """A set of what no set can hold."""
+    """A set of lists, which are not hashable."""
 
     tags: frozenset[list[int]]
 
 
 @frozen
 class WithAny:
-    """A field whose type says nothing."""
+    """A field of type Any."""
 
     anything: object
 
 
 @frozen
 class Endless:
-    """Contains itself."""
+    """A record that contains itself."""
 
     next: Endless | None
 
@@ -143,7 +143,7 @@ def test_every_kind_of_field_has_a_shape() -> None:
 def test_a_type_without_a_shape_is_refused_when_the_pipeline_is_built(
     python_type: object, message: str
 ) -> None:
-    """The error names the class and the field, and says what is possible."""
+    """A type without a shape is an error at construction, with the class, the field and the valid types."""
     with pytest.raises(RecordTypeError, match=message):
         Source("s", python_type, event_time=lambda _: NOON)  # type: ignore[arg-type]
 
@@ -159,13 +159,13 @@ def test_a_type_without_a_shape_is_refused_when_the_pipeline_is_built(
     ],
 )
 def test_a_value_of_another_type_is_refused(value: object, message: str) -> None:
-    """A record class does not check its fields; entering a pipeline does."""
+    """A value of another type than its field is an error when it enters a pipeline; the class itself does not check."""
     with pytest.raises(ElementError, match=message):
         conform(value, shape_of(Score), "it")
 
 
 def test_integers_are_of_64_bits() -> None:
-    """The bounds are inclusive below and exclusive above, wherever the integer lies."""
+    """Integers of 64 bits are valid wherever they lie in a record, and larger ones are errors."""
     assert conform(-(2**63), shape_of(int), "it") == -(2**63)
     with pytest.raises(ValueRangeError, match="it.points is 9223372036854775808, which overflows 64 bits"):
         conform(Score("a", 2**63, NOON), shape_of(Score), "it")
@@ -174,12 +174,12 @@ def test_integers_are_of_64_bits() -> None:
 
 
 def test_a_float_field_holds_a_float() -> None:
-    """An integer given for a float is that float, as in every engine's columns."""
+    """An integer in a float field becomes a float, as in the columns of every engine."""
     assert type(conform(3, shape_of(float), "it")) is float
 
 
 def test_sets_conform_item_by_item() -> None:
-    """A set is of its own class, and all that it holds is of its shape, in its one form."""
+    """A set conforms if it is of its own class and its items conform; the items are in their canonical form."""
     assert conform(frozenset({1}), shape_of(frozenset[float]), "it") == {1.0}
     for wrong, kind in (({1}, frozenset[int]), (frozenset({1}), set[int])):
         with pytest.raises(ElementError, match=r"it must be of type (frozen)?set\[int\]; got .*"):
@@ -191,7 +191,7 @@ def test_sets_conform_item_by_item() -> None:
 
 
 def test_sets_have_one_order_among_values() -> None:
-    """Equal sets have equal keys, however they were made; None is first and NaN last, as engines sort them."""
+    """Equal sets have equal sort keys, however they were made; None sorts first and NaN last."""
     assert sort_key(frozenset("abc")) == sort_key(set("cba"))
     values: list[float | None] = [float("nan"), 2.0, None, float("-inf")]
     assert [repr(one) for one in sorted(values, key=sort_key)] == ["None", "-inf", "2.0", "nan"]

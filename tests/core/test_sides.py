@@ -1,4 +1,4 @@
-"""Side inputs on the reference, against plain Python: what an element reads, and how long it waits for it."""
+"""Side inputs on the reference, compared with plain Python: what an element reads, and how long it waits."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TOTALS = OTHERS.map(lambda s: s.points).window(FIVE).combine_globally(Sum())
 
 
 def place(windows: WindowFn, one: Reading) -> Window:
-    """The window that a reading lies in."""
+    """The window of a reading."""
     (window,) = windows.assign(event_time(one.at), None)
     return window
 
@@ -70,7 +70,7 @@ def with_totals(windows: WindowFn) -> PCollection[list[tuple[Reading, int]]]:
 
 
 def last_list(run: reference.ReferenceRun[list[tuple[Reading, int]]]) -> Counter[tuple[Reading, int]]:
-    """What the last pane holds, as a bag."""
+    """The list in the last pane, as a bag."""
     return Counter(run.panes[-1].element if run.panes else [])
 
 
@@ -78,7 +78,7 @@ def last_list(run: reference.ReferenceRun[list[tuple[Reading, int]]]) -> Counter
 def test_an_element_reads_the_window_that_it_lies_in(
     windows: WindowFn, main: list[Reading], rates: list[Reading]
 ) -> None:
-    """In a batch, where everything is complete."""
+    """In a batch an element reads the side window that contains its event time."""
     totals: dict[Window, int] = defaultdict(int)
     for rate in rates:
         totals[place(windows, rate)] += rate.value
@@ -90,7 +90,7 @@ def test_an_element_reads_the_window_that_it_lies_in(
 def test_a_map_holds_the_keys_of_the_window(
     windows: WindowFn, main: list[Reading], rates: list[Reading]
 ) -> None:
-    """Nothing of other windows, and nothing where there is nothing."""
+    """A map has the keys of its window, no keys of other windows, and none if the window is empty."""
     by_key = RATES.key_by(lambda r: r.key).window(windows).combine_per_key(Sum.of(lambda r: r.value)).as_map()
     read = READINGS.map_with(by_key, lambda one, known: (one, known.get(one.key, -99)))
     totals: dict[tuple[Window, str], int] = {}
@@ -106,7 +106,7 @@ def test_a_map_holds_the_keys_of_the_window(
 def test_a_stream_reads_what_a_batch_reads_if_no_rate_came_late(
     windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
 ) -> None:
-    """Waiting until the window is complete is what makes it so; no element is lost on the way."""
+    """A stream reads the values of the batch if no side element is late, and loses no element while waiting."""
     pipeline = with_totals(windows)
     streamed = reference.run(pipeline, {READINGS: main, RATES: rates})
     elements = [one for instant in main for one in instant.elements]
@@ -121,7 +121,7 @@ def test_a_stream_reads_what_a_batch_reads_if_no_rate_came_late(
 def test_an_element_that_waits_holds_the_watermark(
     windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
 ) -> None:
-    """So what was in time upstream is in time downstream: the side never makes an element late."""
+    """A waiting element holds the watermark, so that an element on time upstream is on time downstream."""
     totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
     plain = READINGS.map(lambda one: (one, 0))
     beside = READINGS.map_with(totals, lambda one, total: (one, 0))
@@ -139,7 +139,7 @@ def test_an_element_that_waits_holds_the_watermark(
 def test_the_watermark_behind_a_side_never_moves_back(
     windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
 ) -> None:
-    """Not even for an element that was late already when it began to wait."""
+    """The output watermark never moves back, even for an element that was late before it waited."""
     totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
     beside = READINGS.map_with(totals, lambda one, total: (one, total))
     grouped = beside.window(FIVE, trigger=Repeat(Always())).combine_globally(Count())
@@ -149,7 +149,7 @@ def test_the_watermark_behind_a_side_never_moves_back(
 
 @given(WINDOWS, MANY, MANY)
 def test_a_side_holds_what_stands(windows: WindowFn, main: list[Reading], rates: list[Reading]) -> None:
-    """What is taken back from a side is gone: panes that follow each other leave the last one."""
+    """Retracted values are gone from a side: of successive panes the last one remains."""
     keyed = RATES.key_by(lambda r: "").map_values(lambda r: r.value)
     totals = keyed.window(
         windows,
@@ -169,7 +169,7 @@ def test_a_side_holds_what_stands(windows: WindowFn, main: list[Reading], rates:
 
 
 def test_elements_that_have_waited_come_first() -> None:
-    """In order of arrival, before those that find their window complete."""
+    """Elements that have waited are emitted in order of arrival, before those that do not wait."""
     read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV("all", s.points))
     listed = read.combine_per_key(ToList())
     main = (
@@ -185,7 +185,7 @@ def test_elements_that_have_waited_come_first() -> None:
 
 
 def test_percentile_watermarks_wait_for_a_side_too() -> None:
-    """They lead the watermark behind a side as they do before it, but not what waits there; nor do they move back."""
+    """Percentile watermarks lead the watermark behind a side, wait for waiting elements, and never move back."""
     read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV(s.team, s.points))
     quick = read.window(
         FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtWatermark(percentile=0.5))
@@ -205,7 +205,7 @@ def test_percentile_watermarks_wait_for_a_side_too() -> None:
 
 
 def test_an_element_waits_for_its_window_and_what_it_has_read_stays() -> None:
-    """The story of one window, instant by instant."""
+    """An element waits until its side window is complete, and the value that it has read never changes."""
     read = SCORES.map_with(TOTALS.as_singleton(), lambda s, total: KV(s.team, s.points * total))
     shown = read.window(
         FIVE, trigger=Repeat(AtCount(1)), accumulation=Accumulation.DISCARDING
@@ -235,7 +235,7 @@ def test_an_element_waits_for_its_window_and_what_it_has_read_stays() -> None:
 
 
 def test_a_retraction_reads_what_its_value_has_read() -> None:
-    """So a correction of the main input meets what it takes back."""
+    """A retraction reads the same side value as the value that it retracts."""
     retracting = POINTS.window(
         FIVE, trigger=Repeat(AtCount(1)), accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
     ).combine_per_key(Sum())
@@ -272,7 +272,7 @@ def test_a_share_of_the_whole_reads_its_own_source() -> None:
 
 
 def test_a_collection_that_is_used_twice_drops_once() -> None:
-    """Its grouping exists once, however many collections are made of it."""
+    """A collection that is used twice is grouped once, and drops an element once."""
     sums = POINTS.window(FIVE, allowed_lateness=timedelta(0)).combine_per_key(Sum())
     both = sums.inner_join(sums)
     timeline = Timeline[Score]().at(minute(0), watermark=minute(9)).at(minute(9), Score("a", 1, minute(1)))
@@ -280,7 +280,7 @@ def test_a_collection_that_is_used_twice_drops_once() -> None:
 
 
 def test_filter_and_flat_map_read_a_side_too() -> None:
-    """All of the element-wise family does."""
+    """``filter_with`` and ``flat_map_with`` read a side input as ``map_with`` does."""
     scores = [Score("a", 1, minute(1)), Score("b", 3, minute(2))]
     others = [Score("x", 2, minute(1))]
     above = SCORES.filter_with(TOTALS.as_singleton(), lambda s, total: s.points > total).combine_globally(
@@ -294,7 +294,7 @@ def test_filter_and_flat_map_read_a_side_too() -> None:
 
 
 def test_what_is_not_one_value_is_an_error() -> None:
-    """None without a default, several in a singleton, and one key twice in a map."""
+    """A singleton without a value or with several, and a map with one key twice, are errors."""
     scores = [Score("a", 1, minute(1))]
     raw = OTHERS.window(FIVE)
     listed = ToList[object]()
@@ -330,7 +330,7 @@ BAD_WINDOWS: list[WindowFn] = [
 
 @pytest.mark.parametrize("windows", BAD_WINDOWS, ids=str)
 def test_a_side_has_one_window_for_each_event_time(windows: WindowFn) -> None:
-    """Otherwise it would be a guess which one is read."""
+    """Side windows must give each event time exactly one window; others are refused."""
     makers: list[Callable[[], object]] = [
         lambda: SCORES.window(windows).as_singleton(),
         lambda: POINTS.window(windows).as_map(),
@@ -344,7 +344,7 @@ def test_a_side_has_one_window_for_each_event_time(windows: WindowFn) -> None:
 
 
 def test_other_mistakes_are_named() -> None:
-    """A user's own windows, a collection that is no side input, a map of what has no keys."""
+    """Two side windows for one event time, values that are not side inputs, and unkeyed maps are errors."""
     twice = OTHERS.window(CustomWindows("twice", two_windows)).as_singleton()
     with pytest.raises(ElementError, match="twice puts the event time .* a side input needs one window"):
         reference.run_batch(

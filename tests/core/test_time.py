@@ -1,4 +1,4 @@
-"""Points in time: two domains, whole microseconds, and no silent guess about time zones."""
+"""Points in time: two types, whole microseconds, and no guesses about time zones."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ POINTS = st.datetimes(
 
 @given(POINTS)
 def test_points_survive_the_round_trip(point: datetime) -> None:
-    """A datetime is its count of microseconds, in every time zone and far from the epoch."""
+    """A datetime is its number of microseconds, in every time zone and far from the epoch."""
     assert to_datetime(event_time(point)) == point
 
 
 @given(POINTS, POINTS)
 def test_points_keep_their_order(one: datetime, other: datetime) -> None:
-    """Earlier datetimes have smaller counts."""
+    """Earlier datetimes have smaller numbers."""
     assert (event_time(one) < event_time(other)) == (one < other)
 
 
 def test_a_naive_datetime_is_refused() -> None:
-    """A naive datetime names no point in time, and the error says so and what to write."""
+    """A naive datetime is an error that says what to write instead."""
     with pytest.raises(
         ArgumentError,
         match=r"time must be a timezone-aware datetime, such as .*; got datetime.*: it is naive",
@@ -39,20 +39,20 @@ def test_a_naive_datetime_is_refused() -> None:
 
 
 def test_a_point_out_of_range_is_refused() -> None:
-    """The last two days of the year 9999 lie after the end of time."""
+    """A point after the end of time is an error."""
     with pytest.raises(ArgumentError, match="must be a point between"):
         event_time(datetime(9999, 12, 31, tzinfo=UTC))
 
 
 def test_the_bounds_are_shown_in_words() -> None:
-    """Nobody should read 9999-12-30 in a message and wonder."""
+    """The bounds of time are shown as words, not as dates."""
     assert (show(MIN_TIME), show(MAX_TIME)) == ("start of time", "end of time")
     assert show(event_time(minute(0))) == "2024-01-01T12:00:00Z"
 
 
 @pytest.mark.parametrize("size", [timedelta(0), timedelta(seconds=-1)])
 def test_a_window_size_must_be_positive(size: timedelta) -> None:
-    """Zero and negative sizes are refused, with the argument, the value, its type and an example."""
+    """A zero or negative size is an error with the argument, the value, its type and an example."""
     with pytest.raises(
         ArgumentError,
         match=r"FixedWindows.size must be a positive timedelta, such as .*; got .* \(timedelta\)",
@@ -61,13 +61,13 @@ def test_a_window_size_must_be_positive(size: timedelta) -> None:
 
 
 def test_an_offset_is_shorter_than_the_size() -> None:
-    """An offset of a whole size would be another window's."""
+    """An offset of a whole size or more is an error."""
     with pytest.raises(ArgumentError, match="FixedWindows.offset"):
         FixedWindows(timedelta(minutes=1), timedelta(minutes=1))
 
 
 def test_a_size_is_a_timedelta() -> None:
-    """A bare number has no unit."""
+    """A bare number is not a valid size, since it has no unit."""
     with pytest.raises(
         ArgumentError, match=r"FixedWindows.size must be a positive timedelta, such as .*; got 60 \(int\)"
     ):

@@ -1,6 +1,6 @@
-"""The transforms beyond the element-wise family, on the reference, against plain Python.
+"""The transforms beyond the element-wise ones, on the reference, compared with plain Python.
 
-Faults of the desugaring show here; faults of grouping itself show in ``test_reference``.
+Faults of the desugaring show here; faults of grouping itself show in ``test_reference.py``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def values(
 
 @given(SCORES_LIST)
 def test_group_by_key_keeps_the_order_of_event_time(scores: list[Score]) -> None:
-    """All values of a key, by event time and then by arrival."""
+    """``group_by_key`` orders the values of a key by event time, then by arrival."""
     grouped: dict[str, list[int]] = defaultdict(list)
     for score in sorted(scores, key=lambda s: s.at):
         grouped[score.team].append(score.points)
@@ -87,27 +87,27 @@ def test_group_by_key_keeps_the_order_of_event_time(scores: list[Score]) -> None
 
 @given(SCORES_LIST)
 def test_combine_globally_forgets_the_keys(scores: list[Score]) -> None:
-    """One value per window of all elements."""
+    """``combine_globally`` has one value per window, of all elements."""
     total = SCORES.map(lambda s: s.points).combine_globally(Sum())
     assert values(total, scores) == ([sum(s.points for s in scores)] if scores else [])
 
 
 @given(SCORES_LIST)
 def test_distinct_gives_each_element_once(scores: list[Score]) -> None:
-    """A set, per window."""
+    """``distinct`` emits each element once per window."""
     assert values(SCORES.map(lambda s: s.team).distinct(), scores) == sorted({s.team for s in scores})
 
 
 @given(SCORES_LIST, st.integers(1, 4))
 def test_top_gives_the_greatest_first(scores: list[Score], n: int) -> None:
-    """By what ``by`` says."""
+    """``top`` orders elements by ``by``, the greatest first."""
     found = values(SCORES.map(lambda s: s.points).top(n, by=lambda p: -p), scores)
     assert found == ([sorted(s.points for s in scores)[:n]] if scores else [])
 
 
 @given(SCORES_LIST, SCORES_LIST)
 def test_flatten_is_the_union_of_bags(scores: list[Score], others: list[Score]) -> None:
-    """Law: commutative; what is in either is in it, as often."""
+    """Law: ``flatten`` is commutative and keeps multiplicities."""
     both = flatten(POINTS, OTHER_POINTS).combine_per_key(Count())
     turned = flatten(OTHER_POINTS, POINTS).combine_per_key(Count())
     expected = Counter(s.team for s in [*scores, *others])
@@ -117,7 +117,7 @@ def test_flatten_is_the_union_of_bags(scores: list[Score], others: list[Score]) 
 
 @given(SCORES_LIST, SCORES_LIST)
 def test_joins_pair_values_of_one_key(scores: list[Score], others: list[Score]) -> None:
-    """Inner and left joins against nested loops."""
+    """Inner and left joins equal nested loops."""
     pairs = Counter((a.team, a.points, b.points) for a in scores for b in others if a.team == b.team)
     inner = values(POINTS.inner_join(OTHER_POINTS), scores, others)
     assert Counter((one.key, *one.value) for one in inner if isinstance(one, KV)) == pairs
@@ -127,14 +127,14 @@ def test_joins_pair_values_of_one_key(scores: list[Score], others: list[Score]) 
 
 
 def test_a_co_group_has_every_side_of_a_key() -> None:
-    """A key that only one side has gets an empty list from the other."""
+    """A co-group has an empty list for a side without values of the key."""
     grouped = POINTS.co_group_by_key(OTHER_POINTS)
     found = values(grouped, [Score("a", 1, minute(0))], [Score("b", 2, minute(0))])
     assert found == [KV("a", ([1], [])), KV("b", ([], [2]))]
 
 
 def test_a_flatten_waits_for_the_slowest() -> None:
-    """The watermark is the least of its inputs'."""
+    """The watermark of a flatten is the least of its inputs'."""
     both = flatten(POINTS, OTHER_POINTS).window(MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
     fast = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(9))
     slow = Timeline[Score]().at(minute(1), watermark=minute(1)).at(minute(2), watermark=minute(6))
@@ -145,7 +145,7 @@ def test_a_flatten_waits_for_the_slowest() -> None:
 
 
 def test_a_flatten_has_the_slowest_percentile_watermark() -> None:
-    """A window of the union is complete for most when it is in each part."""
+    """The percentile watermark of a flatten is the least of its inputs'."""
     both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=Repeat(AtWatermark(percentile=0.5)))
     quick = (
         Timeline[Score]()
@@ -158,7 +158,7 @@ def test_a_flatten_has_the_slowest_percentile_watermark() -> None:
 
 
 def test_signals_of_all_sources_are_heard() -> None:
-    """At one instant, each by its name."""
+    """Signals given to several sources in one instant are all observed."""
     for name in ("x", "y"):
         both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=AtSignal(name), allowed_lateness=FOREVER)
         one = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
@@ -168,13 +168,13 @@ def test_signals_of_all_sources_are_heard() -> None:
 
 
 def test_flatten_takes_one_windowing() -> None:
-    """Collections in different windows have no common groups, and are refused with both."""
+    """A flatten of collections in different windows is an error with both."""
     with pytest.raises(ArgumentError, match="in the same windows"):
         flatten(POINTS.window(MINUTES), OTHER_POINTS)
 
 
 def test_new_timestamps_move_elements_to_other_windows() -> None:
-    """``with_timestamps`` comes before the windows are assigned."""
+    """``with_timestamps`` takes effect before windows are assigned."""
     later = SCORES.with_timestamps(lambda s: s.at + timedelta(minutes=5)).key_by(lambda s: s.team)
     counted = later.window(MINUTES).combine_per_key(Count())
     (pane,) = reference.run_batch(counted, {SCORES: [Score("a", 1, minute(1))]}).panes
@@ -183,18 +183,18 @@ def test_new_timestamps_move_elements_to_other_windows() -> None:
 
 @frozen
 class Bad:
-    """What could not be parsed."""
+    """An element that could not be parsed."""
 
     text: str
 
 
 def parsed(score: Score) -> Result[int, Bad]:
-    """A function that fails as data."""
+    """A function whose failures are values."""
     return Success(score.points) if score.points >= 0 else Failure(Bad(score.team))
 
 
 def test_split_loses_neither_side() -> None:
-    """Successes and failures are two typed collections."""
+    """``split`` gives successes and failures as two typed collections."""
     good, bad = SCORES.split(parsed)
     scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0)), Score("c", 4, minute(0))]
     assert values(good.combine_globally(Sum()), scores) == [7]
@@ -202,7 +202,7 @@ def test_split_loses_neither_side() -> None:
 
 
 def test_only_takes_one_of_several_types() -> None:
-    """A function that tags by type has an output for each."""
+    """A function that tags by type has an output for each type."""
     tagged = SCORES.map(lambda s: s.points if s.points > 1 else Bad(s.team))
     scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0))]
     assert values(tagged.only(int).combine_globally(Sum()), scores) == [3]
@@ -210,7 +210,7 @@ def test_only_takes_one_of_several_types() -> None:
 
 
 def test_collecting_combiners_keep_the_laws() -> None:
-    """A list in the order of arrival, so that it need not commute."""
+    """The collecting combiners keep the laws; lists in order of arrival need not commute."""
     numbers = st.integers(-5, 5)
     check_combiner(ToSet[int](), numbers)
     check_combiner(TopN[int](2), numbers)
@@ -233,7 +233,7 @@ def test_a_group_takes_back_without_a_trace(given_values: list[int], extra: int)
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1))
 def test_variance_is_the_mean_squared_distance(numbers: list[float]) -> None:
-    """Against the textbook, closely."""
+    """``Variance`` agrees with the textbook formula up to rounding."""
     whole = require_combiner("it", Variance())
     accumulator = whole.zero()
     for number in numbers:
@@ -245,7 +245,7 @@ def test_variance_is_the_mean_squared_distance(numbers: list[float]) -> None:
 
 
 def test_a_list_beside_other_results_is_in_order() -> None:
-    """By event time, as a list alone is, not by arrival."""
+    """A list that is combined with other aggregates is in order of event time, as a list alone is."""
     timeline = Timeline[Score]().at(
         minute(9), Score("a", 1, minute(3)), Score("a", 2, minute(1)), Score("a", 3, minute(2))
     )
@@ -261,14 +261,14 @@ def test_a_list_beside_other_results_is_in_order() -> None:
 
 
 def test_truths_are_bools() -> None:
-    """Truthiness is a guess."""
+    """``AnyOf`` and ``AllOf`` take bools only; truthiness is an error."""
     with pytest.raises(ElementError, match="must be a bool"):
         AnyOf().add(AnyOf().zero(), 1)  # type: ignore[arg-type]
 
 
 @given(st.data())
 def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> None:
-    """What stands downstream is what the panes that stand upstream give, whether or not the combiner subtracts."""
+    """The current panes downstream are those of the current panes upstream, whether or not the combiner subtracts."""
     retracting = windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True)
     upstream = apply_windowing(VALUES, data.draw(retracting)).combine_per_key(Sum())
     once = upstream.map(lambda pair: KV("all", pair.value))
@@ -302,7 +302,7 @@ def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> No
 
 @pytest.mark.parametrize("accumulation", [Accumulation.ACCUMULATING, Accumulation.RETRACTING])
 def test_a_sum_of_what_was_all_taken_back_is_no_pane(accumulation: Accumulation) -> None:
-    """A session is extended before the window downstream first comes out: that window is empty then, not zero."""
+    """A window whose values were all retracted before its first pane is empty, not zero."""
     upstream = POINTS.window(
         Sessions(timedelta(minutes=13)), accumulation=Accumulation.RETRACTING
     ).combine_per_key(Sum())
@@ -324,7 +324,7 @@ def test_a_sum_of_what_was_all_taken_back_is_no_pane(accumulation: Accumulation)
 
 
 def combined(combiner: object, held: list[tuple[EventTime, int]]) -> object:
-    """What plain Python gives for the values that stand in a window."""
+    """The result of plain Python for the values in a window that are not retracted."""
     numbers = [value for _, value in sorted(held, key=lambda entry: entry[0])]
     match combiner:
         case Sum():
@@ -338,7 +338,7 @@ def combined(combiner: object, held: list[tuple[EventTime, int]]) -> object:
 
 
 def test_sessions_that_grow_correct_a_count_downstream() -> None:
-    """How many sessions lasted under five minutes, corrected as late events join them (retractions downstream)."""
+    """A count of short sessions is corrected as late elements extend sessions, by retractions downstream."""
     sessions = POINTS.window(
         Sessions(timedelta(minutes=2)),
         trigger=Repeat(AtCount(1)),
@@ -367,7 +367,7 @@ def test_sessions_that_grow_correct_a_count_downstream() -> None:
 
 @given(free_timelines(ends=False), st.integers(1, 5))
 def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], count: int) -> None:
-    """The n-th value that comes out of a grouping that corrects itself makes the next one's first pane."""
+    """``AtCount`` counts values and no retractions."""
     corrected = VALUES.window(
         GlobalWindows(),
         trigger=Repeat(AtCount(1)),
@@ -386,7 +386,7 @@ def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], c
 
 
 def even_sums(trigger: Trigger) -> list[tuple[ProcessingTime, Change, int, bool]]:
-    """What a retracting grouping says of sums that are even: a retraction whose new value is odd comes alone."""
+    """The panes of a retracting grouping with even sums: a retraction whose new value is odd is alone."""
     corrected = POINTS.window(
         MINUTES,
         trigger=Repeat(AtCount(1)),
@@ -408,7 +408,7 @@ def even_sums(trigger: Trigger) -> list[tuple[ProcessingTime, Change, int, bool]
 
 
 def test_a_correction_starts_the_clock() -> None:
-    """A retraction that comes alone is news all the same, and what it took back does not stand any more."""
+    """A retraction without a value starts the clock of ``AfterDelay``, and its pane is not current any more."""
     assert even_sums(Repeat(AfterDelay(timedelta(minutes=1)))) == [
         (processing_time(minute(2)), Change.VALUE, 2, False),
         (processing_time(minute(4)), Change.RETRACTION, 2, False),
@@ -417,7 +417,7 @@ def test_a_correction_starts_the_clock() -> None:
 
 
 def test_a_retraction_may_be_the_last_word() -> None:
-    """When the trigger finishes and nothing is left, the retraction says so."""
+    """When the trigger finishes and no value is left, the retraction is the last pane."""
     minutes_after = AfterDelay(timedelta(minutes=1))
     assert even_sums(minutes_after >> minutes_after) == [
         (processing_time(minute(2)), Change.VALUE, 2, False),
@@ -426,7 +426,7 @@ def test_a_retraction_may_be_the_last_word() -> None:
 
 
 def test_a_mean_of_less_than_nothing_waits() -> None:
-    """Discarding, a retraction whose value was shown before is kept until there is something to show with it."""
+    """Under DISCARDING a mean with more retractions than values waits until it has a value."""
     corrected = POINTS.window(
         MINUTES,
         trigger=Repeat(AtCount(1)),
@@ -451,7 +451,7 @@ def test_a_mean_of_less_than_nothing_waits() -> None:
 
 
 def test_a_drop_says_whether_it_was_a_retraction() -> None:
-    """A correction that comes too late for the second grouping is dropped as what it is, both parts of it."""
+    """A correction that is too late for the second grouping is dropped as a retraction and a value."""
     corrected = POINTS.window(
         MINUTES, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
     ).combine_per_key(Sum())
@@ -469,7 +469,7 @@ def test_a_drop_says_whether_it_was_a_retraction() -> None:
 
 
 def test_a_retraction_to_come_holds_the_watermark() -> None:
-    """A session that grows will take back a pane of its old end, which must not be late downstream."""
+    """A session that grows holds the watermark for the retraction of its former pane."""
     sessions = POINTS.window(
         Sessions(timedelta(minutes=2)),
         trigger=AtCount(1) >> Repeat(AtWatermark()),
@@ -489,7 +489,7 @@ def test_a_retraction_to_come_holds_the_watermark() -> None:
 
 
 def test_a_maximum_can_be_taken_back() -> None:
-    """What cannot subtract keeps its values where something may be taken back, and finds the next greatest."""
+    """A maximum keeps its values where retractions may arrive, and falls back to the next greatest."""
     corrected = POINTS.window(
         MINUTES,
         trigger=Repeat(AtCount(1)),

@@ -50,14 +50,14 @@ def test_an_assigned_window_contains_the_event_time(windows: FixedWindows, point
 
 @given(fixed_windows(), EVERY_POINT, EVERY_POINT)
 def test_fixed_windows_partition_time(windows: FixedWindows, one: EventTime, other: EventTime) -> None:
-    """Two event times share a window, or their windows do not overlap."""
+    """Two event times share a fixed window, or their windows do not overlap."""
     (first,), (second,) = windows.assign(one, None), windows.assign(other, None)
     assert first == second or first.end <= second.start or second.end <= first.start
 
 
 @given(fixed_windows())
 def test_windows_start_at_the_offset(windows: FixedWindows) -> None:
-    """A window starts at the epoch plus the offset, and is as long as the size."""
+    """A fixed window starts at the epoch plus the offset, and is as long as the size."""
     (window,) = windows.assign(EventTime(windows.offset_micros), None)
     assert (window.start, window.end - window.start) == (windows.offset_micros, windows.size_micros)
 
@@ -70,7 +70,7 @@ def test_the_global_window_holds_everything(point: EventTime) -> None:
 
 
 def test_windows_sort_by_end_then_start() -> None:
-    """The order of panes of one instant (SEMANTICS section 7)."""
+    """Windows are ordered by end, then by start, as panes of one instant are (SEMANTICS section 7)."""
     short = FixedWindows(timedelta(minutes=1)).assign(EventTime(0), None)[0]
     long = FixedWindows(timedelta(minutes=2)).assign(EventTime(0), None)[0]
     assert sorted([GLOBAL_WINDOW, long, short]) == [short, long, GLOBAL_WINDOW]
@@ -80,7 +80,7 @@ def test_windows_sort_by_end_then_start() -> None:
 def test_sliding_windows_are_all_that_contain_the_event_time(
     windows: SlidingWindows, point: EventTime
 ) -> None:
-    """Each one assigned contains it, they start a period apart, and no neighbour of them contains it."""
+    """The assigned sliding windows are exactly those that contain the event time, a period apart."""
     assigned = windows.assign(point, None)
     size, period = windows.size // MICROSECOND, windows.period // MICROSECOND
     assert all(point in one for one in assigned)
@@ -98,7 +98,7 @@ def test_fixed_is_sliding_by_its_size(minutes: int, point: EventTime) -> None:
 
 @given(st.lists(st.integers(0, 60), min_size=1), st.randoms())
 def test_merging_sessions_is_order_independent_and_idempotent(starts: list[int], random: Random) -> None:
-    """Law: any order of windows gives the same groups, and groups that are merged do not merge again."""
+    """Law: sessions merge into the same groups in any order, and merged sessions do not merge again."""
     sessions = Sessions(timedelta(microseconds=5))
     protos = [sessions.assign(EventTime(start), None)[0] for start in starts]
     merged = sorted(span(group) for group in sessions.merge(protos))
@@ -109,7 +109,7 @@ def test_merging_sessions_is_order_independent_and_idempotent(starts: list[int],
 
 
 def test_events_one_gap_apart_are_one_session() -> None:
-    """Touching windows merge: "no larger than" the gap (section 12)."""
+    """Windows that touch merge: events exactly one gap apart are one session (section 12)."""
     sessions = Sessions(timedelta(microseconds=5))
     touching = [sessions.assign(EventTime(start), None)[0] for start in (0, 5)]
     apart = [sessions.assign(EventTime(start), None)[0] for start in (0, 6)]
@@ -129,7 +129,7 @@ CALENDARS: list[WindowFn] = [
 @pytest.mark.parametrize("windows", CALENDARS, ids=str)
 @given(point=EVERY_POINT)
 def test_calendar_windows_contain_their_event_times(windows: WindowFn, point: EventTime) -> None:
-    """Also at clock changes, on days that were skipped, and at the ends of time."""
+    """Calendar windows contain their event times, at clock changes, on skipped days, and at the ends of time."""
     (window,) = windows.assign(point, None)
     assert point in window
     assert windows.assign(window.start, None) == (window,)
@@ -138,7 +138,7 @@ def test_calendar_windows_contain_their_event_times(windows: WindowFn, point: Ev
 
 @given(st.integers(0, 6), st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1)))
 def test_a_week_starts_on_its_first_day(first_day: int, local: datetime) -> None:
-    """At the midnight of that day in the zone, and seven days later it ends."""
+    """A calendar week starts at the midnight of its first day in its zone, and ends seven days later."""
     zone = ZoneInfo("Europe/Berlin")
     (window,) = CalendarWeeks("Europe/Berlin", first_day).assign(event_time(local.replace(tzinfo=zone)), None)
     for point in (window.start, window.end):
@@ -148,7 +148,7 @@ def test_a_week_starts_on_its_first_day(first_day: int, local: datetime) -> None
 
 @pytest.mark.parametrize(("day", "hours"), [("2013-03-10", 23), ("2013-11-03", 25), ("2013-06-01", 24)])
 def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> None:
-    """A day in New York ends at its midnight, not 24 hours after it began."""
+    """A day in New York ends at its midnight, not 24 hours after its start."""
     noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=ZoneInfo("America/New_York"))
     (window,) = CalendarDays("America/New_York").assign(event_time(noon), None)
     assert (window.end - window.start) / 3_600_000_000 == hours
@@ -178,13 +178,13 @@ def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> N
     ],
 )
 def test_window_strategies_validate(build: Callable[[], object], message: str) -> None:
-    """Each constructor names the argument, the value, its type and what is valid."""
+    """The error of each constructor names the argument, its value and type, and what is valid."""
     with pytest.raises(ArgumentError, match=message):
         build()
 
 
 def test_a_strategy_of_ones_own_is_checked_where_it_is_called() -> None:
-    """A window without the event time, and groups that are no partition, are refused with both."""
+    """Invalid results of a user-defined window function are errors with the event time or the windows."""
     far = CustomWindows("far", lambda point, key: [Window.of(EventTime(point + 1), EventTime(point + 2))])
     with pytest.raises(ElementError, match="the result of far.assign must be Windows that contain 0; got"):
         far.assign(EventTime(0), None)
@@ -194,7 +194,7 @@ def test_a_strategy_of_ones_own_is_checked_where_it_is_called() -> None:
 
 
 def test_a_phase_shifts_the_windows_of_a_key() -> None:
-    """Not all keys come out at once."""
+    """``offset_by_key`` shifts the windows of a key, so that not all keys fire at once."""
     phased = FixedWindows(timedelta(minutes=10), offset_by_key=lambda key: timedelta(minutes=int(str(key))))
     starts = {key: phased.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)}
     assert starts == {0: 0, 3: -7}

@@ -1,4 +1,4 @@
-"""The contents of a window against plain Python: values come and are taken back, in any order."""
+"""The contents of a window compared with plain Python: values are added and retracted in any order."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Entry = tuple[str, EventTime]
 
 
 def contents_of(combiner: Aggregate[object, object], *, keeps_values: bool) -> Contents:
-    """Nothing yet."""
+    """Empty contents."""
     return Contents.empty(require_combiner("combiner", combiner), keeps_values=keeps_values)
 
 
 def earliest_and_latest(contents: Contents) -> tuple[EventTime | None, EventTime | None]:
-    """Between which event times the contents lie."""
+    """The earliest and the latest event time of the contents."""
     return contents.earliest, contents.latest
 
 
 @given(st.lists(ENTRY, max_size=6, unique=True), st.data())
 def test_what_is_taken_back_is_gone(given_values: list[Entry], data: st.DataObject) -> None:
-    """Of equal values the one of the same event time goes; what is left is in order of event time."""
+    """A retraction removes an equal value, of the same event time if possible; the rest is in order of event time."""
     contents = contents_of(ToList(), keeps_values=True)
     for value, time in given_values:
         contents.absorb(value, time, 1)
@@ -46,7 +46,7 @@ def test_what_is_taken_back_is_gone(given_values: list[Entry], data: st.DataObje
 def test_the_order_of_values_and_retractions_does_not_matter(
     given_values: list[Entry], back: list[Entry]
 ) -> None:
-    """A retraction that comes first waits for its value, also while contents are discarded and merged."""
+    """A retraction that arrives before its value waits for it, also while contents are discarded and merged."""
     first, second = contents_of(ToList(), keeps_values=True), contents_of(ToList(), keeps_values=True)
     for value, time in back:
         first.absorb(value, time, -1)
@@ -63,7 +63,7 @@ def test_the_order_of_values_and_retractions_does_not_matter(
 
 @given(st.lists(ENTRY), st.lists(ENTRY))
 def test_merged_contents_lie_between_the_times_of_both(kept: list[Entry], other: list[Entry]) -> None:
-    """Whether values are held or only their sum."""
+    """Merged contents span the event times of both, whether values are kept or only their sum."""
     both = contents_of(Count(), keeps_values=False), contents_of(Count(), keeps_values=False)
     for contents, entries in zip(both, (kept, other), strict=True):
         for value, time in entries:
@@ -77,7 +77,7 @@ def test_merged_contents_lie_between_the_times_of_both(kept: list[Entry], other:
 def test_less_than_nothing_is_shown_by_what_has_a_sign(
     combiner: Aggregate[object, object], shown: bool
 ) -> None:
-    """And only where a pane shows what has changed."""
+    """Contents with more retractions than values have a value only under DISCARDING, for signed combiners."""
     contents = contents_of(combiner, keeps_values=False)
     contents.absorb(3, EventTime(0), -1)
     assert contents.has_value(Accumulation.DISCARDING) is shown

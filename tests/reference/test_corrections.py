@@ -1,7 +1,7 @@
-"""Groupings over panes that are corrected: what few generated pipelines come to, as examples.
+"""Groupings over corrected panes: examples that few generated pipelines reach.
 
-Each says what the reference gives, and holds the shard step to it, however it is spread. A second grouping sees at
-once what the first one takes back.
+Each example states the panes of the reference and compares the shard step with it, for any distribution. A second
+grouping observes at once what the first one retracts.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ ALWAYS = GlobalWindows()
 
 
 def minutes(number: int) -> timedelta:
-    """So many of them."""
+    """A duration of some minutes."""
     return timedelta(minutes=number)
 
 
 def fixed(number: int) -> WindowFn:
-    """Windows of so many minutes."""
+    """Fixed windows of some minutes."""
     return FixedWindows(minutes(number))
 
 
 def sessions(number: int) -> WindowFn:
-    """Sessions with gaps of so many minutes."""
+    """Sessions with gaps of some minutes."""
     return Sessions(minutes(number))
 
 
@@ -70,7 +70,7 @@ CORRECTED = sum_values(apply_windowing(VALUES, WindowingStrategy(fixed(1), AT_ON
 
 
 def played(*instants: tuple[int | None, str]) -> Timeline[Reading]:
-    """An instant a minute: the watermark, if it moves on, and readings such as ``a4@2``, of ``a``, 4 at minute 2."""
+    """An instant a minute: the watermark, if it advances, and readings such as ``a4@2``, of ``a``, 4 at minute 2."""
     timeline = Timeline[Reading]()
     for number, (watermark, text) in enumerate(instants):
         readings = [_reading(one, number) for one in text.split()]
@@ -292,7 +292,7 @@ EXAMPLES = (
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.claim)
 def test_the_claim_holds(example: Example) -> None:
-    """In the reference, and in the step."""
+    """The claim of each example holds in the reference and in the step."""
     assert said(example.pipeline, example.timeline) == list(example.panes)
 
 
@@ -300,5 +300,5 @@ def test_the_claim_holds(example: Example) -> None:
 @settings(max_examples=60)
 @given(corrected())
 def test_the_step_is_the_reference(pair: Pair) -> None:
-    """Whatever is corrected, and whatever is grouped again."""
+    """The step has the panes of the reference for any corrections and any second grouping."""
     assert pair.difference() == ""

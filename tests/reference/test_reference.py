@@ -1,6 +1,6 @@
-"""The reference interpreter against plain Python, and against the examples that the semantics give.
+"""The reference interpreter compared with plain Python, and with the examples of the semantics.
 
-Everything else is held to the reference, so what it is held to must be simpler still.
+Everything else is compared with the reference, so the tests of the reference must be simpler still.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ TWO_MINUTES = FixedWindows(timedelta(minutes=2))
 
 
 def shown(run: reference.ReferenceRun[KV[str, int]]) -> list[tuple[str, int, Timing, int, bool]]:
-    """What most examples look at: key, value, timing, index, is_last."""
+    """What most examples compare: key, value, timing, index, is_last."""
     return [(one.key, one.value, one.timing, one.index, one.is_last) for one in run.panes]
 
 
 def test_a_window_comes_out_when_the_watermark_passes_and_again_for_what_is_late() -> None:
-    """The default trigger, accumulating: an on-time pane, a late one with all contents, then a drop."""
+    """The default trigger, accumulating, emits an on-time pane and a late one with all contents; then it drops."""
     timeline = (
         Timeline[Score]()
         .at(minute(1), Score("a", 3, minute(0)), Score("b", 4, minute(1)), watermark=minute(1))
@@ -92,7 +92,7 @@ def test_the_watermark_that_reaches_the_end_completes_the_window() -> None:
 
 
 def test_an_element_is_late_by_the_watermark_before_its_instant() -> None:
-    """An instant's elements are observed before its clocks read (SEMANTICS section 4)."""
+    """An element is late by the watermark before its instant: clocks are read last (SEMANTICS section 4)."""
     totals = POINTS.window(TWO_MINUTES, allowed_lateness=timedelta(0)).combine_per_key(Sum())
     together = Timeline[Score]().at(minute(9), Score("a", 1, minute(0)), watermark=minute(9))
     run = reference.run(totals, {SCORES: together})
@@ -100,7 +100,7 @@ def test_an_element_is_late_by_the_watermark_before_its_instant() -> None:
 
 
 def test_a_trigger_that_does_not_repeat_closes_its_window() -> None:
-    """Later elements of a closed window are dropped as such, and its pane says that it was the last."""
+    """A trigger that finishes closes its window: the pane is the last, and later elements are dropped as closed."""
     totals = POINTS.window(TWO_MINUTES, trigger=AtWatermark(), allowed_lateness=FOREVER).combine_per_key(
         Sum()
     )
@@ -115,7 +115,7 @@ def test_a_trigger_that_does_not_repeat_closes_its_window() -> None:
 
 
 def test_the_end_of_the_input_flushes_every_window() -> None:
-    """Nothing observed in time is lost because a trigger did not fire (SEMANTICS section 5)."""
+    """The end of the input flushes every window, whether or not its trigger has fired (SEMANTICS section 5)."""
     timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(0))).end(minute(2))
     run = reference.run(POINTS.combine_per_key(Sum()), {SCORES: timeline})
     assert shown(run) == [("a", 1, Timing.ON_TIME, 0, False)]
@@ -123,7 +123,7 @@ def test_the_end_of_the_input_flushes_every_window() -> None:
 
 
 def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
-    """Windows are carried on, and the watermark downstream waits for what is buffered upstream."""
+    """A second grouping keeps the windows of the first, and its watermark waits for elements pending upstream."""
     totals = POINTS.window(TWO_MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
     best = totals.map(lambda pane: KV("all", pane.value)).combine_per_key(Count())
     timeline = (
@@ -137,7 +137,7 @@ def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
 
 
 def test_an_on_time_pane_that_is_always_there_may_be_empty() -> None:
-    """Under DISCARDING it holds nothing if all was shown before; combiners of nothing else give no pane."""
+    """An on-time pane of ``ALWAYS`` may be empty under DISCARDING, for combiners that have an empty result."""
     timeline = Timeline[Score]().at(minute(0), Score("a", 3, minute(0))).at(minute(3), watermark=minute(2))
     early = POINTS.window(
         TWO_MINUTES,
@@ -155,12 +155,12 @@ def test_an_on_time_pane_that_is_always_there_may_be_empty() -> None:
 
 
 def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:
-    """The run of a pipeline over some scores at once."""
+    """The run of a pipeline over some scores in one instant."""
     return reference.run_batch(pipeline, {SCORES: scores})
 
 
 def test_an_unbound_source_is_named() -> None:
-    """A source without a timeline, and a timeline without a source, are both errors."""
+    """A source without a timeline and a timeline without a source are errors that name the source."""
     with pytest.raises(
         UnboundSourceError, match="source 'scores' is not bound: pass inputs={scores: timeline}"
     ):
@@ -172,13 +172,13 @@ def test_an_unbound_source_is_named() -> None:
 
 
 def test_a_pipeline_without_a_grouping_has_no_panes() -> None:
-    """That is said, instead of an empty result."""
+    """A pipeline without a grouping is an error, not an empty result."""
     with pytest.raises(UnsupportedError, match="groups nothing"):
         reference.run(POINTS, {SCORES: Timeline[Score]()})
 
 
 def test_a_function_that_raises_is_named_with_its_record() -> None:
-    """The message has the transform, the function's file and line, and the record."""
+    """An error in a user-defined function names the transform, the function's file and line, and the record."""
     broken = SCORES.key_by(lambda s: s.team).map_values(lambda s: 1 // s.points)
     with pytest.raises(UserFunctionError) as caught:
         run_points(broken.combine_per_key(Sum()), Score("a", 0, minute(0)))
@@ -189,7 +189,7 @@ def test_a_function_that_raises_is_named_with_its_record() -> None:
 
 
 def test_overflow_is_an_error_wherever_it_happens() -> None:
-    """In a user's function, and in a sum."""
+    """An integer overflow is an error in a user-defined function and in a sum."""
     huge = Score("a", 2**62, minute(0))
     with pytest.raises(ValueRangeError, match=r"the result of map_values.*overflows 64 bits"):
         run_points(POINTS.map_values(lambda n: n * 2).combine_per_key(Sum()), huge)
@@ -198,14 +198,14 @@ def test_overflow_is_an_error_wherever_it_happens() -> None:
 
 
 def test_an_unkeyed_element_is_refused_at_run_time() -> None:
-    """Where the type could not be known when the pipeline was built."""
+    """An unkeyed element is an error at run time, where its type was unknown when the pipeline was built."""
     unknown: PCollection[KV[str, int]] = SCORES.map(lambda s: eval("s.points"))
     with pytest.raises(KeyedCollectionError, match=r"needs elements that are KV\(key, value\) pairs; got 1"):
         run_points(unknown.combine_per_key(Sum()), Score("a", 1, minute(0)))
 
 
 def test_float_keys_are_refused() -> None:
-    """NaN equals nothing, itself included, so a float is no key."""
+    """A float is not a valid key, since NaN equals nothing."""
     with pytest.raises(ElementError, match="floats cannot be compared exactly"):
         reference.run_batch(
             SCORES.key_by(lambda s: s.points / 2).combine_per_key(Count()),
@@ -214,7 +214,7 @@ def test_float_keys_are_refused() -> None:
 
 
 def test_a_filter_gives_a_bool_and_a_flat_map_an_iterable() -> None:
-    """Truthiness is a guess; both are refused with the value."""
+    """A filter must return a bool and a flat_map an iterable; anything else is an error with the value."""
     odd = SCORES.filter(lambda s: s.points).key_by(lambda s: s.team)  # type: ignore[arg-type,return-value]
     with pytest.raises(ElementError, match=r"the result of filter\(.*\) must be a bool; got 3 \(int\)"):
         reference.run_batch(odd.combine_per_key(Count()), {SCORES: [Score("a", 3, minute(0))]})
@@ -227,7 +227,7 @@ def test_a_filter_gives_a_bool_and_a_flat_map_an_iterable() -> None:
 
 @given(st.integers(0, 30), st.lists(st.integers(0, 40)))
 def test_bounded_disorder_is_the_greatest_less_the_delay(delay: int, seen: list[int]) -> None:
-    """The watermark of a timeline made from records, against a one-line model."""
+    """The watermark of ``BoundedOutOfOrderness`` equals a one-line model: the greatest event time less the delay."""
     scores = [Score("a", 1, minute(one)) for one in seen]
     timeline = Timeline.micro_batches(
         SCORES,
@@ -243,7 +243,7 @@ def test_bounded_disorder_is_the_greatest_less_the_delay(delay: int, seen: list[
 
 @pytest.mark.parametrize("amount", [True, 1.5, -1, 2**63, None])
 def test_a_measure_is_a_number_that_is_not_negative(amount: object) -> None:
-    """Sums of anything else would not be monotone, or would wrap."""
+    """A measure must be a non-negative int; sums of anything else might decrease or wrap."""
     measured = AtMeasure(lambda points: amount, 3)  # type: ignore[arg-type,return-value]  # what is refused
     with pytest.raises(ElementError, match=r"AtMeasure gave .* for 1 .*; it must be a non-negative int"):
         run_points(
@@ -253,14 +253,14 @@ def test_a_measure_is_a_number_that_is_not_negative(amount: object) -> None:
 
 @pytest.mark.parametrize("answer", [1, None, "yes"])
 def test_a_predicate_gives_a_bool(answer: object) -> None:
-    """Truthiness is a guess."""
+    """A predicate must return a bool; truthiness is an error."""
     found = AtElement(lambda points: answer)  # type: ignore[arg-type,return-value]  # what is refused
     with pytest.raises(ElementError, match=r"AtElement gave .* for 1 .*; it must be a bool"):
         run_points(POINTS.window(TWO_MINUTES, trigger=found).combine_per_key(Sum()), Score("a", 1, minute(0)))
 
 
 def test_equal_triggers_wake_the_engine_at_equal_times() -> None:
-    """A wake-up is an instant for all windows: a needless one for one key could move another key's trigger on."""
+    """Equal triggers have equal deadlines, since an extra wake-up could advance the trigger of another key."""
     once, twice = AfterDelay(timedelta(minutes=1)), AfterDelay(timedelta(minutes=2))
 
     def panes(last: OnceTrigger) -> tuple[Pane[KV[str, int]], ...]:

@@ -1,7 +1,7 @@
-"""The trigger automaton over tables against the reference's, row by row, before there are any panes.
+"""The trigger automaton over tables, compared with the reference's row by row, before there are panes.
 
-This family catches faults of the compiled trigger: what observes, what is ready, what a firing resets, and when the
-next deadline is. It cannot catch faults of what is made of a firing; ``test_step.py`` does.
+This family catches faults of the compiled trigger: what observes, what is ready, what firing resets, and the next
+deadline. It cannot catch faults in what follows a firing; ``test_step.py`` does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MINUTE = 60_000_000
 
 @frozen
 class Bundle:
-    """What one window is shown in one instant: values, and how many retractions."""
+    """What one window observes in one instant: values, and a number of retractions."""
 
     values: tuple[int, ...] = ()
     retractions: int = 0
@@ -53,7 +53,7 @@ class Bundle:
 
 @frozen
 class Moment:
-    """One instant for some windows: the bundle of each, what the clocks read, and whether it starts afresh."""
+    """One instant for some windows: the bundle of each, the clocks, and whether its trigger restarts."""
 
     bundles: tuple[Bundle, ...]
     clocks: Clocks
@@ -63,7 +63,7 @@ WINDOWS = 3
 
 
 def bundles() -> st.SearchStrategy[Bundle]:
-    """Often nothing."""
+    """Bundles, often empty."""
     some = st.builds(Bundle, st.lists(st.integers(-3, 5), max_size=3).map(tuple), st.integers(0, 1))
     return st.just(Bundle()) | some
 
@@ -89,7 +89,7 @@ def ends() -> st.SearchStrategy[list[EventTime]]:
 
 
 def summaries(automaton: Automaton, moment: Moment) -> pl.DataFrame:
-    """What each window is shown, as a summary; null where it is shown nothing."""
+    """The summary of each window's bundle; null where the bundle is empty."""
     rows = []
     for bundle in moment.bundles:
         row: dict[str, object] = {}
@@ -108,7 +108,7 @@ Said = tuple[list[bool], list[bool], list["int | None"]]
 
 
 def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
-    """What the compiled automaton says, instant by instant."""
+    """The firings, finished triggers and deadlines of the compiled automaton, instant by instant."""
     automaton = Automaton.of(trigger)
     table = pl.DataFrame({END: found}).with_columns(**automaton.initial_state())
     said: list[Said] = []
@@ -131,7 +131,7 @@ def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mome
 
 
 def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
-    """What the reference says."""
+    """The firings, finished triggers and deadlines of the reference, instant by instant."""
     data: tuple[DataDrivenTrigger, ...] = tuple(
         leaf for leaf in leaves(trigger) if isinstance(leaf, AtMeasure | AtElement)
     )
@@ -164,7 +164,7 @@ def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mom
 def test_the_compiled_automaton_is_the_reference_row_by_row(
     trigger: Trigger, found: list[EventTime], history: list[Moment]
 ) -> None:
-    """The same firings, the same triggers finished, and the same deadlines, whatever each window is shown."""
+    """The compiled automaton has the reference's firings, finished triggers and deadlines for any bundles."""
     assert stepped(trigger, found, history) == referred(trigger, found, history)
 
 
@@ -173,7 +173,7 @@ def test_the_compiled_automaton_is_the_reference_row_by_row(
 def test_nested_triggers_too(
     one: Trigger, other: Trigger, found: list[EventTime], history: list[Moment]
 ) -> None:
-    """Deeper than generated triggers go: sequences of repeated sequences, with limits."""
+    """Sequences of repeated sequences with limits, deeper than generated triggers, behave as in the reference."""
     for trigger in (
         Repeat(SequenceOf(OrFinally(Repeat(one), AtCount(3)), other)),
         SequenceOf(
@@ -185,7 +185,7 @@ def test_nested_triggers_too(
 
 @pytest.mark.parametrize("trigger", [AfterDelay(timedelta.max), AtPeriod(timedelta.max), AtCount(2**70)])
 def test_what_lies_beyond_all_time_is_never_ready(trigger: Trigger) -> None:
-    """The greatest durations and counts overflow nothing."""
+    """Delays and counts beyond all of time never make a trigger ready, and overflow nothing."""
     history = [Moment((Bundle((1,)),) * WINDOWS, Clocks(ProcessingTime(MAX_TIME), MAX_TIME))]
     fired, _, due = stepped(trigger, [MAX_TIME] * WINDOWS, history)[0]
     assert not any(fired)
@@ -197,7 +197,7 @@ def _largest(value: int) -> int:
 
 
 def test_measures_do_not_wrap() -> None:
-    """Amounts are added up exactly, as far as is waited for."""
+    """Measures are added exactly, up to the amount that the trigger waits for."""
     most = AtMeasure(_largest, 2**63 - 1)
     history = [Moment((Bundle((1, 2, 3)), Bundle((1,)), Bundle()), Clocks(ProcessingTime(0), MIN_TIME))] * 2
     assert [fired for fired, _, _ in stepped(Repeat(most), [MAX_TIME] * WINDOWS, history)] == [

@@ -1,4 +1,4 @@
-"""What the partitions of a stream send to the shards: little, to every shard, and nothing lost. Without Spark."""
+"""What the partitions of a stream send to the shards: little, to every shard, and nothing is lost. Without Spark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ORIGINS = (FromSource(BoundedOutOfOrderness(MINUTE)),)
 
 @frozen
 class Row:
-    """What goes to one shard."""
+    """What is sent to one shard."""
 
     shard: int
     input: int
@@ -54,7 +54,7 @@ def sent(rows: pl.DataFrame, shards: tuple[int, ...]) -> list[Row]:
 
 
 def rows(count: int, *, keys: int, minutes: int) -> pl.DataFrame:
-    """So many elements, spread evenly over keys and minutes; every shard is that of its key."""
+    """Elements spread evenly over keys and minutes; every shard is that of its key."""
     number = pl.int_range(count, dtype=pl.Int64())
     return pl.select(
         number.mod(keys).alias("key"),
@@ -70,14 +70,14 @@ def rows(count: int, *, keys: int, minutes: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize("count", [100, 100_000])
 def test_a_hot_key_sends_a_row_for_each_window(count: int) -> None:
-    """What is shuffled is per key, window and partition: a thousand times the elements are no more of it."""
+    """A partition sends one row per key and window: a thousand times the elements add no rows."""
     hot, quiet = sent(rows(count, keys=1, minutes=2), (0, 1))
     assert unpack(hot.bundle).height == 2
     assert quiet.bundle == b""
 
 
 def test_every_shard_hears_every_partition() -> None:
-    """Of the clocks all shards are told the same, whether or not they get elements, or there are any."""
+    """Every shard receives the same clock reports, whether or not it receives elements."""
     for table in (rows(10, keys=2, minutes=3), rows(10, keys=1, minutes=1), rows(0, keys=1, minutes=1)):
         told = sent(table, (0, 1, 4))
         assert [one.shard for one in told] == [0, 1, 4]
@@ -88,7 +88,7 @@ def test_every_shard_hears_every_partition() -> None:
 
 
 def test_drops_of_earlier_stages_pass_through_one_shard() -> None:
-    """They are told once, and as they were."""
+    """Drops of earlier stages pass through one shard, once and unchanged."""
     refused = rows(2, keys=2, minutes=1).with_columns(
         pl.lit(False).alias(KEEP),
         pl.Series(REASON, [None, "expired"]),

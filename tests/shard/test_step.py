@@ -1,7 +1,7 @@
-"""The shard step against the reference, without Spark: thousands of timelines in seconds.
+"""The shard step compared with the reference, without Spark: thousands of timelines in seconds.
 
 This family catches faults of the vectorised semantics: assignment, pre-combination, firing, expiry, and the packed
-state. It cannot catch faults of the lowering or of the engine; ``test_spark_streaming`` does.
+state. It cannot catch faults of the lowering or of the engine; ``tests/spark/test_streaming.py`` does.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Emitted:
 
 
 def rows_of(instant: Instant[Reading], part: Sequence[Reading], shards: int) -> pl.DataFrame:
-    """The rows of one input partition. A filter has dropped the negative values: they only move the clocks."""
+    """The rows of one input partition. A filter has dropped the negative values, which only move the clocks."""
     rows = [
         {
             "key": one.key,
@@ -119,7 +119,7 @@ def rows_of(instant: Instant[Reading], part: Sequence[Reading], shards: int) -> 
 
 
 def stage_of(pipeline: PCollection[KV[str, int]], shape: Shape = INTEGER) -> Stage:
-    """The stage that computes everything over a windowed collection."""
+    """The stage that computes all aggregates over a windowed collection."""
     assert isinstance(pipeline.node, WindowInto)
     combiner: Combiner[object, object, object] = product(EVERYTHING)  # type: ignore[arg-type]
     columns = aggregate_columns(combiner, (shape,) * len(EVERYTHING))
@@ -158,7 +158,7 @@ def run_step(
 
 
 def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Reading]) -> Emitted:
-    """The same from the reference interpreter."""
+    """The emissions of the reference interpreter."""
     node = pipeline.node
     assert isinstance(node, WindowInto)
     kept = VALUES.filter(lambda pair: pair.value >= 0)
@@ -181,7 +181,7 @@ def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Readin
 @settings(max_examples=100)
 @given(st.data())
 def test_the_step_equals_the_reference(data: st.DataObject) -> None:
-    """Pane by pane and drop by drop, whatever the windows, trigger, lateness, partitions and shards."""
+    """The step has the panes and drops of the reference for any windows, trigger, lateness, partitions and shards."""
     strategy = data.draw(
         windowing_strategies(
             windows=st.one_of(st.builds(GlobalWindows), fixed_windows()),
@@ -205,7 +205,7 @@ def test_the_step_equals_the_reference(data: st.DataObject) -> None:
 
 
 def table(values: list[float], kind: type[pl.DataType]) -> pl.DataFrame:
-    """One key's values in one shard, at the epoch."""
+    """The values of one key in one shard, at the epoch."""
     arguments = {f"a{i}": pl.Series(values, dtype=kind) for i in range(len(EVERYTHING))}
     same = {"key": "a", SHARD: 0, KEEP: True, EVENT_TIME: 0, PROCESSING_TIME: 0, ENDED: False}
     return pl.DataFrame(arguments).with_columns(**{name: pl.lit(value) for name, value in same.items()})
@@ -216,7 +216,7 @@ GLOBALLY = VALUES.window(GlobalWindows())
 
 
 def test_a_sum_that_overflows_is_refused_in_a_bundle() -> None:
-    """Polars would wrap; the step names the grouping, the sum and the key."""
+    """A sum that overflows in a bundle is an error with the grouping, the sum and the key; Polars would wrap."""
     with pytest.raises(
         ValueRangeError, match=r"combine_per_key: the sum 9223372036854775808 overflows 64 bits.*'a'"
     ):
@@ -224,7 +224,7 @@ def test_a_sum_that_overflows_is_refused_in_a_bundle() -> None:
 
 
 def test_a_sum_that_overflows_is_refused_across_bundles() -> None:
-    """Two bundles that each fit may not fit together."""
+    """A sum that overflows across bundles is an error, although the sum of each bundle fits."""
     stage = stage_of(GLOBALLY)
     bundles = [precombine(stage, table([2**62], pl.Int64)).drop(SHARD) for _ in range(2)]
     with pytest.raises(ValueRangeError, match="overflows 64 bits"):
@@ -232,7 +232,7 @@ def test_a_sum_that_overflows_is_refused_across_bundles() -> None:
 
 
 def test_a_sum_may_use_all_64_bits() -> None:
-    """The largest and the smallest integers are sums like any other."""
+    """The largest and the smallest 64-bit integers are valid sums."""
     stage = stage_of(GLOBALLY)
     for extreme in (2**63 - 1, -(2**63)):
         bundle = precombine(stage, table([extreme, 0], pl.Int64)).drop(SHARD)
@@ -241,7 +241,7 @@ def test_a_sum_may_use_all_64_bits() -> None:
 
 
 def test_nan_has_no_place_in_an_order() -> None:
-    """Polars would ignore it; Min and Max refuse it, as the reference does."""
+    """``Min`` and ``Max`` refuse NaN, as in the reference; Polars would ignore it."""
     with pytest.raises(ElementError, match="the input of Min must not be None or NaN; got nan"):
         precombine(stage_of(GLOBALLY, FLOAT), table([1.0, float("nan")], pl.Float64))
 
@@ -257,7 +257,7 @@ def retracting(values: list[int], weights: list[int]) -> tuple[Stage, pl.DataFra
 
 
 def test_what_was_taken_back_is_gone_from_a_sum() -> None:
-    """Whatever it was: the opposite of the smallest integer needs more than 64 bits, and does not wrap."""
+    """A retracted value is gone from a sum, also the smallest integer, whose opposite needs more than 64 bits."""
     stage, rows = retracting([-(2**63), -(2**63), 7], [1, -1, 1])
     bundle = precombine(stage, rows).drop(SHARD)
     _, emission = step(stage, ShardState(), [bundle], THE_END)
@@ -267,7 +267,7 @@ def test_what_was_taken_back_is_gone_from_a_sum() -> None:
 
 
 def test_when_all_was_taken_back_nothing_is_said() -> None:
-    """A window whose values less those taken back are none is not zero."""
+    """A window in which every value was retracted emits no value, not zero."""
     stage, rows = retracting([4, 4], [1, -1])
     _, emission = step(stage, ShardState(), [precombine(stage, rows).drop(SHARD)], THE_END)
     assert emission.panes.is_empty()
@@ -275,7 +275,7 @@ def test_when_all_was_taken_back_nothing_is_said() -> None:
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 9), st.integers(0, 40))
 def test_a_key_without_columns_is_one_key(minutes: list[int], gap: int, watermark: int) -> None:
-    """Sessions merge and close under it as under any other."""
+    """Sessions of a grouping without key columns merge and close as those of one key."""
     strategy = WindowingStrategy(
         Sessions(timedelta(minutes=gap)), AtWatermark(), allowed_lateness=timedelta(minutes=9)
     )
@@ -300,7 +300,7 @@ def test_a_key_without_columns_is_one_key(minutes: list[int], gap: int, watermar
 
 
 def test_a_mean_is_rounded_once() -> None:
-    """Also where every window has the same number of elements, and Polars knows that."""
+    """A mean is rounded once, even where Polars knows that all counts are equal."""
     (column,) = aggregate_columns(product((Mean(),)), (INTEGER,))  # type: ignore[arg-type]
     total, count = column.accumulators
     table = pl.DataFrame({total: [3, 7]}).with_columns(pl.lit(5).alias(count))

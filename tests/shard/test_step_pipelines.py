@@ -1,8 +1,8 @@
-"""Whole pipelines through the shard step, without Spark, against the reference and by the conformance suite.
+"""Whole pipelines through the shard step, without Spark, compared with the reference and by the conformance suite.
 
-This family catches faults of the vectorised semantics in everything that a pipeline can be made of: every window,
-trigger, mode and combiner, several groupings, several partitions and shards, clocks in band. ``make step-thorough``
-tries far more. It cannot catch faults of an engine; ``test_spark.py`` does.
+This family catches faults of the vectorised semantics in all parts of a pipeline: every window, trigger, mode and
+combiner, several groupings, several partitions and shards, in-band clocks. ``make step-thorough`` tries far more. It
+cannot catch faults of an engine; ``tests/spark`` does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.support.step_pairs import Pair, pairs
 
 @given(pairs())
 def test_the_step_is_the_reference(pair: Pair) -> None:
-    """Pane by pane, in order, and drop by drop."""
+    """The step has the panes of the reference, in order, and its drops."""
     assert pair.difference() == ""
 
 
@@ -34,12 +34,12 @@ def test_the_step_is_the_reference(pair: Pair) -> None:
 @settings(max_examples=500)
 @given(pairs())
 def test_the_step_is_the_reference_again_and_again(pair: Pair) -> None:
-    """The same on many more pipelines."""
+    """The step has the panes and drops of the reference on many more pipelines."""
     assert pair.difference() == ""
 
 
 def fired(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
-    """In which instant a session with gaps of two minutes fires, of how many, that fires at every three elements."""
+    """For each pane of a session with gaps of two minutes and ``AtCount(3)``: its instant and its number of values."""
     timeline = Timeline[Reading]()
     for number, happened in enumerate(instants):
         records = [Reading("a", 1, point(minute), point(0)) for minute in happened]
@@ -50,7 +50,7 @@ def fired(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
 
 
 def test_what_no_pane_has_shown_counts_when_windows_merge() -> None:
-    """And what one has shown does not."""
+    """A merged window counts pending elements of its members, and no elements that a pane has emitted."""
     assert fired((0,), (4,), (2,)) == [(2, 3)]
     assert fired((0, 0, 0), (4,), (2,)) == [(0, 3)]
     assert fired((0, 0, 0), (4,), (2, 2)) == [(0, 3), (2, 6)]
@@ -60,13 +60,13 @@ def test_what_no_pane_has_shown_counts_when_windows_merge() -> None:
     "cluster", [pytest.param(Cluster(), marks=pytest.mark.long), Cluster(partitions=2, shards=3)], ids=str
 )
 def test_the_step_conforms(cluster: Cluster) -> None:
-    """Every job of the suite: oracle, transcript and reference. Nothing is missing."""
+    """Every job of the suite passes by oracle, transcript and reference; no capability is missing."""
     report = check_interpreter(stepping(cluster), flowalg_reference.CAPABILITIES, ordered=True)
     assert set(report.ran) == {job.name for job in JOBS}
 
 
 @pytest.mark.long
 def test_the_step_conforms_when_it_wakes_at_deadlines() -> None:
-    """As a continuous engine does."""
+    """The step conforms as a continuous engine too, when it evaluates triggers at their deadlines."""
     woken = stepping(Cluster(), Waking.AT_DEADLINES)
     check_interpreter(woken, flowalg_reference.CAPABILITIES, mode=Mode.CONTINUOUS, ordered=True)
