@@ -1,4 +1,4 @@
-"""Values tagged with the collection that they come from, and the combiner that separates them: for co-groups."""
+"""Values tagged with the number of their collection, and the combiner that separates them, for co-groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowalg.elementwise.functions import require_keyed
 
 @frozen
 class Tagged:
-    """A value, and the number of the collection that it comes from."""
+    """A value and the number of its collection."""
 
     source: int
     value: object
@@ -24,7 +24,7 @@ def tagged(pair: object, source: int, transform: str) -> KV[object, Tagged]:
 
 
 def untagged(value: object) -> object:
-    """Returns the user's value, which is what a trigger that looks at values observes."""
+    """Returns the untagged value, which triggers observe."""
     return value.value if isinstance(value, Tagged) else value
 
 
@@ -33,18 +33,18 @@ Lists = tuple[tuple[object, ...], ...]
 
 @frozen
 class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
-    """A list of the values of each of ``sources`` collections, in order of event time and, within one, of arrival."""
+    """A list of the values of each of ``sources`` collections, ordered by event time, then by arrival."""
 
     sources: int
 
     @property
     def has_empty_result(self) -> bool:
-        """No values at all have a result: empty lists."""
+        """The result of no values is empty lists."""
         return True
 
     @property
     def is_ordered(self) -> bool:
-        """A list has an order."""
+        """A list is ordered."""
         return True
 
     def zero(self) -> Lists:  # noqa: D102

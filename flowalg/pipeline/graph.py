@@ -13,11 +13,11 @@ from attrs import define, field
 
 
 class Vertex(Protocol):
-    """What a graph is made of: a value that knows the values it reads."""
+    """A vertex of a graph: a value with references to its inputs."""
 
     @property
     def inputs(self) -> tuple[Vertex, ...]:
-        """The vertices that this one reads."""
+        """The inputs of the vertex."""
         ...
 
 

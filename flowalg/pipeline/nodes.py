@@ -1,7 +1,7 @@
 """The kinds of node of a pipeline: immutable, untyped (``PCollection`` is the typed handle on them).
 
-Everything that the surface offers desugars to these, so that an interpreter is one exhaustive match. What follows from
-a node (its shape, the windowing in force, whether it retracts) is derived when it is first asked for, once.
+All transforms of the public API reduce to these nodes, so an interpreter is one exhaustive match. Attributes that
+follow from a node (its shape, its windowing, whether it retracts) are derived lazily and cached.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ DEFAULT_WINDOWING: Final = Windowing(WindowingStrategy(), fresh=True)
 
 @frozen(eq=False, repr=False)
 class _Node:
-    """What all nodes have. Two nodes are equal if their pipelines are: by value, sharing aside."""
+    """The base of all nodes. Two nodes are equal if their pipelines have equal values, regardless of sharing."""
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -75,12 +75,12 @@ class _Node:
         raise NotImplementedError
 
     def outlined(self, inputs: Sequence[str]) -> str:
-        """Returns the node in words, after its inputs in words."""
+        """Returns a description of the node, after the descriptions of its inputs."""
         raise NotImplementedError
 
     @cached_property
     def _own(self) -> tuple[object, ...]:
-        """What the node says besides its inputs."""
+        """The attributes of the node other than its inputs."""
         names = [each.name for each in fields(type(self)) if each.eq]
         return tuple(getattr(self, name) for name in names if name not in ("input", "collections", "side"))
 
@@ -103,7 +103,7 @@ class _Node:
 
 @frozen(eq=False, repr=False)
 class SourceNode(_Node):
-    """Where elements enter: records of one class, each with an event time."""
+    """The entry of elements: records of one class, each with an event time."""
 
     name: str
     shape: Shape
@@ -120,19 +120,19 @@ class SourceNode(_Node):
 
 @frozen(eq=False, repr=False)
 class Hole(_Node):
-    """Where the collection that a transform is applied to goes: elements of any shape if it is ``None``."""
+    """The placeholder for the input of a transform: elements of any shape if ``shape`` is ``None``."""
 
     shape: Shape | None
     _context: Node | None = field(default=None, eq=False, repr=False, alias="context")
 
     @cached_property
     def windowing(self) -> Windowing:
-        """The windowing of the collection that is known to go here, or else that of a source."""
+        """The windowing of the input collection if it is known, else that of a source."""
         return DEFAULT_WINDOWING if self._context is None else self._context.windowing
 
     @cached_property
     def retracts(self) -> bool:
-        """Whether the collection that is known to go here retracts."""
+        """Whether the input collection retracts, if it is known."""
         return self._context is not None and self._context.retracts
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
@@ -144,7 +144,7 @@ class Hole(_Node):
         return "(…)"
 
     def refused(self) -> UnsupportedError:
-        """Returns the error of whoever tries to run the body of a transform."""
+        """Returns the error for running the body of a transform without input."""
         return UnsupportedError(
             "the pipeline is the body of a transform, which has no input yet; apply the transform to a collection"
         )
@@ -221,12 +221,12 @@ class WindowInto(_Node):
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """The node whose elements are put into windows."""
+        """The node whose elements are assigned to windows."""
         return (self.input,)
 
     @cached_property
     def shape(self) -> Shape | None:
-        """The shape of the input: windowing leaves elements alone."""
+        """The shape of the input, which windowing does not change."""
         return self.input.shape
 
     @cached_property
@@ -246,7 +246,7 @@ class WindowInto(_Node):
 
 @frozen(eq=False, repr=False)
 class _Grouping(_Node):
-    """What groupings have: they group the elements of each key and window, and emit panes."""
+    """The base of groupings, which group the elements of each key and window and emit panes."""
 
     @property
     def windowed_by(self) -> Windowing:
@@ -272,7 +272,7 @@ class _Grouping(_Node):
 
 @unique
 class GroupingKind(Enum):
-    """Which transform a grouping by one combiner was written as."""
+    """The method of ``PCollection`` that made a grouping with one combiner."""
 
     COMBINE_PER_KEY = "combine_per_key"
     COMBINE_GLOBALLY = "combine_globally"
@@ -299,7 +299,7 @@ class CombinePerKey(_Grouping):
 
     @cached_property
     def label(self) -> str:
-        """The transform as messages and metrics name it."""
+        """The name of the transform in messages and metrics."""
         if self.kind in (GroupingKind.GROUP_BY_KEY, GroupingKind.DISTINCT):
             return named(self.scope, self.kind.value)
         return named(self.scope, f"{self.kind.value}({self.combiner.title})")
@@ -343,7 +343,7 @@ class CoGroupByKey(_Grouping):
 
     @cached_property
     def label(self) -> str:
-        """The transform as messages and metrics name it."""
+        """The name of the transform in messages and metrics."""
         return named(self.scope, f"co_group_by_key of {len(self.inputs)}")
 
     @cached_property
@@ -407,7 +407,7 @@ class Flatten(_Node):
 
 @frozen(eq=False, repr=False)
 class WithSide(_Node):
-    """Each element paired with what its window of another collection comes to, once that is complete (side input)."""
+    """Pairs each element with the result of its window of another collection, when it is complete (side input)."""
 
     input: Node
     side: Node
@@ -424,12 +424,12 @@ class WithSide(_Node):
 
     @property
     def label(self) -> str:
-        """The transform as messages and metrics name it."""
+        """The name of the transform in messages and metrics."""
         return named(self.scope, "with_side")
 
     @cached_property
     def shape(self) -> Shape | None:
-        """The element, and what it reads."""
+        """The element and its side input."""
         element, read = self.input.shape, shape_read(self.view, self.side.shape)
         return None if element is None or read is None else TupleOf((element, read))
 

@@ -1,7 +1,7 @@
-"""The user's handle on a pipeline: ``PCollection[A]``, a typed value over an untyped node (DM, section 2.1).
+"""``PCollection[A]``, the user's handle on a pipeline: a typed value over an untyped node (DM, section 2.1).
 
-Nothing runs here. A collection is an immutable expression; its methods give larger expressions, and an
-interpreter gives them meaning. Every function is typed from its collection, so lambdas need no annotations.
+Nothing runs here. A collection is an immutable expression; its methods return larger expressions, and an interpreter
+evaluates them. The types of functions are inferred from the collection, so lambdas need no annotations.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ Out4 = TypeVar("Out4")
 
 @frozen
 class SideInput(Generic[A_co]):
-    """What each window of a collection comes to, for the elements of another one to read.
+    """The result of each window of a collection, which the elements of another collection read.
 
-    Made by ``as_singleton`` and ``as_map``; read by ``with_side``, ``map_with``, ``filter_with`` and ``flat_map_with``.
+    ``as_singleton`` and ``as_map`` make side inputs; they are read by ``with_side``, ``map_with``, ``filter_with``
+    and ``flat_map_with``.
     """
 
     node: Node = field(repr=outline)
@@ -84,8 +85,8 @@ class SideInput(Generic[A_co]):
 class PCollection(HasView, Generic[A_co]):
     """A collection of elements of type ``A``, each with a value, an event time, a window and a weight.
 
-    ``result``, where a method has it, is the type of what the function returns. It is only needed for a
-    lambda whose result type Spark could not know otherwise; the error that asks for it says so.
+    ``result``, in methods that have it, is the result type of the function. It is only needed for functions whose
+    result type Spark cannot derive; an error then asks for it.
     """
 
     node: Node = field(repr=outline)
@@ -96,25 +97,25 @@ class PCollection(HasView, Generic[A_co]):
         _ = self.node.shape  # raises here, where the pipeline is built, for what is not an element type
 
     def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
-        """``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""
+        """Returns ``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""
         return PCollection(self._then(Map(Call(f, result))))
 
     def filter(self, predicate: Callable[[A_co], bool]) -> PCollection[A_co]:
-        """The elements of which ``predicate`` says ``True``; it must give a ``bool``."""
+        """Returns the elements for which ``predicate`` returns ``True``; it must return a ``bool``."""
         return PCollection(self._then(Filter(Call(predicate))))
 
     def flat_map(self, f: Callable[[A_co], Iterable[B]], *, result: type[B] | None = None) -> PCollection[B]:
-        """All that ``f`` gives for each element, in order. ``result`` is the type of one item."""
+        """Returns the items that ``f`` returns for each element, in order. ``result`` is the type of an item."""
         return PCollection(self._then(FlatMap(Call(f, _list_of(result)))))
 
     def key_by(self, f: Callable[[A_co], K], *, result: type[K] | None = None) -> PCollection[KV[K, A_co]]:
-        """Each element under the key that ``f`` gives for it."""
+        """Pairs each element with the key that ``f`` returns for it."""
         return PCollection(self._then(Map(WithKey(Call(f, result)), "key_by")))
 
     def map_values(
         self: PCollection[KV[K, V]], f: Callable[[V], B], *, result: type[B] | None = None
     ) -> PCollection[KV[K, B]]:
-        """``f`` of each value; keys stay. Raises ``KeyedCollectionError`` on an unkeyed collection."""
+        """Returns ``f`` of each value, with the same key. Raises ``KeyedCollectionError`` on an unkeyed collection."""
         return PCollection(self._keywise(Map(OnValue(Call(f, result)), "map_values")))
 
     def window(
@@ -127,13 +128,12 @@ class PCollection(HasView, Generic[A_co]):
         timestamp_combiner: TimestampCombiner = TimestampCombiner.END_OF_WINDOW,
         on_time_behavior: OnTimeBehavior = OnTimeBehavior.IF_CHANGED,
     ) -> PCollection[A_co]:
-        """Where in event time, when in processing time, and how panes refine each other (DM, section 1).
+        """Sets the windows, the trigger and the refinements of the groupings that follow (DM, section 1).
 
-        Takes effect at the groupings that follow, until the next ``window``. ``allowed_lateness`` is how far the
-        watermark may pass a window's end before later elements are dropped (and counted); ``FOREVER`` drops
-        nothing. ``timestamp_combiner`` is which event time panes carry, and ``on_time_behavior`` whether an
-        unchanged window still has an on-time pane. Unset lateness means ``FOREVER``, except that streaming refuses
-        to keep state for ever unasked.
+        It applies until the next ``window``. ``allowed_lateness`` is how far the watermark may pass the end of a window
+        before late elements are dropped (and counted); with ``FOREVER`` nothing is dropped. ``timestamp_combiner``
+        selects the event time of panes, and ``on_time_behavior`` whether an unchanged window emits an on-time pane. An
+        unset lateness means ``FOREVER``, but streaming rejects it for finite windows.
         """
         strategy = WindowingStrategy(
             windows, trigger, accumulation, allowed_lateness, timestamp_combiner, on_time_behavior
@@ -200,15 +200,15 @@ class PCollection(HasView, Generic[A_co]):
     def combine_per_key(
         self, *combiners: object, into: Callable[..., object] | None = None
     ) -> PCollection[object]:
-        """One value per key and window, combined from all of that key's values in the window.
+        """Combines the values of each key and window to one value.
 
-        With several combiners the values are read once and the result is a tuple, or what ``into`` makes of
-        the results: a record class names them. Raises ``KeyedCollectionError`` on an unkeyed collection.
+        With several combiners the values are read once, and the result is a tuple, or the result of ``into``, such as
+        a record class, with the results as arguments. Raises ``KeyedCollectionError`` on an unkeyed collection.
         """
         return PCollection(combine(self.node, product_of(combiners, into), GroupingKind.COMBINE_PER_KEY))
 
     def group_by_key(self: PCollection[KV[K, V]]) -> PCollection[KV[K, list[V]]]:
-        """All values of each key and window, in order of event time and, within one, of arrival."""
+        """Returns the values of each key and window as a list, ordered by event time, then by arrival."""
         combiner = require_combiner("combiner", ToList())
         return PCollection(CombinePerKey(self.node, combiner, GroupingKind.GROUP_BY_KEY))
 
@@ -229,10 +229,10 @@ class PCollection(HasView, Generic[A_co]):
         /,
     ) -> PCollection[KV[K, tuple[list[V], list[Out2], list[Out3], list[Out4]]]]: ...
     def co_group_by_key(self, *others: PCollection[object]) -> PCollection[object]:
-        """For each key and window, the values of this and of one to three other collections.
+        """Groups the values of this collection and of one to three others by key and window.
 
-        All have keys of one type, and one windowing strategy: put into the same windows in the same way. A key that
-        only some of them have gets an empty list from the others.
+        All collections must have the same key type and the same windowing strategy. For a key that a collection lacks,
+        its list is empty.
         """
         _require_all_keyed("co_group_by_key", (self, *others))
         return PCollection(CoGroupByKey((self.node, *(other.node for other in others))))
@@ -240,25 +240,25 @@ class PCollection(HasView, Generic[A_co]):
     def inner_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B]]]:
-        """Each pair of a value of this and one of ``right``, of one key and window."""
+        """Returns all pairs of a value of this collection and a value of ``right`` with the same key and window."""
         _require_all_keyed("inner_join", (self, right))
         return PCollection(inner_join(self.node, right.node))
 
     def left_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B | None]]]:
-        """Each value with each of ``right`` of its key and window, or with ``None`` where there is none."""
+        """Returns each value paired with each value of ``right`` with its key and window, or with ``None``."""
         _require_all_keyed("left_join", (self, right))
         return PCollection(left_join(self.node, right.node))
 
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
-        """One value per window, combined from all elements in it, whatever their key; several go ``together``."""
+        """Combines all elements of each window, regardless of keys; for several combiners use ``together``."""
         everything = ElementWise.after(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
         grouped = combine(everything, require_combiner("combiner", combiner), GroupingKind.COMBINE_GLOBALLY)
         return PCollection(ElementWise.after(grouped, Map(Call(_value_of), "combine_globally")))
 
     def distinct(self) -> PCollection[A_co]:
-        """Each element that is in a window, once for each of the window's panes."""
+        """Returns the distinct elements of each window, once for each of its panes."""
         counted = CombinePerKey(
             ElementWise.after(self.node, Map(WithKey(Call(_itself)), "distinct")),
             require_combiner("", Count()),
@@ -267,18 +267,18 @@ class PCollection(HasView, Generic[A_co]):
         return PCollection(ElementWise.after(counted, Map(Call(_key_of), "distinct")))
 
     def top(self, n: int, *, by: Callable[[A_co], object] | None = None) -> PCollection[list[A_co]]:
-        """The ``n`` greatest elements of each window, the greatest first, by ``by`` or by themselves."""
+        """Returns the ``n`` greatest elements of each window, the greatest first, compared by ``by`` or themselves."""
         return self.combine_globally(TopN(n, by))
 
     def with_timestamps(self, f: Callable[[A_co], datetime]) -> PCollection[A_co]:
-        """The same elements with event times that ``f`` gives; one behind the watermark makes its element late.
+        """Assigns the event times that ``f`` returns; an element with an event time behind the watermark is late.
 
-        Place it before ``window``: elements that have come out of a grouping keep the window that they came in.
+        Use it before ``window``: panes of a grouping keep their window.
         """
         node = ElementWise.after(self.node, WithTimestamps(Call(f)))
         given = node.analyses[-1].expression.shape
         if given is not None and given != TIMESTAMP:
-            valid = f"a function to a datetime; this one gives {given}"
+            valid = f"a function to a datetime; the result of this function is {given}"
             raise ArgumentError("with_timestamps", describe_function(f), valid)
         return PCollection(node)
 
@@ -289,13 +289,14 @@ class PCollection(HasView, Generic[A_co]):
         result: type[B] | None = None,
         failure: type[R] | None = None,
     ) -> tuple[PCollection[B], PCollection[R]]:
-        """Two collections: the values that ``f`` returns as ``Success``, and those that it returns as ``Failure``.
+        """Returns two collections: the values that ``f`` returns as ``Success``, and those that it returns as
+        ``Failure``.
 
-        A parser is such a function: ``good, bad = lines.split(parse)``. ``f`` runs once for each element; on Spark it
+        A parser is an example: ``good, bad = lines.split(parse)``. ``f`` runs once for each element; on Spark it
         runs once for each of the two collections that a query reads. ``result`` and ``failure`` are the types of the
         two, for a function that is not annotated with them.
         """
-        Call(f)  # which refuses a value that is not callable
+        Call(f)  # rejects a value that is not callable
         outcomes = self._then(Split(Call(Outcomes(f))))
         successes = FlatMap(Call(Selected(f, 0), _list_of(result)), "split")
         failures = FlatMap(Call(Selected(f, 1), _list_of(failure)), "split")
@@ -304,7 +305,7 @@ class PCollection(HasView, Generic[A_co]):
         )
 
     def only(self, kind: type[B]) -> PCollection[B]:
-        """The elements that are of a class: one of the outputs of a function that tags by type."""
+        """Returns the elements of a class: one output of a function that tags its results by type."""
         if not isinstance(kind, type):
             raise ArgumentError("kind", kind, "a class")
         return PCollection(self._then(Filter(Call(IsA(kind)), "only")))
@@ -314,7 +315,7 @@ class PCollection(HasView, Generic[A_co]):
     @overload
     def as_singleton(self, *, default: B) -> SideInput[A_co | B]: ...
     def as_singleton(self, *, default: object = NO_DEFAULT) -> SideInput[object]:
-        """This collection as a side input: the one value of each window, or ``default`` where there is none.
+        """Returns this collection as a side input: the only value of each window, or ``default`` if there is none.
 
         A window with two values, or with none and no default, is an ``ElementError`` when an element reads it.
         Raises ``ArgumentError`` for windows that overlap, leave gaps, merge, or differ between keys.
@@ -322,7 +323,7 @@ class PCollection(HasView, Generic[A_co]):
         return SideInput(self.node, Singleton(default))
 
     def as_map(self: PCollection[KV[K, V]]) -> SideInput[Mapping[K, V]]:
-        """This collection as a side input: each window's keys with their values, of which each key has one.
+        """Returns this collection as a side input: the mapping from keys to values of each window.
 
         Raises ``KeyedCollectionError`` on an unkeyed collection, and ``ArgumentError`` as ``as_singleton`` does.
         """
@@ -332,7 +333,7 @@ class PCollection(HasView, Generic[A_co]):
         return SideInput(self.node, AsMap())
 
     def with_side(self, side: SideInput[B]) -> PCollection[tuple[A_co, B]]:
-        """Each element beside what its window of a side input comes to (Dataflow Model, section 2.1).
+        """Pairs each element with the result of its window of a side input (Dataflow Model, section 2.1).
 
         That is the side's window that contains the element's event time. The element waits until that window is
         complete, and holds the watermark of what follows back; what it reads never changes afterwards. Elements of
@@ -345,18 +346,18 @@ class PCollection(HasView, Generic[A_co]):
     def map_with(
         self, side: SideInput[V], f: Callable[[A_co, V], B], *, result: type[B] | None = None
     ) -> PCollection[B]:
-        """``f`` of each element and what it reads of a side input; see ``with_side``."""
+        """Returns ``f`` of each element and its side input; see ``with_side``."""
         return PCollection(self.with_side(side)._then(Map(Spread(Call(f, result)), "map_with")))
 
     def flat_map_with(
         self, side: SideInput[V], f: Callable[[A_co, V], Iterable[B]], *, result: type[B] | None = None
     ) -> PCollection[B]:
-        """All that ``f`` gives for each element and what it reads of a side input; see ``with_side``."""
+        """Returns the items that ``f`` returns for each element and its side input; see ``with_side``."""
         call = Call(f, _list_of(result))
         return PCollection(self.with_side(side)._then(FlatMap(Spread(call), "flat_map_with")))
 
     def filter_with(self, side: SideInput[V], predicate: Callable[[A_co, V], bool]) -> PCollection[A_co]:
-        """The elements of which ``predicate`` says ``True``, given what they read of a side input."""
+        """Returns the elements for which ``predicate`` returns ``True``, given their side input; see ``with_side``."""
         kept = self.with_side(side)._then(Filter(Spread(Call(predicate)), "filter_with"))
         return PCollection(ElementWise.after(kept, Map(Call(_first), "filter_with")))
 
@@ -371,7 +372,7 @@ class PCollection(HasView, Generic[A_co]):
         return transform(self) if label is None else self._labelled(transform, label)
 
     def _labelled(self, transform: Callable[[PCollection[A_co]], B], label: str) -> B:
-        """The result of a function, with the steps that it adds in the scope ``label``."""
+        """Returns the result of a function; the steps that it adds have the scope ``label``."""
         require_name("label", label)
         hole = Hole(self.node.shape, self.node)
         made = transform(PCollection(hole))
@@ -393,12 +394,12 @@ class PCollection(HasView, Generic[A_co]):
 
     @property
     def shape(self) -> Shape | None:
-        """The shape of the elements; ``None`` where only running the user's functions would tell."""
+        """The shape of the elements; ``None`` if only running the user functions would determine it."""
         return self.node.shape
 
 
 def flatten(*collections: PCollection[A]) -> PCollection[A]:
-    """Several collections as one: the union of their elements, as bags.
+    """Returns the union of several collections, as bags of elements.
 
     All must be in the same windows. The watermark is the least of theirs. Law: associative and commutative.
     """
@@ -411,7 +412,7 @@ def flatten(*collections: PCollection[A]) -> PCollection[A]:
 
 
 def _require_all_keyed(transform: str, collections: Iterable[object]) -> None:
-    """Raises unless all are collections of ``KV`` pairs whose keys, where their types are known, have one type."""
+    """Raises unless all are collections of ``KV`` pairs whose keys have the same type, if the types are known."""
     keys: dict[Shape, int] = {}
     for number, one in enumerate(collections, start=1):
         if not isinstance(one, PCollection):
@@ -430,7 +431,7 @@ def _require_all_keyed(transform: str, collections: Iterable[object]) -> None:
 
 
 def _list_of(item: type | None) -> ElementType:
-    """The type of a list of items of a type, if that is said."""
+    """Returns the type of a list of items of a type, if it is given."""
     return None if item is None else GenericAlias(list, (item,))
 
 

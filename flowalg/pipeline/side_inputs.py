@@ -1,8 +1,8 @@
-"""Side inputs: what a window of one collection comes to, read by the elements of another (Dataflow Model, 2.1 and 2.2).
+"""Side inputs: elements of one collection read the window results of another (Dataflow Model, 2.1 and 2.2).
 
-An element reads the window of the side that contains its event time, and only when that window is complete: until the
-side's watermark has passed the window's end the element waits, and holds the watermark downstream back. What it reads
-never changes afterwards, so a retraction reads what the value that it takes back has read.
+An element reads the window of the side input that contains its event time, when that window is complete: the element
+waits until the watermark of the side input has passed the end of the window, and holds back the watermark downstream.
+The value of a complete window never changes, so a retraction reads the same value as the pane that it retracts.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ NO_DEFAULT: Final = Missing.NO_DEFAULT
 
 @frozen
 class Singleton:
-    """The one value of a window, or ``default`` where it has none."""
+    """The only value of a window, or ``default`` if it has none."""
 
     default: object = NO_DEFAULT
 
     def read(self, values: Sequence[object], window: Window) -> object:
-        """What the values of a complete window come to."""
+        """Returns the value that elements read of a complete window."""
         match values:
             case [value]:
                 return value
@@ -44,7 +44,7 @@ class Singleton:
                 if self.default is NO_DEFAULT:
                     raise ElementError(
                         f"as_singleton() has no value in {window}, which an element reads; "
-                        "give as_singleton(default=...) what it is then"
+                        "set a default: as_singleton(default=...)"
                     )
                 return self.default
             case _:
@@ -56,10 +56,10 @@ class Singleton:
 
 @frozen
 class AsMap:
-    """The keys of a window with their values."""
+    """The mapping from keys to values of a window."""
 
     def read(self, values: Sequence[object], window: Window) -> dict[object, object]:
-        """What the pairs of a complete window come to."""
+        """Returns the mapping that elements read of a complete window."""
         found: dict[object, object] = {}
         for pair in (require_keyed(value, "as_map") for value in values):
             if pair.key in found:
@@ -73,11 +73,11 @@ class AsMap:
 
 
 View: TypeAlias = Singleton | AsMap
-"""How a window's values are read."""
+"""The ways to read the values of a window."""
 
 
 def require_readable(windows: WindowFn, view: View) -> None:
-    """Raises ``ArgumentError`` unless each event time is in one window, whatever the key."""
+    """Raises ``ArgumentError`` unless each event time is in one window, the same for all keys."""
     match view:
         case Singleton():
             method = "as_singleton"
@@ -97,7 +97,7 @@ def require_readable(windows: WindowFn, view: View) -> None:
 
 
 def window_read(windows: WindowFn, point: EventTime) -> Window:
-    """The window of the side that an element with this event time reads."""
+    """Returns the window of the side input that an element with this event time reads."""
     found = windows.assign(point, None)
     if len(found) != 1:
         raise ElementError(

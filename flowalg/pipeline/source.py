@@ -19,10 +19,10 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Source(PCollection[A_co]):
-    """Where elements of one record class enter a pipeline, in the global window.
+    """The entry of a pipeline for elements of one record class, in the global window.
 
-    ``name`` appears in messages; ``record`` is a frozen attrs class, or a scalar type; ``event_time`` says when
-    an element happened, as a timezone-aware datetime. What the data are is said when the pipeline is run.
+    ``name`` identifies it in messages; ``record`` is a frozen attrs class or a scalar type; ``event_time`` returns the
+    event time of an element as a timezone-aware datetime. The data are bound when the pipeline runs.
     """
 
     __slots__ = ()
@@ -37,7 +37,7 @@ class Source(PCollection[A_co]):
             raise ArgumentError(
                 "Source.event_time",
                 describe_function(event_time),
-                f"a function to a datetime; this one gives {lifted}",
+                f"a function to a datetime; the result of this function is {lifted}",
             )
         super().__init__(SourceNode(name, shape, call))
 
@@ -48,11 +48,11 @@ class Source(PCollection[A_co]):
 
     @property
     def name(self) -> str:
-        """The name that messages and inputs know the source by."""
+        """The name of the source in messages and inputs."""
         return self._source.name
 
     def event_time_of(self, element: object) -> datetime:
-        """When an element happened, by the source's own function."""
+        """Returns the event time of an element, with the function of the source."""
         point = apply(self._source.event_time, element, f"Source({self.name!r}).event_time")
         if not isinstance(point, datetime):
             raise ArgumentError(f"the event time of source {self.name!r}", point, "a timezone-aware datetime")
@@ -60,9 +60,9 @@ class Source(PCollection[A_co]):
 
 
 def sources(pipeline: PCollection[object]) -> tuple[Source[object], ...]:
-    """The sources that a pipeline reads, each once: what has to be bound to run it.
+    """Returns the distinct sources of a pipeline, to which a run must bind data.
 
-    They are equal to those that it was built from.
+    They are equal to the sources from which it was built.
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")

@@ -73,7 +73,7 @@ def class_of_tag(tag: str) -> Result[type, str]:
 def _require_class(tag: str, found: object) -> Result[type, str]:
     if isinstance(found, type) and (is_frozen(found) or issubclass(found, Enum)):
         return Success(found)
-    return Failure(f"{tag!r} is no frozen attrs class and no enum")
+    return Failure(f"{tag!r} is neither a frozen attrs class nor an enum")
 
 
 __all__ = ["algebra", "class_of_tag", "is_frozen", "tag_of"]

@@ -690,8 +690,8 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "Source('s', Score, event_time=points)",
-        "ArgumentError: Source.event_time must be a function to a datetime; this one gives int; "
-        "got '<points>' (str)",
+        "ArgumentError: Source.event_time must be a function to a datetime; the result of this function "
+        "is int; got '<points>' (str)",
     ),
     (
         "sources(3)",
@@ -843,8 +843,8 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "SCORES.with_timestamps(points)",
-        "ArgumentError: with_timestamps must be a function to a datetime; this one gives int; got"
-        " '<points>' (str)",
+        "ArgumentError: with_timestamps must be a function to a datetime; the result of this function is "
+        "int; got '<points>' (str)",
     ),
     (
         "SCORES.split(3)",

@@ -104,7 +104,7 @@ def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
         ),
         (
             lambda: Source("s", Score, event_time=lambda s: s.points),  # type: ignore[arg-type,return-value]
-            r"Source.event_time must be a function to a datetime; this one gives int; got .*",
+            r"Source.event_time must be a function to a datetime; the result of this function is int; got .*",
         ),
         (lambda: SCORES.map(3), r"the function must be callable, such as lambda s: s.points; got 3 \(int\)"),  # type: ignore[arg-type]
         (

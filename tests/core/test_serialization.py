@@ -803,7 +803,7 @@ PIPELINE = to_json(VALUES)
         ),
         (
             VALUE % '{"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}}',
-            "value.predicate: 'tests.core.test_serialization:Plain' is no frozen attrs class and no enum",
+            "value.predicate: 'tests.core.test_serialization:Plain' is neither a frozen attrs class nor an enum",
         ),
         (VALUE % '{"float": "big"}', "value must be 'nan', 'inf' or '-inf'; got 'big' (str)"),
         (
