@@ -69,7 +69,7 @@ LAWS: Final = {
     "PANE_LAWS COMBINER_LAWS COLLECTION_LAWS WATERMARK_LAWS CLOCK_LAWS TRANSFORM_LAWS LOOP_LAWS SERIALIZATION_LAWS",
     "Strategies": "triggers once_triggers window_fns windowing_strategies combiners watermark_policies readings "
     "timelines free_timelines partitioned_timelines histories scenarios pipelines",
-    "Their values": "Reading READINGS VALUES History Situation observed Interpreter put_into",
+    "Their values": "Reading READINGS VALUES History Scenario observe Interpreter apply_windowing",
 }
 
 PAGES: Final = {
