@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast mutants check wheel-check clean
+.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-thorough mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
 # What is active in the caller's shell must not reach the project's environment: another virtual environment,
@@ -73,11 +73,18 @@ faults: $(STAMP) ## kill, fail and damage a streaming query again and again; its
 replay-check: $(STAMP) ## go through streaming runs again in the reference, by what they have told of themselves
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
 
-test: $(STAMP) ## run all tests
-	@$(WITH_JAVA) '$(BIN)/python' -m pytest
+# Two processes: one has the Spark session, and the other one runs what needs none.
+TESTS := -m pytest -n 2 --dist loadgroup
+
+test: $(STAMP) ## run the tests, except the thorough ones (minutes)
+	@$(WITH_JAVA) '$(BIN)/python' $(TESTS) -m "not thorough"
+
+test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)
+	@$(WITH_JAVA) '$(BIN)/python' $(TESTS)
+	@$(MAKE) --no-print-directory laws-thorough step-thorough streaming-thorough
 
 test-fast: $(STAMP) ## run the tests that need no Spark and are quick
-	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long"
+	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long and not thorough"
 
 mutants: $(STAMP) ## make faults one at a time, and show that the tests notice each (minutes)
 	@'$(BIN)/python' -m flowalg_development.mutants

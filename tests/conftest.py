@@ -1,4 +1,4 @@
-"""One Spark session for the whole test process, started only when a test asks for it."""
+"""Fixtures, profiles and groups of all tests: one Spark session, started only when a test asks for it."""
 
 from __future__ import annotations
 
@@ -49,8 +49,14 @@ def server() -> Iterator[str]:
         yield conninfo
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need Spark, so that ``-m 'not spark'`` leaves them out."""
+    """Mark the tests that need Spark, so that ``-m 'not spark'`` leaves them out.
+
+    They are one group, so that of several processes one alone starts Spark, and once.
+    """
     for item in items:
         if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
             item.add_marker("spark")
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))

@@ -20,20 +20,20 @@ class DroppedElement(Drop):
     watermark: EventTime
     change: Change
 
-    @classmethod
-    def of(cls, element: Element, window: Window, reason: DropReason, clocks: Clocks) -> DroppedElement:
-        """The drop of an element, at what the clocks read."""
-        value = element.value
-        return cls(
-            value.key if isinstance(value, KV) else value,
-            window,
-            reason,
-            clocks.processing_time,
-            value,
-            element.event_time,
-            clocks.watermark,
-            Change.VALUE if element.weight > 0 else Change.RETRACTION,
-        )
+
+def drop(element: Element, window: Window, reason: DropReason, clocks: Clocks) -> DroppedElement:
+    """Returns the drop of an element at the given clocks."""
+    value = element.value
+    return DroppedElement(
+        value.key if isinstance(value, KV) else value,
+        window,
+        reason,
+        clocks.processing_time,
+        value,
+        element.event_time,
+        clocks.watermark,
+        Change.VALUE if element.weight > 0 else Change.RETRACTION,
+    )
 
 
-__all__ = ["DroppedElement"]
+__all__ = ["DroppedElement", "drop"]

@@ -19,7 +19,7 @@ from flowalg.runs.panes import DropReason
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import as_merging
-from flowalg_reference.drops import DroppedElement
+from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
@@ -245,9 +245,7 @@ class Grouping:
         return (one for one in due if one.window in self.windows.get(one.key, {}))
 
     def _drop(self, element: Element, window: Window, reason: DropReason, time: ProcessingTime) -> None:
-        self.drops.append(
-            DroppedElement.of(element, window, reason, evolve(self.clocks, processing_time=time))
-        )
+        self.drops.append(drop(element, window, reason, evolve(self.clocks, processing_time=time)))
 
 
 def _order(keyed_window: KeyedWindow) -> tuple[Window, tuple[object, ...]]:

@@ -15,7 +15,7 @@ from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
 from flowalg_reference.contents import AnyCombiner, Contents
-from flowalg_reference.drops import DroppedElement
+from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput
 
 
@@ -59,7 +59,7 @@ class SideReader:
         else:
             window = window_read(self.strategy.strategy.windows, element.event_time)
         if window.end <= self.watermark:
-            self.drops.append(DroppedElement.of(element, window, DropReason.CLOSED, clocks))
+            self.drops.append(drop(element, window, DropReason.CLOSED, clocks))
             return
         contents = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, keeps_values=True))
         contents.absorb(element.value, element.event_time, element.weight)

@@ -15,6 +15,7 @@ from flowalg_development.faults.query import make_input
 from flowalg_development.faults.sinks import AT_RANDOM, BEFORE_SPARK, kills
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_kills_change_no_table(tmp_path: Path) -> None:
     """One at a random moment, and one right after a table has taken a batch and before Spark has noted it."""

@@ -8,19 +8,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from flowalg_laws.conformance import BATCH_JOBS
 
 from tests.support import visiting
-from tests.support.over_connect import GENERATED, STREAMED
+from tests.support.over_connect import COVERING, GENERATED, STREAMED
 from tests.support.sink_cases import standing
+
+DAILY = ("is_ordinary", "runs_several", "says_what_is_wrong", "streams", "writes_tables", "conforms")
 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What a process with a local Connect server has shown, by name."""
-    folder = tmp_path_factory.mktemp("connect")
+    return over_connect(tmp_path_factory.mktemp("connect"), *DAILY)
+
+
+def over_connect(folder: Path, *names: str) -> dict[str, str]:
+    """What a process with a local Connect server prints for some names, and all that it prints."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
@@ -29,7 +36,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         # The port is then any that is free.
         "SPARK_TESTING": "1",
     }
-    command = [sys.executable, "-m", "tests.support.over_connect", str(folder)]
+    command = [sys.executable, "-m", "tests.support.over_connect", str(folder), *names]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
     (folder / "printed").write_text(done.stdout)
@@ -39,8 +46,16 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.spark
 def test_batch_conforms_over_connect(shown: dict[str, str]) -> None:
-    """Every job of the corpus, and some generated pipelines, give the panes of the reference."""
-    assert shown["conforms"] == f"{len(BATCH_JOBS)} jobs of {len(BATCH_JOBS)}, {GENERATED} generated"
+    """Jobs that use every feature, and some generated pipelines, give the panes of the reference."""
+    assert shown["conforms"] == f"{len(COVERING)} jobs of {len(COVERING)}, {GENERATED} generated"
+
+
+@pytest.mark.thorough
+@pytest.mark.spark
+def test_batch_conforms_over_connect_in_all(tmp_path: Path) -> None:
+    """Every job of the corpus gives the panes of the reference."""
+    shown = over_connect(tmp_path, "conforms_in_all")
+    assert shown["conforms_in_all"] == f"{len(BATCH_JOBS)} jobs of {len(BATCH_JOBS)}, {GENERATED} generated"
 
 
 @pytest.mark.spark

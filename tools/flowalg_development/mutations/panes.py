@@ -245,7 +245,7 @@ EXPIRY_MUTANTS: Final = (
     ),
     Replacement(
         "a drop of a retraction is a drop of a value",
-        "DroppedElement.of",
+        "drop",
         "Change.VALUE if element.weight > 0 else Change.RETRACTION",
         "Change.VALUE",
     ),
