@@ -1,4 +1,4 @@
-"""Combiners keep the laws that pre-combination relies on, and refuse what they cannot combine."""
+"""Combiners keep the laws that pre-combination relies on, and refuse values that they cannot combine."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def test_float_combiners_keep_the_laws_up_to_rounding() -> None:
 
 
 def test_several_at_once_keep_the_laws() -> None:
-    """The product of monoids is one."""
+    """The product of several combiners is a commutative monoid."""
     parts = product((Count(), Min(), Max()))  # type: ignore[arg-type]
     check_combiner(parts, SMALL)
 
 
 def combined(combiner: object, values: list[A]) -> object:
-    """What a combiner makes of some values."""
+    """The result of a combiner for some values."""
     one = product((combiner,))  # type: ignore[arg-type]
     return one.extract(reduce(one.add, values, one.zero()))
 
 
 @given(st.lists(SMALL, min_size=1))
 def test_they_combine_what_plain_python_does(values: list[int]) -> None:
-    """Each combiner equals the expression that one would write without it."""
+    """Each combiner equals the plain Python expression of the same result."""
     assert combined(Sum(), values) == sum(values)
     assert combined(Count(), values) == len(values)
     assert combined(Mean(), values) == float(sum(values)) / float(len(values))
@@ -61,7 +61,7 @@ def test_they_combine_what_plain_python_does(values: list[int]) -> None:
 
 @given(st.lists(st.text(max_size=2), min_size=1), st.lists(st.booleans()))
 def test_texts_and_truths_combine_as_in_plain_python(texts: list[str], truths: list[bool]) -> None:
-    """So do the combiners of what is no number; of no truths, none is true and all are."""
+    """Combiners of texts and bools equal plain Python; for no values, AnyOf is false and AllOf is true."""
     assert combined(Min(), texts) == min(texts)
     assert combined(Max(), texts) == max(texts)
     assert combined(AnyOf(), truths) == any(truths)
@@ -69,7 +69,7 @@ def test_texts_and_truths_combine_as_in_plain_python(texts: list[str], truths: l
 
 
 def test_a_sum_that_needs_more_than_64_bits_is_an_error() -> None:
-    """Overflow is an error, never a wrap."""
+    """A sum of more than 64 bits is an error, and never wraps."""
     with pytest.raises(ValueRangeError, match=r"9223372036854775808, which overflows 64 bits"):
         Sum[int]().merge(2**63 - 1, 1)
 
@@ -77,14 +77,14 @@ def test_a_sum_that_needs_more_than_64_bits_is_an_error() -> None:
 @pytest.mark.parametrize("combiner", [Min(), Max()])
 @pytest.mark.parametrize("value", [None, math.nan])
 def test_what_has_no_order_is_refused(combiner: Min[float | None], value: float | None) -> None:
-    """NaN and None would make the result depend on the order of arrival."""
+    """``Min`` and ``Max`` refuse NaN and None, which would make the result depend on the order of arrival."""
     with pytest.raises(ElementError, match="must not be None or NaN"):
         combiner.add(combiner.zero(), value)
 
 
 @pytest.mark.parametrize("value", ["3", True, None])
 def test_sums_take_numbers_only(value: object) -> None:
-    """Text, booleans and None are refused, with the value and its type."""
+    """Sums refuse text, bools and None, with the value and its type."""
     with pytest.raises(
         ElementError, match=r"the input of Sum must be an int or a float; got .* \((str|bool|NoneType)\)"
     ):

@@ -1,6 +1,7 @@
-"""Combiners that users make: of plain functions, and of several others.
+"""User-defined combiners: of plain functions, and of several other combiners.
 
-Here faults of construction and desugaring show; that combiners combine rightly at all is ``test_combiners``'s.
+Faults of construction and desugaring show here; that combiners combine correctly at all is tested in
+``test_combiners.py``.
 """
 
 from __future__ import annotations
@@ -68,29 +69,29 @@ SCORE = st.builds(Score, st.sampled_from("ab"), st.integers(-5, 5), st.integers(
 
 @frozen
 class Tally:
-    """An accumulator of the user's."""
+    """A user-defined accumulator."""
 
     count: int = 0
     total: int = 0
 
 
 def with_one(tally: Tally, value: int) -> Tally:
-    """One more value."""
+    """The tally with one more value."""
     return Tally(tally.count + 1, tally.total + value)
 
 
 def without_one(tally: Tally, value: int) -> Tally:
-    """One value less."""
+    """The tally with one value less."""
     return Tally(tally.count - 1, tally.total - value)
 
 
 def both(one: Tally, other: Tally) -> Tally:
-    """The values of both."""
+    """The tally of the values of both."""
     return Tally(one.count + other.count, one.total + other.total)
 
 
 def mean(tally: Tally) -> float:
-    """The result; there is none of no values."""
+    """The mean of the values; an error for none."""
     return tally.total / tally.count
 
 
@@ -142,12 +143,12 @@ OF_NUMBERS: list[tuple[Aggregate[int, object], SearchStrategy[int]]] = [
 
 @pytest.mark.parametrize(("made", "values"), [*OF_NUMBERS, *OF_TRUTHS])
 def test_every_combiner_keeps_the_laws(made: Aggregate[A, object], values: SearchStrategy[A]) -> None:
-    """Built in, of functions, of one another."""
+    """Every combiner keeps the laws: built-in ones, those of functions, and products."""
     check_combiner(made, values)
 
 
 def test_no_combiner_is_left_out() -> None:
-    """All public ones are above, but for ``ToList``, whose order is its own matter (``test_transforms``)."""
+    """All public combiners are tested above, except ``ToList``, whose order is tested in ``test_transforms.py``."""
     public = {
         one
         for one in map(flowalg.__dict__.get, flowalg.__all__)
@@ -157,7 +158,7 @@ def test_no_combiner_is_left_out() -> None:
 
 
 def twice_more(total: int, value: int) -> int:
-    """An ``add`` that does not go with ``max``."""
+    """An ``add`` that is not consistent with ``max``."""
     return total + 2 * value
 
 
@@ -171,14 +172,14 @@ def twice_more(total: int, value: int) -> int:
     ],
 )
 def test_a_broken_law_is_found(law: str, broken: Aggregate[int, int]) -> None:
-    """Each by its name, with the combiner's."""
+    """A broken law is reported by its name, with the name of the combiner."""
     with pytest.raises(AssertionError, match=f"^{law} does not hold for"):
         check_combiner(broken, st.integers(0, 9))
 
 
 @given(st.lists(SCORE))
 def test_functions_combine_as_the_built_in_do(scores: list[Score]) -> None:
-    """A mean, a maximum and a greatest common divisor."""
+    """A mean, a maximum and a greatest common divisor of functions equal the built-in results."""
     made = POINTS.combine_per_key(
         AVERAGE, combiner(zero=-99, add=max, merge=max), reduce_combiner(math.gcd, zero=0)
     )
@@ -192,7 +193,7 @@ def test_functions_combine_as_the_built_in_do(scores: list[Score]) -> None:
 
 @given(st.data())
 def test_with_subtract_retractions_are_absorbed(data: st.DataObject) -> None:
-    """The panes are those of the combiner without it, which keeps all values; and it is a group, which that is not."""
+    """A combiner with ``subtract`` is a group, and has the panes of the same combiner without it."""
     strategy = data.draw(windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True))
     upstream = apply_windowing(VALUES, strategy).combine_per_key(Sum())
     whole = upstream.map(lambda pair: KV("all", pair.value)).window(
@@ -209,7 +210,7 @@ def test_with_subtract_retractions_are_absorbed(data: st.DataObject) -> None:
 
 @given(st.lists(SMALL), SMALL)
 def test_what_was_taken_back_leaves_no_trace(values: list[int], extra: int) -> None:
-    """Law of a group, which these functions keep."""
+    """Law of a group: retracting a value leaves no trace, for these functions too."""
     assert isinstance(AVERAGE_GROUP, Group)
     accumulator = AVERAGE_GROUP.zero()
     for value in values:
@@ -218,7 +219,7 @@ def test_what_was_taken_back_leaves_no_trace(values: list[int], extra: int) -> N
 
 
 def test_they_are_values() -> None:
-    """Equal by their functions; picklable if these are, and then equal to themselves."""
+    """Combiners of equal functions are equal; with picklable functions they equal their pickled copies."""
     again = combiner(zero=Tally(), add=with_one, merge=both, extract=mean, name="average")
     assert again == AVERAGE
     assert hash(again) == hash(AVERAGE)
@@ -235,19 +236,19 @@ def test_they_are_values() -> None:
 
 
 def exploding(*given: object) -> int:
-    """A function that fails."""
+    """A function that raises."""
     raise ZeroDivisionError("no")
 
 
 def refusing(*given: object) -> int:
-    """A function that fails as flowalg does."""
+    """A function that raises an error of flowalg."""
     raise ElementError("on purpose")
 
 
 def parts(
     f: Callable[..., int],
 ) -> list[tuple[str, Callable[[Combiner[int, int, int]], object], Aggregate[int, int]]]:
-    """A combiner that fails in each of its functions, and what makes it fail."""
+    """A combiner that fails in each of its functions, and a call that makes it fail."""
 
     def fine(*given: int) -> int:
         return 0
@@ -272,7 +273,7 @@ def parts(
 def test_errors_of_functions_name_combiner_and_function(
     part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
 ) -> None:
-    """With the function's place and what it was given."""
+    """An error in a function of a combiner names the combiner, the function with its place, and its arguments."""
     place = r"exploding at .*test_functional_combiners.py:\d+"
     message = rf"^mine.{part}: {place} raised ZeroDivisionError: no; its argument was"
     assert isinstance(made, Combiner)
@@ -284,7 +285,7 @@ def test_errors_of_functions_name_combiner_and_function(
 def test_errors_of_flowalg_pass_through(
     part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
 ) -> None:
-    """They say what they mean already."""
+    """An error of flowalg in a function passes through unchanged."""
     assert isinstance(made, Combiner)
     with pytest.raises(ElementError, match="^on purpose$"):
         call(made)
@@ -315,13 +316,13 @@ def test_errors_of_flowalg_pass_through(
     ],
 )
 def test_arguments_are_checked_at_once(made: Callable[[], object], message: str) -> None:
-    """With the argument, the value and what would be valid."""
+    """Invalid arguments are errors at construction, with the argument, its value and what is valid."""
     with pytest.raises(ArgumentError, match=message):
         made()
 
 
 def test_together_is_what_combine_per_key_does_with_several() -> None:
-    """Law: ``combine_per_key(together(a, b, into=f)) = combine_per_key(a, b, into=f)``, the trees too."""
+    """Law: ``combine_per_key(together(a, b, into=f)) = combine_per_key(a, b, into=f)``, also as trees."""
     assert POINTS.combine_per_key(together(Count(), Mean())) == POINTS.combine_per_key(Count(), Mean())
     named = POINTS.combine_per_key(together(Count(), Mean(), into=Stats))
     assert named == POINTS.combine_per_key(Count(), Mean(), into=Stats)
@@ -329,7 +330,7 @@ def test_together_is_what_combine_per_key_does_with_several() -> None:
 
 
 def test_what_is_made_of_results_is_a_step_that_can_be_lifted() -> None:
-    """It comes after the grouping, in ``combine_globally`` too, and its shape is known."""
+    """``into`` is a step after the grouping, in ``combine_globally`` too, and its shape is known."""
     per_key = POINTS.combine_per_key(NAMED).node
     globally = POINTS.map(lambda pair: pair.value).combine_globally(NAMED).node
     for node, label in ((per_key, "combine_per_key"), (globally, "combine_globally")):
@@ -344,7 +345,7 @@ def test_what_is_made_of_results_is_a_step_that_can_be_lifted() -> None:
 
 @given(st.lists(SCORE, min_size=1))
 def test_several_combine_globally(scores: list[Score]) -> None:
-    """As a tuple, as a record, and one inside of another."""
+    """Several combiners give a tuple or a record, also nested, in ``combine_globally``."""
     numbers = [s.points for s in scores]
     stats = Stats(len(numbers), sum(numbers) / len(numbers))
     points = SCORES.map(lambda s: s.points)
@@ -365,12 +366,12 @@ def test_several_combine_globally(scores: list[Score]) -> None:
 
 
 def failing(count: int, mean: float) -> Stats:
-    """A record that cannot be made."""
+    """A function that cannot make its record."""
     raise ValueError("no")
 
 
 def test_errors_of_into_name_the_function() -> None:
-    """As a step, and inside of other combiners."""
+    """An error in ``into`` names the function, as a step and inside of other combiners."""
     scores = [Score("a", 1, minute(0))]
     broken: Aggregate[int, Stats] = together(Count(), Mean(), into=failing)
     with pytest.raises(
@@ -398,7 +399,7 @@ def text_of(value: int) -> str:
     ],
 )
 def test_shapes_come_from_annotations(made: Aggregate[int, object], shape: object) -> None:
-    """Of ``extract``, or of ``merge`` where the accumulator is the result; a lambda has none."""
+    """The shape of a result comes from the annotation of ``extract`` or ``merge``; a lambda has none."""
     found = combined_shape(require_combiner("it", made), INTEGER)
     if shape is RecordOf:
         assert str(found) == "tuple[int, Stats]"

@@ -1,6 +1,6 @@
-"""Sketches: exactly the same in whatever order, and close enough, by what their docstrings promise.
+"""Sketches: the same result in any order, and within the error that their docstrings promise.
 
-The laws of other combiners are tried on a few values; a sketch shows its faults on many, so here values come in ranges.
+The laws of other combiners are tested on a few values; faults of a sketch show on many, so values come in ranges here.
 """
 
 from __future__ import annotations
@@ -122,19 +122,19 @@ def distinct_of(combiner: ApproximateDistinct, values: Iterable[object]) -> Dist
 @example(("a", "sb"), ("as", "b"))
 @example(("a", ("b",)), ("a", "b"))
 def test_bytes_are_equal_exactly_if_values_are(one: object, other: object) -> None:
-    """A hash of them is a hash of the value: 1, 1.0 and True are one, text and bytes are not."""
+    """The bytes of two values are equal exactly if the values are: 1, 1.0 and True, but not text and bytes."""
     same = canonical_bytes(one, "it") == canonical_bytes(other, "it")
     assert same == (one == other)
 
 
 def test_lists_have_bytes_though_they_have_no_hash() -> None:
-    """A list is no tuple."""
+    """Lists have bytes, although they are not hashable, and differ from tuples."""
     assert canonical_bytes([1, 2], "it") != canonical_bytes((1, 2), "it")
     assert canonical_bytes([1, "2"], "it") == canonical_bytes([1.0, "2"], "it")
 
 
 def test_hashes_are_the_same_everywhere() -> None:
-    """In this process, in one that hashes text otherwise, and for ever: state that was kept must stay valid."""
+    """Hashes are the same in every process and release, since stored state depends on them."""
     values = (
         "1, 'a', b'a', None, 0.5, ('a', 1), KV('a', 1), datetime(2020, 1, 1, tzinfo=UTC), frozenset('abc')"
     )
@@ -166,20 +166,20 @@ def test_hashes_are_the_same_everywhere() -> None:
     ],
 )
 def test_what_cannot_be_told_apart_is_refused(value: object, message: str) -> None:
-    """By name, also inside of others."""
+    """Values without canonical bytes are errors by name, also inside other values."""
     with pytest.raises(ElementError, match=f"^the input of ApproximateDistinct {message}"):
         ApproximateDistinct().add(frozenset(), value)
 
 
 @given(st.lists(KEYS, max_size=FEW))
 def test_few_distinct_values_are_counted_exactly(values: list[object]) -> None:
-    """As many as a set has."""
+    """Few distinct values are counted exactly."""
     combiner = ApproximateDistinct()
     assert combiner.extract(distinct_of(combiner, values)) == len(set(values))
 
 
 def test_distinct_counts_keep_the_laws() -> None:
-    """Over values of several kinds, few of them."""
+    """Distinct counts of a few values of several kinds keep the laws."""
     check_combiner(ApproximateDistinct(), KEYS)
     check_combiner(ApproximateDistinct.of(str, standard_error=0.1), st.integers(-5, 5))
 
@@ -188,7 +188,7 @@ def test_distinct_counts_keep_the_laws() -> None:
 def test_distinct_counts_of_many_keep_the_laws(
     combiner: ApproximateDistinct, first: list[range], second: list[range], third: list[range], value: int
 ) -> None:
-    """Exact accumulators, sketches and any mixture of them; not the results alone, the accumulators are equal."""
+    """Distinct counts of many values keep the laws, with equal accumulators: exact ones, sketches and mixtures."""
 
     class Bare(ApproximateDistinct):
         """One whose accumulators can be seen."""
@@ -207,7 +207,7 @@ def test_distinct_counts_of_many_keep_the_laws(
 def test_a_distinct_count_depends_on_the_set_alone(
     combiner: ApproximateDistinct, ranges: list[range], chance: random.Random, bundles: int
 ) -> None:
-    """Whatever the order, the repetitions, the bundles, and the order in which these are merged."""
+    """A distinct count depends on the set alone, not on order, repetitions, bundles, or the order of merging."""
     values = [str(one) for part in ranges for one in part]
     once = distinct_of(combiner, sorted(set(values)))
     chance.shuffle(values)
@@ -223,7 +223,7 @@ def test_a_distinct_count_depends_on_the_set_alone(
 @pytest.mark.parametrize("standard_error", [0.09, 0.05, 0.02])
 @pytest.mark.parametrize("many", [100, 1_000, 10_000])
 def test_a_distinct_count_errs_as_promised(standard_error: float, many: int) -> None:
-    """The root of the mean squared error over thirty sets of values is near the standard error, and none is far off."""
+    """The root mean squared error over thirty sets is near the standard error, and no error is far off."""
     combiner = ApproximateDistinct(standard_error)
     errors = []
     for trial in range(30):
@@ -236,7 +236,7 @@ def test_a_distinct_count_errs_as_promised(standard_error: float, many: int) -> 
 
 @pytest.mark.parametrize("standard_error", [0.001, 0.0163, 0.02, 0.0919, 0.5])
 def test_the_sketch_is_the_smallest_that_is_good_enough(standard_error: float) -> None:
-    """The next smaller one would not do, or does not exist."""
+    """The precision of a sketch is the smallest that meets the error."""
     lg_k = ApproximateDistinct(standard_error).lg_k
     assert relative_standard_error(lg_k) <= standard_error
     assert lg_k == 7 or relative_standard_error(lg_k - 1) > standard_error
@@ -244,7 +244,7 @@ def test_the_sketch_is_the_smallest_that_is_good_enough(standard_error: float) -
 
 
 def test_without_its_library_a_distinct_count_says_what_to_install() -> None:
-    """When it is made, not when the sixty-fifth value comes; all else works without."""
+    """Without its library a distinct count is an error at construction that says what to install."""
     code = (
         "import sys; sys.modules['datasketches'] = None\n"
         "import flowalg\n"
@@ -263,13 +263,13 @@ def counted(combiner: Quantile | Quantiles, values: Iterable[float]) -> Buckets:
 
 
 def exact_quantile(values: Iterable[float], q: float) -> float:
-    """The value of rank ``floor(q * (n - 1))``, for a ``q`` as it is written."""
+    """The value of rank ``floor(q * (n - 1))``, for ``q`` as a decimal."""
     ordered = sorted(values)
     return ordered[math.floor(Fraction(repr(q)) * (len(ordered) - 1))]
 
 
 def assert_close(found: float, exact: float, relative_error: float) -> None:
-    """Within the relative error, judged without rounding but for one in the last place."""
+    """Assert the relative error, judged exactly but for one unit in the last place."""
     allowed = Fraction(relative_error) * abs(Fraction(exact)) * (1 + Fraction(1, 2**50))
     assert abs(Fraction(found) - Fraction(exact)) <= allowed + abs(Fraction(exact)) / 2**51
 
@@ -281,7 +281,7 @@ def assert_close(found: float, exact: float, relative_error: float) -> None:
 def test_a_quantile_is_within_its_relative_error(
     values: list[float], q: float, relative_error: float
 ) -> None:
-    """Whatever the values, over all that a float can hold; subnormal numbers count as zero."""
+    """A quantile is within its relative error over all floats; subnormal numbers count as zero."""
     combiner = Quantile(q, relative_error=relative_error)
     found = combiner.extract(counted(combiner, values))
     normal = [0.0 if abs(one) < sys.float_info.min else one for one in values]
@@ -303,7 +303,7 @@ DISTRIBUTIONS: dict[str, Callable[[random.Random], float]] = {
 def test_quantiles_of_many_values_are_within_their_relative_error(
     distribution: str, relative_error: float
 ) -> None:
-    """Of three thousand values, in two bundles, at a hundred and one quantiles."""
+    """101 quantiles of three thousand values in two bundles are within their relative error."""
     chance = random.Random(f"{distribution} {relative_error}")
     values = [DISTRIBUTIONS[distribution](chance) for _ in range(3000)]
     qs = [number / 100 for number in range(101)]
@@ -314,7 +314,7 @@ def test_quantiles_of_many_values_are_within_their_relative_error(
 
 
 def test_quantiles_keep_the_laws() -> None:
-    """Over integers and floats of all magnitudes, exactly."""
+    """Quantiles of integers and floats of all magnitudes keep the laws exactly."""
     check_combiner(Quantile(0.5), NUMBERS)
     check_combiner(Quantiles((0.1, 0.9), relative_error=0.3), NUMBERS)
     check_combiner(Quantile.of(len, 0.5), st.text())
@@ -324,7 +324,7 @@ def test_quantiles_keep_the_laws() -> None:
 def test_quantiles_depend_on_the_bag_alone_and_take_back_without_a_trace(
     values: list[float], others: list[float], chance: random.Random
 ) -> None:
-    """Accumulators are equal, whether what is taken back was given before or after."""
+    """Accumulators of quantiles depend on the bag alone, and retracting a value leaves no trace."""
     combiner = Quantiles((0.5,))
     changes = [(combiner.add, one) for one in [*values, *others]] + [
         (combiner.subtract, one) for one in others
@@ -339,7 +339,7 @@ def test_quantiles_depend_on_the_bag_alone_and_take_back_without_a_trace(
 
 
 def test_what_was_taken_back_too_early_is_not_counted() -> None:
-    """It waits for its value, and the others are combined without it."""
+    """A retraction that comes before its value waits for it, and the other values are combined without it."""
     combiner = Quantile(0.5, relative_error=0.001)
     early = combiner.subtract(counted(combiner, [3.0, 4.0]), 100.0)
     assert_close(combiner.extract(early), 3.0, 0.001)
@@ -349,13 +349,13 @@ def test_what_was_taken_back_too_early_is_not_counted() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "3", None, Decimal(1)])
 def test_quantiles_take_finite_numbers_only(value: object) -> None:
-    """With the value and its type."""
+    """Quantiles refuse NaN, infinities and non-numbers, with the value and its type."""
     with pytest.raises(ElementError, match=r"the input of Quantile must be (an int or a float|finite); got "):
         Quantile(0.5).add((), value)  # type: ignore[arg-type]
 
 
 def test_quantiles_take_integers_of_64_bits() -> None:
-    """As everything does."""
+    """Quantiles refuse integers beyond 64 bits."""
     with pytest.raises(ValueRangeError, match="the input of Quantile is 1000.*, which overflows 64 bits"):
         Quantile(0.5).add((), 10**400)
 
@@ -386,21 +386,21 @@ def test_quantiles_take_integers_of_64_bits() -> None:
     ],
 )
 def test_parameters_are_checked_at_once(made: Callable[[], object], message: str) -> None:
-    """With what would be valid."""
+    """Invalid parameters are errors at construction, with what is valid."""
     with pytest.raises(ArgumentError, match=message):
         made()
 
 
 @pytest.mark.parametrize("combiner", [Quantile(0.5), Quantiles([0, 1]), ApproximateDistinct(0.05)])
 def test_they_are_values(combiner: Quantile | Quantiles | ApproximateDistinct) -> None:
-    """Equal after a round trip, and so usable in another process."""
+    """Sketch combiners equal their pickled copies."""
     again = pickle.loads(pickle.dumps(combiner))
     assert again == combiner
     assert hash(again) == hash(combiner)
 
 
 def test_their_results_have_shapes() -> None:
-    """So that what follows can be checked when it is built; what has no quantiles is refused then."""
+    """Results of sketches have shapes, and values without quantiles are refused at construction."""
     assert combined_shape(require_combiner("it", Quantile(0.5)), INTEGER) == FLOAT
     assert combined_shape(require_combiner("it", Quantiles((0.5,))), FLOAT) == ListOf(FLOAT)
     assert combined_shape(require_combiner("it", ApproximateDistinct()), TEXT) == INTEGER
@@ -411,7 +411,7 @@ def test_their_results_have_shapes() -> None:
 
 
 def test_a_pipeline_of_sketches() -> None:
-    """Beside the plain Python that says the same."""
+    """A pipeline of sketches agrees with plain Python."""
     scores = [Score("a", number % 70, minute(number % 3)) for number in range(500)]
     both = SCORES.key_by(lambda s: s.team).combine_per_key(
         Quantile.of(lambda s: s.points, 0.5, relative_error=0.001), ApproximateDistinct.of(lambda s: s.points)
@@ -435,7 +435,7 @@ def last_panes(run: reference.ReferenceRun[KV[str, object]]) -> dict[tuple[str, 
 
 @given(st.data(), st.sampled_from(COMBINERS))
 def test_streams_end_where_batches_begin(data: st.DataObject, combiner: Aggregate[int, object]) -> None:
-    """The last accumulating pane of each window, after any instants, is the batch's."""
+    """The last accumulating pane of each window equals the batch's, whatever the instants."""
     collection: PCollection[KV[str, object]] = VALUES.window(
         FixedWindows(timedelta(minutes=7)), trigger=Repeat(AtCount(1)), allowed_lateness=FOREVER
     ).combine_per_key(combiner)
@@ -447,7 +447,7 @@ def test_streams_end_where_batches_begin(data: st.DataObject, combiner: Aggregat
 
 @given(st.data())
 def test_retractions_reach_quantiles(data: st.DataObject) -> None:
-    """A group takes them in directly, and says what one that keeps all values says."""
+    """Quantiles absorb retractions, with the result of a combiner that keeps all values."""
     strategy = data.draw(windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True))
     upstream = apply_windowing(VALUES, strategy).combine_per_key(Quantile(1, relative_error=0.3))
     whole = upstream.map(lambda pair: KV("all", pair.value)).window(

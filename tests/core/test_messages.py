@@ -1,6 +1,6 @@
-"""Every message of every constructor and function that takes arguments, whole: what is refused, and what it says.
+"""The whole message of every constructor and function that takes arguments.
 
-A message that says less than it should, or an argument that nobody checks, shows here before a user meets it.
+A message that lacks something, or an argument that is not checked, shows here before a user meets it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def fails(*arguments: object) -> NoReturn:
 
 
 def three(*arguments: object) -> int:
-    """A function that gives what nobody asked for."""
+    """A function with an invalid result."""
     return 3
 
 
 def threes(*arguments: object) -> list[int]:
-    """The same, in a list."""
+    """A function with an invalid result, in a list."""
     return [3]
 
 
 def points(score: Score) -> int:
-    """No event time."""
+    """An invalid event time."""
     return score.points
 
 
@@ -985,7 +985,7 @@ CASES: Final = TRIGGERS + WINDOWS + TIMES + COLLECTIONS
 
 @pytest.mark.parametrize(("call", "message"), CASES)
 def test_what_is_refused_says_why(call: str, message: str) -> None:
-    """The argument, the value, its type, and what is valid. The calls are text: type checkers refuse most of them."""
+    """Each message has the argument, its value and type, and what is valid. Type checkers refuse most of the calls."""
     for f in (fails, three, points):
         message = message.replace(f"<{f.__name__}>", describe_function(f))
     with pytest.raises(FlowalgError) as error:
@@ -1016,7 +1016,7 @@ CHECKED: Final = frozenset(
 
 
 def test_every_public_name_is_in_the_table() -> None:
-    """Each class and function of those modules that takes arguments has a call that is refused."""
+    """Each public class and function that takes arguments has a call that is refused."""
     calls = " ".join(call for call, _ in CASES)
     for name in flowalg.__all__:
         value: object = getattr(flowalg, name)

@@ -1,7 +1,7 @@
-"""Values as JSON and back: equal, complete, and refused with the place where they cannot be written or read.
+"""Values as JSON and back: equal, complete, and errors with the place where they cannot be written or read.
 
-A class of the algebra that is forgotten here breaks ``test_every_class_of_the_algebra_has_a_document``; a field that
-is lost breaks the round trips; what a document means shows in the panes of the pipeline that was read.
+A class of the algebra that is forgotten here breaks ``test_every_class_of_the_algebra_has_a_document``; a lost field
+breaks the round trips; a lost meaning shows in the panes of the pipeline that was read.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ def pipelines(draw: st.DrawFn) -> PCollection[KV[str, int]]:
 
 
 def again(value: Writable) -> object:
-    """What comes back, of any class."""
+    """The value after writing and reading."""
     return from_json(to_json(value), Kind("anything", (object,)))
 
 
@@ -280,7 +280,7 @@ def again(value: Writable) -> object:
 def test_parts_come_back_equal(
     trigger: Trigger, once: OnceTrigger, windows: WindowFn, policy: WatermarkPolicy
 ) -> None:
-    """Law: triggers, windows and policies are equal to what comes back, under JSON and under pickle."""
+    """Law: triggers, windows and policies are equal after a round trip, by JSON and by pickle."""
     assert from_json(to_json(trigger), TRIGGER) == trigger
     assert from_json(to_json(once, indent=2), ONCE_TRIGGER) == once
     assert from_json(to_json(windows), WINDOWS) == windows
@@ -291,7 +291,7 @@ def test_parts_come_back_equal(
 
 @given(windowing_strategies(), st.none() | latenesses())
 def test_strategies_come_back_equal(strategy: WindowingStrategy, lateness: AllowedLateness | None) -> None:
-    """Law: every strategy is equal to what comes back, and FOREVER is the same object."""
+    """Law: every strategy is equal after a round trip, and FOREVER is the same object."""
     strategy = attrs.evolve(strategy, allowed_lateness=lateness)
     back = from_json(to_json(strategy), WindowingStrategy)
     assert back == strategy
@@ -300,7 +300,7 @@ def test_strategies_come_back_equal(strategy: WindowingStrategy, lateness: Allow
 
 @given(pipelines())
 def test_pipelines_come_back_equal(collection: PCollection[KV[str, int]]) -> None:
-    """Law: the tree, its shapes and its analyses are those that were written, and the text says no more after."""
+    """Law: a pipeline is equal after a round trip, with its shapes and analyses, and is written as the same text."""
     text = to_json(collection)
     back = from_json(text, PCollection[KV[str, int]])
     assert back == collection
@@ -310,7 +310,7 @@ def test_pipelines_come_back_equal(collection: PCollection[KV[str, int]]) -> Non
 
 
 def outcome(collection: PCollection[object], source: Source[object], timeline: Timeline[object]) -> object:
-    """What a run gives, or what it says that it cannot: a trigger's predicate may not take what is grouped."""
+    """The panes of a run or its error: the predicate of a trigger may not accept the grouped values."""
     try:
         return reference.run(collection, {source: timeline})
     except FlowalgError as error:
@@ -319,7 +319,7 @@ def outcome(collection: PCollection[object], source: Source[object], timeline: T
 
 @given(st.data())
 def test_a_pipeline_that_was_read_gives_the_same_panes(data: st.DataObject) -> None:
-    """On the reference, over any timeline: what was read means what was written."""
+    """A pipeline after a round trip has the same panes on the reference, over any timeline."""
     collection = data.draw(pipelines())
     timeline = data.draw(free_timelines(ends=True))
     back, source = (
@@ -331,13 +331,13 @@ def test_a_pipeline_that_was_read_gives_the_same_panes(data: st.DataObject) -> N
 
 @given(free_timelines())
 def test_timelines_come_back_equal(timeline: Timeline[Reading]) -> None:
-    """Law: with their records, signals and percentile watermarks."""
+    """Law: timelines are equal after a round trip, with records, signals and percentile watermarks."""
     assert from_json(to_json(timeline), Timeline[Reading]) == timeline
 
 
 @given(st.timedeltas())
 def test_durations_are_exact(duration: timedelta) -> None:
-    """Law: to the microsecond, negative ones too."""
+    """Law: durations are exact to the microsecond, negative ones too."""
     assert parse_duration(format_duration(duration)) == duration
 
 
@@ -352,13 +352,13 @@ def test_durations_are_exact(duration: timedelta) -> None:
     ],
 )
 def test_durations_are_iso_8601(duration: timedelta, text: str) -> None:
-    """As a person would write them."""
+    """Durations are written in ISO 8601."""
     assert format_duration(duration) == text
 
 
 @pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1", "P1DT", "PT1.S", "PT1.0000001S", "P1M", "PT1S "])
 def test_other_durations_are_refused(text: str) -> None:
-    """Months have no length, and nothing is rounded."""
+    """Durations in months and fractions below a microsecond are errors."""
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         parse_duration(text)
 
@@ -505,7 +505,7 @@ CLASSES = sorted(
 
 @pytest.mark.parametrize("value", EXAMPLES, ids=lambda one: type(one).__name__)
 def test_examples_come_back_equal(value: Writable) -> None:
-    """Whatever is in them, under JSON, over several lines, and under pickle."""
+    """Every example is equal after a round trip, by JSON in one line or several, and by pickle."""
     assert again(value) == value
     assert from_json(to_json(value, indent=2), Kind("anything", (object,))) == value
     assert pickle.loads(pickle.dumps(value)) == value
@@ -513,20 +513,20 @@ def test_examples_come_back_equal(value: Writable) -> None:
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda one: one.__name__)
 def test_every_class_of_the_algebra_has_a_document(cls: type) -> None:
-    """Each has a short name of its own, and a value of it is among ``EXAMPLES`` (add one for a new class)."""
+    """Each class of the algebra has a short name of its own and a value in ``EXAMPLES`` (add one for a new class)."""
     assert algebra()[cls.__name__] is cls
     assert any(type(one) is cls for value in EXAMPLES for one in within(value))
 
 
 def test_every_public_combiner_is_the_registrys() -> None:
-    """No combiner that users see is missing because two classes share its name."""
+    """Every public combiner is registered under its own name."""
     public = [one for one in subclasses(Combiner) if one.__module__.startswith("flowalg.")]
     named = {one.__name__ for one in public if not one.__name__.startswith("_")} - {"Group", "Separate"}
     assert named <= set(algebra())
 
 
 def test_shared_collections_are_written_once() -> None:
-    """And come back shared: forty doublings are forty nodes, not a million million."""
+    """Shared collections are written once and read as shared: forty doublings are forty nodes."""
     node = VALUES
     for _ in range(40):
         node = flatten(node, node)
@@ -536,21 +536,21 @@ def test_shared_collections_are_written_once() -> None:
 
 
 def test_functions_come_back_as_themselves() -> None:
-    """Defs, classes, methods, and what is built in: the very objects."""
+    """Functions, classes, methods and built-ins are the same objects after a round trip."""
     for f in (doubled, Score, AtMost.__call__, str.upper, len, time_of, Window.of, dict.fromkeys):
         back = from_json(to_json(AtElement(f)), AtElement)  # type: ignore[arg-type]  # never called
         assert back.predicate is f or back.predicate == f
 
 
 def test_datetimes_come_back_in_utc() -> None:
-    """The same points, in the zone of elements."""
+    """Datetimes are the same points after a round trip, in UTC."""
     back = from_json(to_json(ODD), Digits)
     assert back.origin.tzinfo is UTC
     assert back.origin == ODD.origin
 
 
 def test_the_page_shows_what_is_written() -> None:
-    """The document of ``docs/serialization.md`` is that of ``games.STANDINGS``, and reads back."""
+    """The document on ``docs/serialization.md`` is that of ``games.STANDINGS``, and reads back."""
     page = (Path(__file__).parents[2] / "docs" / "serialization.md").read_text()
     (document,) = re.findall(r"```json\n(.*?)\n```", page, flags=re.DOTALL)
     assert to_json(games.STANDINGS, indent=2) == document
@@ -559,7 +559,7 @@ def test_the_page_shows_what_is_written() -> None:
 
 
 def test_lambdas_travel_by_cloudpickle() -> None:
-    """Opaque functions have no JSON; a pickle by value gives a pipeline with the same panes."""
+    """Lambdas have no JSON; a pipeline with lambdas has the same panes after cloudpickle."""
     collection = READINGS.key_by(lambda r: r.key).map_values(lambda r: r.value).combine_per_key(Sum())
     readings = [Reading("a", number, minute(number), minute(9)) for number in range(5)]
     back = pickle.loads(cloudpickle.dumps(collection))
@@ -687,14 +687,14 @@ ADVICE = (
     ],
 )
 def test_what_cannot_be_written_is_refused(build: Callable[[], Writable], message: str) -> None:
-    """With the place in the document, the transform, the function's file and line, and what to do."""
+    """A value that cannot be written is an error with its place, transform, function, and what to do."""
     with pytest.raises(NotWritableError) as error:
         to_json(build())
     assert str(error.value) == message
 
 
 def test_a_generic_record_comes_back() -> None:
-    """What its variables stand for is found again from its fields."""
+    """A generic record is equal after a round trip: its type arguments are found from its fields."""
     boxes: Source[Box[int]] = Source("boxes", Box[int], event_time=opened)
     assert from_json(to_json(boxes), Source[Box[int]]) == boxes
 
@@ -846,7 +846,7 @@ PIPELINE = to_json(VALUES)
     ],
 )
 def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
-    """With the place in the document."""
+    """A document that cannot be read is an error with the place."""
     with pytest.raises(DocumentError) as error:
         from_json(text, Kind("anything", (object,)))
     assert str(error.value) == message
@@ -879,14 +879,14 @@ def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
     ],
 )
 def test_another_value_than_expected_is_refused(read: Callable[[], object], message: str) -> None:
-    """The result has the type that was asked for, or there is none."""
+    """A document of another type than the expected one is an error."""
     with pytest.raises(DocumentError) as error:
         read()
     assert str(error.value) == message
 
 
 def test_a_combiner_is_read_as_one() -> None:
-    """Its document says nothing of the values that it combines."""
+    """A combiner is read as a combiner; its document has no type of its values."""
     assert from_json(to_json(Sum.of(doubled)), COMBINER) == Sum.of(doubled)
 
 
@@ -916,14 +916,14 @@ def test_a_combiner_is_read_as_one() -> None:
     ],
 )
 def test_arguments_are_checked(call: Callable[[], object], message: str) -> None:
-    """Each message names the argument, the value, its type and what is valid."""
+    """Each message names the argument, its value and type, and what is valid."""
     with pytest.raises(ArgumentError) as error:
         call()
     assert str(error.value) == message
 
 
 def test_a_value_that_is_too_deep_is_refused() -> None:
-    """Not with a crash of the interpreter's."""
+    """A value that is too deep is an error of flowalg, not a crash of the interpreter."""
     trigger: Trigger = AtCount(1)
     for _ in range(5000):
         trigger = Repeat(trigger)

@@ -1,6 +1,6 @@
-"""The conformance suite: the reference passes it, it covers every feature, and it bites.
+"""The conformance suite: the reference passes it, it covers every feature, and its parts do what they claim.
 
-This family catches faults of the suite itself; what it says of Spark is in ``test_spark.py``.
+This family catches faults of the suite itself; ``tests/spark`` runs it on Spark.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ COMMON = frozenset(
 
 
 def test_the_reference_conforms_by_micro_batches() -> None:
-    """Every job: oracle, transcript and batch theorem; and generated pipelines by the theorem."""
+    """By micro-batches the reference passes every job (oracle, transcript, batch theorem) and generated pipelines."""
     report = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, ordered=True, generated=100)
     assert set(report.ran) == {job.name for job in JOBS}
 
 
 def test_the_reference_conforms_continuously() -> None:
-    """Where a trigger waits for the clock there is a micro-batch, so that the transcripts hold for both."""
+    """The reference passes every job as a continuous engine, with the same transcripts."""
     check_interpreter(continuous, flowalg_reference.CAPABILITIES, mode=Mode.CONTINUOUS, ordered=True)
 
 
 def test_jobs_that_run_at_once_are_told_in_order() -> None:
-    """The report is that of one after another, whoever is done first."""
+    """Jobs that run at once are reported in the order of jobs that run one after another."""
     in_turn = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9])
     together = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9], at_once=3)
     assert together == in_turn
@@ -60,13 +60,13 @@ def test_jobs_that_run_at_once_are_told_in_order() -> None:
 
 
 def test_the_reference_conforms_as_a_batch() -> None:
-    """Every job, its triggers, modes and policies without effect."""
+    """The reference passes every job as a batch, where triggers, modes and policies have no effect."""
     report = check_interpreter(batch, BATCHES_ONLY, ordered=True, generated=100)
     assert set(report.ran) == {job.name for job in JOBS}
 
 
 def test_every_feature_has_a_job_of_its_own() -> None:
-    """A job that uses it beside what everybody has: so no stale declaration hides behind another one.
+    """Every feature has a job that otherwise uses only what all jobs use, so that no stale declaration is hidden.
 
     Several sources only ever meet in a union, a co-group or a side input.
     """
@@ -76,13 +76,13 @@ def test_every_feature_has_a_job_of_its_own() -> None:
 
 
 def test_each_job_has_a_name_of_its_own() -> None:
-    """And says what it is about."""
+    """Each job has a unique name and a statement."""
     assert len({job.name for job in JOBS}) == len(JOBS)
     assert all(job.statement for job in JOBS)
 
 
 def test_a_declaration_says_which_and_why() -> None:
-    """A feature, a reason, and nothing that a batch has no use for."""
+    """A declaration names a feature that matters to the engine, with a reason."""
     with pytest.raises(
         ArgumentError, match="a key of Capabilities.missing must be a Feature; got 'sessions'"
     ):
@@ -102,7 +102,7 @@ def test_a_declaration_says_which_and_why() -> None:
 
 
 def test_features_are_read_off_the_tree() -> None:
-    """Of every node, and of the policies of its sources."""
+    """The features of a pipeline are those of its nodes and of the policies of its sources."""
     by_name = {job.name: job.features for job in JOBS}
     assert by_name["sessions that retract"] >= {Feature.SESSIONS, Feature.RETRACTING, Feature.SEQUENCE_OF}
     assert Feature.FLATTEN not in by_name["two sources side by side"]
@@ -112,7 +112,7 @@ def test_features_are_read_off_the_tree() -> None:
 
 @given(pipelines(), replays())
 def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: Replay) -> None:
-    """A counterexample fits on a screen, whatever it is."""
+    """A counterexample fits on a screen."""
     text = describe_run(pipeline, replay)
     assert text.startswith(("readings", "("))
     assert len(text.splitlines()) <= 12
@@ -120,7 +120,7 @@ def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: 
 
 @pytest.mark.long
 def test_generated_pipelines_shrink_to_the_simplest() -> None:
-    """One sum in the global window, of one reading."""
+    """Generated pipelines shrink to one sum in the global window, of one reading."""
     text = describe_run(find(pipelines(), lambda _: True), find(replays(), lambda _: True))
     path, *rest = text.splitlines()
     assert re.sub(r"\(\w+ at [^)]*\)", "", path) == (
@@ -136,7 +136,7 @@ def test_generated_pipelines_shrink_to_the_simplest() -> None:
 
 
 def test_few_jobs_cover_every_feature() -> None:
-    """For an interpreter of dear runs: half of the jobs use all that the jobs use."""
+    """Half of the jobs cover every feature that the jobs use, for interpreters with expensive runs."""
     few = covering(JOBS)
     assert {feature for job in few for feature in job.features} == {
         one for job in JOBS for one in job.features
@@ -145,7 +145,7 @@ def test_few_jobs_cover_every_feature() -> None:
 
 
 def test_only_what_is_supported_is_generated() -> None:
-    """So that an interpreter that lacks much is still tried hard on what it has."""
+    """Generated pipelines use supported features only, so that a limited interpreter is tested on what it has."""
     able = Capabilities("little", {one: "not yet" for one in Feature if one not in COMMON})
 
     @given(pipelines(able), replays(able))

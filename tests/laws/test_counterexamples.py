@@ -1,6 +1,6 @@
-"""Where laws stop: the smallest cases outside their side conditions, so that nobody relies on what is not so.
+"""Where laws stop: the smallest cases outside of their side conditions.
 
-Each names the law whose condition it shows to be needed.
+Each case names the law whose condition it shows to be necessary.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ TWO = Sessions(timedelta(minutes=2))
 
 
 def test_a_wake_up_for_one_key_is_an_instant_for_the_others() -> None:
-    """That a key's panes are those of its elements alone needs the same instants: a continuous engine wakes for all.
+    """The panes of a key depend on its elements alone only at the same instants: a continuous engine wakes all keys.
 
     Both keys fire at a whole number of two minutes, and then go on to two more members, which are ready at once: one in
-    each instant. ``b``'s first element comes on a boundary, and is said at 0; ``a``'s at 1 has the engine wake at 2,
-    where ``b``'s window is at its end and closes. Alone it is not looked at before its second element comes, at 3.
+    each instant. The first element of ``b`` comes on a boundary and is emitted at 0; that of ``a`` at 1 wakes the
+    engine at 2, where the window of ``b`` ends and closes. Alone, ``b`` is not evaluated before its second element, at
+    3.
     """
     assert "every window is evaluated then" in keys_are_independent.condition
     end = AtWatermark()
@@ -69,8 +70,8 @@ def test_a_wake_up_for_one_key_is_an_instant_for_the_others() -> None:
 def test_an_expired_session_is_not_joined_again() -> None:
     """The theorem that streaming ends where batch begins needs that no merging window expired; nothing is dropped here.
 
-    ``[0, 2)`` comes out and is freed in the instant at which it expires. The event at 1 would have joined it; its own
-    window ``[1, 3)`` has not expired, so it starts another session, where the batch has one, ``[0, 3)``.
+    ``[0, 2)`` is emitted and freed in the instant in which it expires. The event at 1 would have joined it; its own
+    window ``[1, 3)`` has not expired, so it starts another session, where the batch has one session ``[0, 3)``.
     """
     assert "expired" in the_last_accumulating_pane_is_the_batch_pane.condition
     sessions = POINTS.window(TWO, allowed_lateness=timedelta(minutes=15))
@@ -88,7 +89,7 @@ def test_an_expired_session_is_not_joined_again() -> None:
 def dropped_downstream(
     windows: WindowFn, mode: Accumulation, timestamp_combiner: TimestampCombiner, timeline: Timeline[Score]
 ) -> int:
-    """How many panes a grouping without allowed lateness drops, downstream of one that fires at every element."""
+    """The number of panes that a grouping without allowed lateness drops, behind one that fires at every element."""
     first = POINTS.window(
         windows,
         trigger=Repeat(AtCount(1)),
@@ -104,7 +105,7 @@ def dropped_downstream(
 
 
 def test_an_accumulating_pane_may_carry_a_time_that_has_passed() -> None:
-    """A hold does not cover event times that were shown: the second pane repeats the earliest one of the first."""
+    """A hold does not cover emitted event times: the second pane repeats the earliest event time of the first."""
     assert "panes have the end of their window as event time" in a_hold_prevents_late_panes.condition
     timeline = (
         Timeline[Score]()
@@ -123,7 +124,7 @@ def test_an_accumulating_pane_may_carry_a_time_that_has_passed() -> None:
 
 
 def test_a_session_that_grows_takes_back_a_pane_whose_time_has_passed() -> None:
-    """The event at 2 is not late, and touches the session ``[0, 2)``, which came out complete."""
+    """An event on time may extend a complete session, whose retraction downstream is late."""
     assert "not retracting" in a_hold_prevents_late_panes.condition
     timeline = (
         Timeline[Score]()
@@ -136,7 +137,7 @@ def test_a_session_that_grows_takes_back_a_pane_whose_time_has_passed() -> None:
 
 
 def test_always_is_no_count_of_one_inside_a_sequence() -> None:
-    """What follows the first firing meets a window with nothing new: one fires, and closes, without a pane."""
+    """``Always`` differs from ``AtCount(1)`` in a sequence: it fires, and closes the window, without changes."""
     assert "the whole trigger" in always_counts_to_one.condition
     one = Score("a", 1, minute(0))
     timeline = Timeline[Score]().at(minute(0), one).at(minute(1)).at(minute(2), one)
@@ -149,7 +150,7 @@ def test_always_is_no_count_of_one_inside_a_sequence() -> None:
 
 
 def test_a_merged_session_takes_back_more_than_accumulating_says_again() -> None:
-    """Two sessions that came out are joined by nothing new that is in time: only retractions and their value tell."""
+    """When an element joins two emitted sessions, RETRACTING retracts a pane of each; ACCUMULATING only emits the sum."""
     assert "merge" in retracting_adds_only_retractions.condition
     gap = Sessions(timedelta(minutes=3))
     timeline = (
@@ -172,7 +173,7 @@ def test_a_merged_session_takes_back_more_than_accumulating_says_again() -> None
 
 
 def test_a_session_that_grows_is_early_again() -> None:
-    """Timing starts again with the bounds of a window."""
+    """A session that grows beyond the watermark is early again: timing starts again with its bounds."""
     assert "merge" in pane_timings_are_ordered.condition
     timeline = (
         Timeline[Score]()

@@ -1,4 +1,4 @@
-"""Every law of the catalogue holds: over generated triggers, windows, modes, latenesses, timelines and engines.
+"""Every law of the catalogue holds over generated triggers, windows, modes, latenesses, timelines and engines.
 
 A fault that the figures do not show breaks a law here, with a counterexample small enough to read.
 """
@@ -35,19 +35,19 @@ from flowalg.combiners.core import require_combiner
 
 
 def named(law: Law[..., object]) -> str:
-    """A test's name."""
+    """The name of a law as the id of its test."""
     return law.name
 
 
 @pytest.mark.parametrize("law", TRIGGER_LAWS, ids=named)
 def test_triggers(law: Law[..., Trigger]) -> None:
-    """Both sides give the same panes and drops, alone and inside other triggers."""
+    """Both sides of a law of triggers give the same panes and drops, alone and inside other triggers."""
     check_trigger_law(law)
 
 
 @pytest.mark.parametrize("law", ALONE_LAWS, ids=named)
 def test_whole_triggers(law: Law[..., Trigger]) -> None:
-    """Both sides give the same panes and drops, by themselves."""
+    """Both sides of a law of whole triggers give the same panes and drops."""
     check_trigger_law(law, alone=True)
 
 
@@ -66,7 +66,7 @@ def test_whole_triggers(law: Law[..., Trigger]) -> None:
     ids=named,
 )
 def test_everything_else(law: Law[..., object]) -> None:
-    """Both sides are equal. The laws of combiners are tried on each combiner, in tests of their own."""
+    """Both sides of every other law are equal; laws of combiners are tested on each combiner elsewhere."""
     check_law(law)
 
 
@@ -80,14 +80,14 @@ def test_combiners(
     third: list[int],
     value: int,
 ) -> None:
-    """Every law, on any combiner of integers and any of its accumulators."""
+    """Every law of combiners holds for any combiner of integers and any of its accumulators."""
     whole = require_combiner("it", combiner)
     a, b, c = (reduce(whole.add, bag, whole.zero()) for bag in (first, second, third))
     assert law.holds(whole, a, b, c, value), (law, combiner)
 
 
 def test_each_law_has_a_name_of_its_own() -> None:
-    """And says what it states, and where it is from."""
+    """Each law has a unique name, a statement and a source."""
     laws = [law for family in CATALOGUE.values() for law in family]
     assert len({law.name for law in laws}) == len(laws)
     assert all(law.statement and law.source for law in laws)

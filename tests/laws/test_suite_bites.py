@@ -1,4 +1,4 @@
-"""The conformance suite finds fault: an interpreter with one deliberate mistake is caught, by the name of the job."""
+"""The conformance suite finds faults: an interpreter with one deliberate mistake fails, by the name of the job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Panes = tuple[Pane[object], ...]
 
 
 def with_panes(change: Callable[[Panes], Panes]) -> Runner:
-    """The reference, with something done to its panes."""
+    """The reference with changed panes."""
 
     def run(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         outcome = micro_batches(pipeline, replay)
@@ -37,7 +37,7 @@ def failed(run: Runner, able: Capabilities = EVERYTHING, *, generated: int = 0) 
 
 
 def telling(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes]:
-    """Panes that say something else of themselves."""
+    """Panes with changed pane information."""
     return lambda panes: tuple(evolve(pane, info=change(pane.info)) for pane in panes)
 
 
@@ -82,12 +82,12 @@ def telling(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes]:
          "calls none the last", "calls all the first", "forgets pane times", "loses the order"],
 )  # fmt: skip
 def test_wrong_panes_are_caught(fault: Callable[[Panes], Panes], job: str, message: str) -> None:
-    """By the reference and by the transcript, with the lines that differ."""
+    """Wrong panes fail by the reference and by the transcript, with the lines that differ."""
     assert re.search(message, failed(with_panes(fault))[job])
 
 
 def test_generated_pipelines_catch_it_too() -> None:
-    """With the smallest pipeline and replay found, as text that can be read."""
+    """Generated pipelines find wrong panes too, with the smallest pipeline and replay as readable text."""
     report = examine_interpreter(with_panes(lambda panes: panes[:-1]), EVERYTHING, jobs=(), generated=20)
     (found,) = report.failed.values()
     assert len(found.splitlines()) < 15
@@ -99,7 +99,7 @@ def test_generated_pipelines_catch_it_too() -> None:
 
 
 def test_drops_that_nobody_mentions_are_caught() -> None:
-    """Where an interpreter counts its drops, they must be right."""
+    """An interpreter that reports drops fails if they are wrong."""
 
     def silent(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         return evolve(micro_batches(pipeline, replay), dropped={})
@@ -110,7 +110,7 @@ def test_drops_that_nobody_mentions_are_caught() -> None:
 
 
 def test_an_interpreter_may_say_nothing_of_drops() -> None:
-    """Then only its panes are judged."""
+    """An interpreter without a report of drops is judged by its panes only."""
 
     def quiet(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         return Outcome(micro_batches(pipeline, replay).panes)
@@ -119,7 +119,7 @@ def test_an_interpreter_may_say_nothing_of_drops() -> None:
 
 
 def test_the_oracle_catches_what_the_reference_shares() -> None:
-    """A wrong value is caught by plain Python: in a batch, and in what a stream comes to in the end."""
+    """A wrong value that the reference shares fails by plain Python, in a batch and in the final values of a stream."""
 
     def halved(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         feeds = tuple(evolve(feed, batches=feed.batches[:1]) for feed in replay.feeds)
@@ -130,7 +130,7 @@ def test_the_oracle_catches_what_the_reference_shares() -> None:
 
 
 def test_a_stale_declaration_is_caught() -> None:
-    """What is declared missing must be refused: running it, even rightly, is a failure that names the feature."""
+    """A feature that is declared missing and runs, even correctly, is a failure that names the feature."""
     shy = Capabilities("shy", {Feature.SESSIONS: "not yet", Feature.AT_COUNT: "never"})
     report = examine_interpreter(micro_batches, shy, ordered=True)
     wrong = "ran, but uses features that are declared missing: sessions (not yet); the declaration is stale"
@@ -143,7 +143,7 @@ def test_a_stale_declaration_is_caught() -> None:
 
 @pytest.mark.parametrize("feature", [one for one in Feature if one is not Feature.STREAMING])
 def test_each_declaration_is_held_to(feature: Feature) -> None:
-    """Any feature that is declared missing, and runs after all, is caught. Who lacks streams is asked for batches."""
+    """Any feature that is declared missing and runs is a failure, also for interpreters without streams."""
     able = Capabilities("one short", {feature: "a reason"})
     jobs = [job for job in JOBS if feature in job.features]
     report = examine_interpreter(micro_batches, able, jobs=jobs)
@@ -154,7 +154,7 @@ def test_each_declaration_is_held_to(feature: Feature) -> None:
 
 
 def test_an_undeclared_refusal_is_caught() -> None:
-    """What is not declared missing must run."""
+    """A feature that is not declared missing and is refused is a failure."""
 
     def picky(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         if Feature.SESSIONS in features_of(pipeline):
@@ -169,7 +169,7 @@ def test_an_undeclared_refusal_is_caught() -> None:
 
 
 def test_a_crash_is_no_refusal() -> None:
-    """An error of any other kind fails, declared or not."""
+    """An error of another kind than a refusal is a failure, declared or not."""
 
     def clumsy(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         if last_grouping(pipeline.node).windowed_by.strategy.accumulation is Accumulation.DISCARDING:
@@ -186,7 +186,7 @@ def test_a_crash_is_no_refusal() -> None:
 
 
 def test_a_declaration_that_no_job_exercises_is_caught() -> None:
-    """Nothing would ever hold the interpreter to it."""
+    """A declaration that no job exercises is a failure."""
     able = Capabilities("one job", {Feature.SESSIONS: "not yet"})
     report = examine_interpreter(micro_batches, able, jobs=())
     assert not report.passed

@@ -13,17 +13,17 @@ BATCHES_ONLY = Capabilities("the reference as a batch", {Feature.STREAMING: "it 
 
 
 def micro_batches(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-    """An engine that looks at its clocks when a batch comes."""
+    """An engine that evaluates timers with its batches."""
     run = flowalg_reference.run(pipeline, replay.timelines, mode=Mode.MICRO_BATCH)
     return Outcome(run.panes, count_drops(run.dropped))
 
 
 def continuous(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-    """An engine that wakes up at every deadline."""
+    """An engine that evaluates timers at every deadline."""
     run = flowalg_reference.run(pipeline, replay.timelines, mode=Mode.CONTINUOUS)
     return Outcome(run.panes, count_drops(run.dropped))
 
 
 def batch(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-    """Everything at once."""
+    """All elements in one instant."""
     return Outcome(flowalg_reference.run_batch(pipeline, replay.records, time=replay.time).panes)

@@ -22,7 +22,7 @@ Runs = SearchStrategy[reference.ReferenceRun[object]]
 
 
 def ran(pipeline: PCollection[object], played: Played, mode: Mode) -> list[reference.ReferenceRun[object]]:
-    """A run of the reference, unless a function of the user's refuses what it is given, or nothing is read."""
+    """A run of the reference; discarded if a user-defined function refuses its argument, or if no source is read."""
     read = {one.name for one in sources_of(pipeline.node)}
     timelines: dict[Source[object], Timeline[object]] = {
         source: one for source, one in played.timelines.items() if source.name in read
@@ -42,7 +42,7 @@ def runs() -> Runs:
 
 
 def sums() -> Runs:
-    """Runs of a sum in any windows, whose lateness is often not said, beside a side input or not."""
+    """Runs of a sum in any windows, often with unset lateness, with or without a side input."""
     strategies = windowing_strategies(windows=any_windows())
     unsaid = st.sampled_from([None, FOREVER, timedelta(0), timedelta(minutes=9)])
     windowed = st.builds(lambda one, late: evolve(one, allowed_lateness=late), strategies, unsaid)

@@ -19,7 +19,7 @@ NAMES: Final = ("sessions that retract",)
 
 
 def main(folder: Path) -> None:
-    """Hold some jobs to the reference, and print their number."""
+    """Compare some jobs with the reference, and print their number."""
     spark = SparkSession.builder.getOrCreate()
     # With the 200 partitions that Spark defaults to, a micro-batch takes most of a minute on two cores.
     spark.conf.set("spark.sql.shuffle.partitions", "2")

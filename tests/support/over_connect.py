@@ -1,6 +1,6 @@
-"""What ``test_spark_connect`` runs in a process of its own: a process has either Spark Connect or classic Spark.
+"""The process of ``test_connect.py``, since a process has either Spark Connect or classic Spark.
 
-``python -m tests.support.over_connect FOLDER NAME...`` starts a local Connect server, and prints a line for each name.
+``python -m tests.support.over_connect FOLDER`` starts a local Connect server, and prints a line for each thing shown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def writes_tables(spark: SparkSession, folder: Path) -> str:
 
 
 def conforms(spark: SparkSession, folder: Path) -> str:
-    """Jobs that use every feature, held to the reference."""
+    """The whole corpus agrees with the reference."""
     return _conforms(spark, COVERING)
 
 
@@ -92,7 +92,7 @@ def runs_several(spark: SparkSession, folder: Path) -> str:
 
 
 def says_what_is_wrong(spark: SparkSession, folder: Path) -> str:
-    """An error that comes from the server has the message of the check."""
+    """An error from the server has the message of the check."""
     scores = spark.createDataFrame([("a", 3, None)], schema_of(SCORES))
     try:
         batch.run(TOTALS, {SCORES: scores})
@@ -102,7 +102,7 @@ def says_what_is_wrong(spark: SparkSession, folder: Path) -> str:
 
 
 def streams(spark: SparkSession, folder: Path) -> str:
-    """Streaming queries of one and of several stages, held to the reference, drops included; nothing is configured."""
+    """Streaming queries of one and several stages agree with the reference, drops included, without configuration."""
     jobs = [job for job in JOBS if job.name in STREAMED]
     report = check_interpreter(streaming_runner(spark, folder), AS_FAR_AS_NEEDED, jobs=jobs)
     return f"{len(report.ran)} jobs of {len(STREAMED)}"
@@ -120,7 +120,7 @@ SHOWN: Final[tuple[Callable[[SparkSession, Path], str], ...]] = (
 
 
 def main(folder: Path, names: Sequence[str]) -> None:
-    """Show what is asked for."""
+    """Run all checks."""
     builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
     spark = (
         builder.config("spark.sql.session.timeZone", "UTC").config("spark.driver.memory", "1g").getOrCreate()

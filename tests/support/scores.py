@@ -1,4 +1,4 @@
-"""The records that most tests speak of."""
+"""The records that most tests use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def minute(number: float) -> datetime:
 
 @frozen
 class Score:
-    """A team's points, when they were made."""
+    """The points of a team, and when they were scored."""
 
     team: str
     points: int

@@ -11,7 +11,7 @@ from flowalg import PCollection
 
 
 def stepping(cluster: Cluster, waking: Waking = Waking.WITH_BATCHES) -> Runner:
-    """The local engine, spread over so many partitions and shards, with clocks in band."""
+    """The local engine, distributed over partitions and shards, with in-band clocks."""
 
     def stepped(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
         inputs = {

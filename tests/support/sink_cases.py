@@ -1,4 +1,4 @@
-"""What the tests of sinks share: pipelines, what stands by a loop over their panes, and a target in memory."""
+"""What the tests of sinks share: pipelines, the current panes by a plain loop, and a target in memory."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ A = TypeVar("A")
 
 @define
 class Memory:
-    """A target in memory: the six methods, and nothing else. What a transaction does is there when it ends."""
+    """A target in memory: the six methods, and nothing else. A transaction takes effect when it ends."""
 
     tables: dict[str, dict[Row, Row]] = field(factory=dict)
     written: dict[str, Written] = field(factory=dict)
 
     @contextmanager
     def transaction(self) -> Iterator[Memory]:
-        """A copy, which takes the place of what was there unless something fails."""
+        """A copy, which replaces the target unless the transaction fails."""
         copy = Memory(deepcopy(self.tables), dict(self.written))
         yield copy
         self.tables, self.written = copy.tables, copy.written
 
     def last(self, table: str) -> Written | None:
-        """Who has written to a table last."""
+        """The last writer of a table."""
         return self.written.get(table)
 
     def note(self, table: str, written: Written) -> None:
-        """Say who writes to it."""
+        """Note the writer of a table."""
         self.written[table] = written
 
     def prepare(self, table: Table) -> None:
-        """Make it."""
+        """Create the table."""
         self.tables.setdefault(table.name, {})
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
-        """Take rows away."""
+        """Delete rows."""
         for key in keys:
             self.tables[table.name].pop(key, None)
 
@@ -57,9 +57,7 @@ class Memory:
 
 
 def standing(panes: Iterable[Pane[A]]) -> list[Pane[A]]:
-    """The panes that stand, by what a reader of them would do: a retraction takes one away, and a value of a later
-    index takes the place of those before.
-    """
+    """The current panes as a reader finds them: a retraction removes a pane, a value replaces earlier ones."""
     found: dict[object, list[Pane[A]]] = {}
     for pane in panes:
         known = found.setdefault((_key(pane), pane.window), [])
@@ -77,7 +75,7 @@ def _key(pane: Pane[object]) -> object:
 
 
 def rows_of(sink: Upsert, panes: Iterable[Pane[object]]) -> list[Row]:
-    """The rows that panes which stand should have in the table of a sink, but for a text of their key."""
+    """The rows of current panes in the table of a sink, without the text of their key."""
     shape = sink.pipeline.shape
     assert shape is not None
     return in_order(
@@ -86,7 +84,7 @@ def rows_of(sink: Upsert, panes: Iterable[Pane[object]]) -> list[Row]:
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Rows in an order that nulls have a place in, and NaN."""
+    """Rows in an order that has a place for nulls and NaN."""
     return sorted(rows, key=repr)
 
 

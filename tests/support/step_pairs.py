@@ -1,9 +1,9 @@
-"""Generated pipelines with what their sources did, on which the shard step is held to the reference interpreter.
+"""Generated pipelines and inputs on which the shard step is compared with the reference interpreter.
 
-Some replay records with a watermark policy, in band, as the conformance suite does. Others have timelines that no
-policy made, with signals and percentile watermarks, and windows that the suite does not generate: calendar days, and
-windows of the user's own, which merge or do not. The last are sessions of one key whose elements come close together,
-late again and again, because few of the others open a complete session again.
+Some replay records with a watermark policy in band, as the conformance suite does. Others have timelines without a
+policy, with signals and percentile watermarks, and windows that the suite does not generate: calendar days, and
+user-defined windows, merging or not. The last are sessions of one key whose elements are close together and often late,
+because few of the others open a complete session again.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ MINUTE = 60_000_000
 
 @frozen
 class Played:
-    """What the sources did: as timelines for the reference, and as the local engine takes it."""
+    """The inputs, as timelines for the reference and as the local engine takes them."""
 
     timelines: dict[Source[object], Timeline[object]]
     inputs: dict[Source[object], Timeline[object] | MicroBatches]
@@ -94,7 +94,7 @@ class Played:
 
     @classmethod
     def replayed(cls, replay: Replay) -> Played:
-        """Records, of which the engine makes the watermark itself."""
+        """Records of which the engine derives the watermark itself."""
         inputs: dict[Source[object], Timeline[object] | MicroBatches] = {
             feed.source: MicroBatches(
                 feed.batches,
@@ -124,7 +124,7 @@ class Played:
 
 @frozen
 class Pair:
-    """A pipeline and what its sources did; how the run is spread, and when the engine wakes."""
+    """A pipeline with its inputs, the distribution of the run, and when the engine evaluates timers."""
 
     pipeline: PCollection[object]
     played: Played
@@ -132,7 +132,7 @@ class Pair:
     mode: Mode
 
     def difference(self) -> str:
-        """What the step gives otherwise than the reference: panes in order, drops, or an error; else nothing."""
+        """The difference of the step from the reference: panes in order, drops, or an error; empty if there is none."""
         read = {one.name for one in sources_of(self.pipeline.node)}
         timelines = {source: one for source, one in self.played.timelines.items() if source.name in read}
         inputs = {source: one for source, one in self.played.inputs.items() if source.name in read}
@@ -152,7 +152,7 @@ class Pair:
 
     @staticmethod
     def _raises(expected: FlowalgError, attempt: Callable[[], object]) -> str:
-        """Nothing if the attempt raises the same kind of error; a user's function may refuse what it is given."""
+        """Empty if the attempt raises the same kind of error; a user-defined function may refuse its argument."""
         try:
             attempt()
         except FlowalgError as error:
@@ -215,7 +215,7 @@ def overlapping(windows: Sequence[Window]) -> list[list[Window]]:
 
 
 def any_windows() -> SearchStrategy[WindowFn]:
-    """Every kind of windows, those of the user's own included."""
+    """Windows of every kind, user-defined ones included."""
     own: list[WindowFn] = [CustomWindows("around", around), CustomWindows("lasting", lasting, overlapping)]
     return st.one_of(window_fns(), window_fns(), window_fns(), st.sampled_from(own))
 
@@ -228,34 +228,34 @@ COUNTED = OTHERS.window(FixedWindows(timedelta(minutes=7)), allowed_lateness=tim
 
 
 def with_others(values: Values) -> Values:
-    """The union with what another source brings, if nothing has been grouped yet."""
+    """The union with another source, if nothing has been grouped yet."""
     fresh = values.node.windowing == OTHER_VALUES.node.windowing
     return flatten(values, OTHER_VALUES) if fresh else values
 
 
 def beside_a_count(values: Values) -> Values:
-    """Waits for a side input of another source."""
+    """The collection with a side input from another source."""
     side = COUNTED.as_singleton(default=0)
     return values.map_with(side, lambda pair, count: KV(pair.key, pair.value + count))
 
 
 def under_pairs(values: Values) -> Values:
-    """Under keys that have no column of their own."""
+    """Keys that have no column of their own."""
     return values.map(lambda pair: KV(cast("str", (pair.key, None)), pair.value))
 
 
 def under_numbers(values: Values) -> Values:
-    """Under whole numbers."""
+    """Integer keys."""
     return values.map(lambda pair: KV(cast("str", pair.value % 3), pair.value))
 
 
 def averaged(values: Values) -> Values:
-    """A group that means nothing below zero."""
+    """A group that is not signed."""
     return values.combine_per_key(Mean()).map_values(lambda mean: round(60 * mean), result=int)
 
 
 def varied(values: Values) -> Values:
-    """A group of objects."""
+    """A group over objects."""
     return values.combine_per_key(Variance()).map_values(round, result=int)
 
 
@@ -271,23 +271,23 @@ def several(values: Values) -> Values:
 
 
 def greatest_two(values: Values) -> Values:
-    """A combiner of objects that is no group."""
+    """A combiner over objects that is not a group."""
     return values.combine_per_key(TopN(2)).map_values(lambda top: 100 * sum(top) + len(top), result=int)
 
 
 def different(values: Values) -> Values:
-    """Each pair of key and value once in its window, unless a trigger wants to look at whole numbers."""
+    """Distinct pairs of key and value, unless a trigger needs integers."""
     looking = SummaryColumns.of(values.node.windowing.strategy.trigger).data
     return count_values(values) if looking else values.distinct()
 
 
 def digest(values: list[int]) -> int:
-    """A number that tells the order of its values."""
+    """A number that depends on the order of values."""
     return reduce(lambda known, value: (31 * known + value) % 9_973, values, len(values))
 
 
 def in_order(values: Values) -> Values:
-    """A grouping that keeps everything, and its order."""
+    """A grouping that keeps all values in order."""
     return values.group_by_key().map_values(digest)
 
 
@@ -331,7 +331,7 @@ def _made(
     others: Sequence[Second],
     rekeyed: Part | None,
 ) -> Values:
-    """The last grouping may have other keys, which no step after it takes for text."""
+    """The pipeline of some parts. The last grouping may have other keys, since no step after it expects text."""
     values = VALUES
     stages: list[Second] = [(first, strategy, grouping), *others]
     for number, (between, own, group) in enumerate(stages, start=1):
@@ -348,7 +348,7 @@ def _apply_steps(values: Values, parts: Sequence[Part]) -> Values:
 
 
 def papers_triggers() -> SearchStrategy[Trigger]:
-    """Early, on-time and late panes, as the papers' figures have them."""
+    """Early, on-time and late panes, as in the figures of the papers."""
     counts = st.integers(1, 3).map(AtCount)
 
     def made(early: AtCount | None, late: AtCount) -> Trigger:
@@ -360,15 +360,15 @@ def papers_triggers() -> SearchStrategy[Trigger]:
 
 
 def crowded_sessions() -> SearchStrategy[Values]:
-    """Sessions that merge, and that late elements open again, under triggers that notice."""
+    """Sessions that merge and that late elements reopen, under triggers that depend on it."""
     strategies = windowing_strategies(windows=durations(1, 3).map(Sessions), trigger=papers_triggers())
     return st.builds(_made, st.just([]), strategies, st.sampled_from(MORE_GROUPINGS), st.just([]), st.none())
 
 
 def corrections() -> SearchStrategy[Values]:
-    """A grouping that takes back what it said as soon as it knows better, and another one over that.
+    """A grouping that retracts early panes, with a second grouping over it.
 
-    A third one shows how the second holds the watermark.
+    A third grouping shows how the second holds the watermark.
     """
     short = durations(1, 3)
     at_once = st.integers(1, 2).map(lambda count: Repeat(AtCount(count)))
@@ -393,7 +393,7 @@ def corrections() -> SearchStrategy[Values]:
 
 
 def corrected() -> SearchStrategy[Pair]:
-    """Groupings over what corrects itself, with readings that come close together."""
+    """Groupings over corrected panes, of readings that are close together."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.CONTINUOUS])
     played = st.builds(Played.free, dense_timelines() | free_timelines(), dense_timelines())
@@ -401,7 +401,7 @@ def corrected() -> SearchStrategy[Pair]:
 
 
 def empty_ones() -> SearchStrategy[Values]:
-    """Windows whose trigger closes them, or which say something on time even if nothing new has come."""
+    """Windows that their trigger closes, or that emit on time without changes."""
     windows = st.one_of(durations(1, 3).map(Sessions), durations(1, 3).map(FixedWindows), window_fns())
     counts = st.integers(1, 3).map(AtCount)
     strategies = windowing_strategies(
@@ -416,7 +416,7 @@ def empty_ones() -> SearchStrategy[Values]:
 
 
 def pairs() -> SearchStrategy[Pair]:
-    """Pipelines with what their sources did."""
+    """Pipelines with their inputs."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.MICRO_BATCH, Mode.CONTINUOUS])
     played = st.builds(Played.free, free_timelines() | dense_timelines(), free_timelines())

@@ -1,4 +1,4 @@
-"""Visits that are put together to sessions, and what the reference makes of them: the query of the tests of sinks."""
+"""Visits that merge into sessions, and their panes in the reference: the query of the tests of sinks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MINUTE: Final = timedelta(minutes=1)
 
 @frozen
 class Visit:
-    """Of somebody, or of nobody known; how long it took may be no number."""
+    """A visit, whose visitor may be unknown and whose duration may be NaN."""
 
     visitor: str | None
     page: str
@@ -50,7 +50,7 @@ class Summary:
 
 
 def summary(some: list[Visit]) -> Summary:
-    """Whatever can be said of a few visits."""
+    """The summary of a few visits."""
     *before, last = sorted((one.at, one.page) for one in some)
     return Summary(
         len(some),
@@ -78,7 +78,7 @@ PIPELINE: Final = (
 
 
 def visits(seed: int) -> tuple[tuple[Visit, ...], ...]:
-    """Micro-batches of visits, a good part of them late, and some too late."""
+    """Micro-batches of visits, many of them late, and some too late."""
     chance = random.Random(seed)
 
     def visit(batch: int) -> Visit:

@@ -1,6 +1,6 @@
-"""Watermark policies by example: what each option is for, what a user's own policy sees, and what is refused.
+"""Watermark policies by example: the purpose of each option, what a user-defined policy observes, and invalid values.
 
-The properties in ``test_watermarks`` say that the policies are right; these say what they are.
+The properties in ``test_watermarks.py`` show that the policies are right; these examples show what they do.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ At: TypeAlias = tuple[float, list[Observation]]
 
 
 def reads(policy: WatermarkPolicy, *moments: At) -> list[str]:
-    """The watermark after each moment, in minutes since noon; ``-`` where there is none yet."""
+    """The watermark after each moment, in minutes since noon; ``-`` before the first."""
     history = [SourceInstant(processing_time(minute(now)), tuple(seen)) for now, seen in moments]
     clocks = replay_policy(policy, history)
     return ["-" if one.watermark == MIN_TIME else minutes_of(one.watermark) for one in clocks]
@@ -79,7 +79,7 @@ def from_(partition: str, at: float, seen: float) -> Observation:
 
 
 def test_a_partition_that_is_idle_does_not_hold_the_watermark() -> None:
-    """It does so exactly when its last record is that long ago; when it is back it holds, and nothing moves back."""
+    """A partition is idle exactly when its last record is old enough; one that returns holds the watermark again."""
     moments = (
         (10.0, [from_("a", 10, 10), from_("b", 5, 10)]),
         (14.0, [from_("a", 14, 14)]),
@@ -92,14 +92,14 @@ def test_a_partition_that_is_idle_does_not_hold_the_watermark() -> None:
 
 
 def test_when_all_partitions_are_idle_the_most_advanced_counts() -> None:
-    """An instant without any record notices it."""
+    """When all partitions are idle the most advanced one counts, from the next instant on, even without records."""
     moments: list[At] = [(10, [from_("a", 10, 10), from_("b", 5, 10)]), (14, []), (15, [])]
     assert reads(BoundedOutOfOrderness(MINUTE), *moments) == ["4", "4", "4"]
     assert reads(BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE), *moments) == ["4", "4", "9"]
 
 
 def test_one_bad_clock_does_not_make_everything_late() -> None:
-    """A record from a day ahead moves no watermark, nor does it keep its partition from being idle."""
+    """A record too far ahead advances no watermark, and does not keep its partition from being idle."""
     moments = (
         (10.0, [from_("a", 10, 10)]),
         (11.0, [from_("b", 24 * 60, 11)]),
@@ -116,32 +116,32 @@ def test_one_bad_clock_does_not_make_everything_late() -> None:
 
 
 def test_how_far_ahead_a_record_is_is_judged_by_its_own_processing_time() -> None:
-    """Exactly that far still counts; the time of its batch does not matter."""
+    """``max_ahead`` compares a record with its own processing time, not its batch's; the exact limit still counts."""
     policy = MonotonicTimestamps(max_ahead=MINUTE)
     assert reads(policy, (9.0, [from_("a", 2, 1)])) == ["2"]
     assert reads(policy, (9.0, [from_("a", 2.5, 1)])) == ["-"]
 
 
 def test_a_record_too_far_ahead_still_says_how_late_it_is() -> None:
-    """Its processing time is an instant's like any other's; its event time and its lag are not heard."""
+    """A record too far ahead advances processing time; its event time and its lag are ignored."""
     report = MonotonicTimestamps(max_ahead=MINUTE, percentiles=(0.5,)).summarize([from_("a", 9, 1)])
     assert report == ClockSummary(latest_processing=processing_time(minute(1)))
 
 
 def test_a_clock_that_is_set_back_stands_still() -> None:
-    """Processing time does not go back, so that a partition cannot become active by it."""
+    """Processing time never goes back, so a clock that is set back makes no partition active."""
     policy = BoundedOutOfOrderness(timedelta(0), idle_after=5 * MINUTE)
     *_, last = replay_policy(policy, [SourceInstant(processing_time(minute(one))) for one in (9, 3)])
     assert last.processing_time == processing_time(minute(9))
 
 
 def test_a_timeout_waits_by_the_clock() -> None:
-    """For that long from an event time on, with or without data."""
+    """``Timeout`` waits for an event time by the processing time, with or without data."""
     assert reads(Timeout(3 * MINUTE), (1.0, [from_("a", 9, 1)]), (5.0, []), (7.0, [])) == ["-2", "2", "4"]
 
 
 def test_a_percentile_lets_the_slowest_be_outrun() -> None:
-    """Of four records three come at once; the 0.75 watermark does not wait for the fourth."""
+    """The 0.75 watermark does not wait for the slowest of four records."""
     batch = tuple(from_("a", at, 10) for at in (10, 10, 10, 2))
     policy = BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.75, 0.8))
     (clock,) = replay_policy(policy, [SourceInstant(processing_time(minute(10)), batch)])
@@ -150,7 +150,7 @@ def test_a_percentile_lets_the_slowest_be_outrun() -> None:
 
 
 def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
-    """A window comes out early by the percentile, and again when the watermark passes."""
+    """A window fires early at the percentile watermark of a policy, and again at the watermark."""
     records = [Reading("a", 1, minute(0), minute(0)), Reading("a", 1, minute(6), minute(6))]
     timeline = Timeline.from_records(
         READINGS,
@@ -165,7 +165,7 @@ def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
 
 
 def test_the_end_is_for_good() -> None:
-    """Nothing that is reported after the end moves a watermark, and a function is not asked any more."""
+    """After the end no report moves a watermark, and a user-defined function is not called any more."""
     policy = CustomPolicy("once", lambda view: 1 // 0, percentiles=(0.5,))  # type: ignore[arg-type,return-value]  # it raises
     ended = policy.advance(policy.start(), policy.summarize((), ended=True), processing_time(NOON))
     after = policy.advance(ended, policy.summarize([from_("a", 1, 2)]), processing_time(minute(2)))
@@ -173,7 +173,7 @@ def test_the_end_is_for_good() -> None:
 
 
 def test_old_lags_are_forgotten_by_slices() -> None:
-    """A lag counts for the recent period and up to an eighth more; a silent source keeps its last ones."""
+    """A lag counts for the recent period and up to an eighth more; a silent source keeps its last lags."""
     policy = LagQuantile(0.99, recent=8 * MINUTE)
     slow = SourceInstant(processing_time(minute(0)), (observation("p", minute(-60), minute(0)),))
 
@@ -198,7 +198,7 @@ def test_old_lags_are_forgotten_by_slices() -> None:
 
 
 def test_a_function_sees_the_clock_in_datetimes() -> None:
-    """Everything that the built-in policies use, with the watermark as it was before the instant."""
+    """A user-defined function receives all that built-in policies use, with the watermark before the instant."""
     views: list[ClockView] = []
 
     def look(view: ClockView) -> datetime | None:
@@ -219,7 +219,7 @@ def test_a_function_sees_the_clock_in_datetimes() -> None:
 
 
 def test_a_function_may_say_nothing_or_the_end() -> None:
-    """``None`` leaves the watermark where it is; ``MAX_TIME`` ends the input."""
+    """A user-defined function that returns ``None`` leaves the watermark; ``MAX_TIME`` ends the input."""
     silent = CustomPolicy("silent", lambda view: None)
     assert reads(silent, (1.0, [from_("a", 1, 1)])) == ["-"]
     ended = CustomPolicy("at once", lambda view: to_datetime(MAX_TIME))
@@ -228,7 +228,7 @@ def test_a_function_may_say_nothing_or_the_end() -> None:
 
 
 def test_a_quantile_is_a_share() -> None:
-    """A function that asks for percent is told so."""
+    """A quantile in percent is an error that says that a share is expected."""
     (clock,) = replay_policy(HALFWAY, [SourceInstant(processing_time(NOON))])
     with pytest.raises(
         ArgumentError, match=r"lag\(q\) must be a float between 0 and 1, such as 0.99; got 99 \(int\)"
@@ -237,7 +237,7 @@ def test_a_quantile_is_a_share() -> None:
 
 
 def test_what_a_function_raises_is_named() -> None:
-    """The policy, the function with its place, and what it was shown."""
+    """An error in a user-defined function names the policy, the function with its place, and its argument."""
     broken = CustomPolicy("mine", lambda view: view.partitions["b"])
     with pytest.raises(UserFunctionError) as caught:
         reads(broken, (1.0, [from_("a", 1, 1)]))
@@ -250,7 +250,7 @@ def test_what_a_function_raises_is_named() -> None:
 
 @frozen
 class Fractional(WatermarkPolicy):
-    """A policy whose candidate is no whole number."""
+    """A policy whose candidate is not an integer."""
 
     def candidate(self, clock: SourceClock) -> int:
         """Half of the processing time, as a float."""
@@ -273,7 +273,7 @@ class Fractional(WatermarkPolicy):
     ],
 )
 def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy, message: str) -> None:
-    """Nothing is rounded or guessed."""
+    """A candidate that is not a point in time is an error; nothing is rounded."""
     with pytest.raises(ArgumentError, match=message):
         reads(policy, (1.0, []))
 
@@ -327,7 +327,7 @@ def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy
     ],
 )
 def test_arguments_are_validated(build: Callable[[], object], message: str) -> None:
-    """Each message names the argument, the value, its type and what is valid."""
+    """Each message names the argument, its value and type, and what is valid."""
     with pytest.raises(ArgumentError, match=message):
         build()
 
@@ -350,7 +350,7 @@ def timeline_of(
 
 
 def test_a_partition_function_that_raises_is_named_with_its_record() -> None:
-    """As every function of the user's is."""
+    """An error in a partition function names the function and the record."""
     with pytest.raises(
         UserFunctionError, match=r"partition: <lambda> at .*raised ZeroDivisionError.*Reading\("
     ):
@@ -359,7 +359,7 @@ def test_a_partition_function_that_raises_is_named_with_its_record() -> None:
 
 @given(watermark_policies(), histories())
 def test_policies_and_clocks_survive_a_pickle(policy: WatermarkPolicy, history: History) -> None:
-    """Law: each is equal to what comes back."""
+    """Law: policies and clocks equal their pickled copies."""
     clocks = list(replay_policy(policy, history))
     report = policy.summarize(one for moment in history for one in moment.observations)
     assert pickle.loads(pickle.dumps((policy, clocks, report))) == (policy, clocks, report)
@@ -384,5 +384,5 @@ def test_policies_and_clocks_survive_a_pickle(policy: WatermarkPolicy, history: 
     ],
 )
 def test_policies_are_told_in_words(policy: WatermarkPolicy, words: str) -> None:
-    """As a person would say it."""
+    """Policies are described in plain English."""
     assert str(policy) == words

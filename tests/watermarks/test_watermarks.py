@@ -1,7 +1,7 @@
-"""Watermark policies against plain Python that looks at everything again at every instant.
+"""Watermark policies compared with plain Python that evaluates the whole history at every instant.
 
-The oracle is quadratic and has no state, so that it cannot forget, count twice or move back for the same reasons as
-the state machine. Laws say the rest, and the smallest examples say what the options are for.
+The oracle is quadratic and stateless, so it cannot forget, count twice or move back for the same reasons as the state
+machine. Laws cover the rest, and the smallest examples show what the options are for.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def counted(policy: WatermarkPolicy, history: History) -> list[tuple[ProcessingT
 
 
 def reached(policy: WatermarkPolicy, history: History) -> int | None:
-    """What all partitions have reached that are not idle; the most advanced, if all are."""
+    """The event time that all partitions which are not idle have reached; the most advanced one's if all are."""
     now = history[-1].processing_time
     seen = [one for _, one in counted(policy, history)]
     furthest, active = [], []
@@ -115,7 +115,7 @@ def lag(policy: WatermarkPolicy, history: History, q: float) -> int | None:
 
 
 def rounded(lag: int, resolution: int) -> int:
-    """Up to a multiple of the resolution, and of twice as much for every doubling beyond 1,024 of it."""
+    """A lag rounded up to a multiple of the resolution, coarser by two for every doubling beyond 1,024 of it."""
     step = resolution
     while lag > 1024 * step:
         step *= 2
@@ -123,7 +123,7 @@ def rounded(lag: int, resolution: int) -> int:
 
 
 def believed(policy: WatermarkPolicy, history: History, later: History) -> int | None:
-    """Where a policy puts the watermark after a history, if it never looked back."""
+    """The watermark of a policy after a history, without regard to earlier watermarks."""
     now = history[-1].processing_time
     match policy:
         case Perfect():
@@ -162,7 +162,7 @@ def expected(policy: WatermarkPolicy, history: History) -> list[tuple[int, dict[
 
 @given(watermark_policies(), histories())
 def test_policies_equal_the_oracle(policy: WatermarkPolicy, history: History) -> None:
-    """Every policy with any options, at every instant."""
+    """Every policy with any options equals the oracle at every instant."""
     found = [(one.watermark, one.percentiles) for one in replay_policy(policy, history)]
     assert found == expected(policy, history)
 
@@ -176,7 +176,7 @@ def test_policies_equal_the_oracle(policy: WatermarkPolicy, history: History) ->
 def test_timelines_have_the_policy_s_watermarks(
     policy: WatermarkPolicy, records: list[Reading], every: timedelta | None, tick: timedelta | None
 ) -> None:
-    """Those that the oracle gives for their own instants, ticks included; the last instant ends the input."""
+    """A timeline has the oracle's watermarks for its instants, ticks included; the last instant ends the input."""
     timeline = Timeline.from_records(
         READINGS,
         records,
@@ -204,7 +204,7 @@ def test_timelines_have_the_policy_s_watermarks(
 
 @given(st.lists(readings(), min_size=1), st.integers(1, 9))
 def test_ticks_fill_the_gaps(records: list[Reading], minutes: int) -> None:
-    """With a tick there is an instant at every multiple of it between first and last record, and no other new one."""
+    """A tick adds an instant at each of its multiples between first and last record, and no others."""
 
     def times(tick: timedelta | None) -> list[ProcessingTime]:
         timeline = Timeline.from_records(
@@ -231,10 +231,10 @@ def test_ticks_fill_the_gaps(records: list[Reading], minutes: int) -> None:
 
 @frozen
 class Wild(WatermarkPolicy):
-    """A policy of its own that has no idea: the watermark may never follow it."""
+    """A user-defined policy with arbitrary candidates, which the watermark may never follow."""
 
     def candidate(self, clock: SourceClock) -> int | None:
-        """Anything: far back, far ahead, beyond the bounds of time."""
+        """A random candidate: far back, far ahead, or outside the bounds of time."""
         total = sum(one.latest_event for one in clock.partitions.values())
         return None if total % 5 == 0 else (total * 7919) % (4 * MAX_TIME) - 2 * MAX_TIME
 
@@ -254,13 +254,13 @@ OPTIONS = (
 
 @pytest.mark.parametrize("policy", OPTIONS, ids=lambda one: type(one).__name__)
 def test_policies_keep_the_laws(policy: WatermarkPolicy) -> None:
-    """One call checks them, for built-in policies and for anybody's own."""
+    """``check_watermark_policy`` passes for built-in and user-defined policies."""
     check_watermark_policy(policy)
 
 
 @given(watermark_policies(), histories())
 def test_any_options_keep_the_laws(policy: WatermarkPolicy, history: History) -> None:
-    """Every law, for every combination of options."""
+    """Every law holds for every combination of options."""
     for law in WATERMARK_LAWS:
         assert law.holds(policy, history), law
 
@@ -287,7 +287,7 @@ REPORTS = st.builds(
 
 @given(REPORTS, REPORTS, REPORTS)
 def test_clock_reports_are_a_commutative_monoid(a: ClockSummary, b: ClockSummary, c: ClockSummary) -> None:
-    """Law: partitions may report in any order and division."""
+    """Law: clock summaries merge in any order and division."""
     assert a.merge(b.merge(c)) == a.merge(b).merge(c)
     assert a.merge(b) == b.merge(a)
     assert a.merge(ClockSummary()) == a
@@ -297,25 +297,25 @@ def test_clock_reports_are_a_commutative_monoid(a: ClockSummary, b: ClockSummary
 def test_a_report_is_the_merge_of_its_parts(
     policy: WatermarkPolicy, first: list[Observation], second: list[Observation]
 ) -> None:
-    """Law: a report is a homomorphism from bags of records."""
+    """Law: a summary is a homomorphism from bags of records."""
     assert policy.summarize(first + second) == policy.summarize(first).merge(policy.summarize(second))
 
 
 def test_two_statements_about_the_whole_source_both_hold() -> None:
-    """What is known is said of the source, not of a part: the later of two holds, and so does the end."""
+    """Of two known points of a whole source the later holds, and so does an end in either report."""
     ten, nine = (policy_known(one) for one in (10, 9))
     assert ten.merge(nine).source_watermark == 10
     assert ten.merge(ClockSummary(ended=True)) == ClockSummary(source_watermark=EventTime(10), ended=True)
 
 
 def policy_known(point: int) -> ClockSummary:
-    """A report of a source that knows something and shows nothing."""
+    """The report of a source that knows a point and has no records."""
     return Perfect().summarize((), source_watermark=EventTime(point))
 
 
 @given(batches(), window_fns())
 def test_with_a_perfect_watermark_nothing_is_late(groups: list[list[Reading]], windows: WindowFn) -> None:
-    """No pane is late, and nothing is dropped without any allowed lateness: the reference says so."""
+    """With a perfect watermark no pane is late and nothing is dropped without allowed lateness."""
     strategy = WindowingStrategy(windows, Repeat(AtWatermark()), allowed_lateness=timedelta(0))
     timeline = Timeline.micro_batches(
         READINGS, groups, processing_time=lambda one: one.seen, watermark=Perfect()
@@ -327,7 +327,7 @@ def test_with_a_perfect_watermark_nothing_is_late(groups: list[list[Reading]], w
 
 @given(batches(), st.booleans())
 def test_a_perfect_watermark_could_not_be_later(groups: list[list[Reading]], ends: bool) -> None:
-    """It stands at an event that is still to come: one microsecond more, and that one would be late."""
+    """A perfect watermark equals an event time still to come, so a later one would make that event late."""
     timeline = Timeline.micro_batches(
         READINGS, groups, processing_time=lambda one: one.seen, watermark=Perfect(), ends=ends
     )
@@ -343,7 +343,7 @@ def test_a_perfect_watermark_could_not_be_later(groups: list[list[Reading]], end
 
 @given(st.integers(0, 10**18), st.integers(1, 10**7))
 def test_lags_are_rounded_up_by_little(lag: int, resolution: int) -> None:
-    """Up to a multiple of the resolution, by less than that or one part in 512: a delay is never too short."""
+    """Lags are rounded up, by less than the resolution or one part in 512, so that a delay is never too short."""
     found = lag_of(EventTime(0), ProcessingTime(lag), resolution)
     assert found % resolution == 0
     assert lag <= found < lag + max(resolution, -(-(lag + resolution) // 512))
@@ -351,7 +351,7 @@ def test_lags_are_rounded_up_by_little(lag: int, resolution: int) -> None:
 
 
 def test_there_are_few_different_lags() -> None:
-    """Each doubling beyond 1,024 has 512 of them, so that the longest lag there can be has some 26,000 below it."""
+    """Each doubling beyond 1,024 has 512 different lags, so even the longest lag has about 26,000 below it."""
     assert len({lag_of(EventTime(0), ProcessingTime(one), 1) for one in range(1025)}) == 1025
     for doubled in (1024, 2048, 4096):
         lags = range(doubled + 1, 2 * doubled + 1)
@@ -361,12 +361,12 @@ def test_there_are_few_different_lags() -> None:
 
 
 def test_a_record_ahead_of_the_clock_has_no_lag() -> None:
-    """It does not make others look as if they were early too."""
+    """A record ahead of its processing time has lag zero, not a negative one."""
     assert lag_of(event_time(minute(9)), processing_time(minute(1)), 1) == 0
 
 
 def test_quantiles_are_decimal() -> None:
-    """7 of 100 records are what 0.07 says, although the float 0.07 times 100 is more than 7."""
+    """Quantiles are decimal: 0.07 of 100 records are 7, although the float 0.07 * 100 is more."""
     lags = RecentLags().absorb(dict.fromkeys(range(1, 101), 1), ProcessingTime(0), 1)
     assert 0.07 * 100 > 7
     assert [lags.quantile(q) for q in (0.001, 0.01, 0.07, 0.5, 0.999)] == [1, 1, 7, 50, 100]
