@@ -150,7 +150,7 @@ def test_always_is_no_count_of_one_inside_a_sequence() -> None:
 
 
 def test_a_merged_session_takes_back_more_than_accumulating_says_again() -> None:
-    """When an element joins two emitted sessions, RETRACTING retracts a pane of each; ACCUMULATING only emits the sum."""
+    """When an element joins two emitted sessions, RETRACTING retracts both panes; ACCUMULATING only emits the sum."""
     assert "merge" in retracting_adds_only_retractions.condition
     gap = Sessions(timedelta(minutes=3))
     timeline = (
