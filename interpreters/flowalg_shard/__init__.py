@@ -14,7 +14,7 @@ from flowalg_shard.clocks.exchange import (
     Upstream,
 )
 from flowalg_shard.clocks.reports import reports_of, source_report
-from flowalg_shard.metrics import ShardMetrics, measure_shard
+from flowalg_shard.metrics import Counts, ShardMetrics, SourceMetrics, measure_shard
 from flowalg_shard.operators import (
     Grouping,
     Operator,
@@ -36,6 +36,7 @@ __all__ = [
     "BEGINNING",
     "AggregateColumn",
     "Clocks",
+    "Counts",
     "Emission",
     "FromSource",
     "FromStage",
@@ -49,6 +50,7 @@ __all__ = [
     "ShardMetrics",
     "ShardState",
     "Side",
+    "SourceMetrics",
     "SourceReport",
     "Stage",
     "StageDescription",

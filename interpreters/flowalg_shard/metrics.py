@@ -1,19 +1,19 @@
-"""The metrics of a shard: its clocks, panes, drops and state in an instant, for monitoring and for replays.
+"""The metrics of one shard of a stage in one micro-batch.
 
-They are made of what the shard received, stores and emits. The step does not know of them.
+The classes here are the one list of their fields: engines derive their schemas from them. Metrics are computed from
+what the shard received, stored and emitted; the step does not know of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import polars as pl
-from attrs import field, frozen
+from attrs import frozen
 
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.runs.panes import Change, DropReason, Timing
+from flowalg.runs.panes import Change
 from flowalg.watermarks import SourceClock
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, merge_reports
 from flowalg_shard.operators import (
@@ -30,42 +30,49 @@ from flowalg_shard.tables.packing import unpack
 
 @frozen
 class SourceMetrics:
-    """A source in an instant: the number of its elements, its signals, and its clock after the instant.
+    """The contribution of a source to a micro-batch, and its clock after it.
 
-    ``reached`` is the greatest event time of each partition that is not idle.
+    ``elements`` is the number of its elements, ``signals`` the names of its signals, and ``reached`` the greatest event
+    time of each partition that is not idle. ``percentile_watermarks`` has the percentiles as text, as in JSON.
     """
 
     source: str
     elements: int
     watermark: EventTime
-    percentiles: Mapping[str, EventTime]
+    percentile_watermarks: Mapping[str, EventTime]
     signals: tuple[str, ...]
     reached: Mapping[str, EventTime]
 
 
-@frozen
-class ShardMetrics:
-    """The metrics of one shard of a stage in an instant.
+@frozen(kw_only=True)
+class Counts:
+    """Metrics that add up: those of a stage are the sums over its shards.
 
-    ``sources`` is set for the first shard only, since all shards have the same. ``panes`` counts values by timing, and
-    retractions; ``dropped`` counts dropped elements by reason. ``windows`` is the number of open windows after the
-    instant, and ``state_bytes`` about the size of their state.
+    ``windows`` is the number of live windows after the micro-batch, and ``state_bytes`` their approximate size.
+    ``early``, ``on_time`` and ``late`` count the emitted panes by timing, and ``retraction`` the retracted ones.
+    ``expired`` and ``closed`` count the dropped elements by reason.
+    """
+
+    windows: int = 0
+    state_bytes: int = 0
+    early: int = 0
+    on_time: int = 0
+    late: int = 0
+    retraction: int = 0
+    expired: int = 0
+    closed: int = 0
+
+
+@frozen(kw_only=True)
+class ShardMetrics(Counts):
+    """The metrics of a shard: its clocks after the micro-batch, and its counts.
+
+    ``sources`` are those that flow into the stage directly; the first shard reports them for all shards.
     """
 
     processing_time: ProcessingTime
     watermark: EventTime
     sources: tuple[SourceMetrics, ...] = ()
-    windows: int = 0
-    state_bytes: int = 0
-    panes: dict[str, int] = field(factory=dict)
-    dropped: dict[str, int] = field(factory=dict)
-
-
-PANE_KINDS: Final = (*(timing.value for timing in Timing), Change.RETRACTION.value)
-"""The kinds by which panes are counted."""
-
-DROP_REASONS: Final = tuple(reason.value for reason in DropReason)
-"""The reasons by which dropped elements are counted."""
 
 
 def measure_shard(
@@ -76,28 +83,30 @@ def measure_shard(
     *,
     first_shard: bool,
 ) -> ShardMetrics:
-    """The metrics of a shard's instant, from what it received, its state after it, and its output."""
+    """The metrics of one shard in one micro-batch, from what it received, its state after it, and its output."""
     clocks = output.report.clocks
-    is_side = isinstance(operator, Side)
+    if isinstance(operator, Side):
+        counts = Counter(late.reason.value for late in unpack_side_drops(output.drops))
+    else:
+        counts = _panes_by_kind(unpack(output.panes)) + _drops_by_reason(unpack(output.drops))
     return ShardMetrics(
-        clocks.processing_time,
-        clocks.watermark,
-        _sources(operator, received, after) if first_shard else (),
-        after.windows.window_count,
-        after.windows.size + len(after.side_input),
-        _panes_by_kind(pl.DataFrame() if is_side else unpack(output.panes)),
-        _late_by_reason(output) if is_side else _drops_by_reason(unpack(output.drops)),
+        processing_time=clocks.processing_time,
+        watermark=clocks.watermark,
+        sources=_sources(operator, received, after) if first_shard else (),
+        windows=after.windows.window_count,
+        state_bytes=after.windows.size + len(after.side_input),
+        **counts,
     )
 
 
 def _sources(
     operator: Operator, received: Sequence[Sequence[ShardInput]], after: OperatorState
 ) -> tuple[SourceMetrics, ...]:
-    """The metrics of each source, once for a source that several inputs read."""
+    """The metrics of each source, once if it flows in by several inputs."""
     found: dict[str, SourceMetrics] = {}
-    for upstreams, parts, clocks in zip(operator.inputs, received, after.input_clocks, strict=True):
-        reports = merge_reports(each.reports for each in parts)
-        for number, (upstream, clock) in enumerate(zip(upstreams, clocks.upstreams, strict=True)):
+    for upstreams, parts, input_clocks in zip(operator.inputs, received, after.input_clocks, strict=True):
+        reports = merge_reports(part.reports for part in parts)
+        for number, (upstream, clock) in enumerate(zip(upstreams, input_clocks.upstreams, strict=True)):
             report = reports.get(number, SourceReport())
             if not isinstance(upstream, FromSource):
                 continue
@@ -114,24 +123,21 @@ def _sources(
     return tuple(found.values())
 
 
-def _panes_by_kind(panes: pl.DataFrame) -> dict[str, int]:
+def _panes_by_kind(panes: pl.DataFrame) -> Counter[str]:
+    """The number of panes of each timing, and of retractions."""
     if panes.is_empty():
-        return {}
-    is_retraction = pl.col(CHANGE) == Change.RETRACTION.value
+        return Counter()
+    retracted = pl.col(CHANGE) == Change.RETRACTION.value
     kind = (
-        pl.when(is_retraction)
-        .then(pl.lit(Change.RETRACTION.value))
-        .otherwise(pl.col(TIMING).cast(pl.String()))
+        pl.when(retracted).then(pl.lit(Change.RETRACTION.value)).otherwise(pl.col(TIMING).cast(pl.String()))
     )
-    return dict(panes.group_by(kind.alias("kind")).len().iter_rows())
+    return Counter(dict(panes.group_by(kind.alias("kind")).len().iter_rows()))
 
 
-def _drops_by_reason(drops: pl.DataFrame) -> dict[str, int]:
-    return {} if drops.is_empty() else dict(drops.group_by(REASON).agg(pl.col(DROPPED).sum()).iter_rows())
+def _drops_by_reason(drops: pl.DataFrame) -> Counter[str]:
+    if drops.is_empty():
+        return Counter()
+    return Counter(dict(drops.group_by(REASON).agg(pl.col(DROPPED).sum()).iter_rows()))
 
 
-def _late_by_reason(output: OperatorOutput) -> dict[str, int]:
-    return dict(Counter(late.reason.value for late in unpack_side_drops(output.drops)))
-
-
-__all__ = ["DROP_REASONS", "PANE_KINDS", "ShardMetrics", "SourceMetrics", "measure_shard"]
+__all__ = ["Counts", "ShardMetrics", "SourceMetrics", "measure_shard"]

@@ -1,11 +1,11 @@
 """The Spark interpreters: ``batch`` for bounded data, ``streaming`` for Structured Streaming.
 
-Both compile a pipeline to an ordinary DataFrame of panes; ``collect`` reads panes back as typed values, and
-``final_values`` what panes come to in the end. ``schema_of``, ``read_table`` and ``read_files`` hold data to their
-source, ``sinks`` has tables that a stream writes to, and ``session`` has what Spark needs. Of a run of a stream
-``open_windows`` reads the checkpoint, ``check_checkpoint`` looks whether it is whole, and ``metrics`` and ``recorded``
-read what it has told of itself. ``records_in`` and ``pane_table`` are records and panes as Arrow tables, for the
-reference interpreter.
+Both compile a pipeline to an ordinary DataFrame of panes. ``collect`` reads panes back as typed values, and
+``final_values`` reduces them to the current value of each key and window. ``schema_of``, ``read_table`` and
+``read_files`` give the data of a source in its schema, ``sinks`` has tables that a stream writes to, and ``session``
+has the settings that streaming needs. For a run of a stream, ``check_checkpoint`` validates its checkpoint,
+``open_windows`` reads its live windows, and ``metrics`` and ``replay_log`` read its stored metrics. ``records_in``
+and ``pane_table`` convert between Arrow tables and the records and panes of the reference interpreter.
 """
 
 from flowalg_spark import batch, sinks, streaming
@@ -19,12 +19,12 @@ from flowalg_spark.state.checkpoints import check_checkpoint
 from flowalg_spark.state.open_windows import open_windows
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, stage_metrics
-from flowalg_spark.streaming.replay import Recording, recorded
+from flowalg_spark.streaming.replay import ReplayLog, replay_log
 
 __all__ = [
     "LiftingNote",
     "PaneFrame",
-    "Recording",
+    "ReplayLog",
     "StageMetrics",
     "StreamInput",
     "arrow_schema_of",
@@ -39,8 +39,8 @@ __all__ = [
     "pane_table",
     "read_files",
     "read_table",
-    "recorded",
     "records_in",
+    "replay_log",
     "schema_of",
     "sinks",
     "stage_metrics",

@@ -23,7 +23,7 @@ from flowalg_spark import (
     collect,
     metrics,
     open_windows,
-    recorded,
+    replay_log,
     stage_metrics,
     streaming,
 )
@@ -80,9 +80,9 @@ def test_a_run_is_gone_through_again(
     """From what it has told of itself come the timelines that it ran on, and from these its panes and drops."""
     job = job_called(name)
     outcome = streamed(spark, tmp_path, job.pipeline, job.replay, stops=stops, metrics=True)
-    recording = recorded(spark.read.parquet(str(tmp_path / "out")))
+    log = replay_log(spark.read.parquet(str(tmp_path / "out")))
     timelines: dict[Source[object], Timeline[object]] = {
-        feed.source: recording.timeline(feed.source, feed.records) for feed in job.replay.feeds
+        feed.source: log.timeline(feed.source, feed.records) for feed in job.replay.feeds
     }
     played = batches_of(job.replay)
     for feed in job.replay.feeds:
@@ -165,13 +165,13 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
     write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
     pipeline = a_sum_per_key.pipeline
     stream = stream_of(spark, tmp_path / "in", POLICY)
-    with pytest.raises(UnsupportedError, match="compiled without; pass metrics=True to compile"):
+    with pytest.raises(ArgumentError, match=r"metrics must be True in streaming.compile .*; got False"):
         streaming.compile(pipeline, {SALES: stream}).with_metrics()
     bounded = spark.read.parquet(str(tmp_path / "in"))
     with pytest.raises(UnsupportedError, match="a batch is one instant"):
         batch.compile(pipeline, {SALES: bounded}).with_metrics()
     with pytest.raises(
-        ArgumentError, match="stored must be a DataFrame with the column stage_account; got .*"
+        ArgumentError, match="stored must be a DataFrame with the column stage_metrics; got .*"
     ):
         metrics(bounded)
     with pytest.raises(ArgumentError, match="metrics must be True, .*, or False; got 'yes'"):
@@ -179,19 +179,19 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
     frame = streaming.compile(pipeline, {SALES: stream}, metrics=True).with_metrics()
     run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
     stored = spark.read.parquet(str(tmp_path / "out"))
-    recording = recorded(stored)
-    assert recorded(stored.toArrow()) == recording
+    log = replay_log(stored)
+    assert replay_log(stored.toArrow()) == log
     records = [one for part in BATCHES for one in part]
-    assert len(recording.timeline(SALES, records)) == len(BATCHES) + 1
+    assert len(log.timeline(SALES, records)) == len(BATCHES) + 1
     with pytest.raises(
         ArgumentError, match=f"records must be all {len(records)} elements .*; got {len(records) - 1}"
     ):
-        recording.timeline(SALES, records[:-1])
-    with pytest.raises(ArgumentError, match="one of the recorded sources: sales"):
-        recording.timeline(Source("others", Sale, event_time=lambda sale: sale.at), records)
+        log.timeline(SALES, records[:-1])
+    with pytest.raises(ArgumentError, match="one of the sources of the run: sales"):
+        log.timeline(Source("others", Sale, event_time=lambda sale: sale.at), records)
     written = min((tmp_path / "out").glob("*.parquet"))
     with pytest.raises(ArgumentError, match="coerce_int96_timestamp_unit"):
-        recorded(pq.read_table(written))
-    late = stored.filter(F.col("stage_account.batch") > 0)
+        replay_log(pq.read_table(written))
+    late = stored.filter(F.col("stage_metrics.batch") > 0)
     with pytest.raises(ArgumentError, match="0: metrics from the beginning on"):
-        recorded(late)
+        replay_log(late)

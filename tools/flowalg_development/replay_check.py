@@ -1,7 +1,7 @@
 """Replays streaming runs in the reference interpreter, from their recorded metrics: ``make replay-check``.
 
 The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics. Each
-recording, with the records in their order, gives the timelines of the run. The reference must emit the same panes and
+replay log, with the records in their order, gives the timelines of the run. The reference must emit the same panes and
 drop the same elements. The last line is ``replay: equal``, or ``replay: different`` with exit code 1.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import flowalg_reference as reference
 import pyarrow.parquet as pq
 from attrs import frozen
-from flowalg_spark import StreamInput, collect, local_session, recorded, streaming
+from flowalg_spark import StreamInput, collect, local_session, replay_log, streaming
 from flowalg_tools.flights import WATERMARK, departures, hourly
 from flowalg_tools.flights.data import clean, read_flights, write_replay
 from flowalg_tools.flights.demo import MICRO_BATCHES
@@ -76,13 +76,13 @@ def equal(spark: SparkSession, case: Case, folder: Path) -> bool:
     run_to_end(frame.with_metrics(), folder / "out", folder / "checkpoint")
     stored = spark.read.parquet(str(folder / "out"))
     panes = collect(case.pipeline, stored)
-    recording = recorded(stored)
-    timeline = recording.timeline(case.source, case.records)
+    log = replay_log(stored)
+    timeline = log.timeline(case.source, case.records)
     again = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
     kinds = Counter(str(kind) for pane in panes for kind in (pane.timing.value, pane.change.value))
     dropped = dropped_in(stored)
     print(
-        f"{case.name}: {len(recording.batches)} micro-batches, {len(case.records):,} records, {len(panes):,} panes "
+        f"{case.name}: {len(log.batches)} micro-batches, {len(case.records):,} records, {len(panes):,} panes "
         f"({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), {dropped:,} dropped",
         flush=True,
     )

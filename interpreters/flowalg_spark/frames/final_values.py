@@ -14,7 +14,7 @@ from flowalg.data.errors import ArgumentError
 from flowalg.runs.panes import Change
 from flowalg_spark.lowering.layout import named
 
-METRICS_COLUMN: Final = "stage_account"
+METRICS_COLUMN: Final = "stage_metrics"
 """The column of what stages tell of themselves."""
 
 PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")

@@ -253,23 +253,22 @@ class PaneFrame(_Frame, Generic[A_co]):
         return final_values(self, by=by)
 
     def with_drops(self) -> DataFrame:
-        """The panes and, as more rows, what was dropped: of the same query, so that nothing is lost.
+        """The panes and, as more rows, the dropped elements: in one query, so that none is lost.
 
-        A dropped row has a ``drop`` and no element and no ``pane``. It stands for all elements that one key and
-        window refused in one instant: ``drop`` says the reason, the count, the key, the value that they would have
-        come to, and what the clocks read. Where several groupings and side inputs of a stream can drop, it also says
-        the ``stage``, and key and value, whose types then differ, are JSON.
+        The row of a drop has a ``drop``, and no element or ``pane``. It stands for all elements that one key and
+        window dropped in one micro-batch: ``drop`` has the reason, the count, the key, the combined value of the
+        elements, and the clocks. Where several groupings and side inputs of a stream can drop elements, it also has
+        the ``stage``; key and value are JSON then, since their types differ.
         """
         return self._with_drops(metrics=False)
 
     def with_metrics(self) -> DataFrame:
-        """The panes, what was dropped, and as more rows what each stage tells of each micro-batch.
+        """The panes, the dropped elements and, as more rows, the metrics of each stage and micro-batch.
 
-        Such a row has a ``stage_account`` and no element, ``pane`` or ``drop``; there is one for each shard. It says
-        the ``batch``, the ``number`` of the ``stage`` in the pipeline, the ``shard``, ``processing_time`` and
-        ``watermark``; the ``sources`` (in the row of the first shard only); how many ``windows`` are open,
-        and about how many bytes they take (``state_bytes``); how many panes were ``early``, ``on_time``, ``late`` or a
-        ``retraction``; how many elements were refused as ``expired`` or ``closed``; and how many ``seconds`` it took.
+        A row of metrics is about one shard of a stage. It has a struct ``stage_metrics``, and no element, ``pane`` or
+        ``drop``. The struct has the number of the micro-batch (``batch``), the ``number`` of the ``stage`` in the
+        pipeline, the ``shard``, the fields of ``flowalg_shard.ShardMetrics``, and the ``seconds`` that the shard took.
+        ``flowalg_spark.metrics`` sums them up by stage.
 
         Raises ``UnsupportedError`` for a batch, and ``ArgumentError`` for a stream that was compiled without
         ``metrics``.

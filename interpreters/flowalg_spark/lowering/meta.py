@@ -43,8 +43,8 @@ ERROR: Final = "__error"
 BAD_RECORD: Final = "bad_record"
 """The reason of such a drop."""
 
-ACCOUNT: Final = "__account"
-"""What a stage tells of an instant, as JSON, on a row of its own: see ``metrics``."""
+METRICS: Final = "__metrics"
+"""The metrics of a shard in a micro-batch, as JSON, on a row of their own: see ``metrics_columns``."""
 
 META_TYPES: Final[dict[str, T.DataType]] = {
     EVENT_TIME: T.LongType(),
@@ -72,7 +72,7 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     UPSTREAM: T.IntegerType(),
     REPORT: T.BinaryType(),
     ERROR: T.StringType(),
-    ACCOUNT: T.StringType(),
+    METRICS: T.StringType(),
 }
 """The type of each; times are microseconds since the epoch. ``DROP`` has the type that its grouping gives it."""
 
@@ -96,7 +96,7 @@ CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, U
 REFUSED_META: Final = (STAGE, REASON, DROPPED, REFUSED_KEY, REFUSED_VALUE, START, END, PANE_TIME, WATERMARK)
 """What is said of a drop that has to pass other stages."""
 
-PASSING_META: Final = (*REFUSED_META, ERROR, ACCOUNT)
+PASSING_META: Final = (*REFUSED_META, ERROR, METRICS)
 """What is said on rows that have to pass other stages, where it is."""
 
 
@@ -106,7 +106,6 @@ def pane_meta() -> dict[str, T.DataType]:
 
 
 __all__ = [
-    "ACCOUNT",
     "BAD_RECORD",
     "CHANGE",
     "CLOCK_META",
@@ -121,6 +120,7 @@ __all__ = [
     "IS_LAST",
     "KEEP",
     "META_TYPES",
+    "METRICS",
     "OBSERVED_TIME",
     "PANE_META",
     "PANE_TIME",

@@ -128,6 +128,8 @@ def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
     match kind:
         case T.ArrayType():
             return pa.list_(_arrow_of_spark(kind.elementType))
+        case T.MapType():
+            return pa.map_(_arrow_of_spark(kind.keyType), _arrow_of_spark(kind.valueType))
         case T.StructType():
             return pa.struct([pa.field(one.name, _arrow_of_spark(one.dataType)) for one in kind.fields])
         case _:

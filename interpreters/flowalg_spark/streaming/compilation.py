@@ -29,11 +29,11 @@ from flowalg_spark.lowering.binding import Clocks, require_frame
 from flowalg_spark.lowering.flow import Flow, guarded
 from flowalg_spark.lowering.layout import named
 from flowalg_spark.lowering.meta import (
-    ACCOUNT,
     DROP,
     DROPPED,
     ERROR,
     KEEP,
+    METRICS,
     PANE_TIME,
     REASON,
     REFUSED_KEY,
@@ -45,7 +45,7 @@ from flowalg_spark.lowering.py4j_cache import few_calls
 from flowalg_spark.session import ensure_state_store
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import observed
-from flowalg_spark.streaming.metrics_columns import account
+from flowalg_spark.streaming.metrics_columns import metrics_struct
 from flowalg_spark.streaming.shards import shard_ids
 
 A = TypeVar("A")
@@ -269,10 +269,10 @@ def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
     told = named(KEEP) | told
     others = [drop.alias("drop")]
     if metrics:
-        if ACCOUNT not in flow.meta:
+        if METRICS not in flow.meta:
             raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
-        told |= named(ACCOUNT).isNotNull()
-        others.append(account().alias(METRICS_COLUMN))
+        told |= named(METRICS).isNotNull()
+        others.append(metrics_struct().alias(METRICS_COLUMN))
     return visible(evolve(shown, frame=shown.frame.filter(told)), *others)
 
 

@@ -58,7 +58,7 @@ _PANE: Final = {
 }
 """What a pane says of itself: the name of each column in a frame, and in an emission."""
 
-_EMITTED: Final = ("panes", "beside", "drops", "refused", "report", "account")
+_EMITTED: Final = ("panes", "side_values", "drops", "upstream", "report", "metrics")
 """The columns of an emission."""
 
 _DROP: Final = {meta.START: START, meta.END: END, meta.REASON: REASON, meta.DROPPED: DROPPED}
@@ -140,7 +140,7 @@ class OutOfSide:
         table = unpack(emission.panes)
         if not table.height:
             return
-        readings = unpack_side_values(emission.beside)
+        readings = unpack_side_values(emission.side_values)
         names = places(self.main)
         columns = _columns(_arrays(table.select(names), self.main), self.main)
         elements = read(self.main, pa.Table.from_pydict(columns))
@@ -189,11 +189,11 @@ class Emission:
     """What a shard emits in an instant, unpacked so far."""
 
     panes: bytes
-    beside: bytes
+    side_values: bytes
     drops: bytes
-    refused: bytes
+    upstream: bytes
     packed_report: bytes
-    account: str | None
+    metrics: str | None
 
     @cached_property
     def report(self) -> StageReport:
@@ -231,11 +231,11 @@ class FromEmissions:
 
     def passing(self, emission: Emission) -> Iterator[pa.RecordBatch]:
         """Drops of earlier stages and what these tell of themselves, what this one tells, and the report."""
-        refused = unpack(emission.refused)
-        if refused.height:
-            yield self.rows(_given(refused, {name: name for name in refused.columns}), kept=False)
-        if emission.account is not None:
-            yield self.rows({meta.ACCOUNT: _texts([emission.account])}, kept=False)
+        upstream = unpack(emission.upstream)
+        if upstream.height:
+            yield self.rows(_given(upstream, {name: name for name in upstream.columns}), kept=False)
+        if emission.metrics is not None:
+            yield self.rows({meta.METRICS: _texts([emission.metrics])}, kept=False)
         if self.reports:
             yield self.rows({meta.REPORT: pa.array([emission.packed_report], pa.binary())}, kept=False)
 

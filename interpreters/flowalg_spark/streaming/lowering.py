@@ -39,13 +39,13 @@ from flowalg_spark.lowering.element_wise import note_of, through_steps
 from flowalg_spark.lowering.flow import Flow, LiftingNote, require_one_shape, row_schema
 from flowalg_spark.lowering.layout import layout_of, named, nested, pair_of, places
 from flowalg_spark.lowering.meta import (
-    ACCOUNT,
     CLOCK_META,
     DROP,
     DROPPED,
     ERROR,
     KEEP,
     META_TYPES,
+    METRICS,
     PANE_META,
     PANE_TIME,
     PASSING_META,
@@ -64,7 +64,7 @@ from flowalg_spark.streaming.exchange import (
     Broadcast,
     Divided,
     Precombined,
-    Sending,
+    Routing,
     ToBundles,
 )
 from flowalg_spark.streaming.grouping import Prepared, prepared, shard_of, weight_of
@@ -196,10 +196,10 @@ class Lowering:
         flow = self.emitted(node, bundles, operator, described, out, before, after)
         return self.through(Stream(flow, (FromStage(),)), steps[len(together) :])
 
-    def sent(self, number: int, rows: Stream, sending: Sending) -> DataFrame:
+    def sent(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """What the partitions of an input send to every shard."""
         frame = rows.flow.frame
-        bundling = ToBundles(number, rows.upstreams, sending, self.shards, arrow_schema(frame.schema))
+        bundling = ToBundles(number, rows.upstreams, routing, self.shards, arrow_schema(frame.schema))
         return frame.mapInArrow(bundling, BUNDLE_SCHEMA)
 
     def emitted(
@@ -227,7 +227,7 @@ class Lowering:
         if reports:
             meta[REPORT] = META_TYPES[REPORT]
         if self.metrics:
-            meta[ACCOUNT] = META_TYPES[ACCOUNT]
+            meta[METRICS] = META_TYPES[METRICS]
         schema = row_schema(shape, meta)
         processor = ShardProcessor(
             operator,
@@ -295,7 +295,7 @@ def _with_drop_column(flow: Flow) -> Flow:
 
 def _without_drops(stream: Stream) -> Stream:
     flow = stream.flow
-    told = [named(name).isNull() for name in (REASON, DROP, ACCOUNT) if name in flow.meta]
+    told = [named(name).isNull() for name in (REASON, DROP, METRICS) if name in flow.meta]
     frame = reduce(DataFrame.filter, told, flow.frame)
     return evolve(stream, flow=evolve(flow, frame=frame))
 

@@ -1,4 +1,4 @@
-"""Metrics of a streaming query, per stage and micro-batch: in Spark's own progress of it, and as a table."""
+"""Metrics of a streaming query, per stage and micro-batch: in Spark's progress reports, and as a table."""
 
 from __future__ import annotations
 
@@ -7,35 +7,37 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
+from flowalg_shard import Counts
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.lowering.layout import named
-from flowalg_spark.lowering.meta import ACCOUNT, BAD_RECORD, REASON
-from flowalg_spark.streaming.metrics_columns import COUNTS, TIMES, TOLD, require_metrics
+from flowalg_spark.lowering.meta import BAD_RECORD, METRICS, REASON
+from flowalg_spark.streaming.metrics_columns import COUNTS, PACKED_TYPE, require_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 OBSERVATION: Final = "flowalg"
-"""The name under which Spark's progress of a query has what its stages tell."""
+"""The name of the stages' metrics in Spark's progress reports."""
 
 BAD_RECORDS: Final = "bad_records"
-"""The name there of how many bad records were told."""
+"""The name of the number of bad records there."""
 
 _PLACE: Final = ("batch", "number", "stage")
+_TIMES: Final = ("processing_time", "watermark")
 
 
 def observed(frame: DataFrame, stages: Sequence[str], *, dead_letters: bool) -> DataFrame:
-    """The frame, whose stages' metrics are in Spark's progress of a query over it: a struct for each stage.
+    """The frame, with metrics in the progress reports of a query over it: a struct for each stage.
 
-    With ``dead_letters`` it also has how many bad records there were.
+    With ``dead_letters`` they also have the number of bad records.
     """
-    told = F.from_json(named(ACCOUNT), TOLD)
+    row = F.from_json(named(METRICS), PACKED_TYPE)
     metrics = [
-        F.struct(*_metrics(told, told.getField("number") == F.lit(number), _iso)).alias(f"{number} {stage}")
+        F.struct(*_aggregates(row, row.getField("number") == F.lit(number), _iso)).alias(f"{number} {stage}")
         for number, stage in enumerate(stages)
     ]
     if dead_letters:
@@ -44,50 +46,56 @@ def observed(frame: DataFrame, stages: Sequence[str], *, dead_letters: bool) -> 
 
 
 def _iso(point: Column) -> Column:
-    """A point in time by ISO 8601: Spark's progress is JSON, which would not say in which time zone it is."""
+    """A point in time by ISO 8601: a progress report is JSON, which has no time zones."""
     return F.date_format(point, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
 
 
-def _metrics(told: Column, mine: Column | None, shown: Callable[[Column], Column]) -> Iterator[Column]:
-    """The metrics of one stage in one micro-batch, from the metrics of its shards; ``shown`` shows points in time."""
+def _aggregates(row: Column, of_stage: Column | None, show: Callable[[Column], Column]) -> Iterator[Column]:
+    """The metrics of a stage in a micro-batch, from those of its shards: the fields of ``StageMetrics``.
+
+    Of all rows, those of the stage are the ones for which ``of_stage`` is true. ``show`` formats points in time.
+    """
 
     def of(name: str) -> Column:
-        value = told.getField(name)
-        return value if mine is None else F.when(mine, value)
+        value = row.getField(name)
+        return value if of_stage is None else F.when(of_stage, value)
 
     now, watermark = F.max(of("processing_time")), F.max(of("watermark"))
     known = (watermark > F.lit(MIN_TIME)) & (watermark < F.lit(MAX_TIME))
     elements = F.aggregate(
-        of("sources"), F.lit(0).cast("long"), lambda sum, one: sum + one.getField("elements")
+        of("sources"), F.lit(0).cast("long"), lambda sum, source: sum + source.getField("elements")
     )
-    yield shown(F.timestamp_micros(now)).alias("processing_time")
-    yield shown(F.timestamp_micros(watermark)).alias("watermark")
+    yield show(F.timestamp_micros(now)).alias("processing_time")
+    yield show(F.timestamp_micros(watermark)).alias("watermark")
     yield F.when(known, (now - watermark) / F.lit(1_000_000)).alias("watermark_lag")
     yield F.sum(elements).alias("elements")
-    for name in ("windows", "state_bytes", *COUNTS):
+    for name in COUNTS:
         yield F.sum(of(name)).alias(name)
     yield F.max(of("seconds")).alias("step_seconds")
 
 
 def metrics(stored: DataFrame) -> DataFrame:
-    """The metrics of each micro-batch and stage, from what a sink has stored of ``PaneFrame.with_metrics``.
+    """The metrics of each micro-batch and stage, from the output of ``PaneFrame.with_metrics`` that a sink has stored.
 
-    Columns: ``batch``, ``number`` and ``stage`` (in the order of the pipeline), ``processing_time``, ``watermark``,
-    ``watermark_lag`` (seconds; null while nothing is known, and after the end of the input), ``elements`` that came
-    from the stage's sources, ``windows`` that are open, about how many bytes they take (``state_bytes``), panes by
-    timing (``early``, ``on_time``, ``late``, ``retraction``), refused elements by reason (``expired``, ``closed``), and
-    ``step_seconds``, those of the slowest shard. Raises ``ArgumentError`` for a frame without metrics.
+    The columns are ``batch``, the number of the micro-batch, and then the fields of ``StageMetrics``. Raises
+    ``ArgumentError`` for a frame without metrics.
     """
-    told = require_metrics(stored).select(f"{METRICS_COLUMN}.*")
-    micros = {name: F.unix_micros(name) for name in TIMES}
-    struct = F.struct(*(micros.get(name, named(name)).alias(name) for name in told.columns))
-    rows = told.select(*map(named, _PLACE), struct.alias("told"))
-    return rows.groupBy(*_PLACE).agg(*_metrics(F.col("told"), None, lambda point: point)).orderBy(*_PLACE)
+    rows = require_metrics(stored).select(f"{METRICS_COLUMN}.*")
+    micros = {name: F.unix_micros(name) for name in _TIMES}
+    struct = F.struct(*(micros.get(name, named(name)).alias(name) for name in rows.columns))
+    shards = rows.select(*map(named, _PLACE), struct.alias("row"))
+    return shards.groupBy(*_PLACE).agg(*_aggregates(F.col("row"), None, lambda point: point)).orderBy(*_PLACE)
 
 
-@frozen
-class StageMetrics:
-    """One stage in one micro-batch; the fields are the columns of ``metrics``."""
+@frozen(kw_only=True)
+class StageMetrics(Counts):
+    """The metrics of one stage in one micro-batch.
+
+    ``number`` is the position of the ``stage`` in the pipeline, from 0. ``processing_time`` and ``watermark`` are its
+    clocks, and ``watermark_lag`` is their difference in seconds; it is ``None`` before the first watermark, and after
+    the end of the input. ``elements`` is the number of elements from the sources that flow into it directly.
+    ``step_seconds`` is the time that its slowest shard took. The others are sums over its shards, as in ``Counts``.
+    """
 
     number: int
     stage: str
@@ -95,19 +103,11 @@ class StageMetrics:
     watermark: datetime
     watermark_lag: float | None
     elements: int
-    windows: int
-    state_bytes: int
-    early: int
-    on_time: int
-    late: int
-    retraction: int
-    expired: int
-    closed: int
     step_seconds: float
 
 
 def bad_records(progress: StreamingQueryProgress) -> int:
-    """How many bad records a batch had, of a query that was compiled with ``dead_letters``; 0 for another one."""
+    """The number of bad records in a micro-batch; 0 for a query that was compiled without ``dead_letters``."""
     row = _observed(progress)
     return 0 if row is None or BAD_RECORDS not in row.asDict() else int(row[BAD_RECORDS])
 
@@ -118,10 +118,10 @@ def _observed(progress: StreamingQueryProgress) -> Row | None:
 
 
 def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
-    """What the stages of a query say in Spark's progress of it, as a ``StreamingQueryListener`` or
-    ``query.lastProgress`` has it.
+    """The metrics of a query's stages in a progress report of Spark, in the order of the pipeline.
 
-    None for a query that was compiled without metrics, and for a batch in which no stage ran.
+    A ``StreamingQueryListener`` receives progress reports, and ``query.lastProgress`` is one. Empty for a query that
+    was compiled without ``metrics``, and for a micro-batch in which no stage ran.
     """
     row = _observed(progress)
     if row is None:
@@ -132,8 +132,8 @@ def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
             continue
         number, stage = name.split(" ", 1)
         if values["processing_time"] is not None:
-            times = {key: datetime.fromisoformat(values[key]) for key in TIMES}
-            found.append(StageMetrics(int(number), stage, **{**values, **times}))
+            times = {key: datetime.fromisoformat(values[key]) for key in _TIMES}
+            found.append(StageMetrics(number=int(number), stage=stage, **{**values, **times}))
     return tuple(found)
 
 

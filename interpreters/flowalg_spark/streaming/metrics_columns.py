@@ -1,68 +1,108 @@
-"""The account of a shard's instant as a column: what its stage tells of it."""
+"""The metrics of shards as a column: as JSON on their way through the query, then as a struct.
+
+The schema is derived from ``flowalg_shard.ShardMetrics``.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from collections.abc import Mapping
+from typing import Final, get_args, get_origin, get_type_hints
 
-from flowalg_shard.metrics import DROP_REASONS, PANE_KINDS
+from attrs import asdict, fields, has
+from flowalg_shard import Counts, ShardMetrics
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
+from flowalg.data.time import EventTime, ProcessingTime
 from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.lowering.layout import named
-from flowalg_spark.lowering.meta import ACCOUNT
+from flowalg_spark.lowering.meta import METRICS
 
-COUNTS: Final = (*PANE_KINDS, *DROP_REASONS)
-
-_SOURCES: Final = T.StructType(
-    [
-        T.StructField("source", T.StringType()),
-        T.StructField("elements", T.LongType()),
-        T.StructField("watermark", T.LongType()),
-        T.StructField("percentiles", T.MapType(T.StringType(), T.LongType())),
-        T.StructField("signals", T.ArrayType(T.StringType())),
-        T.StructField("reached", T.MapType(T.StringType(), T.LongType())),
-    ]
-)
-TOLD: Final = T.StructType(
-    [
-        T.StructField("batch", T.LongType()),
-        T.StructField("number", T.IntegerType()),
-        T.StructField("stage", T.StringType()),
-        T.StructField("shard", T.IntegerType()),
-        T.StructField("processing_time", T.LongType()),
-        T.StructField("watermark", T.LongType()),
-        T.StructField("sources", T.ArrayType(_SOURCES)),
-        T.StructField("windows", T.LongType()),
-        T.StructField("state_bytes", T.LongType()),
-        T.StructField("seconds", T.DoubleType()),
-        *(T.StructField(name, T.LongType()) for name in COUNTS),
-    ]
-)
-TIMES: Final = ("processing_time", "watermark")
+_PLAIN: Final[dict[object, T.DataType]] = {int: T.LongType(), str: T.StringType()}
+_TIMES: Final = (EventTime, ProcessingTime)
 
 
-def account() -> Column:
-    """The account on a row, as a struct; null on rows that are none."""
-    told = F.from_json(named(ACCOUNT), TOLD)
-    shown = {name: F.timestamp_micros(told.getField(name)) for name in TIMES}
-    shown["sources"] = F.transform(told.getField("sources"), _source)
-    parts = (shown.get(name, told.getField(name)).alias(name) for name in TOLD.names)
-    return F.when(named(ACCOUNT).isNotNull(), F.struct(*parts))
+def _spark_type(hint: object, time: T.DataType) -> T.DataType:
+    """The Spark type for a type hint of a metric; ``time`` is that of points in time."""
+    if hint in _TIMES:
+        return time
+    if isinstance(hint, type) and has(hint):
+        hints = get_type_hints(hint)
+        return T.StructType(
+            [T.StructField(field.name, _spark_type(hints[field.name], time)) for field in fields(hint)]
+        )
+    if get_origin(hint) is tuple:
+        return T.ArrayType(_spark_type(get_args(hint)[0], time))
+    if get_origin(hint) is Mapping:
+        key, value = get_args(hint)
+        return T.MapType(_spark_type(key, time), _spark_type(value, time))
+    return _PLAIN[hint]
 
 
-def _source(one: Column) -> Column:
-    """The metrics of one source, with points in time."""
-    shown = {"watermark": F.timestamp_micros(one.getField("watermark"))}
-    for name in ("percentiles", "reached"):
-        shown[name] = F.transform_values(one.getField(name), lambda _, point: F.timestamp_micros(point))
-    return F.struct(*(shown.get(name, one.getField(name)).alias(name) for name in _SOURCES.names))
+def _row_type(time: T.DataType) -> T.StructType:
+    metrics = _spark_type(ShardMetrics, time)
+    assert isinstance(metrics, T.StructType)
+    return T.StructType(
+        [
+            T.StructField("batch", T.LongType()),
+            T.StructField("number", T.IntegerType()),
+            T.StructField("stage", T.StringType()),
+            T.StructField("shard", T.IntegerType()),
+            *metrics.fields,
+            T.StructField("seconds", T.DoubleType()),
+        ]
+    )
+
+
+COUNTS: Final = tuple(field.name for field in fields(Counts))
+"""The metrics that add up over shards."""
+
+PACKED_TYPE: Final = _row_type(T.LongType())
+"""The metrics of a shard in JSON, where points in time are microseconds since the epoch."""
+
+METRICS_TYPE: Final = _row_type(T.TimestampType())
+"""The metrics of a shard in the column of ``with_metrics``."""
+
+
+def to_json(
+    metrics: ShardMetrics, *, batch: int | None, number: int, stage: str, shard: int, seconds: float
+) -> str:
+    """The metrics of a shard as JSON, with its place in the query and the time that it took."""
+    place = {"batch": batch, "number": number, "stage": stage, "shard": shard}
+    return json.dumps({**place, **asdict(metrics), "seconds": seconds})
+
+
+def metrics_struct() -> Column:
+    """The metrics on a row as a struct; null on other rows."""
+    return _with_times(F.from_json(named(METRICS), PACKED_TYPE), PACKED_TYPE, METRICS_TYPE)
+
+
+def _with_times(column: Column, packed: T.DataType, wanted: T.DataType) -> Column:
+    """A column whose integers that are points in time are timestamps."""
+    match packed, wanted:
+        case T.LongType(), T.TimestampType():
+            return F.timestamp_micros(column)
+        case T.StructType(), T.StructType():
+            pairs = zip(packed.fields, wanted.fields, strict=True)
+            parts = (
+                _with_times(column.getField(a.name), a.dataType, b.dataType).alias(a.name) for a, b in pairs
+            )
+            return F.when(column.isNotNull(), F.struct(*parts))
+        case T.ArrayType(), T.ArrayType():
+            return F.transform(column, lambda item: _with_times(item, packed.elementType, wanted.elementType))
+        case T.MapType(), T.MapType():
+            return F.transform_values(
+                column, lambda _, value: _with_times(value, packed.valueType, wanted.valueType)
+            )
+        case _:
+            return column
 
 
 def require_metrics(stored: object) -> DataFrame:
-    """The rows that are metrics; raises ``ArgumentError`` if there can be none."""
+    """The rows that are metrics; raises ``ArgumentError`` for a frame that cannot have any."""
     if not isinstance(stored, DataFrame) or METRICS_COLUMN not in stored.columns:
         found = stored.columns if isinstance(stored, DataFrame) else stored
         valid = f"a DataFrame with the column {METRICS_COLUMN}, as with_metrics() gives it"
@@ -70,4 +110,4 @@ def require_metrics(stored: object) -> DataFrame:
     return stored.filter(F.col(METRICS_COLUMN).isNotNull())
 
 
-__all__ = ["COUNTS", "TIMES", "TOLD", "account", "require_metrics"]
+__all__ = ["COUNTS", "METRICS_TYPE", "PACKED_TYPE", "metrics_struct", "require_metrics", "to_json"]

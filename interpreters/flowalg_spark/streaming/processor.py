@@ -1,25 +1,13 @@
-"""The stateful operator: a thin shell around a stage of ``flowalg_shard``, which loads and stores its state."""
+"""The stateful operator: loads the state of a shard, runs a stage of ``flowalg_shard`` on it, and stores it."""
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from attrs import asdict
-from flowalg_shard import (
-    Operator,
-    ShardInput,
-    ShardMetrics,
-    StageDescription,
-    advance,
-    measure_shard,
-    pack,
-    unpack,
-)
-from flowalg_shard.metrics import DROP_REASONS, PANE_KINDS
+from flowalg_shard import Operator, ShardInput, StageDescription, advance, measure_shard, pack, unpack
 from flowalg_shard.tables.packing import stack
 from pyspark import TaskContext
 from pyspark.sql import Row
@@ -28,6 +16,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from flowalg_spark.state.state_format import Store
 from flowalg_spark.state.worker_gc import freeze_imports
+from flowalg_spark.streaming.metrics_columns import to_json
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues
@@ -35,23 +24,23 @@ if TYPE_CHECKING:
 EMISSION_SCHEMA: Final = T.StructType(
     [
         T.StructField("panes", T.BinaryType()),
-        T.StructField("beside", T.BinaryType()),
+        T.StructField("side_values", T.BinaryType()),
         T.StructField("drops", T.BinaryType()),
-        T.StructField("refused", T.BinaryType()),
+        T.StructField("upstream", T.BinaryType()),
         T.StructField("report", T.BinaryType()),
-        T.StructField("account", T.StringType()),
+        T.StructField("metrics", T.StringType()),
     ]
 )
-"""What a shard emits in an instant."""
+"""The emission of a shard in a micro-batch; ``upstream`` has the drops and metrics of earlier stages."""
 
 
 class ShardProcessor(StatefulProcessor):
-    """One instant of one shard: what all partitions of the inputs send in, one emission out.
+    """One micro-batch of one shard: receives the bundles of all partitions of its inputs, and yields one emission.
 
-    Every shard hears every partition, so all shards come to the same clocks; Spark's own watermark and timers are
-    not used. Deterministic, so a batch that is tried again gives the same, but for how long it takes. With ``reports``
-    an emission is made in every instant, since a stage behind this one wants to hear of its clocks; with a place in
-    ``metrics`` too, since somebody wants to read of it.
+    Every shard receives the clock reports of every partition, so all shards have the same clocks; Spark's own watermark
+    and timers are not used. The result is deterministic, except for the measured time, so that Spark may run a task
+    again. With ``reports`` the shard yields an emission in every micro-batch, since a later stage needs its clocks.
+    ``metrics`` is the number of the stage if metrics are wanted, which are then yielded in every micro-batch too.
     """
 
     def __init__(
@@ -72,7 +61,7 @@ class ShardProcessor(StatefulProcessor):
         self.state_cache_bytes = state_cache_bytes
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Name the state variables; runs on the driver too."""
+        """Declares the state variables; Spark calls it on the driver too."""
         self.store = Store.of(handle, self.stage, self.shards, self.state_cache_bytes)
 
     def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
@@ -81,51 +70,50 @@ class ShardProcessor(StatefulProcessor):
         rows: Iterator[Row],
         timerValues: TimerValues,
     ) -> Iterator[Row]:
-        """Run the stage over the batch's rows."""
+        """Runs the stage over the rows of a micro-batch."""
         freeze_imports()
         began = perf_counter()
-        sent: list[list[ShardInput]] = [[] for _ in self.operator.inputs]
-        passing: list[bytes] = []
+        received: list[list[ShardInput]] = [[] for _ in self.operator.inputs]
+        upstream: list[bytes] = []
         for row in rows:
-            reports = pickle.loads(bytes(row.reports))  # of our own making
-            sent[row.input].append(ShardInput(bytes(row.bundle), reports))
-            if row.refused:
-                passing.append(bytes(row.refused))
-        found = self.store.read(key[0])
-        stored = None if found is None else found.stored
+            reports = pickle.loads(bytes(row.reports))  # trusted: pickled by ``ToBundles``
+            received[row.input].append(ShardInput(bytes(row.bundle), reports))
+            if row.upstream:
+                upstream.append(bytes(row.upstream))
+        before = self.store.read(key[0])
         first = key[0] == 0
-        after, emitted = advance(self.operator, stored, sent, first_shard=first)
-        self.store.write(found, after)
-        account: str | None = None
+        stored = None if before is None else before.stored
+        after, output = advance(self.operator, stored, received, first_shard=first)
+        self.store.write(before, after)
+        metrics: str | None = None
         if self.metrics is not None:
-            told = measure_shard(self.operator, sent, after, emitted, first_shard=first)
-            account = as_json(told, self.metrics, self.stage.label, key[0], perf_counter() - began)
-        if self.reports or account or emitted.panes or emitted.drops or passing:
+            metrics = to_json(
+                measure_shard(self.operator, received, after, output, first_shard=first),
+                batch=_batch_number(),
+                number=self.metrics,
+                stage=self.stage.label,
+                shard=key[0],
+                seconds=perf_counter() - began,
+            )
+        if self.reports or metrics or output.panes or output.drops or upstream:
             yield Row(
-                panes=emitted.panes,
-                beside=emitted.side_values,
-                drops=emitted.drops,
-                refused=pack(stack([unpack(one) for one in passing])),
-                report=pickle.dumps(emitted.report),
-                account=account,
+                panes=output.panes,
+                side_values=output.side_values,
+                drops=output.drops,
+                upstream=pack(stack([unpack(packed) for packed in upstream])),
+                report=pickle.dumps(output.report),
+                metrics=metrics,
             )
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: the processor holds no resources."""
 
 
-def as_json(account: ShardMetrics, number: int, stage: str, shard: int, seconds: float) -> str:
-    """An account as a row has it, with whose it is."""
+def _batch_number() -> int | None:
+    """The number of the micro-batch, which Spark passes to tasks as a local property."""
     task = TaskContext.get()
-    batch = None if task is None else task.getLocalProperty(_BATCH)
-    place = {"batch": None if batch is None else int(batch), "number": number, "stage": stage, "shard": shard}
-    counts = dict.fromkeys((*PANE_KINDS, *DROP_REASONS), 0) | account.panes | account.dropped
-    told = {name: value for name, value in asdict(account).items() if name not in ("panes", "dropped")}
-    return json.dumps({**place, **told, **counts, "seconds": seconds})
-
-
-_BATCH: Final = "streaming.sql.batchId"
-"""Where Spark tells a task the number of the micro-batch."""
+    number = None if task is None else task.getLocalProperty("streaming.sql.batchId")
+    return None if number is None else int(number)
 
 
 __all__ = ["EMISSION_SCHEMA", "ShardProcessor"]

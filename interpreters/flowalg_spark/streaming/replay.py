@@ -1,4 +1,4 @@
-"""A streaming run as timelines, so that the reference interpreter can go through it again and say why."""
+"""The clocks of a streaming run as timelines, on which the reference interpreter replays the run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, TypedDict, TypeVar, cast
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError
@@ -16,124 +16,115 @@ from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time, p
 from flowalg.pipeline.source import Source
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg_spark.frames.final_values import METRICS_COLUMN
+from flowalg_spark.lowering.schema import arrow_schema
 from flowalg_spark.lowering.values import AnyColumn
-from flowalg_spark.streaming.metrics_columns import require_metrics
+from flowalg_spark.streaming.metrics_columns import METRICS_TYPE, require_metrics
 
 A = TypeVar("A")
 
 
 @frozen
-class Part:
-    """What came of a source in a micro-batch, and what its clock read after it."""
+class SourceBatch:
+    """A source in a micro-batch: the number of its elements, and its clock after it, as in ``Instant``."""
 
     elements: int
     watermark: EventTime
-    percentiles: Mapping[float, EventTime]
+    percentile_watermarks: Mapping[float, EventTime]
     signals: frozenset[str]
     reached: Mapping[str, EventTime]
 
 
+_BEFORE: Final = SourceBatch(0, EventTime(MIN_TIME), {}, frozenset(), {})
+
+
 @frozen
-class Recorded:
-    """One micro-batch: its number, its processing time, and what came of each source, by name."""
+class MicroBatch:
+    """One micro-batch: its number, its processing time, and its sources by name."""
 
     number: int
     processing_time: ProcessingTime
-    parts: Mapping[str, Part]
+    sources: Mapping[str, SourceBatch]
 
 
 @frozen
-class Recording:
+class ReplayLog:
     """The micro-batches of a streaming run, in order: clocks and counts, but not the elements."""
 
-    batches: tuple[Recorded, ...]
+    batches: tuple[MicroBatch, ...]
 
     def timeline(self, source: Source[A], records: Iterable[A]) -> Timeline[A]:
-        """What the source did in the run, an instant for each micro-batch.
+        """The timeline of a source in the run: an instant for each micro-batch.
 
-        ``records`` are the elements of the source in the order in which the run had them: those of a micro-batch before
-        those of the next one. What the run has not come to yet is left out. Raises ``ArgumentError`` for a source that
-        is not in the recording, and when there are fewer records than the run had.
+        ``records`` are the elements of the source in the order of their micro-batches; those that the run has not
+        received yet are ignored. Raises ``ArgumentError`` for a source that is not in the log, and for fewer records
+        than the run received.
         """
-        known = sorted({name for one in self.batches for name in one.parts})
+        known = sorted({name for batch in self.batches for name in batch.sources})
         if not isinstance(source, Source) or source.name not in known:
-            raise ArgumentError("source", source, f"one of the recorded sources: {', '.join(known)}")
+            raise ArgumentError("source", source, f"one of the sources of the run: {', '.join(known)}")
         return Timeline(tuple(self._instants(source.name, iter(records))))
 
     def _instants(self, name: str, records: Iterator[A]) -> Iterator[Instant[A]]:
-        part = Part(0, EventTime(MIN_TIME), {}, frozenset(), {})
-        came = 0
+        state = _BEFORE
+        count = 0
         for batch in self.batches:
-            told = batch.parts.get(name)
-            part = (
-                Part(0, part.watermark, part.percentiles, frozenset(), part.reached) if told is None else told
-            )
-            elements = tuple(islice(records, part.elements))
-            came += len(elements)
-            if len(elements) < part.elements:
-                wanted = sum(one.parts[name].elements for one in self.batches if name in one.parts)
+            state = batch.sources.get(name) or evolve(state, elements=0, signals=frozenset())
+            elements = tuple(islice(records, state.elements))
+            count += len(elements)
+            if len(elements) < state.elements:
+                wanted = sum(each.sources[name].elements for each in self.batches if name in each.sources)
                 raise ArgumentError(
-                    "records", came, f"all {wanted} elements that {name!r} had in the run, in their order"
+                    "records", count, f"all {wanted} elements that {name!r} had in the run, in their order"
                 )
             yield Instant(
                 batch.processing_time,
                 elements,
-                part.watermark,
-                part.percentiles,
-                part.signals,
-                part.reached,
+                state.watermark,
+                state.percentile_watermarks,
+                state.signals,
+                state.reached,
             )
 
 
-class _Source(TypedDict):
+class _SourceRow(TypedDict):
     source: str
     elements: int
     watermark: datetime
-    percentiles: list[tuple[str, datetime]]
+    percentile_watermarks: list[tuple[str, datetime]]
     signals: list[str]
     reached: list[tuple[str, datetime]]
 
 
-class _Told(TypedDict):
+class _Row(TypedDict):
     batch: int
     processing_time: datetime
-    sources: list[_Source]
+    sources: list[_SourceRow]
 
 
-def recorded(stored: DataFrame | pa.Table) -> Recording:
-    """The recording of a run, from what a sink has stored of ``PaneFrame.with_metrics``.
+def replay_log(stored: DataFrame | pa.Table) -> ReplayLog:
+    """The replay log of a run, from the output of ``PaneFrame.with_metrics`` that a sink has stored.
 
-    Raises ``ArgumentError`` for a frame without metrics, and for one that does not have them from the first
-    micro-batch on.
+    Raises ``ArgumentError`` for a frame without metrics, and for one whose first micro-batch is not the first of the
+    run.
     """
-    found: dict[int, Recorded] = {}
-    for row in _accounts(stored):
+    found: dict[int, MicroBatch] = {}
+    for row in _rows(stored):
         number, now = row["batch"], processing_time(row["processing_time"])
-        before = found.get(number, Recorded(number, now, {}))
-        parts = {one["source"]: _part(one) for one in row["sources"]}
-        found[number] = Recorded(number, max(before.processing_time, now), {**parts, **before.parts})
+        before = found.get(number, MicroBatch(number, now, {}))
+        sources = {source["source"]: _source_batch(source) for source in row["sources"]}
+        found[number] = MicroBatch(number, max(before.processing_time, now), {**sources, **before.sources})
     if 0 not in found:
         first = min(found, default=None)
         raise ArgumentError("the first micro-batch of stored", first, "0: metrics from the beginning on")
-    return Recording(tuple(one for _, one in sorted(found.items())))
+    return ReplayLog(tuple(batch for _, batch in sorted(found.items())))
 
 
-_POINT: Final = pa.timestamp("us", tz="UTC")
-_SOURCE: Final = pa.struct(
-    [
-        ("source", pa.string()),
-        ("elements", pa.int64()),
-        ("watermark", _POINT),
-        ("percentiles", pa.map_(pa.string(), _POINT)),
-        ("signals", pa.list_(pa.string())),
-        ("reached", pa.map_(pa.string(), _POINT)),
-    ]
-)
-_KIND: Final = pa.struct([("batch", pa.int64()), ("processing_time", _POINT), ("sources", pa.list_(_SOURCE))])
-"""What is read of metrics."""
+_ARROW: Final = arrow_schema(METRICS_TYPE)
+_READ: Final = pa.struct([_ARROW.field(name) for name in _Row.__annotations__])
+"""The metrics that a replay reads."""
 
 
-def _accounts(stored: DataFrame | pa.Table) -> list[_Told]:
+def _rows(stored: DataFrame | pa.Table) -> list[_Row]:
     if isinstance(stored, pa.Table) and METRICS_COLUMN in stored.column_names:
         written = stored.column(METRICS_COLUMN)
         found = written.type.field("processing_time").type
@@ -143,21 +134,21 @@ def _accounts(stored: DataFrame | pa.Table) -> list[_Told]:
                 str(found),
                 'of microseconds; read Spark\'s Parquet files with coerce_int96_timestamp_unit="us"',
             )
-        # What Spark has written in its old way is read without a time zone: it is UTC.
-        column: AnyColumn = written.cast(_KIND)
+        # Parquet that Spark wrote as INT96 is read without a time zone: it is UTC.
+        column: AnyColumn = written.cast(_READ)
     else:
         column = require_metrics(stored).select(METRICS_COLUMN).toArrow().column(METRICS_COLUMN)
-    return cast("list[_Told]", column.drop_null().to_pylist())
+    return cast("list[_Row]", column.drop_null().to_pylist())
 
 
-def _part(told: _Source) -> Part:
-    return Part(
-        told["elements"],
-        event_time(told["watermark"]),
-        {float(q): event_time(point) for q, point in told["percentiles"]},
-        frozenset(told["signals"]),
-        {name: event_time(point) for name, point in told["reached"]},
+def _source_batch(row: _SourceRow) -> SourceBatch:
+    return SourceBatch(
+        row["elements"],
+        event_time(row["watermark"]),
+        {float(q): event_time(point) for q, point in row["percentile_watermarks"]},
+        frozenset(row["signals"]),
+        {name: event_time(point) for name, point in row["reached"]},
     )
 
 
-__all__ = ["Part", "Recorded", "Recording", "recorded"]
+__all__ = ["MicroBatch", "ReplayLog", "SourceBatch", "replay_log"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from flowalg_spark import (
     LiftingNote,
     PaneFrame,
-    Recording,
+    ReplayLog,
     StageMetrics,
     StreamInput,
     arrow_schema_of,
@@ -27,14 +27,14 @@ from flowalg_spark import (
     pane_table,
     read_files,
     read_table,
-    recorded,
     records_in,
+    replay_log,
     schema_of,
     stage_metrics,
     streaming,
 )
 from flowalg_spark.lowering.binding import Clocks
-from flowalg_spark.streaming.replay import Recorded
+from flowalg_spark.streaming.replay import MicroBatch
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType
@@ -132,13 +132,13 @@ def measured(one: StageMetrics) -> None:
     assert_type(one.step_seconds, float)
 
 
-def recordings(recording: Recording, flights: Source[Flight], stored: DataFrame, table: pa.Table) -> None:
-    """A run to go through again."""
-    assert_type(recorded(stored), Recording)
-    assert_type(recorded(table), Recording)
-    assert_type(recording.batches, tuple[Recorded, ...])
+def replays(log: ReplayLog, flights: Source[Flight], stored: DataFrame, table: pa.Table) -> None:
+    """A run to replay."""
+    assert_type(replay_log(stored), ReplayLog)
+    assert_type(replay_log(table), ReplayLog)
+    assert_type(log.batches, tuple[MicroBatch, ...])
     flown: list[Flight] = []
-    assert_type(recording.timeline(flights, flown), Timeline[Flight])
+    assert_type(log.timeline(flights, flown), Timeline[Flight])
 
 
 def tables(flights: Source[Flight], totals: PCollection[KV[str, int]], table: pa.Table) -> None:

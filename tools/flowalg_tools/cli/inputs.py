@@ -108,11 +108,9 @@ def _replayed(paths: Mapping[Source[object], Path], output: Path) -> dict[Source
             for file in files
         ]
     )
-    recording = flowalg_spark.recorded(metrics)
+    log = flowalg_spark.replay_log(metrics)
     return {
-        source: recording.timeline(
-            source, read_records(source, read_table(source, path, processing_time=None))
-        )
+        source: log.timeline(source, read_records(source, read_table(source, path, processing_time=None)))
         for source, path in paths.items()
     }
 

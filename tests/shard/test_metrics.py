@@ -1,0 +1,28 @@
+"""The list of a stage's metrics: it names every kind of pane and every reason of a drop.
+
+This family catches a timing or a reason that the core gains and the metrics do not count.
+"""
+
+from __future__ import annotations
+
+from attrs import fields
+from flowalg_shard import Counts, ShardMetrics
+from flowalg_spark.streaming.metrics_columns import METRICS_TYPE, PACKED_TYPE
+
+from flowalg import Change, DropReason, Timing
+
+
+def test_every_kind_of_pane_and_of_drop_is_counted() -> None:
+    """Each timing of a pane, the retraction, and each reason of a drop is a field of ``Counts``."""
+    kinds = {
+        *(timing.value for timing in Timing),
+        Change.RETRACTION.value,
+        *(reason.value for reason in DropReason),
+    }
+    assert {field.name for field in fields(Counts)} == kinds | {"windows", "state_bytes"}
+
+
+def test_the_columns_are_those_of_the_class() -> None:
+    """Both schemas of a row of metrics have the fields of ``ShardMetrics``, after its place and before its seconds."""
+    place, names = ["batch", "number", "stage", "shard"], [field.name for field in fields(ShardMetrics)]
+    assert PACKED_TYPE.names == METRICS_TYPE.names == [*place, *names, "seconds"]
