@@ -8,15 +8,14 @@ from attrs import evolve
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.data.time import MIN_TIME
 from flowalg.elementwise.steps import Step
-from flowalg.pipeline.nodes import CoGroupByKey, WithSide, shape_read
-from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View
+from flowalg.pipeline.nodes import CoGroupByKey, WithSide
+from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
-from flowalg_spark.batch.panes import pane_columns, panes, require_pairs
+from flowalg_spark.batch.panes import pane_columns, panes
 from flowalg_spark.batch.python_sides import beside_in_python
 from flowalg_spark.batch.windows import Placed, fixed_start, key_layout, placed
 from flowalg_spark.lowering.element_wise import through_steps
@@ -34,7 +33,9 @@ from flowalg_spark.lowering.layout import (
     unnested,
 )
 from flowalg_spark.lowering.meta import END, EVENT_TIME, SPAN, START, pane_meta
+from flowalg_spark.lowering.pairs import require_pairs
 from flowalg_spark.lowering.schema import spark_type
+from flowalg_spark.lowering.side_inputs import shape_with_side
 
 _RIGHT: Final = "__right "
 _COUNT: Final = "__count"
@@ -198,7 +199,7 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
     effective = node.side.windowing
     start = _window_read(effective.strategy.windows)
     if isinstance(view, AsMap) or start is None or not _has_column(view.default):
-        return beside_in_python(node, main, side, shape_beside(main, side, view), steps)
+        return beside_in_python(node, main, side, shape_with_side(main, side, view), steps)
     of_side = named(START) if not effective.fresh else start
     element = side.element
     values = side.frame.select(of_side.alias(f"{_SIDE} start"), nested(element).alias(_SIDE))
@@ -207,7 +208,7 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
     )
     reading = main.frame.withColumn(f"{_SIDE} read", start)
     found = reading.join(F.broadcast(each), named(f"{_SIDE} read") == named(f"{_SIDE} start"), "left")
-    shape = shape_beside(main, side, view)
+    shape = shape_with_side(main, side, view)
     read = shape.items[1]
     several = F.raise_error(
         F.concat(
@@ -223,21 +224,6 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
     columns = Branch(shape, (main.element, unnested(whole, read)))
     frame = found.select(*spread(columns, shape), *map(named, main.meta))
     return through_steps(evolve(main, frame=frame, shape=shape).noted(*side.notes), steps)
-
-
-def shape_beside(main: Flow, side: Flow, view: View) -> TupleOf:
-    """The shape of an element beside what it reads."""
-    read = shape_read(view, side.shape)
-    if read is None:
-        raise UnsupportedError(
-            f"as_singleton(default={_shown(view)}): Spark cannot know the type of what is read, of which some is "
-            f"{side.shape}; give a default of that type, or None"
-        )
-    return TupleOf((main.shape, read))
-
-
-def _shown(view: View) -> str:
-    return repr(view.default) if isinstance(view, Singleton) else "..."
 
 
 def _has_column(default: object) -> bool:

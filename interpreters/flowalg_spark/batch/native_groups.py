@@ -15,13 +15,14 @@ from flowalg.data.shapes import kv_of
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.window_functions import FixedWindows
 from flowalg_spark.batch.aggregates import Native, may_be_native, native
-from flowalg_spark.batch.panes import bounds, panes, require_pairs
+from flowalg_spark.batch.panes import bounds, panes
 from flowalg_spark.batch.python_groups import EARLIEST, LATEST
 from flowalg_spark.batch.windows import Placed, Slices, by_expression, key_layout, placed_by
 from flowalg_spark.lowering.arguments import Arguments, arguments, single_combiners
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.layout import named, places
 from flowalg_spark.lowering.meta import EVENT_TIME, SPAN, START
+from flowalg_spark.lowering.pairs import require_pairs
 
 
 def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None:

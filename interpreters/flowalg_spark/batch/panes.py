@@ -8,8 +8,7 @@ from attrs import evolve
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import RecordOf, contains_float
+from flowalg.data.shapes import RecordOf
 from flowalg.data.time import MAX_TIME
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
@@ -32,20 +31,6 @@ from flowalg_spark.lowering.meta import (
     WATERMARK,
     pane_meta,
 )
-
-
-def require_pairs(flow: Flow, label: str) -> RecordOf:
-    """The shape of a flow of pairs; raises ``UnsupportedError`` for any other."""
-    if isinstance(flow.shape, RecordOf) and len(flow.shape.fields) == 2:
-        return flow.shape
-    raise UnsupportedError(f"{label} groups {flow.shape}, which is no KV")
-
-
-def require_exact_keys(pair: RecordOf, label: str) -> None:
-    """Raises ``UnsupportedError`` for pairs whose keys have floats in them."""
-    key = pair.fields[0].shape
-    if contains_float(key):
-        raise UnsupportedError(f"{label} has keys of {key}; floats cannot be compared exactly")
 
 
 def bounds(in_windows: Placed, strategy: WindowingStrategy, earliest: Column, latest: Column) -> list[Column]:
@@ -107,4 +92,4 @@ def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -
     }
 
 
-__all__ = ["bounds", "pane_columns", "panes", "require_exact_keys", "require_pairs"]
+__all__ = ["bounds", "pane_columns", "panes"]

@@ -15,10 +15,10 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from pyspark.sql import functions as F
 
-from flowalg.data.shapes import ListOf, MapOf, OptionalOf, RecordOf, SetOf, Shape, TupleOf
+from flowalg.data.shapes import Shape, TupleOf
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
-from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.analysis import analyse
 from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.windows.window import Window
@@ -29,6 +29,7 @@ from flowalg_spark.lowering.layout import Layout, layout_of, named, nested
 from flowalg_spark.lowering.meta import END, EVENT_TIME, START
 from flowalg_spark.lowering.python_rows import Rows
 from flowalg_spark.lowering.schema import arrow_schema
+from flowalg_spark.lowering.side_inputs import steps_on_mapping
 from flowalg_spark.lowering.values import decode, integers, read, write
 
 _SIDE: Final = "__side"
@@ -43,7 +44,7 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
     """
     effective = node.side.windowing
     windows = effective.strategy.windows
-    together = steps_that_read(analyse(steps, shape))
+    together = steps_on_mapping(analyse(steps, shape))
     after = together[-1].after if together else shape
     assert after is not None, "steps run together up to one whose result is known"
     point = named(EVENT_TIME)
@@ -72,28 +73,6 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
     notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(note_of, together)]
     flow = evolve(main, frame=found).mapped_in_arrow(function, after)
     return through_steps(flow.noted(*side.notes, *notes), steps[len(together) :])
-
-
-def steps_that_read(analyses: tuple[StepAnalysis, ...]) -> tuple[StepAnalysis, ...]:
-    """The steps up to the first after which elements hold no mapping; none where there is no such step."""
-    for count, one in enumerate(analyses, start=1):
-        if one.after is not None and not _holds_mapping(one.after):
-            return analyses[:count]
-    return ()
-
-
-def _holds_mapping(shape: Shape) -> bool:
-    match shape:
-        case MapOf():
-            return True
-        case OptionalOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
-            return _holds_mapping(inner)
-        case TupleOf(items=items):
-            return any(map(_holds_mapping, items))
-        case RecordOf(fields=fields):
-            return any(_holds_mapping(one.shape) for one in fields)
-        case _:
-            return False
 
 
 @frozen
@@ -159,4 +138,4 @@ class Beside:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-__all__ = ["Beside", "beside_in_python", "steps_that_read"]
+__all__ = ["Beside", "beside_in_python"]

@@ -27,7 +27,7 @@ CHANGE: Final = "__change"
 PANE_TIME: Final = "__pane_time"
 WATERMARK: Final = "__watermark"
 SPAN: Final = "__span"
-"""The window of a pane once more, as the struct by which it was grouped: see ``relational.native_groups``."""
+"""The window of a pane as the struct by which it was grouped: see ``batch.native_groups``."""
 
 DROP: Final = "__drop"
 REASON: Final = "__reason"

@@ -32,8 +32,6 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.windows.window_functions import GlobalWindows
-from flowalg_spark.batch.joins import shape_beside
-from flowalg_spark.batch.python_sides import steps_that_read
 from flowalg_spark.lowering.binding import Clocks, bound_source
 from flowalg_spark.lowering.element_wise import note_of, through_steps
 from flowalg_spark.lowering.flow import Flow, LiftingNote, require_one_shape, row_schema
@@ -57,6 +55,7 @@ from flowalg_spark.lowering.meta import (
 )
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.schema import arrow_schema
+from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.streaming.dry_run import trials
 from flowalg_spark.streaming.emissions import FromEmissions, OutOfGrouping, OutOfSide
 from flowalg_spark.streaming.exchange import (
@@ -175,8 +174,8 @@ class Lowering:
     def beside(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
         """Elements beside what they read of a side input, and through the steps that follow."""
         main, side = self.stream(node.input), self.stream(node.side)
-        shape = shape_beside(main.flow, side.flow, node.view)
-        together = steps_that_read(analyse(steps, shape))
+        shape = shape_with_side(main.flow, side.flow, node.view)
+        together = steps_on_mapping(analyse(steps, shape))
         after = together[-1].after if together else shape
         assert after is not None, "steps run together up to one whose result is known"
         effective = node.side.windowing

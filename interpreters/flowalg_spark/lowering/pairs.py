@@ -1,0 +1,24 @@
+"""The requirements on a collection of pairs that is grouped."""
+
+from __future__ import annotations
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import RecordOf, contains_float
+from flowalg_spark.lowering.flow import Flow
+
+
+def require_pairs(flow: Flow, label: str) -> RecordOf:
+    """The shape of a flow of pairs; raises ``UnsupportedError`` for elements of another shape."""
+    if isinstance(flow.shape, RecordOf) and len(flow.shape.fields) == 2:
+        return flow.shape
+    raise UnsupportedError(f"{label} groups elements of type {flow.shape}, which is not a KV")
+
+
+def require_exact_keys(pair: RecordOf, label: str) -> None:
+    """Raises ``UnsupportedError`` for pairs whose keys contain floats."""
+    key = pair.fields[0].shape
+    if contains_float(key):
+        raise UnsupportedError(f"{label} has keys of {key}; floats cannot be compared exactly")
+
+
+__all__ = ["require_exact_keys", "require_pairs"]
