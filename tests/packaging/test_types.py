@@ -198,6 +198,7 @@ def test_the_surface_is_that_of_the_packages() -> None:
     assert {one.split(".")[0] for one in left_out} == {
         "flowalg_laws",
         "flowalg_reference",
+        "flowalg_shard",
         "flowalg_sinks",
         "flowalg_spark",
     }

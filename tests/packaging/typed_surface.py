@@ -2,7 +2,8 @@
 
 The surface is every name in the ``__all__`` of the packages below, and every public member of those that are classes:
 methods, properties, fields and operators that this project defines. An inherited member is its definer's, so one row
-for a base class is a row for all; the flowalg_shard package is an engine's inner part, and not here.
+for a base class is a row for all; the flowalg_shard package is an engine's inner part: of it only what public classes
+inherit is here.
 
 A table speaks of a member when an ``assert_type`` has it, in its first argument, after a parameter of the function
 around it, after a class, or after a call of a class; a parameter whose type is a union stands for all of its members.
