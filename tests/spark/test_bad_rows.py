@@ -162,7 +162,8 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "a null inside a record that may be missing",
         BY_KEY.map_values(lambda row: row.maybe).group_by_key(),
         [GOOD, evolve(GOOD, maybe=("Rome", None))],
-        "source 'rows': a row has null in maybe.sizes, which must be of type list[int]; make it list[int] | None to allow it",
+        "source 'rows': a row has null in maybe.sizes, which must be of type list[int]; make it "
+        "list[int] | None to allow it",
     ),
     (
         "a name that no member has",
