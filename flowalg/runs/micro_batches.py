@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, FlowalgError
 from flowalg.data.time import EventTime, Micros, ProcessingTime, processing_time
 from flowalg.elementwise.functions import user_function_error
-from flowalg.watermarks import Observation, SourceInstant
+from flowalg.watermarks import Observation, SourceInstant, WatermarkPolicy
 
 if TYPE_CHECKING:
     from flowalg.pipeline.source import Source
@@ -61,6 +61,26 @@ class RecordTimes(Generic[A]):
         if not isinstance(name, str):
             raise ArgumentError("the partition of a record", name, "a str")
         return name
+
+
+@frozen
+class GeneratedBy:
+    """How the watermarks of a timeline were generated: by a policy, from what its clocks observed of each record.
+
+    An interpreter that generates watermarks itself can do so again from the records, with the same policy.
+    """
+
+    policy: WatermarkPolicy
+    observe: Callable[[object], Observation]
+
+    @classmethod
+    def of(cls, policy: WatermarkPolicy, times: RecordTimes[A]) -> GeneratedBy:
+        """By a policy, from the times of records; those of its timeline are of the type that the times are of."""
+        return cls(policy, cast("Callable[[object], Observation]", times.observation))
+
+    def source_instant(self, time: ProcessingTime, records: Iterable[object]) -> SourceInstant:
+        """What the clocks observe in an instant."""
+        return SourceInstant(time, tuple(map(self.observe, records)))
 
 
 def in_batches(times: RecordTimes[A], batches: Iterable[Sequence[A]]) -> Iterator[Batch[A]]:
@@ -121,4 +141,4 @@ def _call(argument: str, f: Callable[[A], B], record: A) -> B:
         raise user_function_error(argument, f, record, cause) from cause
 
 
-__all__ = ["Batch", "RecordTimes", "by_period", "in_batches", "with_ticks"]
+__all__ = ["Batch", "GeneratedBy", "RecordTimes", "by_period", "in_batches", "with_ticks"]

@@ -135,4 +135,9 @@ class Drop:
     count: int = field(default=1, kw_only=True)
 
 
-__all__ = ["Change", "Drop", "DropReason", "Pane", "PaneInfo", "Timing"]
+def dropped_key(element: object) -> object:
+    """The key that an element is dropped under: that of a pair; an element that is not a pair is its own key."""
+    return element.key if isinstance(element, KV) else element
+
+
+__all__ = ["Change", "Drop", "DropReason", "Pane", "PaneInfo", "Timing", "dropped_key"]

@@ -27,7 +27,7 @@ from flowalg.data.time import (
     to_datetime,
 )
 from flowalg.data.views import HasView
-from flowalg.runs.micro_batches import Batch, RecordTimes, by_period, in_batches, with_ticks
+from flowalg.runs.micro_batches import Batch, GeneratedBy, RecordTimes, by_period, in_batches, with_ticks
 from flowalg.watermarks import WatermarkPolicy, replay_policy
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ class Timeline(HasView, Generic[A_co]):
     """A finite sequence of instants, with processing times and watermarks that never decrease.
 
     Build a timeline by hand with ``Timeline[Score]().at(...).at(...).end(...)``, or from records that have both times
-    with ``from_records``.
+    with ``from_records``. ``generated_by`` is the policy that generated the watermarks, if one did.
     """
 
     instants: tuple[Instant[A_co], ...] = ()
+    generated_by: GeneratedBy | None = field(default=None, eq=False, repr=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.instants, tuple):
@@ -162,7 +163,7 @@ class Timeline(HasView, Generic[A_co]):
         it there is only one partition. With ``ends`` the input ends after the last batch.
         """
         times = RecordTimes(source, processing_time, partition)
-        return _from_batches(list(in_batches(times, batches)), watermark, ends=ends)
+        return _from_batches(times, list(in_batches(times, batches)), watermark, ends=ends)
 
     @classmethod
     def from_records(
@@ -184,10 +185,11 @@ class Timeline(HasView, Generic[A_co]):
         last record. Policies that depend on the clock and idle partitions then advance the watermark without records.
         """
         period = 1 if every is None else duration_of("every", every, allow_zero=False)
-        batches = by_period(RecordTimes(source, processing_time, partition), records, period)
+        times = RecordTimes(source, processing_time, partition)
+        batches = by_period(times, records, period)
         if tick is not None:
             batches = with_ticks(batches, duration_of("tick", tick, allow_zero=False))
-        return _from_batches(list(batches), watermark, ends=ends)
+        return _from_batches(times, list(batches), watermark, ends=ends)
 
     def __iter__(self) -> Iterator[Instant[A_co]]:
         return iter(self.instants)
@@ -212,7 +214,9 @@ def as_batch(timelines: Mapping[K, Timeline[A]]) -> dict[K, Timeline[A]]:
     return {key: Timeline.batch(timeline.elements, time=time) for key, timeline in timelines.items()}
 
 
-def _from_batches(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool) -> Timeline[A]:
+def _from_batches(
+    times: RecordTimes[A], batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: bool
+) -> Timeline[A]:
     """Returns a timeline with an instant for each batch, and with ``ends`` a last instant that ends the input."""
     if not isinstance(policy, WatermarkPolicy):
         valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
@@ -232,7 +236,7 @@ def _from_batches(batches: list[Batch[A]], policy: WatermarkPolicy, *, ends: boo
         time = clocks[-1].processing_time
         last = policy.advance(clocks[-1], policy.summarize((), ended=True), time)
         instants.append(Instant(time, (), last.watermark, last.percentiles))
-    return Timeline(tuple(instants))
+    return Timeline(tuple(instants), generated_by=GeneratedBy.of(policy, times))
 
 
 def _require_percentiles(argument: str, percentiles: object) -> None:

@@ -27,13 +27,13 @@ def replay_policy(policy: WatermarkPolicy, instants: Sequence[SourceInstant]) ->
     unknown after the last record.
     """
     clock = policy.start()
-    for instant, watermark in zip(instants, _least_event_times_after(instants), strict=True):
+    for instant, watermark in zip(instants, least_event_times_after(instants), strict=True):
         summary = policy.summarize(instant.observations, source_watermark=watermark)
         clock = policy.advance(clock, summary, instant.processing_time)
         yield clock
 
 
-def _least_event_times_after(instants: Sequence[SourceInstant]) -> list[EventTime | None]:
+def least_event_times_after(instants: Sequence[SourceInstant]) -> list[EventTime | None]:
     """For each instant the least event time of the later ones."""
     least: EventTime | None = None
     backwards = []
@@ -44,4 +44,4 @@ def _least_event_times_after(instants: Sequence[SourceInstant]) -> list[EventTim
     return backwards[::-1]
 
 
-__all__ = ["SourceInstant", "replay_policy"]
+__all__ = ["SourceInstant", "least_event_times_after", "replay_policy"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from flowalg.data.kv import KV
 from flowalg.data.time import EventTime
-from flowalg.runs.panes import Change, Drop, DropReason
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.elements import Element
+from flowalg.runs.panes import Change, Drop, DropReason, dropped_key
 from flowalg.windows.window import Window
-from flowalg_reference.elements import Clocks, Element
 
 
 @frozen
@@ -23,13 +23,12 @@ class DroppedElement(Drop):
 
 def drop(element: Element, window: Window, reason: DropReason, clocks: Clocks) -> DroppedElement:
     """Returns the drop of an element at the given clocks."""
-    value = element.value
     return DroppedElement(
-        value.key if isinstance(value, KV) else value,
+        dropped_key(element.value),
         window,
         reason,
         clocks.processing_time,
-        value,
+        element.value,
         element.event_time,
         clocks.watermark,
         Change.VALUE if element.weight > 0 else Change.RETRACTION,

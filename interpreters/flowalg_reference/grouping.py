@@ -15,12 +15,14 @@ from flowalg.data.values import has_float, sort_key
 from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.co_group import untagged
 from flowalg.pipeline.nodes import GroupingNode
+from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import as_merging
 from flowalg_reference.drops import DroppedElement, drop
-from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput
+from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
     DataDrivenTrigger,
@@ -77,12 +79,12 @@ class Grouping:
             GroupingSpec(node.combiner, effective.strategy, node.label, keeps_values), effective.fresh, trace
         )
 
-    def advance(self, received: NodeOutput, signals: frozenset[str]) -> NodeOutput:
+    def advance(self, received: NodeOutput) -> NodeOutput:
         """Advance by one instant: from its elements and input clocks to its panes and output clocks."""
         before, clocks = self.clocks.watermark, received.clocks
         # Steps 1 to 3: assign, merge, observe.
         touched = set(self._receive(received.elements, before, clocks.processing_time))
-        touched |= set(self._signal(signals))
+        touched |= set(self._signal(clocks.signals))
         # Step 4: both clocks are read.
         self.clocks = clocks
         affected = touched | set(self._due(clocks))

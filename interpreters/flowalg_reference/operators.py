@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
-from attrs import define, evolve, field
+from attrs import define, field
 
-from flowalg.data.values import canonicalize
-from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
-from flowalg.pipeline.co_group import tagged
+from flowalg.data.time import ProcessingTime
+from flowalg.elementwise.steps import Step
 from flowalg.pipeline.graph import Fold, fold
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -22,9 +21,12 @@ from flowalg.pipeline.nodes import (
     WindowInto,
     WithSide,
 )
+from flowalg.runs.clocks import minimum
+from flowalg.runs.elements import apply_steps, read_records, tag_elements
+from flowalg.runs.instants import PipelineInstant, once_per_instant
 from flowalg_reference.drops import DroppedElement
-from flowalg_reference.elements import Clocks, Element, NodeOutput, PipelineInstant
 from flowalg_reference.grouping import Grouping
+from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.side_inputs import SideReader
 from flowalg_reference.trace import Evaluation
 
@@ -48,7 +50,9 @@ class Operators:
             case Hole():
                 raise node.refused()
             case SourceNode(name=name):
-                return lambda instant: instant.sources[name]
+                return lambda instant: NodeOutput(
+                    read_records(node, instant.records(name)), instant.clocks[name]
+                )
             case WindowInto(input=inner):
                 return of(inner)
             case ElementWise(input=inner, steps=steps):
@@ -58,14 +62,13 @@ class Operators:
                 upstream = of(inner)
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
-                return lambda instant: grouping.advance(upstream(instant), instant.signals)
+                return lambda instant: grouping.advance(upstream(instant))
             case CoGroupByKey(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
                 return lambda instant: grouping.advance(
-                    _flatten([_tag(i, each(instant), node.label) for i, each in enumerate(upstreams)]),
-                    instant.signals,
+                    _flatten([_tag(i, each(instant), node.label) for i, each in enumerate(upstreams)])
                 )
             case Flatten(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
@@ -77,6 +80,11 @@ class Operators:
                 return lambda instant: reader.advance(upstream(instant), side_operator(instant))
         assert_never(node)
 
+    def next_deadline(self) -> ProcessingTime | None:
+        """The next processing time at which a trigger of any grouping becomes ready by itself."""
+        deadlines = (grouping.next_deadline() for grouping in self.groupings.values())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
     @property
     def dropped(self) -> tuple[DroppedElement, ...]:
         """All drops, grouping by grouping."""
@@ -84,49 +92,18 @@ class Operators:
         return tuple(drop for one in keepers for drop in one.drops)
 
 
-def once_per_instant(operator: Operator) -> Operator:
-    """The operator, memoized for the current instant."""
-    last: list[tuple[PipelineInstant, NodeOutput]] = []
-
-    def memoized(instant: PipelineInstant) -> NodeOutput:
-        if not last or last[0][0] is not instant:
-            last[:] = [(instant, operator(instant))]
-        return last[0][1]
-
-    return memoized
-
-
 def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
-    """Element-wise steps; event time, window, weight and pane stay the same (section 2)."""
-    elements: Iterable[Element] = received.elements
-    for step in steps:
-        elements = [after for element in elements for after in _apply_step(step, element)]
-    return NodeOutput(tuple(elements), received.clocks)
-
-
-def _apply_step(step: Step, element: Element) -> Iterator[Element]:
-    if isinstance(step, WithTimestamps):
-        yield evolve(element, event_time=assign_timestamp(step, element.value))
-        return
-    where = f"the result of {step.label}"
-    for value in apply_step(step, element.value):
-        yield evolve(element, value=canonicalize(value, where))
+    return NodeOutput(apply_steps(steps, received.elements), received.clocks)
 
 
 def _tag(source: int, received: NodeOutput, label: str) -> NodeOutput:
-    """The elements of one collection of a co-group, each with the number of the collection."""
-    elements = (evolve(element, value=tagged(element.value, source, label)) for element in received.elements)
-    return NodeOutput(tuple(elements), received.clocks)
+    return NodeOutput(tag_elements(source, received.elements, label), received.clocks)
 
 
 def _flatten(received: list[NodeOutput]) -> NodeOutput:
-    """The union of several outputs; the watermark is the least of theirs (section 9)."""
-    clocks = [one.clocks for one in received]
-    named = {q for one in clocks for q in one.percentiles}
-    percentiles = {q: min(one.percentile(q) for one in clocks) for q in named}
-    watermark = min(one.watermark for one in clocks)
+    """The union of several outputs."""
     elements = tuple(element for one in received for element in one.elements)
-    return NodeOutput(elements, Clocks(clocks[0].processing_time, watermark, percentiles))
+    return NodeOutput(elements, minimum([one.clocks for one in received]))
 
 
 __all__ = ["Operator", "Operators"]

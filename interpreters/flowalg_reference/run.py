@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from itertools import groupby
 from typing import TypeVar, cast
 
 from attrs import evolve, field, frozen
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
-from flowalg.data.errors import ArgumentError, ElementError, format_value
-from flowalg.data.time import EPOCH, MAX_TIME, EventTime, ProcessingTime, event_time
-from flowalg.data.values import conform
-from flowalg.elementwise.functions import apply
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import EPOCH, EventTime, ProcessingTime
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping, rebuild, sources_of
+from flowalg.pipeline.structure import last_grouping, rebuild
+from flowalg.runs.elements import pane_of
 from flowalg.runs.inputs import AnySource, timelines_by_name
+from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Run
-from flowalg.runs.timeline import Instant, Timeline, as_batch
+from flowalg.runs.timeline import Timeline, as_batch
 from flowalg_reference.capabilities import BATCH_CAPABILITIES, CAPABILITIES
 from flowalg_reference.drops import DroppedElement
-from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput, PipelineInstant
-from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
 
 A = TypeVar("A")
@@ -152,17 +149,17 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
 
     def step(now: PipelineInstant) -> None:
         output = operator(now)
-        panes.extend(_pane(one) for one in output.elements)
-        reads = min(one.clocks.watermark for one in now.sources.values())
+        panes.extend(map(pane_of, output.elements))
+        reads = min(clocks.watermark for clocks in now.clocks.values())
         readings.append(WatermarkReading(now.processing_time, reads, output.clocks.watermark))
 
     def wake(until: ProcessingTime) -> None:
         if spec.mode is Mode.CONTINUOUS and before is not None:
-            for empty in _deadlines(before, until, operators.groupings.values()):
+            for empty in empty_instants(before, until, operators.next_deadline):
                 step(empty)
 
     before: PipelineInstant | None = None
-    for now in _instants(spec.timelines, {one.name: one for one in sources_of(root)}):
+    for now in pipeline_instants(spec.timelines):
         if until is not None and now.processing_time > until:
             break
         wake(now.processing_time)
@@ -171,76 +168,6 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
     if until is not None:
         wake(ProcessingTime(until + 1))
     return ReferenceRun(tuple(panes), operators.dropped, tuple(readings), spec)
-
-
-def _deadlines(
-    before: PipelineInstant, until: ProcessingTime, groupings: Collection[Grouping]
-) -> Iterator[PipelineInstant]:
-    """An empty instant at every deadline before a processing time, in order, as each is reached."""
-    while True:
-        pending = [one for one in (grouping.next_deadline() for grouping in groupings) if one is not None]
-        if not pending or min(pending) >= until:
-            return
-        time = min(pending)
-        quiet = {
-            name: NodeOutput((), evolve(one.clocks, processing_time=time))
-            for name, one in before.sources.items()
-        }
-        yield PipelineInstant(time, quiet)
-
-
-def _pane(element: Element) -> Pane[object]:
-    assert element.info is not None
-    return Pane(element.value, element.window, element.event_time, element.info)
-
-
-def _instants(
-    timelines: Mapping[str, Timeline[object]], sources: dict[str, SourceNode]
-) -> Iterator[PipelineInstant]:
-    """The instants of all sources as one sequence; a source that does nothing keeps its watermark.
-
-    The first instants of several sources at one processing time are one instant; so are the second ones.
-    """
-    keyed = [
-        (time, number, name, instant)
-        for name, timeline in timelines.items()
-        for time, same_time in groupby(timeline, key=lambda one: one.processing_time)
-        for number, instant in enumerate(same_time)
-    ]
-    keyed.sort(key=lambda one: one[:3])
-    reads = dict.fromkeys(timelines, BEGINNING)
-    for (time, _), together in groupby(keyed, key=lambda one: one[:2]):
-        elements: dict[str, tuple[Element, ...]] = dict.fromkeys(timelines, ())
-        signals: frozenset[str] = frozenset()
-        for _, _, name, instant in together:
-            reads[name] = Clocks(time, instant.watermark, instant.percentile_watermarks)
-            elements[name] = _elements_of(sources[name], instant)
-            signals |= instant.signals
-        clocks = {name: evolve(one, processing_time=time) for name, one in reads.items()}
-        yield PipelineInstant(
-            time, {name: NodeOutput(elements[name], clocks[name]) for name in timelines}, signals
-        )
-
-
-def _elements_of(source: SourceNode, instant: Instant[object]) -> tuple[Element, ...]:
-    """The elements of an instant, checked against the source's record class, in the global window."""
-    where = f"an element of source {source.name!r}"
-    label = f"Source({source.name!r}).event_time"
-    entering = []
-    for raw in instant.elements:
-        value = conform(raw, source.shape, where)
-        point = apply(source.event_time, value, label)
-        if not isinstance(point, datetime):
-            raise ElementError(
-                f"the event time of {where} must be a datetime, on {value!r}; got {format_value(point)}"
-            )
-        when = event_time(point, argument=f"the event time of {where}")
-        if when >= MAX_TIME:
-            raise ElementError(
-                f"the event time of {where} is the end of time; it must be before, on {value!r}"
-            )
-        entering.append(Element(value, when))
-    return tuple(entering)
 
 
 __all__ = [

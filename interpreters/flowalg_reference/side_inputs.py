@@ -12,11 +12,13 @@ from flowalg.combiners.core import require_combiner
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.pipeline.nodes import Windowing, WithSide
 from flowalg.pipeline.side_inputs import View, window_read
+from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
 from flowalg_reference.contents import AnyCombiner, Contents
 from flowalg_reference.drops import DroppedElement, drop
-from flowalg_reference.elements import BEGINNING, Clocks, Element, NodeOutput
+from flowalg_reference.outputs import NodeOutput
 
 
 @define

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.elements import Element
 from flowalg.windows.window import Window
-from flowalg_reference.elements import Clocks, Element
 from flowalg_reference.trigger_state import TriggerState
 from flowalg_reference.window_state import GroupingSpec
 

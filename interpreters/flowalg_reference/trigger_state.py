@@ -15,6 +15,7 @@ from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import ProcessingTime
 from flowalg.data.values import MAX_INTEGER
 from flowalg.elementwise.functions import user_function_error
+from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -34,7 +35,6 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 from flowalg.windows.window import Window
-from flowalg_reference.elements import Clocks
 
 DataDrivenTrigger: TypeAlias = AtMeasure | AtElement
 """Once-triggers that depend on the values of elements."""

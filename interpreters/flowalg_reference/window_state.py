@@ -9,11 +9,12 @@ from attrs import define, field, frozen
 from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.data.values import canonicalize
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.elements import Element
 from flowalg.runs.panes import Change, PaneInfo, Timing
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from flowalg.windows.window import Window
 from flowalg_reference.contents import AnyCombiner, Contents
-from flowalg_reference.elements import Clocks, Element
 from flowalg_reference.trigger_state import (
     Finished,
     TriggerState,

@@ -4,7 +4,6 @@ An engine's inner part. It knows no Spark: an engine brings bundles and reports,
 emissions on. ``step`` is pure and deterministic, and equals the reference interpreter pane by pane.
 """
 
-from flowalg_shard.clocks.clocks import BEGINNING, Clocks
 from flowalg_shard.clocks.exchange import (
     FromSource,
     FromStage,
@@ -33,9 +32,7 @@ from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, unpack
 
 __all__ = [
-    "BEGINNING",
     "AggregateColumn",
-    "Clocks",
     "Counts",
     "Emission",
     "FromSource",

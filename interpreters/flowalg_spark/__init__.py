@@ -1,15 +1,18 @@
-"""The Spark interpreters: ``batch`` for bounded data, ``streaming`` for Structured Streaming.
+"""The Spark interpreters: ``SparkBatch`` for bounded data, ``SparkStreaming`` for Structured Streaming.
 
-Both compile a pipeline to an ordinary DataFrame of panes. ``collect`` reads panes back as typed values, and
-``final_values`` reduces them to the current value of each key and window. ``schema_of``, ``read_table`` and
-``read_files`` give the data of a source in its schema, ``sinks`` has tables that a stream writes to, and ``session``
-has the settings that streaming needs. For a run of a stream, ``check_checkpoint`` validates its checkpoint,
-``open_windows`` reads its live windows, and ``metrics`` and ``replay_log`` read its stored metrics. ``records_in``
-and ``pane_table`` convert between Arrow tables and the records and panes of the reference interpreter.
+Both are interpreters of the core. ``batch.compile`` and ``streaming.compile`` return a DataFrame of panes instead of a
+run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops, and ``final_values`` reduces panes to
+the current value of each key and window. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in
+its schema, ``sinks`` has tables that a stream writes to, and ``session`` has the settings that streaming needs. For a
+run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_windows`` reads its live windows, and ``metrics``
+and ``replay_log`` read its stored metrics. ``records_in`` and ``pane_table`` convert between Arrow tables and the
+records and panes of the reference interpreter.
 """
 
 from flowalg_spark import batch, sinks, streaming
-from flowalg_spark.frames.arrow import arrow_schema_of, pane_table, records_in
+from flowalg_spark.batch.interpreter import SparkBatch
+from flowalg_spark.frames.arrow import arrow_schema_of, pane_table, record_table, records_in
+from flowalg_spark.frames.drops import collect_drops
 from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.pane_frame import PaneFrame, collect
 from flowalg_spark.frames.sources import read_files, read_table, schema_of
@@ -18,6 +21,7 @@ from flowalg_spark.session import local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
 from flowalg_spark.state.open_windows import open_windows
 from flowalg_spark.streaming.compilation import StreamInput
+from flowalg_spark.streaming.interpreter import SparkStreaming
 from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, stage_metrics
 from flowalg_spark.streaming.replay import ReplayLog, replay_log
 
@@ -25,6 +29,8 @@ __all__ = [
     "LiftingNote",
     "PaneFrame",
     "ReplayLog",
+    "SparkBatch",
+    "SparkStreaming",
     "StageMetrics",
     "StreamInput",
     "arrow_schema_of",
@@ -32,6 +38,7 @@ __all__ = [
     "batch",
     "check_checkpoint",
     "collect",
+    "collect_drops",
     "final_values",
     "local_session",
     "metrics",
@@ -39,6 +46,7 @@ __all__ = [
     "pane_table",
     "read_files",
     "read_table",
+    "record_table",
     "records_in",
     "replay_log",
     "schema_of",

@@ -22,4 +22,9 @@ STREAMING: Final = Capabilities(
 )
 """What ``flowalg_spark.streaming`` lacks."""
 
-__all__ = ["BATCH", "STREAMING"]
+REPLAYING: Final = Capabilities(
+    STREAMING.interpreter, {one: why for one, why in STREAMING.missing.items() if one is not Feature.PERFECT}
+)
+"""What Spark streaming lacks over a timeline whose watermarks are known."""
+
+__all__ = ["BATCH", "REPLAYING", "STREAMING"]

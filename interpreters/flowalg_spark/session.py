@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import ArgumentError, UnsupportedError
 
 _LOG: Final = logging.getLogger("flowalg_spark")
 
@@ -68,6 +68,12 @@ def local_session(
     return session
 
 
+def require_session(argument: str, session: object) -> None:
+    """Raises ``ArgumentError`` unless the value is a Spark session, classic or over Connect."""
+    if not callable(getattr(session, "createDataFrame", None)):
+        raise ArgumentError(argument, session, "a SparkSession, such as local_session()")
+
+
 def ensure_state_store(session: SparkSession) -> None:
     """Makes RocksDB the state store of the queries that the session starts from now on.
 
@@ -101,4 +107,4 @@ def ensure_state_store(session: SparkSession) -> None:
         session.conf.set(_CHANGELOG_KEY, "true")
 
 
-__all__ = ["ROCKSDB", "SETTINGS", "STATE_STORE_KEY", "ensure_state_store", "local_session"]
+__all__ = ["ROCKSDB", "SETTINGS", "STATE_STORE_KEY", "ensure_state_store", "local_session", "require_session"]

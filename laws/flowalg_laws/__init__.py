@@ -19,7 +19,7 @@ from flowalg_laws.checks.differences import Difference, NoDifference, find_diffe
 from flowalg_laws.conformance import check_interpreter
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
-from flowalg_laws.kit.interpreters import Interpreter, apply_windowing
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.kit.scenarios import Scenario, observe
@@ -70,7 +70,6 @@ __all__ = [
     "Difference",
     "Equation",
     "History",
-    "Interpreter",
     "Law",
     "NoDifference",
     "Reading",

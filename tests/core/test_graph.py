@@ -130,7 +130,7 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
     "reference, batch": lambda depth: flowalg_reference.run_batch(
         diamond(depth), {EVENTS: [Score("a", 3, NOON)]}
     ),
-    "local engine": lambda depth: flowalg_shard.local.run(diamond(depth), {EVENTS: TIMELINE}),
+    "local engine": lambda depth: flowalg_shard.local.Local().run(diamond(depth), {EVENTS: TIMELINE}),
 }
 
 

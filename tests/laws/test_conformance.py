@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 
-import flowalg_reference
 import pytest
 from flowalg_laws import pipelines
 from flowalg_laws.conformance import JOBS, Replay, check_interpreter, covering, describe_run, replays
+from flowalg_reference import Reference, ReferenceBatch
 from hypothesis import find, given
 
 from flowalg import ArgumentError, Mode, PCollection
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature, features_of
-from tests.support.conformance_runs import BATCHES_ONLY, batch, continuous, micro_batches
 
 COMMON = frozenset(
     {
@@ -41,27 +40,27 @@ COMMON = frozenset(
 
 def test_the_reference_conforms_by_micro_batches() -> None:
     """By micro-batches the reference passes every job (oracle, transcript, batch theorem) and generated pipelines."""
-    report = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, ordered=True, generated=100)
+    report = check_interpreter(Reference(Mode.MICRO_BATCH), ordered=True, generated=100)
     assert set(report.ran) == {job.name for job in JOBS}
 
 
 def test_the_reference_conforms_continuously() -> None:
     """The reference passes every job as a continuous engine, with the same transcripts."""
-    check_interpreter(continuous, flowalg_reference.CAPABILITIES, mode=Mode.CONTINUOUS, ordered=True)
+    check_interpreter(Reference(), ordered=True)
 
 
 def test_jobs_that_run_at_once_are_told_in_order() -> None:
     """Jobs that run at once are reported in the order of jobs that run one after another."""
-    in_turn = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9])
-    together = check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, jobs=JOBS[:9], at_once=3)
+    in_turn = check_interpreter(Reference(Mode.MICRO_BATCH), jobs=JOBS[:9])
+    together = check_interpreter(Reference(Mode.MICRO_BATCH), jobs=JOBS[:9], at_once=3)
     assert together == in_turn
     with pytest.raises(ArgumentError, match=r"at_once must be an int of one or more; got 0 \(int\)"):
-        check_interpreter(micro_batches, flowalg_reference.CAPABILITIES, at_once=0)
+        check_interpreter(Reference(Mode.MICRO_BATCH), at_once=0)
 
 
 def test_the_reference_conforms_as_a_batch() -> None:
     """The reference passes every job as a batch, where triggers, modes and policies have no effect."""
-    report = check_interpreter(batch, BATCHES_ONLY, ordered=True, generated=100)
+    report = check_interpreter(ReferenceBatch(), ordered=True, generated=100)
     assert set(report.ran) == {job.name for job in JOBS}
 
 

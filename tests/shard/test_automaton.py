@@ -16,8 +16,6 @@ from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies import triggers
 from flowalg_laws.strategies.times import event_times
 from flowalg_reference import trigger_state as reference
-from flowalg_reference.elements import Clocks as ReferenceClocks
-from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.step.automaton import CLOSED, FIRES, Automaton
 from flowalg_shard.step.trigger_summary import DataDrivenTrigger, evaluate_leaf, leaves
 from hypothesis import given, settings
@@ -36,6 +34,8 @@ from flowalg import (
     Window,
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.clocks import Clocks as ReferenceClocks
 from flowalg.triggers.syntax import OrFinally, SequenceOf
 
 END = "end"

@@ -13,7 +13,6 @@ from datetime import timedelta
 import polars as pl
 from flowalg_laws.strategies import observations, watermark_policies
 from flowalg_shard import (
-    Clocks,
     FromSource,
     FromStage,
     InputClocks,
@@ -38,6 +37,7 @@ from hypothesis import strategies as st
 
 from flowalg import ClockSummary, Timeout
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
+from flowalg.runs.clocks import Clocks
 from flowalg.watermarks import Observation, WatermarkPolicy
 
 SCHEMA = {

@@ -24,7 +24,6 @@ from flowalg_laws.strategies import (
     windowing_strategies,
 )
 from flowalg_shard import (
-    Clocks,
     ShardState,
     Stage,
     aggregate_columns,
@@ -79,6 +78,7 @@ from flowalg.combiners.core import Combiner, product
 from flowalg.data.shapes import FLOAT, INTEGER, Shape
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
 from flowalg.pipeline.nodes import WindowInto
+from flowalg.runs.clocks import Clocks
 from flowalg.watermarks import WatermarkPolicy
 
 EVERYTHING = (Sum[int](), Count(), Mean(), Min[int](), Max[int]())

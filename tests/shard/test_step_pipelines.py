@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import flowalg_reference
 import pytest
 from flowalg_laws.conformance import JOBS, check_interpreter
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
-from flowalg_shard.local import Cluster, Waking, run
+from flowalg_shard.local import Cluster, Local
 from hypothesis import given, settings
 
 from flowalg import AtCount, Count, Mode, Repeat, Sessions, Timeline, WindowingStrategy
 from flowalg.data.time import processing_time
-from tests.support.shard_runs import stepping
 from tests.support.step_pairs import Pair, pairs
 
 
@@ -45,7 +43,8 @@ def fired(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
         records = [Reading("a", 1, point(minute), point(0)) for minute in happened]
         timeline = timeline.at(point(number), *records)
     strategy = WindowingStrategy(Sessions(timedelta(minutes=2)), Repeat(AtCount(3)))
-    panes = run(apply_windowing(VALUES, strategy).combine_per_key(Count()), {READINGS: timeline}).panes
+    counted = apply_windowing(VALUES, strategy).combine_per_key(Count())
+    panes = Local().run(counted, {READINGS: timeline}).panes
     return [((one.processing_time - processing_time(point(0))) // 60_000_000, one.value) for one in panes]
 
 
@@ -60,13 +59,12 @@ def test_what_no_pane_has_shown_counts_when_windows_merge() -> None:
     "cluster", [pytest.param(Cluster(), marks=pytest.mark.long), Cluster(partitions=2, shards=3)], ids=str
 )
 def test_the_step_conforms(cluster: Cluster) -> None:
-    """Every job of the suite passes by oracle, transcript and reference; no capability is missing."""
-    report = check_interpreter(stepping(cluster), flowalg_reference.CAPABILITIES, ordered=True)
+    """Every job of the suite passes by oracle, transcript and reference, with watermarks generated in band."""
+    report = check_interpreter(Local(cluster, generate_watermarks=True), ordered=True)
     assert set(report.ran) == {job.name for job in JOBS}
 
 
 @pytest.mark.long
 def test_the_step_conforms_when_it_wakes_at_deadlines() -> None:
     """The step conforms as a continuous engine too, when it evaluates triggers at their deadlines."""
-    woken = stepping(Cluster(), Waking.AT_DEADLINES)
-    check_interpreter(woken, flowalg_reference.CAPABILITIES, mode=Mode.CONTINUOUS, ordered=True)
+    check_interpreter(Local(mode=Mode.CONTINUOUS), ordered=True)

@@ -15,7 +15,6 @@ import pytest
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
 from flowalg_shard import (
-    Clocks,
     Grouping,
     InputClocks,
     OperatorOutput,
@@ -24,7 +23,7 @@ from flowalg_shard import (
     step,
     unpack,
 )
-from flowalg_shard.local import Cluster, run
+from flowalg_shard.local import Local
 from flowalg_shard.state.window_store import KEY_HASH, Segment, WindowStore
 from flowalg_shard.step.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.step.panes import HOLD
@@ -46,6 +45,7 @@ from flowalg import (
     Trigger,
 )
 from flowalg.data.time import MIN_TIME, EventTime, processing_time
+from flowalg.runs.clocks import Clocks
 from tests.shard.test_step import rows_of, stage_of
 from tests.support.step_pairs import Pair, corrected, pairs
 
@@ -115,7 +115,7 @@ def active_counts(timeline: Timeline[Reading]) -> list[int]:
     ).combine_per_key(Sum())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Grouping, "advance", advance_and_count)
-        run(pipeline, {READINGS: timeline}, cluster=Cluster())
+        Local().run(pipeline, {READINGS: timeline})
     return counts
 
 
@@ -141,10 +141,14 @@ def test_a_window_without_changes_is_dormant_although_its_trigger_is_always_read
     """A trigger that is always ready keeps a window active only while the window has unemitted changes."""
     always = Repeat(AtCount(1))
     timeline = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0))).at(point(1)).at(point(2))
-    panes = run(
-        VALUES.window(FixedWindows(timedelta(minutes=10)), trigger=always).combine_per_key(Sum()),
-        {READINGS: timeline},
-    ).panes
+    panes = (
+        Local()
+        .run(
+            VALUES.window(FixedWindows(timedelta(minutes=10)), trigger=always).combine_per_key(Sum()),
+            {READINGS: timeline},
+        )
+        .panes
+    )
     assert [pane.value for pane in panes] == [1]
 
 
@@ -186,7 +190,7 @@ def test_a_dormant_window_is_evaluated_when_it_is_due(
     """A dormant window is evaluated when it is due: its panes have the values and times of the reference."""
     pipeline = VALUES.window(TEN, trigger=trigger, allowed_lateness=FOREVER).combine_per_key(Sum())
     for found in (
-        run(pipeline, {READINGS: timeline}).panes,
+        Local().run(pipeline, {READINGS: timeline}).panes,
         reference.run(pipeline, {READINGS: timeline}).panes,
     ):
         times = [(pane.info.processing_time - processing_time(point(0))) // (60 * 10**6) for pane in found]

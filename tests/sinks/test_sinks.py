@@ -21,7 +21,6 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import dense_timelines, free_timelines, once_triggers, windowing_strategies
 from flowalg_laws.strategies.pipelines import GROUPINGS, sum_values
 from flowalg_laws.strategies.times import durations
-from flowalg_sinks.current import Said
 from flowalg_sinks.once import require_next
 from flowalg_sinks.upsertable import gives_one_pane
 from flowalg_spark.sinks import Changelog, SinkError, Upsert, Written, changelog, upsert
@@ -61,6 +60,7 @@ from flowalg import (
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import processing_time
+from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo, Timing
 from tests.support.generated_runs import ran, runs
 from tests.support.scores import NOON, POINTS, SCORES, Score
@@ -209,20 +209,20 @@ def pane_of(element: object, index: int = 0, change: Change = Change.VALUE) -> P
     return Pane(element, WINDOW, event_time(NOON + 4 * MINUTE), info)
 
 
-saids = st.builds(
-    lambda index, back: Said.by(pane_of("x", index, Change.RETRACTION if back else Change.VALUE)),
+currents = st.builds(
+    lambda index, back: Current.of(pane_of("x", index, Change.RETRACTION if back else Change.VALUE)),
     st.integers(0, 3),
     st.booleans(),
 )
 
 
-@given(saids, saids, saids)
-def test_what_panes_say_is_a_commutative_monoid(
-    one: Said[object], two: Said[object], three: Said[object]
+@given(currents, currents, currents)
+def test_what_panes_leave_current_is_a_commutative_monoid(
+    one: Current[object], two: Current[object], three: Current[object]
 ) -> None:
-    """``(a + b) + c = a + (b + c)``, and ``a + b`` and ``b + a`` let the same panes stand."""
-    assert one.and_then(two).and_then(three) == one.and_then(two.and_then(three))
-    assert one.and_then(two).standing == two.and_then(one).standing
+    """``(a + b) + c = a + (b + c)``, and ``a + b`` and ``b + a`` leave the same panes current."""
+    assert one.merge(two).merge(three) == one.merge(two.merge(three))
+    assert one.merge(two).panes == two.merge(one).panes
 
 
 def window_by(mode: Accumulation, windows: FixedWindows | Sessions) -> PCollection[KV[str, int]]:

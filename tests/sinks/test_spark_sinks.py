@@ -16,11 +16,12 @@ from typing import Final
 import pytest
 from attrs import frozen
 from flowalg_sinks.pane_columns import pane_cells, window_cells
-from flowalg_spark import batch, final_values, schema_of, streaming
+from flowalg_spark import batch, final_values, record_table, streaming
+from flowalg_spark.lowering.json_text import json_text
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
 from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
 from flowalg_spark.sinks.drops import drops_table
-from flowalg_spark.sinks.json_text import json_text
+from flowalg_spark.streaming.timelines import InstantFiles, generated, generating_input
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -33,10 +34,10 @@ from flowalg import (
     to_datetime,
 )
 from flowalg.data.shapes import shape_of
+from flowalg.runs.instants import pipeline_instants
 from tests.sinks.test_targets import Database, schema_in
 from tests.support.sink_cases import rows_of, standing, without_key_text
-from tests.support.spark_replay import batches_of, instants_of, write_instants
-from tests.support.visiting import FEED, PIPELINE, REPLAY, RUN, VISITS, Summary
+from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary
 
 
 def test_the_run_has_what_makes_sinks_hard() -> None:
@@ -83,11 +84,17 @@ class Stream:
 
     def bring(self, start: int, stop: int | None) -> None:
         """Some of the batches, as files."""
-        write_instants(self.folder / "visits", FEED, batches_of(REPLAY)["visits"][start:stop], first=start)
+        instants = tuple(pipeline_instants({VISITS.name: TIMELINE}))[start:stop]
+        self.files.write(generated(VISITS, TIMELINE, instants), first=start)
+
+    @property
+    def files(self) -> InstantFiles:
+        """The files of the one source."""
+        return InstantFiles(self.folder / "visits", VISITS)
 
     def run(self, checkpoint: str = "checkpoint") -> str:
         """Run over all that is there; the query's id."""
-        inputs = {VISITS: instants_of(self.spark, self.folder / "visits", FEED)}
+        inputs = {VISITS: generating_input(self.spark, self.files, TIMELINE)}
         panes = streaming.compile(PIPELINE, inputs).with_drops()
         query = (
             panes.writeStream.foreachBatch(self.write)
@@ -211,8 +218,8 @@ def test_another_checkpoint_is_refused(written: Stream) -> None:
 
 def test_a_frame_must_be_of_the_pipeline_and_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
     """Outside of a streaming query a name has to be given; a batch can then be written, once."""
-    rows = [(one.visitor, one.page, one.seconds, one.at, one.seen) for some in FEED.batches for one in some]
-    frame = batch.compile(PIPELINE, {VISITS: spark.createDataFrame(rows, schema_of(VISITS))})
+    rows = spark.createDataFrame(record_table(VISITS, TIMELINE.elements))
+    frame = batch.compile(PIPELINE, {VISITS: rows})
     target = SQLite(tmp_path / "panes.db")
     with pytest.raises(
         ArgumentError, match="query must be a name .*; got None .*: Spark does not say which streaming query"

@@ -14,12 +14,13 @@ from flowalg_laws.conformance.jobs.sales import a_sum_per_key
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_spark import check_checkpoint, open_windows, streaming
 from flowalg_spark.state.checkpoints import problem_of_id, problem_of_log, problem_of_source
+from flowalg_spark.streaming.interpreter import run_to_end
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from flowalg import CheckpointError
-from tests.support.spark_replay import run_to_end, stream_of, write_batches
+from tests.support.spark_replay import stream_of, write_batches
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":17,"conf":{"a.b":"c"}}\n{"logOffset":0}'
 COMMIT = 'v1\n{"nextBatchWatermarkMs":0}'

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve, frozen
 from flowalg_spark import StreamInput, collect, metrics, streaming
+from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -32,7 +33,6 @@ from flowalg import (
 )
 from tests.spark.test_bad_rows import FIXED, GOOD, MINUTE, ROWS, TIMES, TYPES, Row, Stored
 from tests.support.scores import NOON
-from tests.support.spark_replay import run_to_end
 
 POLICY = BoundedOutOfOrderness(MINUTE)
 LATER = NOON + 5 * MINUTE

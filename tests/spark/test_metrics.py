@@ -6,17 +6,17 @@ This family catches a clock or a count that is told wrong, lost on its way throu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import UTC
 from pathlib import Path
 
-import flowalg_reference as reference
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from flowalg_laws.conformance import JOBS, Feed, Job
+from flowalg_laws.conformance import JOBS, Job, count_drops
 from flowalg_laws.conformance.jobs.sales import a_sum_per_key
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
+from flowalg_reference import Reference
 from flowalg_spark import (
     StageMetrics,
     batch,
@@ -27,15 +27,13 @@ from flowalg_spark import (
     stage_metrics,
     streaming,
 )
+from flowalg_spark.streaming.interpreter import run_to_end, start_to_files
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import ArgumentError, Instant, Mode, Source, Timeline, UnsupportedError, processing_time
+from flowalg import ArgumentError, Instant, Mode, Source, Timeline, UnsupportedError
+from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from tests.support.spark_replay import (
-    Batch,
-    batches_of,
-    run_to_end,
-    started,
     stream_of,
     streamed,
     write_batches,
@@ -47,19 +45,14 @@ def job_called(name: str) -> Job:
     return next(one for one in JOBS if one.name == name)
 
 
-def instants(feed: Feed[object], batches: Sequence[Batch]) -> Timeline[object]:
-    """What a source does in a replay of micro-batches, those that bring nothing of it included."""
+def instants(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
+    """The micro-batches of a run as one of its sources had them, those without a record of it included."""
     found: list[Instant[object]] = []
-    before = Timeline[object]()
-    for one in batches:
-        time = processing_time(one.time)
-        empty = Instant[object](time, (), before.watermark)
-        if before.instants:
-            empty = evolve(empty, percentile_watermarks=before.instants[-1].percentile_watermarks)
-        found.append(empty if one.instant is None else evolve(one.instant, processing_time=time))
-        before = Timeline(tuple(found))
-    assert feed.source.name
-    return before
+    for now in run:
+        clocks = now.clocks[name]
+        quiet = Instant[object](now.processing_time, (), clocks.watermark, clocks.percentiles)
+        found.append(now.instants.get(name, quiet))
+    return Timeline(tuple(found))
 
 
 @pytest.mark.parametrize(
@@ -79,18 +72,16 @@ def test_a_run_is_gone_through_again(
 ) -> None:
     """From what it has told of itself come the timelines that it ran on, and from these its panes and drops."""
     job = job_called(name)
-    outcome = streamed(spark, tmp_path, job.pipeline, job.replay, stops=stops, metrics=True)
-    log = replay_log(spark.read.parquet(str(tmp_path / "out")))
-    timelines: dict[Source[object], Timeline[object]] = {
-        feed.source: log.timeline(feed.source, feed.records) for feed in job.replay.feeds
-    }
-    played = batches_of(job.replay)
-    for feed in job.replay.feeds:
-        assert timelines[feed.source] == instants(feed, played[feed.source.name])
-    run = reference.run(job.pipeline, timelines, mode=Mode.MICRO_BATCH)
-    assert Counter(map(repr, run.panes)) == Counter(map(repr, outcome.panes))
-    assert outcome.dropped is not None
-    assert len(run.dropped) == sum(outcome.dropped.values())
+    timelines = job.replay.timelines
+    streamed_run = streamed(spark, tmp_path, job.pipeline, timelines, stops=stops, metrics=True)
+    recording = replay_log(spark.read.parquet(str(tmp_path / "out")))
+    replayed = {source: recording.timeline(source, each.elements) for source, each in timelines.items()}
+    played = list(pipeline_instants({source.name: each for source, each in timelines.items()}))
+    for source, timeline in replayed.items():
+        assert timeline == instants(source.name, played)
+    run = Reference(Mode.MICRO_BATCH).run(job.pipeline, replayed)
+    assert Counter(map(repr, run.panes)) == Counter(map(repr, streamed_run.panes))
+    assert count_drops(run.dropped) == count_drops(streamed_run.dropped)
 
 
 @pytest.mark.parametrize("name", ["a sum per key", "sessions that retract", "retractions downstream"])
@@ -98,7 +89,7 @@ def test_metrics_are_those_of_the_panes(spark: SparkSession, tmp_path: Path, nam
     """Counts of panes and drops are those that came out of the last stage, and open windows those in the checkpoint."""
     job = job_called(name)
     (feed,) = job.replay.feeds
-    streamed(spark, tmp_path, job.pipeline, evolve(job.replay, ends=False), metrics=True)
+    streamed(spark, tmp_path, job.pipeline, evolve(job.replay, ends=False).timelines, metrics=True)
     stored = spark.read.parquet(str(tmp_path / "out"))
     panes = collect(job.pipeline, stored)
     rows = [row.asDict() for row in metrics(stored).collect()]
@@ -137,7 +128,7 @@ def test_progress_has_the_same_metrics(spark: SparkSession, tmp_path: Path) -> N
     frame = streaming.compile(a_sum_per_key.pipeline, {SALES: stream}, metrics=True)
     told: list[tuple[StageMetrics, ...]] = []
     for number, rows in enumerate((frame, frame.with_drops(), frame.with_metrics())):
-        query = started(rows, tmp_path / f"out-{number}", tmp_path / f"checkpoint-{number}")
+        query = start_to_files(rows, tmp_path / f"out-{number}", tmp_path / f"checkpoint-{number}")
         try:
             query.awaitTermination()
             found = [stage_metrics(progress) for progress in query.recentProgress]

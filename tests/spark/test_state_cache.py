@@ -18,7 +18,6 @@ from flowalg_laws.kit.readings import Reading
 from flowalg_laws.strategies import apply_windowing, batches, policies, window_fns, windowing_strategies
 from flowalg_laws.strategies.times import point
 from flowalg_shard import (
-    Clocks,
     FromStage,
     Grouping,
     OperatorState,
@@ -56,6 +55,7 @@ from flowalg import (
 )
 from flowalg.data.errors import CheckpointError
 from flowalg.data.time import EventTime, event_time, processing_time
+from flowalg.runs.clocks import Clocks
 from tests.shard.test_step import rows_of, stage_of
 
 TRIGGERS = [

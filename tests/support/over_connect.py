@@ -12,18 +12,27 @@ from pathlib import Path
 from typing import Final
 
 import flowalg_reference
-from flowalg_laws.conformance import BATCH_JOBS, JOBS, Job, check_interpreter, covering
+from flowalg_laws.conformance import BATCH_JOBS, JOBS, Job, check_interpreter, covering, examine_interpreter
 from flowalg_laws.conformance.drawing import full_line
-from flowalg_spark import batch, collect, final_values, read_files, schema_of, streaming
+from flowalg_spark import (
+    SparkBatch,
+    SparkStreaming,
+    batch,
+    collect,
+    final_values,
+    read_files,
+    schema_of,
+    streaming,
+)
 from flowalg_spark.sinks import SQLite, upsert
+from flowalg_spark.streaming.timelines import InstantFiles, generated, generating_input
 from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sum
-from flowalg.analysis.capabilities import Capabilities
+from flowalg.runs.instants import pipeline_instants
 from tests.support import visiting
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.sink_cases import rows_of, standing, without_key_text
-from tests.support.spark_replay import batch_runner, batches_of, instants_of, streaming_runner, write_instants
 
 MINUTE: Final = timedelta(minutes=1)
 SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, NOON + 5 * MINUTE)]
@@ -31,21 +40,21 @@ TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
 COVERING: Final = covering(BATCH_JOBS)
 STREAMED: Final = ("sessions that retract", "three stages", "a left join", "a map on the side")
-AS_FAR_AS_NEEDED: Final = Capabilities("Spark streaming over Connect", {})
 
 
 def writes_tables(spark: SparkSession, folder: Path) -> str:
     """A table of latest values, by a name for the query, since Spark does not say which it is."""
-    run, files = visiting.RUN, folder / "visits"
     target = SQLite(folder / "panes.db")
     sink = upsert(visiting.PIPELINE, target, table="latest", query=str(folder / "checkpoint"))
-    write_instants(files, visiting.FEED, batches_of(visiting.REPLAY)["visits"])
-    inputs = {visiting.VISITS: instants_of(spark, files, visiting.FEED)}
+    files = InstantFiles(folder / "visits", visiting.VISITS)
+    instants = pipeline_instants({visiting.VISITS.name: visiting.TIMELINE})
+    files.write(generated(visiting.VISITS, visiting.TIMELINE, instants))
+    inputs = {visiting.VISITS: generating_input(spark, files, visiting.TIMELINE)}
     panes = streaming.compile(visiting.PIPELINE, inputs).with_drops()
     writer = panes.writeStream.foreachBatch(sink).trigger(availableNow=True)
     writer.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination()
     found = without_key_text(sink, target.rows(sink.table))
-    assert repr(found) == repr(rows_of(sink, standing(run.panes)))
+    assert repr(found) == repr(rows_of(sink, standing(visiting.RUN.panes)))
     return f"{len(found)} rows"
 
 
@@ -60,7 +69,7 @@ def conforms_in_all(spark: SparkSession, folder: Path) -> str:
 
 
 def _conforms(spark: SparkSession, jobs: Sequence[Job]) -> str:
-    report = check_interpreter(batch_runner(spark), batch.CAPABILITIES, jobs=jobs, generated=GENERATED)
+    report = check_interpreter(SparkBatch(spark), jobs=jobs, generated=GENERATED)
     return f"{len(report.ran)} jobs of {len(jobs)}, {report.generated} generated"
 
 
@@ -104,7 +113,8 @@ def says_what_is_wrong(spark: SparkSession, folder: Path) -> str:
 def streams(spark: SparkSession, folder: Path) -> str:
     """Streaming queries of one and several stages agree with the reference, drops included, without configuration."""
     jobs = [job for job in JOBS if job.name in STREAMED]
-    report = check_interpreter(streaming_runner(spark, folder), AS_FAR_AS_NEEDED, jobs=jobs)
+    report = examine_interpreter(SparkStreaming(spark, folder=folder), jobs=jobs)
+    assert not report.failed, report
     return f"{len(report.ran)} jobs of {len(STREAMED)}"
 
 

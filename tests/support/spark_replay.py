@@ -1,37 +1,33 @@
-"""The Spark interpreters as the conformance suite calls them: micro-batches become files, one for each."""
+"""Streams from files for tests of Spark, and pipelines through queries that are restarted and spread."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections import Counter
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import frozen
-from flowalg_laws.conformance import DropGroup, Feed, Outcome, Replay, Runner
-from flowalg_spark import StreamInput, batch, collect, streaming
+from attrs import evolve, field, frozen
+from flowalg_spark import SparkStreaming, StreamInput, collect, collect_drops, streaming
 from flowalg_spark.lowering.schema import arrow_type
-from flowalg_spark.lowering.values import decode, encode
+from flowalg_spark.lowering.values import encode
+from flowalg_spark.streaming.interpreter import run_to_end
+from flowalg_spark.streaming.timelines import InstantFiles, generated, generating_input
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.streaming.query import StreamingQuery
 
-from flowalg import KV, Instant, PCollection, WatermarkPolicy, Window
-from flowalg.data.shapes import TIMESTAMP, RecordOf, Shape, shape_of
-from flowalg.data.time import ProcessingTime, event_time, to_datetime
-from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import GroupingNode, WithSide
-from flowalg.pipeline.structure import last_grouping
+from flowalg import Capabilities, PCollection, Run, Source, Timeline, WatermarkPolicy
+from flowalg.data.shapes import RecordOf, Shape, shape_of
+from flowalg.runs.inputs import AnySource
+from flowalg.runs.instants import pipeline_instants
+
+A = TypeVar("A")
 
 END = "end_of_input"
-TICK = "tick"
-SIGNAL = "signal"
 
 
 def fields_of(record: type) -> tuple[tuple[str, Shape], ...]:
@@ -92,167 +88,59 @@ def _files(spark: SparkSession, folder: Path) -> DataFrame:
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
-@frozen
-class Batch:
-    """What one source brings in one instant: nothing but the time, if it has no instant of its own then."""
-
-    time: datetime
-    instant: Instant[object] | None = None
-    ends: bool = False
-
-
-def batches_of(replay: Replay) -> dict[str, list[Batch]]:
-    """The micro-batches of all sources, by name: as many for each, the n-th of them at one processing time.
-
-    The first instants of several sources at one processing time are one micro-batch; so are the second ones.
-    """
-    at: dict[tuple[ProcessingTime, int], dict[str, Batch]] = {}
-    for feed in replay.feeds:
-        instants = tuple(feed.timeline(ends=replay.ends))
-        numbers = Counter[ProcessingTime]()
-        for place, one in enumerate(instants):
-            time = one.processing_time
-            ends = replay.ends and place == len(instants) - 1
-            batch = Batch(to_datetime(time), one, ends)
-            at.setdefault((time, numbers[time]), {})[feed.source.name] = batch
-            numbers[time] += 1
-    found: dict[str, list[Batch]] = {feed.source.name: [] for feed in replay.feeds}
-    for (time, _), together in sorted(at.items()):
-        for name, batches in found.items():
-            batches.append(together.get(name, Batch(to_datetime(time))))
-    return found
-
-
-def write_instants(folder: Path, feed: Feed[object], batches: Sequence[Batch], *, first: int = 0) -> None:
-    """One file for each micro-batch: records, a row with the time, a row for each signal, and the end."""
-    folder.mkdir(exist_ok=True)
-    fields = fields_of(feed.record)
-    own = [*((name, arrow_type(shape)) for name, shape in fields)]
-    marks = [(END, pa.bool_()), (TICK, arrow_type(TIMESTAMP)), (SIGNAL, pa.string())]
-    for number, one in enumerate(batches, start=first):
-        records = () if one.instant is None else one.instant.elements
-        signals = () if one.instant is None else one.instant.signals
-        lines: list[dict[str, object]] = [
-            {name: encode(getattr(record, name), shape) for name, shape in fields} for record in records
-        ]
-        lines.append({TICK: one.time, END: one.ends})
-        lines += [{TICK: one.time, SIGNAL: signal} for signal in sorted(signals)]
-        _write_batch(folder, number, pa.Table.from_pylist(lines, schema=pa.schema([*own, *marks])))
-
-
-def instants_of(
-    spark: SparkSession, folder: Path, feed: Feed[object], *, partitions: int | None = None
-) -> StreamInput:
-    """The files of ``write_instants`` as a stream, in one partition or spread over several."""
-    frame = _files(spark, folder)
-    return StreamInput(
-        frame if partitions is None else frame.repartition(partitions),
-        feed.policy,
-        processing_time=F.coalesce(TICK, feed.seen),
-        end_of_input=F.col(END),
-        tick=F.col(TICK).isNotNull(),
-        signal=F.col(SIGNAL),
-        partition=None if feed.partition is None else F.col(feed.partition),
-    )
-
-
-def started(frame: DataFrame, out: Path, checkpoint: Path) -> StreamingQuery:
-    """A query over all that its source has, to Parquet; whoever starts it stops it."""
-    return (
-        frame.writeStream.format("parquet")
-        .option("path", str(out))
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-
-
-def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
-    """Run a query over all that its source has, and stop it."""
-    query = started(frame, out, checkpoint)
-    try:
-        query.awaitTermination()
-    finally:
-        query.stop()
-
-
-def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> Outcome:
+def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> Run[object]:
     """What a sink has of a frame with drops."""
     rows = spark.read.parquet(str(out))
-    panes = collect(pipeline, rows.filter(F.col("drop").isNull()))
-    counts: Counter[DropGroup] = Counter()
-    for row in rows.filter(F.col("drop").isNotNull()).select("drop", "window").toArrow().to_pylist():
-        start, end = (event_time(row["window"][one].astimezone(UTC)) for one in ("start", "end"))
-        drop = row["drop"]
-        counts[DropGroup(_key(pipeline, drop), Window.of(start, end), drop["reason"])] += drop["count"]
-    return Outcome(panes, counts)
-
-
-def _key(pipeline: PCollection[object], drop: dict[str, object]) -> object:
-    """The key of a drop: as it is where one stage alone can drop, else JSON."""
-    stages = {
-        node.label: node for node in nodes_of(pipeline.node) if isinstance(node, GroupingNode | WithSide)
-    }
-    label = drop.get("stage")
-    node = stages[str(label)] if label else last_grouping(pipeline.node)
-    shape = (node.side if isinstance(node, WithSide) else node).shape
-    key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
-    assert key is not None
-    return decode(json.loads(str(drop["key"])) if label else drop["key"], key)
+    return Run(collect(pipeline, rows), collect_drops(pipeline, rows))
 
 
 def streamed(
     spark: SparkSession,
     folder: Path,
     pipeline: PCollection[object],
-    replay: Replay,
+    timelines: Mapping[Source[object], Timeline[object]],
     *,
     shards: int | None = None,
     partitions: int | None = None,
     stops: Sequence[int] = (),
     metrics: bool = False,
-) -> Outcome:
-    """The panes and drops of a pipeline over a replay, through a streaming query that is restarted at some stops.
+) -> Run[object]:
+    """The run of a pipeline through a streaming query that is restarted after some numbers of micro-batches.
 
-    With ``metrics`` these are stored beside them.
+    With ``partitions`` the input is spread over so many, and with ``metrics`` these are stored beside the panes.
     """
-    batches = batches_of(replay)
+    instants = tuple(pipeline_instants({source.name: each for source, each in timelines.items()}))
     for start, stop in pairwise((0, *stops, None)):
         inputs = {}
-        for feed in replay.feeds:
-            source = folder / feed.source.name
-            write_instants(source, feed, batches[feed.source.name][start:stop], first=start or 0)
-            inputs[feed.source] = instants_of(spark, source, feed, partitions=partitions)
-        frame = streaming.compile(pipeline, inputs, shards=shards, metrics=metrics)
-        rows = frame.with_metrics() if metrics else frame.with_drops()
+        for source, timeline in timelines.items():
+            files = InstantFiles(folder / source.name, source)
+            files.write(generated(source, timeline, instants[start:stop]), first=start or 0)
+            stream = generating_input(spark, files, timeline)
+            frame = stream.frame if partitions is None else stream.frame.repartition(partitions)
+            inputs[source] = evolve(stream, frame=frame)
+        panes = streaming.compile(pipeline, inputs, shards=shards, metrics=metrics)
+        rows = panes.with_metrics() if metrics else panes.with_drops()
         run_to_end(rows, folder / "out", folder / "checkpoint")
     return read_back(spark, pipeline, folder / "out")
 
 
-def streaming_runner(spark: SparkSession, folder: Path, *, most_shards: int | None = None) -> Runner:
-    """Spark streaming, as the conformance suite calls it; every run has a folder of its own.
+@frozen
+class ShardsInTurn:
+    """Spark streaming with generated watermarks, whose runs have one shard, two, and so on up to so many, in turn."""
 
-    With ``most_shards`` runs have one shard, two, and so on up to so many, in turn.
-    """
-    numbers = count()
+    spark: SparkSession
+    most_shards: int
+    numbers: Iterator[int] = field(factory=count, init=False)
 
-    def run(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-        number = next(numbers)
-        mine = folder / f"run-{number}"
-        mine.mkdir()
-        shards = None if most_shards is None else 1 + number % most_shards
-        return streamed(spark, mine, pipeline, replay, shards=shards)
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of a stream."""
+        return streaming.CAPABILITIES
 
-    return run
-
-
-def batch_runner(spark: SparkSession) -> Runner:
-    """Spark batch, as the conformance suite calls it. A batch drops nothing."""
-
-    def run(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-        frames = {
-            feed.source: spark.createDataFrame(table_of(feed.record, feed.records)) for feed in replay.feeds
-        }
-        return Outcome(batch.run(pipeline, frames, time=replay.time), {})
-
-    return run
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """A run with the next number of shards."""
+        number = next(self.numbers)
+        if number % 10 == 9:
+            print(f"{number + 1} runs", flush=True)  # noqa: T201  # a thorough run takes long
+        shards = 1 + number % self.most_shards
+        return SparkStreaming(self.spark, shards=shards, generate_watermarks=True).run(pipeline, inputs)

@@ -9,14 +9,13 @@ because few of the others open a complete session again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import reduce
 from typing import cast
 
-import flowalg_reference as reference
 from attrs import frozen
-from flowalg_laws.conformance import DropGroup, Replay, replays
+from flowalg_laws.conformance import Replay, replays
 from flowalg_laws.conformance.drawing import difference_of, full_line
 from flowalg_laws.conformance.generated import describe_run
 from flowalg_laws.kit.drawing import format_time
@@ -44,7 +43,8 @@ from flowalg_laws.strategies.pipelines import (
     use_one_key,
 )
 from flowalg_laws.strategies.times import durations
-from flowalg_shard.local import Cluster, DropCount, MicroBatches, Waking, run
+from flowalg_reference import Reference
+from flowalg_shard.local import Cluster, Local
 from flowalg_shard.step.trigger_summary import SummaryColumns
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -77,7 +77,7 @@ from flowalg import (
     flatten,
 )
 from flowalg.data.errors import FlowalgError
-from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
 from flowalg.windows.window import clamp
 
@@ -89,24 +89,13 @@ class Played:
     """The inputs, as timelines for the reference and as the local engine takes them."""
 
     timelines: dict[Source[object], Timeline[object]]
-    inputs: dict[Source[object], Timeline[object] | MicroBatches]
+    generates: bool
     text: str
 
     @classmethod
     def replayed(cls, replay: Replay) -> Played:
         """Records of which the engine derives the watermark itself."""
-        inputs: dict[Source[object], Timeline[object] | MicroBatches] = {
-            feed.source: MicroBatches(
-                feed.batches,
-                feed.seen_at,
-                feed.policy,
-                None if feed.partition is None else feed.partition_of,
-                feed.signals,
-                replay.ends,
-            )
-            for feed in replay.feeds
-        }
-        return cls(replay.timelines, inputs, describe_run(VALUES, replay))
+        return cls(replay.timelines, generates=True, text=describe_run(VALUES, replay))
 
     @classmethod
     def free(cls, timeline: Timeline[Reading], other: Timeline[Reading]) -> Played:
@@ -119,7 +108,7 @@ class Played:
             for source, played in timelines.items()
             for one in played
         ]
-        return cls(timelines, {**timelines}, "\n".join(lines))
+        return cls(timelines, generates=False, text="\n".join(lines))
 
 
 @frozen
@@ -135,19 +124,14 @@ class Pair:
         """The difference of the step from the reference: panes in order, drops, or an error; empty if there is none."""
         read = {one.name for one in sources_of(self.pipeline.node)}
         timelines = {source: one for source, one in self.played.timelines.items() if source.name in read}
-        inputs = {source: one for source, one in self.played.inputs.items() if source.name in read}
-        waking = Waking.AT_DEADLINES if self.mode is Mode.CONTINUOUS else Waking.WITH_BATCHES
+        local = Local(self.cluster, mode=self.mode, generate_watermarks=self.played.generates)
         try:
-            wanted = reference.run(self.pipeline, timelines, mode=self.mode)
+            wanted = Reference(self.mode).run(self.pipeline, timelines)
         except FlowalgError as error:
-            return self._raises(
-                error, lambda: run(self.pipeline, inputs, cluster=self.cluster, waking=waking)
-            )
-        found = run(self.pipeline, inputs, cluster=self.cluster, waking=waking)
+            return self._raises(error, lambda: local.run(self.pipeline, timelines))
+        found = local.run(self.pipeline, timelines)
         panes = difference_of(list(map(full_line, wanted.panes)), list(map(full_line, found.panes)))
-        drops = difference_of(
-            _drop_lines(map(_refused, wanted.dropped)), _drop_lines(map(_counted, found.dropped))
-        )
+        drops = difference_of(_drop_lines(wanted.dropped), _drop_lines(found.dropped))
         return "\n".join(one for one in (panes, drops) if one)
 
     @staticmethod
@@ -167,22 +151,11 @@ class Pair:
         )
 
 
-Refusal = tuple[DropGroup, ProcessingTime, int]
-"""What was refused, when, and how many."""
-
-
-def _refused(drop: Drop) -> Refusal:
-    return DropGroup.of(drop), drop.processing_time, 1
-
-
-def _counted(drop: DropCount) -> Refusal:
-    return DropGroup(drop.key, drop.window, drop.reason), drop.processing_time, drop.count
-
-
-def _drop_lines(drops: Iterator[Refusal]) -> list[str]:
+def _drop_lines(drops: Iterable[Drop]) -> list[str]:
+    """How many elements were dropped where, when and why."""
     counts: Counter[str] = Counter()
-    for refused, time, count in drops:
-        counts[f"{format_time(time)}: {refused}"] += count
+    for drop in drops:
+        counts[f"{format_time(drop.processing_time)}: {drop.key} {drop.window} {drop.reason}"] += drop.count
     return sorted(f"{line}: {count}" for line, count in counts.items())
 
 

@@ -9,9 +9,17 @@ from typing import Final
 
 import flowalg_reference as reference
 from attrs import frozen
-from flowalg_laws.conformance import Feed, Replay
 
-from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, Mode, Sessions, Source
+from flowalg import (
+    Accumulation,
+    AtCount,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    Mode,
+    Sessions,
+    Source,
+    Timeline,
+)
 from tests.support.scores import NOON
 
 MINUTE: Final = timedelta(minutes=1)
@@ -94,8 +102,9 @@ def visits(seed: int) -> tuple[tuple[Visit, ...], ...]:
     return tuple(tuple(visit(batch) for _ in range(chance.randrange(2, 7))) for batch in range(9))
 
 
-FEED: Final = Feed(VISITS, Visit, visits(7), BoundedOutOfOrderness(MINUTE))
-REPLAY: Final = Replay((FEED,))
-RUN: Final = reference.run(PIPELINE, REPLAY.timelines, mode=Mode.MICRO_BATCH)
+TIMELINE: Final = Timeline.micro_batches(
+    VISITS, visits(7), processing_time=lambda visit: visit.seen, watermark=BoundedOutOfOrderness(MINUTE)
+)
+RUN: Final = reference.run(PIPELINE, {VISITS: TIMELINE}, mode=Mode.MICRO_BATCH)
 
-__all__ = ["FEED", "PIPELINE", "REPLAY", "RUN", "VISITS", "Last", "Summary", "Visit", "summary", "visits"]
+__all__ = ["PIPELINE", "RUN", "TIMELINE", "VISITS", "Last", "Summary", "Visit", "summary", "visits"]

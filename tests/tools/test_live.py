@@ -10,6 +10,7 @@ import pytest
 from flowalg_laws.conformance import JOBS
 from flowalg_laws.conformance.jobs.shop import BATCHES, POLICY, SALES, Sale
 from flowalg_spark import collect, streaming
+from flowalg_spark.streaming.interpreter import start_to_files
 from flowalg_tools.live import watch
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -18,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 
 from flowalg import ArgumentError, PCollection
-from tests.support.spark_replay import started, stream_of, write_batches
+from tests.support.spark_replay import stream_of, write_batches
 
 
 def over_sales(spark: SparkSession, folder: Path, pipeline: PCollection[object]) -> StreamingQuery:
@@ -26,7 +27,7 @@ def over_sales(spark: SparkSession, folder: Path, pipeline: PCollection[object])
     folder.mkdir(exist_ok=True)
     write_batches(folder / "in", Sale, BATCHES, ends=True)
     frame = streaming.compile(pipeline, {SALES: stream_of(spark, folder / "in", POLICY)}, metrics=True)
-    return started(frame.with_drops(), folder / "out", folder / "checkpoint")
+    return start_to_files(frame.with_drops(), folder / "out", folder / "checkpoint")
 
 
 def test_the_view_ends_with_what_the_query_has_said(spark: SparkSession, tmp_path: Path) -> None:

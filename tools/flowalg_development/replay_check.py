@@ -18,6 +18,7 @@ import flowalg_reference as reference
 import pyarrow.parquet as pq
 from attrs import frozen
 from flowalg_spark import StreamInput, collect, local_session, replay_log, streaming
+from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_tools.flights import WATERMARK, departures, hourly
 from flowalg_tools.flights.data import clean, read_flights, write_replay
 from flowalg_tools.flights.demo import MICRO_BATCHES
@@ -26,7 +27,7 @@ from pyspark.sql import functions as F
 
 from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source
 from flowalg_development.faults.query import DISORDER, VISITS, Visit, make_input, pipeline
-from tests.support.spark_replay import run_to_end, stream_of
+from tests.support.spark_replay import stream_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,12 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from flowalg_laws.conformance import JOBS, Outcome, Replay, examine_interpreter
-from flowalg_spark import local_session, streaming
+from flowalg_laws.conformance import JOBS, examine_interpreter
+from flowalg_spark import local_session
 from flowalg_spark.session import SETTINGS
 
-from flowalg import PCollection
-from tests.support.spark_replay import streaming_runner
+from tests.support.spark_replay import ShardsInTurn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,19 +57,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--at-once", type=int, default=2, help="jobs that run at a time (%(default)s)")
     given = parser.parse_args(arguments)
     with TemporaryDirectory() as name, session(connect=given.connect, folder=Path(name)) as spark:
-        runner = streaming_runner(spark, Path(name), most_shards=MOST_SHARDS)
-        runs = 0
-
-        def counted(pipeline: PCollection[object], replay: Replay, /) -> Outcome:
-            nonlocal runs
-            runs += 1
-            if runs % 10 == 0:
-                print(f"{runs} runs", flush=True)
-            return runner(pipeline, replay)
-
         report = examine_interpreter(
-            counted,
-            streaming.CAPABILITIES,
+            ShardsInTurn(spark, MOST_SHARDS),
             jobs=[one for one in JOBS if given.only in one.name],
             generated=given.generated,
             at_once=given.at_once,

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from flowalg.data.time import show
 from flowalg.elementwise.functions import describe_function
+from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -28,7 +29,6 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 from flowalg.windows.window import Window
-from flowalg_reference.elements import Clocks
 from flowalg_reference.trigger_state import (
     OnceState,
     OrFinallyState,

@@ -14,8 +14,8 @@ from typing import TypeAlias, assert_never
 from attrs import evolve, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
+from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
-from flowalg_shard.clocks.clocks import BEGINNING, Clocks, minimum
 
 
 @frozen

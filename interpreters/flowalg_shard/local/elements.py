@@ -6,22 +6,9 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.runs.panes import PaneInfo
-from flowalg.windows.window import GLOBAL_WINDOW, Window
-from flowalg_shard.clocks.clocks import Clocks
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.elements import Element
 from flowalg_shard.clocks.exchange import StageReport
-
-
-@frozen
-class Element:
-    """A value with its event time, window and weight; ``info`` is set after a grouping."""
-
-    value: object
-    event_time: EventTime
-    window: Window = GLOBAL_WINDOW
-    weight: int = 1
-    info: PaneInfo | None = None
 
 
 @frozen
@@ -40,12 +27,4 @@ class NodeOutput:
         return cls(elements, {0: StageReport(clocks)})
 
 
-@frozen
-class PipelineInstant:
-    """One instant of the whole pipeline: the output of each source by its name."""
-
-    processing_time: ProcessingTime
-    sources: Mapping[str, NodeOutput]
-
-
-__all__ = ["Element", "NodeOutput", "PipelineInstant"]
+__all__ = ["NodeOutput"]

@@ -12,11 +12,12 @@ from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.data.values import sort_key
 from flowalg.pipeline.nodes import GroupingNode
-from flowalg.runs.panes import Change, PaneInfo, Timing
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.elements import Element
+from flowalg.runs.panes import Change, Drop, DropReason, PaneInfo, Timing
 from flowalg.windows.window import Window
-from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.clocks.exchange import FromStage, StageReport, merge_reports
-from flowalg_shard.local.elements import Element, NodeOutput
+from flowalg_shard.local.elements import NodeOutput
 from flowalg_shard.local.keys import KEY
 from flowalg_shard.local.rows import CompiledGrouping
 from flowalg_shard.operators import Grouping, Operator, OperatorOutput, OperatorState, ShardInput, advance
@@ -52,17 +53,6 @@ class Cluster:
     restarts: bool = False
 
 
-@frozen
-class DropCount:
-    """The number of elements of one key and window that were dropped in an instant."""
-
-    key: object
-    window: Window
-    reason: str
-    count: int
-    processing_time: ProcessingTime
-
-
 @define
 class Shards:
     """A stage in a local run: the state of each of its shards."""
@@ -93,7 +83,7 @@ class ShardedGrouping:
     grouped: CompiledGrouping
     cluster: Cluster
     shards: Shards
-    drops: list[DropCount] = field(factory=list)
+    drops: list[Drop] = field(factory=list)
 
     @classmethod
     def of(cls, node: GroupingNode, cluster: Cluster, upstreams: int) -> ShardedGrouping:
@@ -150,11 +140,11 @@ class ShardedGrouping:
             return pickle.loads(packed)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _drops(self, drops: pl.DataFrame, clocks: Clocks) -> Iterator[DropCount]:
+    def _drops(self, drops: pl.DataFrame, clocks: Clocks) -> Iterator[Drop]:
         for row in drops.iter_rows(named=True):
             key = self.grouped.keys.decode(row[KEY])
             window = Window(end=EventTime(row[END]), start=EventTime(row[START]))
-            yield DropCount(key, window, row[REASON], row[DROPPED], clocks.processing_time)
+            yield Drop(key, window, DropReason(row[REASON]), clocks.processing_time, count=row[DROPPED])
 
     def next_deadline(self) -> ProcessingTime | None:
         """The next processing time at which a trigger of any shard becomes ready without new elements."""
@@ -176,4 +166,4 @@ def stage_report_of(emissions: Sequence[OperatorOutput]) -> StageReport:
     return report
 
 
-__all__ = ["Cluster", "DropCount", "ShardedGrouping", "Shards", "stage_report_of"]
+__all__ = ["Cluster", "ShardedGrouping", "Shards", "stage_report_of"]

@@ -15,8 +15,8 @@ from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, Shape
 from flowalg.elementwise.functions import apply, require_keyed
 from flowalg.pipeline.co_group import untagged
 from flowalg.pipeline.nodes import CoGroupByKey, GroupingNode
+from flowalg.runs.elements import Element
 from flowalg.windows.window import Window
-from flowalg_shard.local.elements import Element
 from flowalg_shard.local.keys import KEY, Keys
 from flowalg_shard.step.stage import (
     AggregateColumn,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import Enum
-from typing import Generic, TypeAlias, TypeVar, assert_never, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias, TypeVar, assert_never, cast
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
+from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
+from flowalg.data.errors import ArgumentError
 from flowalg.data.time import ProcessingTime
-from flowalg.data.values import canonicalize
-from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
-from flowalg.pipeline.co_group import tagged
+from flowalg.elementwise.steps import Step
 from flowalg.pipeline.graph import Fold, fold
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -27,64 +26,68 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
-from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.runs.panes import Pane
+from flowalg.runs.elements import apply_steps, pane_of, read_records, tag_elements
+from flowalg.runs.inputs import AnySource, timelines_by_name
+from flowalg.runs.instants import PipelineInstant, empty_instants, once_per_instant, pipeline_instants
+from flowalg.runs.panes import Drop, Pane
+from flowalg.runs.run import Run
 from flowalg.runs.timeline import Timeline
 from flowalg_shard.clocks.exchange import StageReport
-from flowalg_shard.local.elements import Element, NodeOutput, PipelineInstant
-from flowalg_shard.local.grouping import Cluster, DropCount, ShardedGrouping
-from flowalg_shard.local.inputs import MicroBatches, instants_of
+from flowalg_shard.local.elements import NodeOutput
+from flowalg_shard.local.grouping import Cluster, ShardedGrouping
 from flowalg_shard.local.side_inputs import ShardedSide
+from flowalg_shard.local.watermarks import generate_watermarks
 
 A = TypeVar("A")
-A_co = TypeVar("A_co", covariant=True)
 Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 
 
 @frozen
-class Run(Generic[A_co]):
-    """The result of a run: its panes in order, and its drops."""
+class Local:
+    """The shard step in one process, as an interpreter: whole pipelines, with shards and clocks as in a cluster.
 
-    panes: tuple[Pane[A_co], ...]
-    dropped: tuple[DropCount, ...]
-
-
-class Waking(Enum):
-    """When the engine evaluates triggers of processing time (SEMANTICS section 4)."""
-
-    WITH_BATCHES = "with batches"
-    """A deadline is noticed with the first micro-batch at or after it."""
-
-    AT_DEADLINES = "at deadlines"
-    """Also at each processing time that a trigger waits for, as if an empty micro-batch came."""
-
-
-def run(
-    pipeline: PCollection[A],
-    inputs: Mapping[AnySource, Timeline[object] | MicroBatches],
-    *,
-    cluster: Cluster | None = None,
-    waking: Waking = Waking.WITH_BATCHES,
-) -> Run[A]:
-    """Run a pipeline over a timeline, or micro-batches, for each of its sources.
-
-    Raises ``UnboundSourceError`` when a source has no input or an input no source, ``UserFunctionError`` when a
-    user-defined function raises, and ``UnsupportedError`` for a pipeline that groups nothing.
+    ``cluster`` says how a run is spread, and ``mode`` when triggers of processing time are evaluated. With
+    ``generate_watermarks`` the watermarks of a timeline are not taken from its instants: the policy that made the
+    timeline generates them again, in band. Neither changes the result.
     """
-    given = inputs_by_name(pipeline.node, inputs, "MicroBatches(batches, processing_time, watermark)")
-    last_grouping(pipeline.node)
-    spread = Cluster() if cluster is None else cluster
-    operators = Operators(spread)
-    operator = operators.of(pipeline.node)
-    panes: list[Pane[object]] = []
-    before: PipelineInstant | None = None
-    for now in instants_of(given, {source.name: source for source in inputs}, spread.partitions):
-        if waking is Waking.AT_DEADLINES and before is not None:
-            for empty in _deadlines(before, now.processing_time, operators.groupings):
-                panes += map(_pane, operator(empty).elements)
-        panes += map(_pane, operator(now).elements)
-        before = now
-    return Run(cast("tuple[Pane[A], ...]", tuple(panes)), operators.dropped)
+
+    cluster: Cluster = field(factory=Cluster)
+    mode: Mode = field(default=Mode.MICRO_BATCH, kw_only=True)
+    generate_watermarks: bool = field(default=False, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.cluster, Cluster):
+            raise ArgumentError("Local.cluster", self.cluster, "a Cluster, such as Cluster(shards=2)")
+        require_mode("Local.mode", self.mode)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything runs."""
+        return Capabilities("the shard step in one process", mode=self.mode)
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """The panes and drops of a pipeline over one timeline for each of its sources.
+
+        Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``ArgumentError`` for a
+        timeline whose watermarks cannot be generated, ``UserFunctionError`` when a user-defined function raises, and
+        ``UnsupportedError`` for a pipeline that groups nothing.
+        """
+        timelines = timelines_by_name(pipeline.node, inputs)
+        last_grouping(pipeline.node)
+        if self.generate_watermarks:
+            parts = self.cluster.partitions
+            timelines = {name: generate_watermarks(name, one, parts) for name, one in timelines.items()}
+        operators = Operators(self.cluster)
+        operator = operators.of(pipeline.node)
+        panes: list[Pane[object]] = []
+        before: PipelineInstant | None = None
+        for now in pipeline_instants(timelines):
+            if self.mode is Mode.CONTINUOUS and before is not None:
+                for empty in empty_instants(before, now.processing_time, operators.next_deadline):
+                    panes += map(pane_of, operator(empty).elements)
+            panes += map(pane_of, operator(now).elements)
+            before = now
+        return Run(cast("tuple[Pane[A], ...]", tuple(panes)), operators.dropped)
 
 
 @define
@@ -98,14 +101,16 @@ class Operators:
 
     def of(self, root: Node) -> Operator:
         """The operator of a pipeline; a node that several others read has one operator."""
-        return fold(root, lambda node, of: _memoize_instant(self._make(node, of)))
+        return fold(root, lambda node, of: once_per_instant(self._make(node, of)))
 
     def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
         match node:
             case Hole():
                 raise node.refused()
             case SourceNode(name=name):
-                return lambda now: now.sources[name]
+                return lambda now: NodeOutput.of_source(
+                    read_records(node, now.records(name)), now.clocks[name]
+                )
             case WindowInto(input=inner):
                 return of(inner)
             case ElementWise(input=inner, steps=steps):
@@ -135,39 +140,20 @@ class Operators:
                 return lambda now: reader.advance(upstream(now), side_operator(now))
         assert_never(node)
 
+    def next_deadline(self) -> ProcessingTime | None:
+        """The next processing time at which a trigger of any grouping becomes ready by itself."""
+        deadlines = (grouping.next_deadline() for grouping in self.groupings)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
     @property
-    def dropped(self) -> tuple[DropCount, ...]:
+    def dropped(self) -> tuple[Drop, ...]:
         """All drops, operator by operator."""
         keepers: list[ShardedGrouping | ShardedSide] = [*self.groupings, *self.sides]
         return tuple(drop for one in keepers for drop in one.drops)
 
 
-def _memoize_instant(operator: Operator) -> Operator:
-    """The operator, memoized for the current instant."""
-    last: list[tuple[PipelineInstant, NodeOutput]] = []
-
-    def memoized(now: PipelineInstant) -> NodeOutput:
-        if not last or last[0][0] is not now:
-            last[:] = [(now, operator(now))]
-        return last[0][1]
-
-    return memoized
-
-
-def _apply_steps(steps: tuple[Step, ...], arrivals: NodeOutput) -> NodeOutput:
-    elements: Iterable[Element] = arrivals.elements
-    for step in steps:
-        elements = [after for element in elements for after in _apply_step(step, element)]
-    return NodeOutput(tuple(elements), arrivals.reports)
-
-
-def _apply_step(step: Step, element: Element) -> Iterator[Element]:
-    if isinstance(step, WithTimestamps):
-        yield evolve(element, event_time=assign_timestamp(step, element.value))
-        return
-    where = f"the result of {step.label}"
-    for value in apply_step(step, element.value):
-        yield evolve(element, value=canonicalize(value, where))
+def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
+    return NodeOutput(apply_steps(steps, received.elements), received.reports)
 
 
 def _flatten(arrivals: list[NodeOutput], upstreams: list[tuple[int, ...]]) -> NodeOutput:
@@ -180,10 +166,8 @@ def _flatten(arrivals: list[NodeOutput], upstreams: list[tuple[int, ...]]) -> No
     return NodeOutput(elements, dict(enumerate(reports.values())))
 
 
-def _tag(source: int, arrivals: NodeOutput, label: str) -> NodeOutput:
-    """The elements of one collection of a co-group, each with the number of the collection."""
-    elements = (evolve(element, value=tagged(element.value, source, label)) for element in arrivals.elements)
-    return NodeOutput(tuple(elements), arrivals.reports)
+def _tag(collection: int, received: NodeOutput, label: str) -> NodeOutput:
+    return NodeOutput(tag_elements(collection, received.elements, label), received.reports)
 
 
 def _find_upstreams(node: Node, known: Fold[Node, tuple[int, ...]]) -> tuple[int, ...]:
@@ -197,28 +181,4 @@ def _union(upstreams: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(upstream for some in upstreams for upstream in some))
 
 
-def _deadlines(
-    before: PipelineInstant, until: ProcessingTime, groupings: list[ShardedGrouping]
-) -> Iterator[PipelineInstant]:
-    """An empty instant at every deadline before a processing time, in order, as each is reached."""
-    time = before.processing_time
-    while True:
-        pending = [one for one in (each.next_deadline() for each in groupings) if one is not None]
-        if not pending or min(pending) >= until:
-            return
-        time = min(pending)
-        quiet = {
-            name: NodeOutput.of_source(
-                (), evolve(one.reports[0].clocks, processing_time=time, signals=frozenset())
-            )
-            for name, one in before.sources.items()
-        }
-        yield PipelineInstant(time, quiet)
-
-
-def _pane(element: Element) -> Pane[object]:
-    assert element.info is not None
-    return Pane(element.value, element.window, element.event_time, element.info)
-
-
-__all__ = ["Cluster", "DropCount", "Run", "Waking", "run"]
+__all__ = ["Local"]

@@ -11,10 +11,12 @@ from attrs import define, evolve, field
 
 from flowalg.data.time import EventTime
 from flowalg.pipeline.nodes import WithSide
-from flowalg_shard.clocks.clocks import Clocks
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.elements import Element
+from flowalg.runs.panes import Drop
 from flowalg_shard.clocks.exchange import FromStage
-from flowalg_shard.local.elements import Element, NodeOutput
-from flowalg_shard.local.grouping import Cluster, DropCount, Shards, stage_report_of
+from flowalg_shard.local.elements import NodeOutput
+from flowalg_shard.local.grouping import Cluster, Shards, stage_report_of
 from flowalg_shard.operators import OperatorOutput, ShardInput, Side, unpack_side_drops, unpack_side_values
 from flowalg_shard.step.side_inputs import READ_START, SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
@@ -31,7 +33,7 @@ class ShardedSide:
     cluster: Cluster
     shards: Shards
     arrived: int = 0
-    drops: list[DropCount] = field(factory=list)
+    drops: list[Drop] = field(factory=list)
 
     @classmethod
     def of(cls, node: WithSide, cluster: Cluster, main: int, side: int) -> ShardedSide:
@@ -91,9 +93,9 @@ def _passed(emitted: OperatorOutput) -> Iterator[tuple[int, Element]]:
         yield row[_PLACE], evolve(element, value=(element.value, readings[EventTime(row[READ_START])]))
 
 
-def _drops(emitted: OperatorOutput, clocks: Clocks) -> Iterator[DropCount]:
+def _drops(emitted: OperatorOutput, clocks: Clocks) -> Iterator[Drop]:
     for one in unpack_side_drops(emitted.drops):
-        yield DropCount(one.key, one.window, one.reason.value, 1, clocks.processing_time)
+        yield Drop(one.key, one.window, one.reason, clocks.processing_time)
 
 
 __all__ = ["ShardedSide"]

@@ -20,7 +20,7 @@ import polars as pl
 from attrs import evolve, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
-from flowalg_shard.clocks.clocks import Clocks
+from flowalg.runs.clocks import Clocks
 from flowalg_shard.step.dormancy import (
     NEVER,
     NEXT_TIME,

@@ -15,6 +15,7 @@ import polars as pl
 from attrs import frozen
 
 from flowalg.data.time import Micros, duration_of
+from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -33,7 +34,6 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.step.trigger_summary import COUNT, SINCE, SummaryColumns, leaves
 
 CLOSED: Final = "__closed"

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from flowalg.data.time import MAX_TIME
-from flowalg_shard.clocks.clocks import Clocks
+from flowalg.runs.clocks import Clocks
 from flowalg_shard.step.automaton import FIRES
 from flowalg_shard.step.panes import with_holds
 from flowalg_shard.step.shard_state import ShardState

@@ -7,9 +7,9 @@ from typing import Final
 import polars as pl
 
 from flowalg.data.time import MAX_TIME, EventTime
+from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner
-from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.step.automaton import CLOSED, FIRES
 from flowalg_shard.step.contents import Contents
 from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns

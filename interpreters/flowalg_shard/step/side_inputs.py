@@ -13,10 +13,9 @@ from typing import Final
 import polars as pl
 from attrs import field, frozen
 
-from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.pipeline.side_inputs import View, window_read
-from flowalg.runs.panes import DropReason
+from flowalg.runs.panes import DropReason, dropped_key
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
 from flowalg_shard.step.object_contents import KeptValue, ValueList
@@ -60,7 +59,7 @@ class LateSideElement:
     @property
     def key(self) -> object:
         """The key, if the value is a pair; otherwise the value."""
-        return self.value.key if isinstance(self.value, KV) else self.value
+        return dropped_key(self.value)
 
 
 @frozen

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import DropReason
-from flowalg_shard.clocks.clocks import Clocks
 from flowalg_shard.step.arrival import RESTARTS, ArrivedElements, arrive
 from flowalg_shard.step.contents import Contents, contents_of
 from flowalg_shard.step.panes import emit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar, cast
 
 import pyarrow as pa
@@ -55,6 +55,21 @@ def records_in(source: Source[A], table: pa.Table) -> list[A]:
     names = [one.name for one in shape.fields]
     rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
     return [cast("A", conform(shape.cls(**row), shape, source.name)) for row in rows]
+
+
+def record_table(source: Source[A], records: Iterable[A]) -> pa.Table:
+    """Records of a source as a table with the columns that its records have: the inverse of ``records_in``.
+
+    Raises ``ElementError`` for a record that is not one of the source's.
+    """
+    return pa.Table.from_pylist(list(record_rows(source, records)), schema=arrow_schema_of(source))
+
+
+def record_rows(source: Source[A], records: Iterable[A]) -> Iterator[dict[str, object]]:
+    """The rows of ``record_table``."""
+    shape, where = _shape_of(source), f"an element of source {source.name!r}"
+    for record in records:
+        yield _element(conform(record, shape, where), shape)
 
 
 def pane_table(pipeline: PCollection[A], panes: Iterable[Pane[A]]) -> pa.Table:
@@ -132,4 +147,4 @@ def _values(source: str, name: str, shape: Shape, table: pa.Table) -> list[objec
     return [decode(value, shape) for value in values]
 
 
-__all__ = ["arrow_schema_of", "pane_table", "records_in"]
+__all__ = ["arrow_schema_of", "pane_table", "record_rows", "record_table", "records_in"]

@@ -55,6 +55,7 @@ from flowalg_spark.lowering.meta import (
     REASON,
     REFUSED_KEY,
     REFUSED_VALUE,
+    REPORT,
     SIGNAL,
     STAGE,
     START,
@@ -70,7 +71,7 @@ class Clocks:
     ``ended`` says that the input ends; ``signal`` names a signal, and ``tick`` marks a row that has nothing but
     its processing time. ``partition`` is the partition of the source that a row comes from. ``corrupt_record`` is
     the text of a record that could not be read. What is wrong with a record fails the query, or with ``catches``
-    is told.
+    is told. ``report`` has clock reports on ticks, where the source publishes its clocks itself.
     """
 
     processing_time: Column
@@ -80,6 +81,7 @@ class Clocks:
     partition: Column | None = None
     corrupt_record: Column | None = None
     catches: bool = False
+    report: Column | None = None
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -96,6 +98,8 @@ class Clocks:
             found[SIGNAL] = self.signal
         if self.partition is not None:
             found[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
+        if self.report is not None:
+            found[REPORT] = self.report
         return {**found, KEEP: keep}
 
 

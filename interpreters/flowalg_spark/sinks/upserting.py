@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from flowalg_sinks.current import said_of
 from flowalg_sinks.once import write_once
 from flowalg_sinks.pane_columns import (
     PANE_COLUMNS,
@@ -25,11 +24,12 @@ from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
+from flowalg_spark.lowering.json_text import json_of, text_of
 from flowalg_spark.sinks.arriving import Arrived, arrived
 from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of, fields_in
 from flowalg_spark.sinks.drops import drop_rows, put_drops
-from flowalg_spark.sinks.json_text import json_of, text_of
 from flowalg_spark.sinks.options import require_options
 from flowalg_spark.sinks.query import query_of
 
@@ -85,11 +85,11 @@ class Upsert:
         """
         gone: list[Row] = []
         rows: list[Row] = []
-        for key, said in said_of(panes, self._place).items():
-            if not said.standing:
+        for key, current in current_by(panes, self._place).items():
+            if not current.panes:
                 gone.append(key)
                 continue
-            pane, *others = said.standing
+            pane, *others = current.panes
             if others:
                 raise ElementError(
                     f"{format_value(pane.element)} and {format_value(others[0].element)} are of one pane of one window "

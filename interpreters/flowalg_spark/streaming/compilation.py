@@ -47,11 +47,15 @@ from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
 from flowalg_spark.streaming.shards import shard_ids
+from flowalg_spark.streaming.stream import SourceStream
 
 A = TypeVar("A")
 
 CAPABILITIES: Final = STREAMING
 """What this interpreter lacks, as data."""
+
+STATE_CACHE_BYTES: Final = 1 << 30
+"""How many bytes of state a Python worker keeps, unless a query says otherwise."""
 
 _TICK: Final = "__tick"
 _DRAINED: Final = "__drained"
@@ -112,7 +116,7 @@ def compile(
     shards: int | None = None,
     tick_when_idle: bool = False,
     drain_signal_path: str | PathLike[str] | None = None,
-    state_cache_bytes: int = 1 << 30,
+    state_cache_bytes: int = STATE_CACHE_BYTES,
     metrics: bool = False,
     dead_letters: bool = False,
 ) -> PaneFrame[A]:
@@ -174,15 +178,38 @@ def compile(
                 f"False where a source carries processing times of its own, as {name!r} does",
             )
     session = next(iter(streams.values())).frame.sparkSession
-    ensure_state_store(session)
     if drain_signal_path is not None:
         streams = _with_end(session, streams, fspath(drain_signal_path))
     if tick_when_idle:
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {
-        name: (one.frame, evolve(one.clocks, catches=dead_letters), FromSource(one.watermark, name))
+        name: SourceStream(
+            one.frame, evolve(one.clocks, catches=dead_letters), FromSource(one.watermark, name)
+        )
         for name, one in streams.items()
     }
+    return compile_sources(
+        pipeline,
+        sources,
+        shards=shards,
+        state_cache_bytes=state_cache_bytes,
+        metrics=metrics,
+        dead_letters=dead_letters,
+    )
+
+
+def compile_sources(
+    pipeline: PCollection[A],
+    sources: Mapping[str, SourceStream],
+    *,
+    shards: int | None = None,
+    state_cache_bytes: int = STATE_CACHE_BYTES,
+    metrics: bool = False,
+    dead_letters: bool = False,
+) -> PaneFrame[A]:
+    """The panes of a pipeline over the streams of its sources, by name; what ``compile`` and timelines share."""
+    session = next(iter(sources.values())).frame.sparkSession
+    ensure_state_store(session)
     parts = shard_ids(session, shards)
     lowering = Lowering.of(pipeline.node, sources, parts, state_cache_bytes, metrics=metrics)
     with few_calls():
@@ -276,4 +303,4 @@ def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
     return visible(evolve(shown, frame=shown.frame.filter(told)), *others)
 
 
-__all__ = ["CAPABILITIES", "StreamInput", "compile", "drain"]
+__all__ = ["CAPABILITIES", "StreamInput", "compile", "compile_sources", "drain"]

@@ -38,10 +38,11 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg_spark.lowering import meta
+from flowalg_spark.lowering.json_text import json_text
 from flowalg_spark.lowering.layout import Layout, layout_of, leaves, pair_of, places
 from flowalg_spark.lowering.python_rows import Rows
 from flowalg_spark.lowering.schema import arrow_type
-from flowalg_spark.lowering.values import AnyArray, as_json, numbered, read, write
+from flowalg_spark.lowering.values import AnyArray, numbered, read, write
 from flowalg_spark.state.worker_gc import freeze_imports
 
 Columns = Mapping[str, AnyArray]
@@ -106,8 +107,10 @@ class OutOfGrouping:
         yield {
             **said,
             meta.STAGE: _texts([self.stage.label] * table.height),
-            meta.REFUSED_KEY: _texts([as_json(one, key.shape) for one in read(key_layout, rows)]),
-            meta.REFUSED_VALUE: _texts([as_json(next(values), value.shape) if one else None for one in told]),
+            meta.REFUSED_KEY: _texts([json_text(one, key.shape) for one in read(key_layout, rows)]),
+            meta.REFUSED_VALUE: _texts(
+                [json_text(next(values), value.shape) if one else None for one in told]
+            ),
         }
 
     def elements(self, table: pl.DataFrame) -> dict[str, AnyArray]:
@@ -179,8 +182,8 @@ class OutOfSide:
             meta.STAGE: _texts([self.label] * len(late)),
             meta.REASON: _texts([one.reason.value for one in late]),
             meta.DROPPED: pa.array([1] * len(late), pa.int64()),
-            meta.REFUSED_KEY: _texts([as_json(one.key, key) for one in late]),
-            meta.REFUSED_VALUE: _texts([as_json(one.value, self.side) for one in late]),
+            meta.REFUSED_KEY: _texts([json_text(one.key, key) for one in late]),
+            meta.REFUSED_VALUE: _texts([json_text(one.value, self.side) for one in late]),
         }
 
 

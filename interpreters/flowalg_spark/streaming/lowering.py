@@ -7,7 +7,7 @@ from functools import reduce
 from typing import assert_never
 
 from attrs import define, evolve, field
-from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
+from flowalg_shard import FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
 from pyspark.sql import DataFrame
@@ -32,7 +32,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.windows.window_functions import GlobalWindows
-from flowalg_spark.lowering.binding import Clocks, bound_source
+from flowalg_spark.lowering.binding import bound_source
 from flowalg_spark.lowering.element_wise import note_of, through_steps
 from flowalg_spark.lowering.flow import Flow, LiftingNote, require_one_shape, row_schema
 from flowalg_spark.lowering.layout import layout_of, named, nested, pair_of, places
@@ -69,7 +69,7 @@ from flowalg_spark.streaming.exchange import (
 from flowalg_spark.streaming.grouping import Prepared, prepared, shard_of, weight_of
 from flowalg_spark.streaming.processor import EMISSION_SCHEMA, ShardProcessor
 from flowalg_spark.streaming.python_values import Pickled
-from flowalg_spark.streaming.stream import Stream, united
+from flowalg_spark.streaming.stream import SourceStream, Stream, united
 
 
 @define
@@ -81,7 +81,7 @@ class Lowering:
     instant; ``stages`` are the names of those that there are so far.
     """
 
-    sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]]
+    sources: Mapping[str, SourceStream]
     shards: tuple[int, ...]
     heard: frozenset[int]
     several: bool
@@ -97,7 +97,7 @@ class Lowering:
     def of(
         cls,
         root: Node,
-        sources: Mapping[str, tuple[DataFrame, Clocks, FromSource]],
+        sources: Mapping[str, SourceStream],
         shards: tuple[int, ...],
         state_cache_bytes: int,
         *,
@@ -107,7 +107,7 @@ class Lowering:
         stages = [node for node in nodes_of(root) if isinstance(node, GroupingNode | WithSide)]
         read = nodes_of(*(inner for stage in stages for inner in stage.inputs))
         heard = frozenset(id(node) for node in read if isinstance(node, GroupingNode | WithSide))
-        several = len(stages) > 1 or any(clocks.catches for _, clocks, _ in sources.values())
+        several = len(stages) > 1 or any(source.clocks.catches for source in sources.values())
         return cls(sources, shards, heard, several, state_cache_bytes, metrics)
 
     def stream(self, node: Node) -> Stream:
@@ -120,8 +120,8 @@ class Lowering:
         """The stream of a node that is read for the first time."""
         match node:
             case SourceNode(name=name):
-                frame, clocks, origin = self.sources[name]
-                return Stream(bound_source(node, frame, clocks), (origin,))
+                source = self.sources[name]
+                return Stream(bound_source(node, source.frame, source.clocks), (source.upstream,))
             case Hole():
                 raise node.refused()
             case WindowInto(input=inner):

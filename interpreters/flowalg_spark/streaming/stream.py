@@ -7,13 +7,23 @@ from itertools import accumulate
 
 from attrs import evolve, frozen
 from flowalg_shard.clocks.exchange import Upstream
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg_spark.lowering.binding import Clocks
 from flowalg_spark.lowering.flow import Flow, sighted
 from flowalg_spark.lowering.layout import named
 from flowalg_spark.lowering.meta import META_TYPES, OBSERVED_TIME, UPSTREAM
+
+
+@frozen
+class SourceStream:
+    """A source of a streaming pipeline: its frame, what rows say of the clocks, and how a stage derives these."""
+
+    frame: DataFrame
+    clocks: Clocks
+    upstream: Upstream
 
 
 @frozen
@@ -61,4 +71,4 @@ def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
     return named(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
 
 
-__all__ = ["Stream", "united"]
+__all__ = ["SourceStream", "Stream", "united"]

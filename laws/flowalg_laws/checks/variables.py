@@ -7,11 +7,13 @@ from datetime import timedelta
 from functools import cache
 from typing import get_type_hints
 
+from flowalg_reference import Reference
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     KV,
+    Interpreter,
     OnceTrigger,
     PTransform,
     Timeline,
@@ -23,7 +25,7 @@ from flowalg import (
 )
 from flowalg.data.errors import ArgumentError
 from flowalg_laws.kit.history import History
-from flowalg_laws.kit.interpreters import Interpreter, run_continuous, run_micro_batches
+from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH
 from flowalg_laws.kit.law import Law
 from flowalg_laws.kit.readings import DenseTimeline, Reading
 from flowalg_laws.laws.composition import Transform
@@ -96,9 +98,10 @@ def strategies_by_type() -> Mapping[object, SearchStrategy[object]]:
     endos: list[Endo] = [double, swap_key, negate]
     tests: list[Test] = [is_even, is_first]
     spreads: list[Spread] = [duplicate, keep_positive]
-    interpreters: list[Interpreter] = [run_continuous, run_micro_batches]
+    references = st.sampled_from([CONTINUOUS, MICRO_BATCH])
     return {
-        Interpreter: st.sampled_from(interpreters),
+        Interpreter: references,
+        Reference: references,
         OnceTrigger: once_triggers(),
         Trigger: triggers(),
         Small: st.integers(1, 6),

@@ -5,11 +5,11 @@ features. ``strategies.pipelines`` and ``replays`` generate further pipelines an
 """
 
 from flowalg_laws.conformance.check import Report, check_interpreter, examine_interpreter
+from flowalg_laws.conformance.drops import DropGroup, count_drops
 from flowalg_laws.conformance.generated import describe_run, replays
 from flowalg_laws.conformance.jobs import BATCH_JOBS, JOBS, covering
 from flowalg_laws.conformance.jobs.job import Job
 from flowalg_laws.conformance.jobs.replay import Feed, Replay
-from flowalg_laws.conformance.outcome import DropGroup, Outcome, Runner, count_drops
 
 __all__ = [
     "BATCH_JOBS",
@@ -17,10 +17,8 @@ __all__ = [
     "DropGroup",
     "Feed",
     "Job",
-    "Outcome",
     "Replay",
     "Report",
-    "Runner",
     "check_interpreter",
     "count_drops",
     "covering",

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from attrs import field, frozen
 
-from flowalg import Mode, UnsupportedError
+from flowalg import Interpreter, UnsupportedError
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.data.errors import ArgumentError
@@ -15,7 +15,6 @@ from flowalg_laws.conformance.generated import check_generated
 from flowalg_laws.conformance.jobs import JOBS
 from flowalg_laws.conformance.jobs.job import Job
 from flowalg_laws.conformance.judges import Engine, failures_of_job
-from flowalg_laws.conformance.outcome import Runner
 
 
 @frozen
@@ -52,28 +51,32 @@ class Report:
 
 
 def examine_interpreter(
-    run: Runner,
-    capabilities: Capabilities,
+    interpreter: Interpreter,
     *,
-    mode: Mode = Mode.MICRO_BATCH,
     ordered: bool = False,
+    drops: bool = True,
     jobs: Sequence[Job] = JOBS,
     generated: int = 0,
     at_once: int = 1,
 ) -> Report:
     """Returns the report of ``check_interpreter``, whether the interpreter passes or not."""
+    capabilities = getattr(interpreter, "capabilities", None)
     if not isinstance(capabilities, Capabilities):
-        raise ArgumentError("capabilities", capabilities, "the Capabilities that the interpreter publishes")
+        raise ArgumentError(
+            "interpreter", interpreter, "an Interpreter: a value with capabilities and run(...)"
+        )
     for name, count, least in (("generated", generated, 0), ("at_once", at_once, 1)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise ArgumentError(name, count, f"an int of {('zero', 'one')[least]} or more")
-    engine = Engine(capabilities.streams, mode, ordered)
+    engine = Engine(capabilities, ordered=ordered, drops=drops)
     ran: list[str] = []
     rejected: dict[str, tuple[Feature, ...]] = {}
     failed: dict[str, str] = {}
     missing = [capabilities.lacking(job.features) for job in jobs]
     with ThreadPoolExecutor(at_once) as pool:
-        outcomes = pool.map(lambda job, lacking: _job_failure(run, job, lacking, engine), jobs, missing)
+        outcomes = pool.map(
+            lambda job, lacking: _job_failure(interpreter, job, lacking, engine), jobs, missing
+        )
     for job, lacking, found in zip(jobs, missing, outcomes, strict=True):
         if found:
             failed[job.name] = found
@@ -86,18 +89,17 @@ def examine_interpreter(
         feature for feature in Feature if feature in capabilities.missing and feature not in used
     )
     if generated:
-        failure = check_generated(run, capabilities, engine, generated)
+        failure = check_generated(interpreter, engine, generated)
         if failure:
             failed["a generated pipeline"] = failure
     return Report(capabilities.interpreter, tuple(ran), rejected, failed, unexercised, generated)
 
 
 def check_interpreter(
-    run: Runner,
-    capabilities: Capabilities,
+    interpreter: Interpreter,
     *,
-    mode: Mode = Mode.MICRO_BATCH,
     ordered: bool = False,
+    drops: bool = True,
     jobs: Sequence[Job] = JOBS,
     generated: int = 0,
     at_once: int = 1,
@@ -105,20 +107,21 @@ def check_interpreter(
     """Tests an interpreter against the semantics and its own declared capabilities, over all jobs of the suite.
 
     A job that uses only supported features must emit the panes and drops of the reference interpreter over the same
-    replay, and those of its transcript. Its final result must be that of its oracle; if streaming is declared
+    timelines, and those of its transcript. Its final result must be that of its oracle; if streaming is declared
     missing, the job runs as a batch. Any other job must raise ``UnsupportedError``: a stale declaration fails, and so
-    does one that no job exercises. ``mode`` says when timers of the interpreter fire. ``ordered`` says that its panes
-    are in the order of SEMANTICS section 7. ``generated`` is the number of supported generated pipelines to test as
-    well. With ``at_once`` above 1, this number of jobs runs concurrently in threads, for engines that wait for input
-    and output.
+    does one that no job exercises.
+
+    With ``ordered`` the panes must be in the order of SEMANTICS section 7; without it their order does not matter.
+    With ``drops=False`` drops are not compared, for an interpreter that does not report them. ``generated`` is the
+    number of supported generated pipelines to test as well. With ``at_once`` above 1, this number of jobs runs
+    concurrently in threads, for engines that wait for input and output.
 
     Raises ``AssertionError`` with the report unless all tests pass.
     """
     report = examine_interpreter(
-        run,
-        capabilities,
-        mode=mode,
+        interpreter,
         ordered=ordered,
+        drops=drops,
         jobs=jobs,
         generated=generated,
         at_once=at_once,
@@ -128,11 +131,11 @@ def check_interpreter(
     return report
 
 
-def _job_failure(run: Runner, job: Job, lacking: Mapping[Feature, str], engine: Engine) -> str:
+def _job_failure(interpreter: Interpreter, job: Job, lacking: Mapping[Feature, str], engine: Engine) -> str:
     """Returns the failures of a job as text, or an empty string."""
     uses = ", ".join(f"{feature.description} ({reason})" for feature, reason in lacking.items())
     try:
-        outcome = run(job.pipeline, job.replay)
+        run = interpreter.run(job.pipeline, job.replay.timelines)
     except UnsupportedError as refusal:
         return "" if lacking else f"was rejected, but all features that it uses are supported: {refusal}"
     except Exception as error:
@@ -140,7 +143,7 @@ def _job_failure(run: Runner, job: Job, lacking: Mapping[Feature, str], engine: 
         return f"uses {uses}, so it must raise UnsupportedError, but it {raised}" if lacking else raised
     if lacking:
         return f"ran, but uses features that are declared missing: {uses}; the declaration is stale"
-    return "\n".join(failures_of_job(job, outcome, engine))
+    return "\n".join(failures_of_job(job, run, engine))
 
 
 def _indent(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flowalg import GLOBAL_WINDOW, KV, Change, Pane, Window
-from flowalg_laws.conformance.outcome import DropGroup
+from flowalg_laws.conformance.drops import DropGroup
 from flowalg_laws.kit.drawing import format_time
 
 
@@ -58,7 +58,8 @@ def window_text(window: Window) -> str:
 def drop_lines(dropped: Mapping[DropGroup, int]) -> list[str]:
     """Formats drops in order: ``2 of a [0, 5) expired`` has count, key, window and reason."""
     return sorted(
-        f"{n} of {format_element(at.key)} {window_text(at.window)} {at.reason}" for at, n in dropped.items()
+        f"{n} of {format_element(at.key)} {window_text(at.window)} {at.reason.value}"
+        for at, n in dropped.items()
     )
 
 

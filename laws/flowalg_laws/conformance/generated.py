@@ -8,14 +8,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import PCollection, describe
+from flowalg import Interpreter, PCollection, describe
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Feature
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import WindowInto, outline
 from flowalg_laws.conformance.jobs.replay import Feed, Replay
 from flowalg_laws.conformance.judges import Engine, expected_outcome, failures_of
-from flowalg_laws.conformance.outcome import Runner
 from flowalg_laws.kit.drawing import format_reading, format_time
 from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_laws.strategies.pipelines import ALL, batches_of_readings, pipelines, replay_policies
@@ -39,7 +38,7 @@ def replays(capabilities: Capabilities = ALL) -> SearchStrategy[Replay]:
     return st.builds(build, feeds, st.sampled_from((True, True, False)))
 
 
-def check_generated(run: Runner, capabilities: Capabilities, engine: Engine, examples: int) -> str:
+def check_generated(interpreter: Interpreter, engine: Engine, examples: int) -> str:
     """Returns the smallest failure found in ``examples`` generated supported pipelines as text, or an empty string.
 
     The current hypothesis profile determines whether the examples are the same each time.
@@ -53,15 +52,15 @@ def check_generated(run: Runner, capabilities: Capabilities, engine: Engine, exa
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )
-    @given(pipelines(capabilities), replays(capabilities))
+    @given(pipelines(engine.capabilities), replays(engine.capabilities))
     def holds(pipeline: PCollection[object], replay: Replay) -> None:
         expected = expected_outcome(pipeline, replay, engine)
         try:
-            outcome = run(pipeline, replay)
+            run = interpreter.run(pipeline, replay.timelines)
         except Exception as error:
             failure = f"raised {type(error).__name__}: {error}"
         else:
-            failure = "\n".join(failures_of(pipeline, replay, outcome, expected, engine))
+            failure = "\n".join(failures_of(pipeline, replay, run, expected, engine))
         if failure:
             raise AssertionError(f"{describe_run(pipeline, replay)}\n{failure}")
 

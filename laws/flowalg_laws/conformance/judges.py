@@ -1,17 +1,17 @@
-"""Compares the outcome of an interpreter with the oracle, the transcript, and the reference interpreter."""
+"""Compares the run of an interpreter with the oracle, the transcript, and the reference interpreter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import flowalg_reference
-from attrs import frozen
+from attrs import field, frozen
+from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import GLOBAL_WINDOW, Mode, Pane, PCollection, Window, event_time
+from flowalg import GLOBAL_WINDOW, Capabilities, Pane, PCollection, Run, Window, event_time
 from flowalg_laws.conformance.drawing import difference_of, drop_lines, full_line, pane_line, window_text
+from flowalg_laws.conformance.drops import DropGroup, count_drops
 from flowalg_laws.conformance.jobs.job import Job, Span
 from flowalg_laws.conformance.jobs.replay import Replay
-from flowalg_laws.conformance.outcome import DropGroup, Outcome, count_drops
 from flowalg_laws.conformance.settlement import Bag, bag, final_elements, reaches_batch_result
 
 
@@ -19,13 +19,13 @@ from flowalg_laws.conformance.settlement import Bag, bag, final_elements, reache
 class Engine:
     """The expectations of an interpreter that are independent of the job.
 
-    ``streams`` is false for an interpreter that runs batches. ``mode`` says when its timers fire. ``ordered`` says
-    that its panes are in the order of SEMANTICS section 7; the panes of a table are unordered.
+    ``ordered`` says that its panes are in the order of SEMANTICS section 7; the panes of a table are unordered.
+    ``drops`` says that its drops are compared.
     """
 
-    streams: bool
-    mode: Mode
-    ordered: bool
+    capabilities: Capabilities
+    ordered: bool = field(kw_only=True)
+    drops: bool = field(kw_only=True)
 
 
 @frozen
@@ -41,54 +41,51 @@ def expected_outcome(
     pipeline: PCollection[object], replay: Replay, engine: Engine, batch: Bag | None = None
 ) -> Expected:
     """Returns the outcome of the reference interpreter. ``batch`` is the result of an oracle, if there is one."""
-    whole = flowalg_reference.run_batch(pipeline, replay.records, time=replay.time)
+    whole = ReferenceBatch().run(pipeline, replay.timelines)
     result = bag((pane.element, pane.window) for pane in whole.panes) if batch is None else batch
-    if not engine.streams:
-        return Expected(whole.panes, count_drops(whole.dropped), result)
-    run = flowalg_reference.run(pipeline, replay.timelines, mode=engine.mode)
+    streams, mode = engine.capabilities.streams, engine.capabilities.mode
+    run = Reference(mode).run(pipeline, replay.timelines) if streams else whole
     return Expected(run.panes, count_drops(run.dropped), result)
 
 
 def failures_of(
-    pipeline: PCollection[object], replay: Replay, outcome: Outcome, expected: Expected, engine: Engine
+    pipeline: PCollection[object], replay: Replay, run: Run[object], expected: Expected, engine: Engine
 ) -> Iterator[str]:
-    """Yields the differences between an outcome and the expected one as text."""
-    lines, wanted = list(map(full_line, outcome.panes)), list(map(full_line, expected.panes))
+    """Yields the differences between a run and the expected one as text."""
+    lines, wanted = list(map(full_line, run.panes)), list(map(full_line, expected.panes))
     if not engine.ordered:
         lines, wanted = sorted(lines), sorted(wanted)
     yield from _failure("panes are not those of the reference", difference_of(wanted, lines))
-    if outcome.dropped is not None:
-        found = difference_of(drop_lines(expected.dropped), drop_lines(outcome.dropped))
+    if engine.drops:
+        found = difference_of(drop_lines(expected.dropped), drop_lines(count_drops(run.dropped)))
         yield from _failure("drops are not those of the reference", found)
-    yield from _final_failures(pipeline, replay, outcome, expected, engine)
+    yield from _final_failures(pipeline, replay, run, expected, engine)
 
 
-def failures_of_job(job: Job, outcome: Outcome, engine: Engine) -> Iterator[str]:
+def failures_of_job(job: Job, run: Run[object], engine: Engine) -> Iterator[str]:
     """Yields the failures of a job: against its oracle, its transcript, and the reference interpreter."""
     batch = bag((element, _window(span)) for element, span in job.answer())
     expected = expected_outcome(job.pipeline, job.replay, engine, batch)
-    yield from failures_of(job.pipeline, job.replay, outcome, expected, engine)
-    if not engine.streams:
+    yield from failures_of(job.pipeline, job.replay, run, expected, engine)
+    if not engine.capabilities.streams:
         return
     if job.panes is not None:
-        lines: Sequence[str] = list(map(pane_line, outcome.panes))
+        lines: Sequence[str] = list(map(pane_line, run.panes))
         found = difference_of(*((job.panes, lines) if engine.ordered else (sorted(job.panes), sorted(lines))))
         yield from _failure("panes are not those of the transcript", found)
-    if job.panes is not None and outcome.dropped is not None:
-        found = difference_of(sorted(job.drops), drop_lines(outcome.dropped))
+    if job.panes is not None and engine.drops:
+        found = difference_of(sorted(job.drops), drop_lines(count_drops(run.dropped)))
         yield from _failure("drops are not those of the transcript", found)
 
 
 def _final_failures(
-    pipeline: PCollection[object], replay: Replay, outcome: Outcome, expected: Expected, engine: Engine
+    pipeline: PCollection[object], replay: Replay, run: Run[object], expected: Expected, engine: Engine
 ) -> Iterator[str]:
-    if not engine.streams:
-        found: Bag | None = bag((pane.element, pane.window) for pane in outcome.panes)
-    elif replay.ends and not (expected.dropped if outcome.dropped is None else outcome.dropped):
+    if not engine.capabilities.streams:
+        found: Bag | None = bag((pane.element, pane.window) for pane in run.panes)
+    elif replay.ends and not (run.dropped if engine.drops else expected.dropped):
         found = (
-            final_elements(pipeline, outcome.panes, expected.batch)
-            if reaches_batch_result(pipeline)
-            else None
+            final_elements(pipeline, run.panes, expected.batch) if reaches_batch_result(pipeline) else None
         )
     else:
         found = None

@@ -13,6 +13,7 @@ from flowalg import FOREVER, KV, Accumulation, Change, Pane, PCollection, Window
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.pipeline.structure import last_grouping
+from flowalg.runs.current import current_by
 from flowalg.triggers.syntax import Repeat, SequenceOf, Trigger
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.conformance.drawing import format_element
@@ -68,14 +69,18 @@ def final_elements(pipeline: PCollection[object], panes: Iterable[Pane[object]],
         return Counter({place: n for place, n in total.items() if n})
     if not all(isinstance(pane.element, KV) for pane in known):
         return None
-    last: dict[tuple[str, Window], tuple[tuple[int, int], list[Pane[object]]]] = {}
-    for pane in known:
+
+    def place(pane: Pane[object]) -> tuple[str, Window]:
         assert isinstance(pane.element, KV)
-        place, rank = (format_element(pane.element.key), pane.window), (pane.processing_time, pane.index)
-        if _contains(batch, place):
-            before, some = last.get(place, (rank, []))
-            last[place] = (rank, [*some, pane] if rank == before else [pane])
-    return bag((pane.element, pane.window) for _, some in last.values() for pane in some)
+        return format_element(pane.element.key), pane.window
+
+    current = current_by(known, place)
+    return bag(
+        (pane.element, pane.window)
+        for at, panes in current.items()
+        if _contains(batch, at)
+        for pane in panes.panes
+    )
 
 
 def _contains(batch: Bag, place: tuple[str, Window]) -> bool:

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Protocol, TypeVar
+from typing import Final, TypeVar
 
-import flowalg_reference
 from attrs import evolve
-from flowalg_reference import ReferenceRun
+from flowalg_reference import Reference, ReferenceRun
 
-from flowalg import Instant, Mode, PCollection, Source, Timeline, WindowingStrategy
+from flowalg import Instant, Mode, PCollection, Timeline, WindowingStrategy
 from flowalg_laws.kit.readings import Reading
 
-A = TypeVar("A")
 B = TypeVar("B")
 
 
-class Interpreter(Protocol):
-    """Runs a pipeline over one timeline for each source, according to the semantics."""
+CONTINUOUS: Final = Reference(Mode.CONTINUOUS)
+"""The reference interpreter, in which timers fire at their deadlines."""
 
-    def __call__(
-        self, pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
-    ) -> ReferenceRun[A]:
-        """Returns all panes in order, all drops, and the watermarks."""
-        ...
-
-
-def run_continuous(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
-) -> ReferenceRun[A]:
-    """Runs the reference interpreter in continuous mode, in which timers fire at their deadlines."""
-    return flowalg_reference.run(pipeline, inputs, mode=Mode.CONTINUOUS)
-
-
-def run_micro_batches(
-    pipeline: PCollection[A], inputs: Mapping[Source[object], Timeline[object]], /
-) -> ReferenceRun[A]:
-    """Runs the reference interpreter in micro-batch mode, in which timers fire at the next instant."""
-    return flowalg_reference.run(pipeline, inputs, mode=Mode.MICRO_BATCH)
+MICRO_BATCH: Final = Reference(Mode.MICRO_BATCH)
+"""The reference interpreter, in which timers fire at the next instant."""
 
 
 def apply_windowing(collection: PCollection[B], strategy: WindowingStrategy) -> PCollection[B]:
@@ -52,7 +32,7 @@ def apply_windowing(collection: PCollection[B], strategy: WindowingStrategy) -> 
     )
 
 
-def add_timer_instants(timeline: Timeline[Reading], run: ReferenceRun[A]) -> Timeline[Reading]:
+def add_timer_instants(timeline: Timeline[Reading], run: ReferenceRun[object]) -> Timeline[Reading]:
     """Returns the timeline with an empty instant at each time at which timers fired in a run over it."""
     left = list(timeline)
     instants: list[Instant[Reading]] = []
@@ -65,21 +45,4 @@ def add_timer_instants(timeline: Timeline[Reading], run: ReferenceRun[A]) -> Tim
     return Timeline(tuple(instants))
 
 
-def elements_of(timeline: Timeline[Reading]) -> tuple[Reading, ...]:
-    """Returns all elements of a timeline, in order of arrival."""
-    return tuple(_elements(timeline))
-
-
-def _elements(timeline: Timeline[Reading]) -> Iterator[Reading]:
-    for instant in timeline:
-        yield from instant.elements
-
-
-__all__ = [
-    "Interpreter",
-    "add_timer_instants",
-    "apply_windowing",
-    "elements_of",
-    "run_continuous",
-    "run_micro_batches",
-]
+__all__ = ["CONTINUOUS", "MICRO_BATCH", "add_timer_instants", "apply_windowing"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from attrs import evolve
+from flowalg_reference import Reference
 
 from flowalg import (
     FOREVER,
@@ -12,6 +13,7 @@ from flowalg import (
     Accumulation,
     Count,
     FixedWindows,
+    Interpreter,
     PCollection,
     Source,
     Sum,
@@ -23,7 +25,7 @@ from flowalg import (
 from flowalg.data.time import MIN_TIME, EventTime, event_time
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, apply_windowing
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -36,7 +38,7 @@ def _summed(strategy: WindowingStrategy) -> PCollection[KV[str, int]]:
 
 @law
 def the_watermark_downstream_never_moves_back(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
     """The output watermarks of a grouping never decrease.
 
@@ -44,19 +46,21 @@ def the_watermark_downstream_never_moves_back(
 
     Relied on by: every grouping downstream.
     """
-    outputs = [watermark.output for watermark in run(_summed(strategy), {READINGS: timeline}).watermarks]
+    outputs = [
+        watermark.output for watermark in engine.run(_summed(strategy), {READINGS: timeline}).watermarks
+    ]
     return Equation(outputs, sorted(outputs))
 
 
 @law
 def the_watermark_downstream_never_leads(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
     """``output <= input`` at every instant.
 
     Source: SEMANTICS 9.
     """
-    readings = run(_summed(strategy), {READINGS: timeline}).watermarks
+    readings = engine.run(_summed(strategy), {READINGS: timeline}).watermarks
     return Equation(
         [min(reading.input, reading.output) for reading in readings], [reading.output for reading in readings]
     )
@@ -64,7 +68,7 @@ def the_watermark_downstream_never_leads(
 
 @law
 def a_join_has_the_least_watermark(
-    run: Interpreter, timeline: Timeline[Reading], other: Timeline[Reading]
+    engine: Reference, timeline: Timeline[Reading], other: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
     """The watermark of ``flatten(a, b)`` is the lesser of the two watermarks, at every instant.
 
@@ -77,13 +81,13 @@ def a_join_has_the_least_watermark(
     first, second = (Timeline(tuple(evolve(i, elements=()) for i in inputs)) for inputs in (timeline, other))
     others = OTHERS.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
     joined = flatten(VALUES, others).combine_per_key(Sum())
-    readings = run(joined, {READINGS: first, OTHERS: second}).watermarks
+    readings = engine.run(joined, {READINGS: first, OTHERS: second}).watermarks
     return Equation([reading.output for reading in readings], [reading.input for reading in readings])
 
 
 @law
 def a_hold_prevents_late_panes(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], size: timedelta
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], size: timedelta
 ) -> Equation[int] | None:
     """A grouping of panes without allowed lateness drops none of them, however long their trigger waits.
 
@@ -112,7 +116,7 @@ def a_hold_prevents_late_panes(
     second = first.map(lambda pair: KV("all", pair.value)).window(
         FixedWindows(size), allowed_lateness=timedelta(0)
     )
-    return Equation(len(run(second.combine_per_key(Count()), {READINGS: timeline}).dropped), 0)
+    return Equation(len(engine.run(second.combine_per_key(Count()), {READINGS: timeline}).dropped), 0)
 
 
 CLOCK_LAWS: tuple[Law[..., object], ...] = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from flowalg import KV, Pane, PCollection, PTransform, Sum, Timeline, WindowingStrategy
+from flowalg import KV, Interpreter, Pane, PCollection, PTransform, Sum, Timeline, WindowingStrategy
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, apply_windowing
+from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -45,7 +45,7 @@ def application_is_an_action(f: Transform, g: Transform) -> Equation[PCollection
 
 @law
 def names_change_no_meaning(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Transform
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Transform
 ) -> Equation[Panes]:
     """``c.apply(f.named(n)) = c.apply(f)``: the panes do not depend on the name.
 
@@ -54,7 +54,7 @@ def names_change_no_meaning(
 
     def panes(transform: Transform) -> Panes:
         grouped = apply_windowing(VALUES.apply(transform), strategy).combine_per_key(Sum())
-        return run(grouped, {READINGS: timeline}).panes
+        return engine.run(grouped, {READINGS: timeline}).panes
 
     return Equation(panes(f.named("renamed")), panes(f))
 

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from attrs import evolve
+from flowalg_reference import Reference
 
 from flowalg import (
     FOREVER,
@@ -25,6 +26,8 @@ from flowalg import (
     AtSignal,
     AtWatermark,
     EventTime,
+    Interpreter,
+    Mode,
     Never,
     OnceTrigger,
     OnTimeBehavior,
@@ -45,7 +48,7 @@ from flowalg import (
 from flowalg.data.time import event_time
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, apply_windowing, run_continuous, run_micro_batches
+from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, DenseTimeline, Reading
 from flowalg_laws.laws.plain_loop import Loop, LoopDrop, LoopPane, LoopResult, Place
@@ -55,7 +58,7 @@ _SHORT: Final = Sessions(timedelta(minutes=1))
 
 
 def _compare(
-    run: Interpreter,
+    engine: Reference,
     trigger: Trigger,
     strategy: WindowingStrategy,
     timeline: Timeline[Reading],
@@ -70,7 +73,7 @@ def _compare(
         accumulation=Accumulation.DISCARDING,
         on_time_behavior=OnTimeBehavior.IF_CHANGED,
     )
-    done = run(apply_windowing(VALUES, plain).combine_per_key(ToList()), {READINGS: timeline})
+    done = engine.run(apply_windowing(VALUES, plain).combine_per_key(ToList()), {READINGS: timeline})
     panes = [
         LoopPane(
             (pane.window, pane.key),
@@ -88,7 +91,9 @@ def _compare(
         for drop in done.dropped
         if isinstance(drop.element, KV)
     ]
-    loop_panes, loop_drops = Loop(once, until, plain).run(timeline, with_timers=run is run_continuous)
+    loop_panes, loop_drops = Loop(once, until, plain).run(
+        timeline, with_timers=engine.mode is Mode.CONTINUOUS
+    )
     return Equation((panes, sorted(drops, key=repr)), (loop_panes, sorted(loop_drops, key=repr)))
 
 
@@ -105,7 +110,7 @@ def a_once_trigger_equals_the_loop(
 
     Relied on by: all laws that compare two triggers, which do not detect errors common to both.
     """
-    return _compare(run_micro_batches, once, strategy, timeline, once=once, until=once)
+    return _compare(MICRO_BATCH, once, strategy, timeline, once=once, until=once)
 
 
 @law
@@ -120,7 +125,7 @@ def a_repeated_trigger_equals_the_loop(
 
     Relied on by: all laws that compare two triggers, which do not detect errors common to both.
     """
-    return _compare(run_micro_batches, Repeat(once), strategy, timeline, once=once, until=Never())
+    return _compare(MICRO_BATCH, Repeat(once), strategy, timeline, once=once, until=Never())
 
 
 @law
@@ -135,7 +140,7 @@ def a_limit_observes_from_the_start(
 
     Relied on by: all laws that compare two triggers, which do not detect errors common to both.
     """
-    return _compare(run_micro_batches, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
+    return _compare(MICRO_BATCH, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
 
 
 @law
@@ -150,7 +155,7 @@ def continuous_mode_equals_the_loop_with_timers(
 
     Relied on by: early panes between instants.
     """
-    return _compare(run_continuous, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
+    return _compare(CONTINUOUS, RepeatUntil(once, until), strategy, timeline, once=once, until=until)
 
 
 @law
@@ -165,9 +170,7 @@ def at_watermark_compares_with_the_end(
 
     Relied on by: all triggers that wait for the watermark.
     """
-    return _compare(
-        run_micro_batches, Repeat(AtWatermark()), strategy, timeline, once=AtWatermark(), until=Never()
-    )
+    return _compare(MICRO_BATCH, Repeat(AtWatermark()), strategy, timeline, once=AtWatermark(), until=Never())
 
 
 @law
@@ -181,7 +184,7 @@ def a_percentile_trigger_uses_its_own_watermark(
     Source: MillWheel, section 7.2; SEMANTICS 6.
     """
     return _compare(
-        run_micro_batches, Repeat(AtWatermark(0.5)), strategy, timeline, once=AtWatermark(0.5), until=Never()
+        MICRO_BATCH, Repeat(AtWatermark(0.5)), strategy, timeline, once=AtWatermark(0.5), until=Never()
     )
 
 
@@ -202,7 +205,7 @@ def a_merge_restarts_the_trigger_on_unemitted_elements(
     Relied on by: the laws of composite triggers, with sessions.
     """
     sessions = evolve(strategy, windows=Sessions(gap))
-    return _compare(run_continuous, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
+    return _compare(CONTINUOUS, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
 
 
 @law
@@ -236,12 +239,12 @@ def _counted(
     once: OnceTrigger, until: OnceTrigger, strategy: WindowingStrategy, timeline: DenseTimeline
 ) -> Equation[LoopResult]:
     sessions = evolve(strategy, windows=_SHORT, allowed_lateness=FOREVER)
-    return _compare(run_micro_batches, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
+    return _compare(MICRO_BATCH, RepeatUntil(once, until), sessions, timeline, once=once, until=until)
 
 
 @law
 def a_reopened_session_is_early_again(
-    run: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
+    engine: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
 ) -> Equation[tuple[object, ...]]:
     """``AtWatermark().with_late_firings(AtCount(1)) = Repeat(AtWatermark())`` for sessions that grow beyond the
     watermark.
@@ -257,7 +260,9 @@ def a_reopened_session_is_early_again(
         _summed(evolve(strategy, windows=_SHORT, trigger=trigger))
         for trigger in (AtWatermark().with_late_firings(AtCount(1)), Repeat(AtWatermark()))
     )
-    return Equation(run(late, {READINGS: timeline}).panes, run(default, {READINGS: timeline}).panes)
+    return Equation(
+        engine.run(late, {READINGS: timeline}).panes, engine.run(default, {READINGS: timeline}).panes
+    )
 
 
 @law
@@ -270,14 +275,12 @@ def a_signal_reaches_every_window(
 
     Source: SEMANTICS 6.
     """
-    return _compare(
-        run_micro_batches, Repeat(AtSignal("x")), strategy, timeline, once=AtSignal("x"), until=Never()
-    )
+    return _compare(MICRO_BATCH, Repeat(AtSignal("x")), strategy, timeline, once=AtSignal("x"), until=Never())
 
 
 @law
 def every_window_has_one_on_time_pane(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Place]] | None:
     """With ``OnTimeBehavior.ALWAYS`` each window that exists when the watermark passes its end emits one on-time pane.
 
@@ -295,7 +298,7 @@ def every_window_has_one_on_time_pane(
     )
     found = [
         (pane.window, pane.key)
-        for pane in run(_summed(chosen), {READINGS: timeline}).panes
+        for pane in engine.run(_summed(chosen), {READINGS: timeline}).panes
         if pane.timing is Timing.ON_TIME
     ]
     before, there, passed = MIN_TIME, set[Place](), list[Place]()
@@ -308,7 +311,7 @@ def every_window_has_one_on_time_pane(
 
 @law
 def no_hold_without_pending_elements(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]]:
     """Under ``Repeat(Always())`` the output watermark is the input watermark.
 
@@ -316,13 +319,15 @@ def no_hold_without_pending_elements(
 
     Relied on by: all groupings downstream, which would otherwise wait indefinitely.
     """
-    readings = run(_summed(evolve(strategy, trigger=Repeat(Always()))), {READINGS: timeline}).watermarks
+    readings = engine.run(
+        _summed(evolve(strategy, trigger=Repeat(Always()))), {READINGS: timeline}
+    ).watermarks
     return Equation([reading.output for reading in readings], [reading.input for reading in readings])
 
 
 @law
 def no_hold_at_the_end(
-    run: Interpreter, once: OnceTrigger, strategy: WindowingStrategy, timeline: DenseTimeline
+    engine: Reference, once: OnceTrigger, strategy: WindowingStrategy, timeline: DenseTimeline
 ) -> Equation[list[EventTime]]:
     """When the input has ended, the output watermark is at the end as well, also after merges.
 
@@ -333,14 +338,14 @@ def no_hold_at_the_end(
     Relied on by: all groupings downstream, which would otherwise wait indefinitely.
     """
     sessions = evolve(strategy, windows=_SHORT, trigger=Repeat(once))
-    readings = run(_summed(sessions), {READINGS: timeline}).watermarks
+    readings = engine.run(_summed(sessions), {READINGS: timeline}).watermarks
     ended = [reading.output for reading in readings if reading.input == MAX_TIME]
     return Equation(ended, [MAX_TIME] * len(ended))
 
 
 @law
 def downstream_windows_do_not_merge_again(
-    run: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
+    engine: Interpreter, strategy: WindowingStrategy, timeline: DenseTimeline
 ) -> Equation[list[tuple[Window, int]]]:
     """A second grouping of sessions combines the panes of each window of the first grouping, and does not merge
     windows.
@@ -362,16 +367,16 @@ def downstream_windows_do_not_merge_again(
     once = _summed(each)
     so_far: Counter[Window] = Counter()
     added: list[tuple[Window, int]] = []
-    for pane in run(once, {READINGS: timeline}).panes:
+    for pane in engine.run(once, {READINGS: timeline}).panes:
         so_far[pane.window] += pane.value
         added.append((pane.window, so_far[pane.window]))
-    again = run(once.combine_per_key(Sum()), {READINGS: timeline}).panes
+    again = engine.run(once.combine_per_key(Sum()), {READINGS: timeline}).panes
     return Equation([(pane.window, pane.value) for pane in again], added)
 
 
 @law
 def the_hold_is_the_least_pending_pane_time(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[EventTime]] | None:
     """Under ``Never()`` the output watermark is the least of the input watermark and the event times of all pending
     panes, except that it never moves back.
@@ -385,7 +390,7 @@ def the_hold_is_the_least_pending_pane_time(
     if as_merging(strategy.windows):
         return None
     chosen = evolve(strategy, trigger=Never(), allowed_lateness=FOREVER)
-    found = [watermark.output for watermark in run(_summed(chosen), {READINGS: timeline}).watermarks]
+    found = [watermark.output for watermark in engine.run(_summed(chosen), {READINGS: timeline}).watermarks]
     times: dict[Place, list[EventTime]] = {}
     output, wanted = MIN_TIME, list[EventTime]()
     for instant in timeline:

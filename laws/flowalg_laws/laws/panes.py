@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 import flowalg_reference
 from attrs import evolve
-from flowalg_reference import ReferenceRun
+from flowalg_reference import Reference
 
 from flowalg import (
     FOREVER,
@@ -23,6 +23,7 @@ from flowalg import (
     Change,
     Count,
     DropReason,
+    Interpreter,
     Never,
     OnceTrigger,
     OnTimeBehavior,
@@ -30,6 +31,7 @@ from flowalg import (
     Pane,
     PCollection,
     Repeat,
+    Run,
     Timeline,
     TimestampCombiner,
     Timing,
@@ -42,14 +44,7 @@ from flowalg.data.time import event_time
 from flowalg.runs.panes import PaneInfo
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import (
-    Interpreter,
-    add_timer_instants,
-    apply_windowing,
-    elements_of,
-    run_continuous,
-    run_micro_batches,
-)
+from flowalg_laws.kit.interpreters import CONTINUOUS, MICRO_BATCH, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -75,26 +70,26 @@ def _ended(timeline: Timeline[Reading]) -> bool:
 
 
 def _of_batch(strategy: WindowingStrategy, timeline: Timeline[Reading]) -> dict[Place, Bag]:
-    batch = flowalg_reference.run_batch(to_lists(strategy), {READINGS: elements_of(timeline)})
+    batch = flowalg_reference.run_batch(to_lists(strategy), {READINGS: timeline.elements})
     return {(pane.key, pane.window): bag(pane.value) for pane in batch.panes}
 
 
 def _under(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], mode: Accumulation
-) -> tuple[WindowingStrategy, ReferenceRun[KV[str, list[int]]]] | None:
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], mode: Accumulation
+) -> tuple[WindowingStrategy, Run[KV[str, list[int]]]] | None:
     """Runs a strategy in a mode; ``None`` if the run violates the condition of the theorem of section 11."""
     if not _ended(timeline):
         return None
     lateness = FOREVER if as_merging(strategy.windows) else strategy.allowed_lateness
     trigger = Repeat(strategy.trigger) if as_merging(strategy.windows) else strategy.trigger
     chosen = evolve(strategy, accumulation=mode, allowed_lateness=lateness, trigger=trigger)
-    done = run(to_lists(chosen), {READINGS: timeline})
+    done = engine.run(to_lists(chosen), {READINGS: timeline})
     return None if done.dropped else (chosen, done)
 
 
 @law
 def the_last_accumulating_pane_is_the_batch_pane(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[dict[Place, Bag]] | None:
     """``last(panes(w)) = batch(w)`` for every window ``w`` of the batch, under ACCUMULATING.
 
@@ -104,7 +99,7 @@ def the_last_accumulating_pane_is_the_batch_pane(
 
     Relied on by: Spark batch, which runs no trigger.
     """
-    found = _under(run, strategy, timeline, Accumulation.ACCUMULATING)
+    found = _under(engine, strategy, timeline, Accumulation.ACCUMULATING)
     if found is None:
         return None
     chosen, done = found
@@ -115,7 +110,7 @@ def the_last_accumulating_pane_is_the_batch_pane(
 
 @law
 def the_discarding_panes_merge_to_the_batch_pane(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[dict[Place, Bag]] | None:
     """``merge(panes(w)) = batch(w)`` under DISCARDING, the panes of windows that merged into ``w`` included.
 
@@ -125,7 +120,7 @@ def the_discarding_panes_merge_to_the_batch_pane(
 
     Relied on by: Spark batch, which runs no trigger; sinks that add panes up.
     """
-    found = _under(run, strategy, timeline, Accumulation.DISCARDING)
+    found = _under(engine, strategy, timeline, Accumulation.DISCARDING)
     if found is None:
         return None
     chosen, done = found
@@ -141,7 +136,7 @@ def the_discarding_panes_merge_to_the_batch_pane(
 
 @law
 def the_current_pane_is_the_batch_pane(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Counter[Hashable]] | None:
     """Under RETRACTING, the panes that are not retracted are exactly the panes of the batch.
 
@@ -151,7 +146,7 @@ def the_current_pane_is_the_batch_pane(
 
     Relied on by: every grouping downstream of one that retracts.
     """
-    found = _under(run, strategy, timeline, Accumulation.RETRACTING)
+    found = _under(engine, strategy, timeline, Accumulation.RETRACTING)
     if found is None:
         return None
     chosen, done = found
@@ -166,7 +161,7 @@ def the_current_pane_is_the_batch_pane(
 
 @law
 def every_element_is_accounted_for_once(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Counter[Hashable]] | None:
     """``emitted + dropped = assigned``, as bags of elements with their windows, under DISCARDING.
 
@@ -178,9 +173,9 @@ def every_element_is_accounted_for_once(
     """
     if not _ended(timeline):
         return None
-    done = run(to_lists(evolve(strategy, accumulation=Accumulation.DISCARDING)), {READINGS: timeline})
+    done = engine.run(to_lists(evolve(strategy, accumulation=Accumulation.DISCARDING)), {READINGS: timeline})
     observed: Counter[Hashable] = Counter()
-    for element in elements_of(timeline):
+    for element in timeline.elements:
         observed[element.key, element.value] += len(
             strategy.windows.assign(event_time(element.at), element.key)
         )
@@ -198,7 +193,7 @@ def _pair(element: object) -> Hashable:
 
 @law
 def pane_timings_are_ordered(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[list[Timing]]] | None:
     """The timings of a window's panes are ``EARLY* ON_TIME? LATE*``.
 
@@ -210,7 +205,7 @@ def pane_timings_are_ordered(
     """
     if as_merging(strategy.windows):
         return None
-    timings = [[pane.timing for pane in panes] for panes in _by_window(run, strategy, timeline)]
+    timings = [[pane.timing for pane in panes] for panes in _by_window(engine, strategy, timeline)]
     once = [
         [timing for i, timing in enumerate(found) if timing is not Timing.ON_TIME or timing not in found[:i]]
         for found in timings
@@ -220,7 +215,7 @@ def pane_timings_are_ordered(
 
 @law
 def panes_are_numbered(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[list[tuple[int, bool, bool]]]] | None:
     """The panes of a window have the indices ``0, 1, ...``; only the first ``is_first``, and only the last may be
     ``is_last``.
@@ -233,7 +228,7 @@ def panes_are_numbered(
         return None
     found = [
         [(pane.index, pane.is_first, pane.is_last) for pane in panes]
-        for panes in _by_window(run, strategy, timeline)
+        for panes in _by_window(engine, strategy, timeline)
     ]
     wanted = [
         [(n, n == 0, n + 1 == len(panes) and panes[-1][2]) for n in range(len(panes))] for panes in found
@@ -242,10 +237,10 @@ def panes_are_numbered(
 
 
 def _by_window(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> list[list[Pane[KV[str, list[int]]]]]:
     grouped: dict[Place, list[Pane[KV[str, list[int]]]]] = defaultdict(list)
-    for pane in run(to_lists(strategy), {READINGS: timeline}).panes:
+    for pane in engine.run(to_lists(strategy), {READINGS: timeline}).panes:
         if pane.change is Change.VALUE:
             grouped[pane.key, pane.window].append(pane)
     return list(grouped.values())
@@ -253,7 +248,7 @@ def _by_window(
 
 @law
 def a_retraction_repeats_the_current_pane(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Hashable]]:
     """Under RETRACTING at most one pane of a window is current, and a retraction repeats its value, event time and
     index.
@@ -262,7 +257,7 @@ def a_retraction_repeats_the_current_pane(
 
     Relied on by: combiners that subtract, and sinks that delete.
     """
-    done = run(to_lists(evolve(strategy, accumulation=Accumulation.RETRACTING)), {READINGS: timeline})
+    done = engine.run(to_lists(evolve(strategy, accumulation=Accumulation.RETRACTING)), {READINGS: timeline})
     current: dict[Place, Hashable] = {}
     violations: list[Hashable] = []
     for pane in done.panes:
@@ -279,7 +274,7 @@ def a_retraction_repeats_the_current_pane(
 
 @law
 def panes_are_ordered(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[tuple[object, ...]]] | None:
     """Panes are ordered by instant, then window end, window start and key.
 
@@ -294,7 +289,7 @@ def panes_are_ordered(
         return None
     found: list[tuple[object, ...]] = [
         (pane.processing_time, pane.watermark, pane.window, pane.key)
-        for pane in run(to_lists(strategy), {READINGS: timeline}).panes
+        for pane in engine.run(to_lists(strategy), {READINGS: timeline}).panes
         if pane.change is Change.VALUE
     ]
     return Equation(found, sorted(found))
@@ -302,7 +297,7 @@ def panes_are_ordered(
 
 @law
 def retracting_adds_only_retractions(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Hashable]] | None:
     """The panes with values under RETRACTING are the panes under ACCUMULATING; only retractions are added.
 
@@ -314,7 +309,7 @@ def retracting_adds_only_retractions(
         return None
     plain = evolve(strategy, on_time_behavior=OnTimeBehavior.IF_CHANGED)
     retracting, accumulating = (
-        run(to_lists(evolve(plain, accumulation=mode)), {READINGS: timeline})
+        engine.run(to_lists(evolve(plain, accumulation=mode)), {READINGS: timeline})
         for mode in (Accumulation.RETRACTING, Accumulation.ACCUMULATING)
     )
     return Equation(
@@ -325,7 +320,7 @@ def retracting_adds_only_retractions(
 
 @law
 def accumulating_is_the_running_merge_of_discarding(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[Hashable]] | None:
     """The n-th accumulating pane is the merge of the first n discarding panes, and is emitted at the same time.
 
@@ -343,7 +338,7 @@ def accumulating_is_the_running_merge_of_discarding(
         on_time_behavior=OnTimeBehavior.IF_CHANGED,
     )
     accumulating, discarding = (
-        run(to_lists(evolve(plain, accumulation=mode)), {READINGS: timeline})
+        engine.run(to_lists(evolve(plain, accumulation=mode)), {READINGS: timeline})
         for mode in (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
     )
     so_far: dict[Place, list[int]] = defaultdict(list)
@@ -364,7 +359,7 @@ def _content(pane: Pane[KV[str, list[int]]]) -> Hashable:
 
 @law
 def longer_lateness_drops_no_more(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], longer: timedelta
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading], longer: timedelta
 ) -> Equation[Counter[Hashable]] | None:
     """``expired(lateness + d)`` is contained in ``expired(lateness)``, as bags of elements.
 
@@ -378,7 +373,7 @@ def longer_lateness_drops_no_more(
     if as_merging(strategy.windows) or not isinstance(lateness, timedelta):
         return None
     short, long = (
-        run(to_lists(evolve(strategy, allowed_lateness=duration)), {READINGS: timeline}).dropped
+        engine.run(to_lists(evolve(strategy, allowed_lateness=duration)), {READINGS: timeline}).dropped
         for duration in (lateness, lateness + longer)
     )
     few: Counter[Hashable] = Counter(
@@ -392,7 +387,7 @@ def longer_lateness_drops_no_more(
 
 @law
 def a_limit_closes_when_it_is_ready(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], t: Trigger, u: OnceTrigger
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading], t: Trigger, u: OnceTrigger
 ) -> Equation[Counter[Hashable]] | None:
     """``OrFinally(Repeat(t), u)`` finishes exactly when ``u`` is first ready: it drops the same elements as ``u``
     after that.
@@ -408,7 +403,7 @@ def a_limit_closes_when_it_is_ready(
     limited, alone = (
         Counter[Hashable](_pair(drop.element) for drop in run_.dropped if drop.reason is DropReason.CLOSED)
         for run_ in (
-            run(to_lists(evolve(strategy, trigger=trigger)), {READINGS: timeline})
+            engine.run(to_lists(evolve(strategy, trigger=trigger)), {READINGS: timeline})
             for trigger in (OrFinally(Repeat(t), u), u)
         )
     )
@@ -417,19 +412,19 @@ def a_limit_closes_when_it_is_ready(
 
 @law
 def nothing_is_dropped_with_unlimited_lateness(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[int]:
     """With a trigger that never finishes and an allowed lateness of FOREVER, nothing is dropped.
 
     Source: SEMANTICS 5.
     """
     accepting = evolve(strategy, trigger=Repeat(strategy.trigger), allowed_lateness=FOREVER)
-    return Equation(len(run(to_lists(accepting), {READINGS: timeline}).dropped), 0)
+    return Equation(len(engine.run(to_lists(accepting), {READINGS: timeline}).dropped), 0)
 
 
 @law
 def on_time_always_adds_on_time_panes_only(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Counter[Timed]] | None:
     """``panes(IF_CHANGED)`` and ``panes(ALWAYS)`` differ only in on-time panes, as bags of values.
 
@@ -441,7 +436,7 @@ def on_time_always_adds_on_time_panes_only(
         return None
     plain = evolve(strategy, accumulation=Accumulation.ACCUMULATING)
     if_changed, always = (
-        run(to_lists(evolve(plain, on_time_behavior=choice)), {READINGS: timeline})
+        engine.run(to_lists(evolve(plain, on_time_behavior=choice)), {READINGS: timeline})
         for choice in (OnTimeBehavior.IF_CHANGED, OnTimeBehavior.ALWAYS)
     )
     few, many = (Counter(_timed(pane) for pane in done.panes) for done in (if_changed, always))
@@ -453,7 +448,7 @@ def on_time_always_adds_on_time_panes_only(
 
 @law
 def on_time_always_adds_no_firings(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[list[tuple[object, ...]]]:
     """``panes(IF_CHANGED) = panes(ALWAYS)`` under ``AtCount(1) >> Never()`` and under ``AtCount(1)``.
 
@@ -463,7 +458,10 @@ def on_time_always_adds_no_firings(
     """
     early = [evolve(strategy, trigger=trigger) for trigger in (AtCount(1) >> Never(), AtCount(1))]
     if_changed, always = (
-        [run(to_lists(evolve(each, on_time_behavior=choice)), {READINGS: timeline}).panes for each in early]
+        [
+            engine.run(to_lists(evolve(each, on_time_behavior=choice)), {READINGS: timeline}).panes
+            for each in early
+        ]
         for choice in (OnTimeBehavior.IF_CHANGED, OnTimeBehavior.ALWAYS)
     )
     return Equation([*if_changed], [*always])
@@ -488,7 +486,7 @@ def a_batch_ignores_triggers(
     """
     plain = WindowingStrategy(strategy.windows, timestamp_combiner=strategy.timestamp_combiner)
     configured, default = (
-        flowalg_reference.run_batch(to_lists(chosen), {READINGS: elements_of(timeline)}).panes
+        flowalg_reference.run_batch(to_lists(chosen), {READINGS: timeline.elements}).panes
         for chosen in (strategy, plain)
     )
     return Equation([_content(pane) for pane in configured], [_content(pane) for pane in default])
@@ -496,7 +494,7 @@ def a_batch_ignores_triggers(
 
 @law
 def final_results_do_not_depend_on_bundles(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[dict[Place, int]] | None:
     """Splitting an instant into two does not change the final counts. The first part has the previous watermark.
 
@@ -526,8 +524,8 @@ def final_results_do_not_depend_on_bundles(
             split.append(instant)
         before = instant
     counted = apply_windowing(VALUES, chosen).combine_per_key(Count())
-    whole = run(counted, {READINGS: timeline})
-    parts = run(counted, {READINGS: Timeline(tuple(split))})  # type: ignore[arg-type]  # instants of readings
+    whole = engine.run(counted, {READINGS: timeline})
+    parts = engine.run(counted, {READINGS: Timeline(tuple(split))})  # type: ignore[arg-type]  # instants of readings
     if whole.dropped or parts.dropped:
         return None
     return Equation(
@@ -538,7 +536,7 @@ def final_results_do_not_depend_on_bundles(
 
 @law
 def elements_of_an_instant_are_unordered(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[tuple[object, ...]]:
     """Reversing the elements within each instant does not change any pane.
 
@@ -548,24 +546,24 @@ def elements_of_an_instant_are_unordered(
     """
     reversed_ = Timeline(tuple(evolve(instant, elements=instant.elements[::-1]) for instant in timeline))
     counted = apply_windowing(VALUES, strategy).combine_per_key(Count())
-    return Equation(run(counted, {READINGS: timeline}).panes, run(counted, {READINGS: reversed_}).panes)
+    return Equation(
+        engine.run(counted, {READINGS: timeline}).panes, engine.run(counted, {READINGS: reversed_}).panes
+    )
 
 
 @law
 def continuous_is_micro_batch_with_timer_instants(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[tuple[object, ...]]:
-    """``run_continuous(T) = run_micro_batches(T')``, where ``T'`` is ``T`` with an empty instant at every deadline.
+    """``CONTINUOUS.run(T) = MICRO_BATCH.run(T')``, where ``T'`` is ``T`` with an empty instant at every deadline.
 
     Source: SEMANTICS 4.
 
     Relied on by: Spark streaming, whose timers fire in micro-batches.
     """
     whole = to_lists(strategy)
-    done = run_continuous(whole, {READINGS: timeline})
-    return Equation(
-        run_micro_batches(whole, {READINGS: add_timer_instants(timeline, done)}).panes, done.panes
-    )
+    done = CONTINUOUS.run(whole, {READINGS: timeline})
+    return Equation(MICRO_BATCH.run(whole, {READINGS: add_timer_instants(timeline, done)}).panes, done.panes)
 
 
 PANE_LAWS: tuple[Law[..., object], ...] = (

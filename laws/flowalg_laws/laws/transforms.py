@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeAlias
 
-from flowalg import KV, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
+from flowalg_reference import Reference
+
+from flowalg import KV, Interpreter, Pane, PCollection, Sum, Timeline, WindowingStrategy, flatten
 from flowalg_laws.kit.equation import Equation
-from flowalg_laws.kit.interpreters import Interpreter, add_timer_instants, apply_windowing
+from flowalg_laws.kit.interpreters import add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
@@ -19,15 +21,18 @@ Panes: TypeAlias = tuple[Pane[KV[str, int]], ...]
 
 
 def _summed(
-    run: Interpreter, collection: PCollection[Pair], strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter,
+    collection: PCollection[Pair],
+    strategy: WindowingStrategy,
+    timeline: Timeline[Reading],
 ) -> Panes:
     grouped = apply_windowing(collection, strategy).combine_per_key(Sum())
-    return run(grouped, {READINGS: timeline}).panes
+    return engine.run(grouped, {READINGS: timeline}).panes
 
 
 @law
 def maps_fuse(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
 ) -> Equation[Panes]:
     """``map(f).map(g) = map(g after f)``.
 
@@ -37,13 +42,13 @@ def maps_fuse(
 
     Relied on by: all interpreters, which run a chain of steps as one.
     """
-    chained = _summed(run, VALUES.map(f).map(g), strategy, timeline)
-    return Equation(chained, _summed(run, VALUES.map(lambda pair: g(f(pair))), strategy, timeline))
+    chained = _summed(engine, VALUES.map(f).map(g), strategy, timeline)
+    return Equation(chained, _summed(engine, VALUES.map(lambda pair: g(f(pair))), strategy, timeline))
 
 
 @law
 def filters_fuse(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], p: Test, q: Test
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], p: Test, q: Test
 ) -> Equation[Panes]:
     """``filter(p).filter(q) = filter(p and q)``.
 
@@ -51,15 +56,15 @@ def filters_fuse(
 
     Relied on by: Spark, which pushes filters into the scan.
     """
-    chained = _summed(run, VALUES.filter(p).filter(q), strategy, timeline)
+    chained = _summed(engine, VALUES.filter(p).filter(q), strategy, timeline)
     return Equation(
-        chained, _summed(run, VALUES.filter(lambda pair: p(pair) and q(pair)), strategy, timeline)
+        chained, _summed(engine, VALUES.filter(lambda pair: p(pair) and q(pair)), strategy, timeline)
     )
 
 
 @law
 def a_filter_moves_before_a_map(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, p: Test
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, p: Test
 ) -> Equation[Panes]:
     """``map(f).filter(p) = filter(p after f).map(f)``.
 
@@ -67,40 +72,40 @@ def a_filter_moves_before_a_map(
 
     Relied on by: Spark, which pushes filters into the scan.
     """
-    mapped_first = _summed(run, VALUES.map(f).filter(p), strategy, timeline)
+    mapped_first = _summed(engine, VALUES.map(f).filter(p), strategy, timeline)
     return Equation(
-        mapped_first, _summed(run, VALUES.filter(lambda pair: p(f(pair))).map(f), strategy, timeline)
+        mapped_first, _summed(engine, VALUES.filter(lambda pair: p(f(pair))).map(f), strategy, timeline)
     )
 
 
 @law
 def flat_map_of_single_items_is_map(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
 ) -> Equation[Panes]:
     """``flat_map(lambda x: [f(x)]) = map(f)``.
 
     Source: found here; the list monad's unit.
     """
-    flat_mapped = _summed(run, VALUES.flat_map(lambda pair: [f(pair)]), strategy, timeline)
-    return Equation(flat_mapped, _summed(run, VALUES.map(f), strategy, timeline))
+    flat_mapped = _summed(engine, VALUES.flat_map(lambda pair: [f(pair)]), strategy, timeline)
+    return Equation(flat_mapped, _summed(engine, VALUES.map(f), strategy, timeline))
 
 
 @law
 def flat_maps_fuse(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Spread, g: Spread
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Spread, g: Spread
 ) -> Equation[Panes]:
     """``flat_map(f).flat_map(g) = flat_map(lambda x: [z for y in f(x) for z in g(y)])``.
 
     Source: found here; the list monad's associativity.
     """
-    chained = _summed(run, VALUES.flat_map(f).flat_map(g), strategy, timeline)
+    chained = _summed(engine, VALUES.flat_map(f).flat_map(g), strategy, timeline)
     fused = VALUES.flat_map(lambda pair: [end for middle in f(pair) for end in g(middle)])
-    return Equation(chained, _summed(run, fused, strategy, timeline))
+    return Equation(chained, _summed(engine, fused, strategy, timeline))
 
 
 @law
 def flatten_commutes(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo
 ) -> Equation[Panes]:
     """``flatten(a, b) = flatten(b, a)``.
 
@@ -109,40 +114,40 @@ def flatten_commutes(
     Source: Dataflow Model, section 2.1; SEMANTICS 13.
     """
     a, b = VALUES, VALUES.map(f)
-    left = _summed(run, flatten(a, b), strategy, timeline)
-    return Equation(left, _summed(run, flatten(b, a), strategy, timeline))
+    left = _summed(engine, flatten(a, b), strategy, timeline)
+    return Equation(left, _summed(engine, flatten(b, a), strategy, timeline))
 
 
 @law
 def flatten_associates(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
 ) -> Equation[Panes]:
     """``flatten(flatten(a, b), c) = flatten(a, flatten(b, c)) = flatten(a, b, c)``.
 
     Source: Dataflow Model, section 2.1; SEMANTICS 13.
     """
     a, b, c = VALUES, VALUES.map(f), VALUES.map(g)
-    nested_left = _summed(run, flatten(flatten(a, b), c), strategy, timeline)
-    nested_right = _summed(run, flatten(a, flatten(b, c)), strategy, timeline)
-    return Equation(nested_left + nested_right, _summed(run, flatten(a, b, c), strategy, timeline) * 2)
+    nested_left = _summed(engine, flatten(flatten(a, b), c), strategy, timeline)
+    nested_right = _summed(engine, flatten(a, flatten(b, c)), strategy, timeline)
+    return Equation(nested_left + nested_right, _summed(engine, flatten(a, b, c), strategy, timeline) * 2)
 
 
 @law
 def flatten_of_one_is_identity(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Panes]:
     """``flatten(a) = a``.
 
     Source: found here.
     """
     return Equation(
-        _summed(run, flatten(VALUES), strategy, timeline), _summed(run, VALUES, strategy, timeline)
+        _summed(engine, flatten(VALUES), strategy, timeline), _summed(engine, VALUES, strategy, timeline)
     )
 
 
 @law
 def map_distributes_over_flatten(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
 ) -> Equation[Panes]:
     """``flatten(a, b).map(f) = flatten(a.map(f), b.map(f))``.
 
@@ -151,13 +156,13 @@ def map_distributes_over_flatten(
     Relied on by: co-groups, which tag their inputs before they flatten them.
     """
     a, b = VALUES, VALUES.map(g)
-    mapped_after = _summed(run, flatten(a, b).map(f), strategy, timeline)
-    return Equation(mapped_after, _summed(run, flatten(a.map(f), b.map(f)), strategy, timeline))
+    mapped_after = _summed(engine, flatten(a, b).map(f), strategy, timeline)
+    return Equation(mapped_after, _summed(engine, flatten(a.map(f), b.map(f)), strategy, timeline))
 
 
 @law
 def keys_are_independent(
-    run: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], key: str
+    engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading], key: str
 ) -> Equation[list[Hashable]]:
     """The panes of one key are the panes of a run over the elements of that key alone, at the same instants.
 
@@ -168,9 +173,9 @@ def keys_are_independent(
 
     Relied on by: shards and Spark partitions, which hold different keys.
     """
-    whole = run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
+    whole = engine.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
     instants = add_timer_instants(timeline, whole)
-    alone = _summed(run, VALUES.filter(lambda pair: pair.key == key), strategy, instants)
+    alone = _summed(engine, VALUES.filter(lambda pair: pair.key == key), strategy, instants)
     return Equation([pane for pane in whole.panes if pane.key == key], [*alone])
 
 

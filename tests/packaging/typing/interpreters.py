@@ -5,9 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
 from typing import assert_type
 
+import pyarrow as pa
 from flowalg_reference import DroppedElement, Reference, ReferenceBatch, ReferenceRun
+from flowalg_spark import SparkBatch, SparkStreaming, StreamInput, collect_drops, record_table
+from pyspark.sql import DataFrame, SparkSession
 
 from flowalg import (
     KV,
@@ -58,6 +63,33 @@ def references(
     assert_type(Reference().mode, Mode)
     assert_type(Reference().capabilities, Capabilities)
     assert_type(ReferenceBatch().capabilities, Capabilities)
+
+
+def on_spark(
+    spark: SparkSession,
+    totals: PCollection[KV[str, int]],
+    flights: Source[Flight],
+    timeline: Timeline[Flight],
+    frame: DataFrame,
+    stream: StreamInput,
+    time: datetime,
+) -> None:
+    """Spark batch and Spark streaming take timelines as every interpreter does, and inputs of their own."""
+    batch, streaming = SparkBatch(spark, time=time), SparkStreaming(spark, shards=2)
+    engines: list[Interpreter] = [batch, streaming]
+    assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
+    assert_type(SparkBatch(spark).run(totals, {flights: frame}), Run[KV[str, int]])
+    assert_type(SparkStreaming(spark).run(totals, {flights: stream}), Run[KV[str, int]])
+    assert_type(SparkBatch(spark).spark, SparkSession)
+    assert_type(SparkBatch(spark).time, datetime | None)
+    assert_type(SparkBatch(spark).capabilities, Capabilities)
+    assert_type(SparkStreaming(spark).spark, SparkSession)
+    assert_type(SparkStreaming(spark).shards, int | None)
+    assert_type(SparkStreaming(spark).generate_watermarks, bool)
+    assert_type(SparkStreaming(spark).folder, Path | None)
+    assert_type(SparkStreaming(spark).capabilities, Capabilities)
+    assert_type(collect_drops(totals, frame), tuple[Drop, ...])
+    assert_type(record_table(flights, timeline.elements), pa.Table)
 
 
 def runs(run: Run[KV[str, int]], unkeyed: Run[int], drop: DroppedElement) -> None:

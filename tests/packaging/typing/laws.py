@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import assert_type
 
-import flowalg_reference as reference
 from flowalg_laws import (
     ALONE_LAWS,
     CATALOGUE,
@@ -30,7 +29,6 @@ from flowalg_laws import (
     Difference,
     Equation,
     History,
-    Interpreter,
     Law,
     NoDifference,
     Reading,
@@ -59,16 +57,17 @@ from flowalg_laws import (
     window_fns,
     windowing_strategies,
 )
-from flowalg_laws.conformance import Report, Runner
+from flowalg_laws.conformance import Report
 from flowalg_laws.kit.scenarios import Observed
 from flowalg_laws.laws.combiners import SomeCombiner
-from flowalg_reference import ReferenceRun
+from flowalg_reference import Reference, ReferenceRun
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     KV,
     Aggregate,
+    Interpreter,
     Mean,
     Mode,
     OnceTrigger,
@@ -158,13 +157,6 @@ def differences(trigger: Trigger, found: Difference, none: NoDifference, scenari
     assert_type(observe(trigger, scenario), Observed)
 
 
-def interpreters(own: Interpreter, timeline: Timeline[Reading]) -> None:
-    """Anything that runs a pipeline; the reference interpreter is one."""
-    assert_type(own(VALUES, {READINGS: timeline}), ReferenceRun[KV[str, int]])
-    also: Interpreter = reference.run
-    assert_type(also(VALUES, {READINGS: timeline}), ReferenceRun[KV[str, int]])
-
-
 def generated(flights: PCollection[int], strategy: WindowingStrategy) -> None:
     """Strategies, and what serves them."""
     assert_type(READINGS, Source[Reading])
@@ -193,6 +185,7 @@ def recorded(reading: Reading) -> None:
     assert_type(reading.seen, datetime)
 
 
-def conformance(runner: Runner) -> None:
+def conformance(engine: Interpreter) -> None:
     """The suite for interpreters."""
-    assert_type(check_interpreter(runner, reference.CAPABILITIES, generated=3), Report)
+    assert_type(check_interpreter(engine, generated=3), Report)
+    assert_type(check_interpreter(Reference(), ordered=True, drops=False, at_once=2), Report)

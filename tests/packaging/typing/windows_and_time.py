@@ -48,6 +48,7 @@ from flowalg import (
     to_datetime,
 )
 from flowalg.data.time import Micros
+from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.windows.strategy import Forever
 from flowalg.windows.window_functions import Assign, OffsetByKey
 from tests.packaging.typing.records import Flight
@@ -149,6 +150,7 @@ def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: I
     assert_type(timeline.without_end(), Timeline[Flight])
     assert_type(timeline.watermark, EventTime)
     assert_type(timeline.elements, tuple[Flight, ...])
+    assert_type(timeline.generated_by, GeneratedBy | None)
     assert_type(timeline.instants, tuple[Instant[Flight], ...])
     assert_type(iter(timeline), Iterator[Instant[Flight]])
     assert_type(len(timeline), int)

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from attrs import frozen
 from flowalg_spark import check_checkpoint, local_session, streaming
+from flowalg_spark.streaming.interpreter import run_to_end
 
 from flowalg import (
     Accumulation,
@@ -29,7 +30,7 @@ from flowalg import (
     to_datetime,
 )
 from flowalg.data.time import ProcessingTime
-from tests.support.spark_replay import run_to_end, stream_of, write_batches
+from tests.support.spark_replay import stream_of, write_batches
 
 MINUTE: Final = 60_000_000
 BATCHES: Final = 24

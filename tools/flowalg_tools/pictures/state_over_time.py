@@ -8,13 +8,14 @@ from collections.abc import Mapping
 
 from attrs import define, field
 from flowalg_reference import ReferenceRun, RunSpec
-from flowalg_reference.elements import NodeOutput, PipelineInstant
 from flowalg_reference.operators import Operator, Operators
+from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.run import execute
 
 from flowalg.data.time import MIN_TIME, EventTime
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
+from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.run import Run
 from flowalg.windows.strategy import WindowingStrategy
 from flowalg.windows.window import Window

@@ -89,16 +89,6 @@ class Replay:
         return {feed.source: feed.timeline(ends=self.ends) for feed in self.feeds}
 
     @property
-    def records(self) -> dict[Source[object], tuple[object, ...]]:
-        """All records of each source."""
-        return {feed.source: feed.records for feed in self.feeds}
-
-    @property
-    def time(self) -> datetime:
-        """The processing time of the last record, which is that of a batch of all records."""
-        return max(feed.seen_at(record) for feed in self.feeds for record in feed.records)
-
-    @property
     def features(self) -> frozenset[Feature]:
         """The features that an interpreter needs for it."""
         return frozenset[Feature]().union(*(feed.features for feed in self.feeds))

@@ -25,7 +25,9 @@ class Clocks:
         return max(known, self.watermark)
 
     def with_hold(self, hold: EventTime, before: Clocks) -> Clocks:
-        """The output clocks of a grouping: no watermark is beyond ``hold``, and none moves back from ``before``.
+        """The output clocks of a node that holds elements: none is beyond ``hold``, none moves back from ``before``.
+
+        Percentile watermarks may lead the watermark here too: each waits for the held elements, not for the watermark.
 
         Law: with several shards ``hold`` is the least of their holds. To hold the clocks of each shard apart and to
         take the least of the results afterwards could let the watermark run ahead.

@@ -1,0 +1,84 @@
+"""Elements as interpreters in plain Python carry them: read from a source, through element-wise steps, to panes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from attrs import evolve, frozen
+
+from flowalg.data.errors import ElementError, format_value
+from flowalg.data.time import MAX_TIME, EventTime, event_time
+from flowalg.data.values import canonicalize, conform
+from flowalg.elementwise.functions import apply
+from flowalg.elementwise.steps import Step, WithTimestamps, apply_step, assign_timestamp
+from flowalg.pipeline.co_group import tagged
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.panes import Pane, PaneInfo
+from flowalg.windows.window import GLOBAL_WINDOW, Window
+
+
+@frozen
+class Element:
+    """A value with its event time, window and weight (SEMANTICS section 2).
+
+    ``weight`` is +1 for a value and -1 for a retraction. An element that a grouping has emitted has the pane's
+    ``info``.
+    """
+
+    value: object
+    event_time: EventTime
+    window: Window = GLOBAL_WINDOW
+    weight: int = 1
+    info: PaneInfo | None = None
+
+
+def read_records(source: SourceNode, records: Iterable[object]) -> tuple[Element, ...]:
+    """The records of a source as elements in the global window, checked against the source's record class."""
+    where = f"an element of source {source.name!r}"
+    label = f"Source({source.name!r}).event_time"
+    elements = []
+    for record in records:
+        value = conform(record, source.shape, where)
+        point = apply(source.event_time, value, label)
+        if not isinstance(point, datetime):
+            raise ElementError(
+                f"the event time of {where} must be a datetime, on {value!r}; got {format_value(point)}"
+            )
+        when = event_time(point, argument=f"the event time of {where}")
+        if when >= MAX_TIME:
+            raise ElementError(
+                f"the event time of {where} is the end of time; it must be before, on {value!r}"
+            )
+        elements.append(Element(value, when))
+    return tuple(elements)
+
+
+def apply_steps(steps: Iterable[Step], elements: Iterable[Element]) -> tuple[Element, ...]:
+    """Elements after element-wise steps, which keep event time, window, weight and pane (SEMANTICS section 2)."""
+    for step in steps:
+        elements = [after for element in elements for after in _apply(step, element)]
+    return tuple(elements)
+
+
+def _apply(step: Step, element: Element) -> Iterator[Element]:
+    if isinstance(step, WithTimestamps):
+        yield evolve(element, event_time=assign_timestamp(step, element.value))
+        return
+    where = f"the result of {step.label}"
+    for value in apply_step(step, element.value):
+        yield evolve(element, value=canonicalize(value, where))
+
+
+def tag_elements(collection: int, elements: Iterable[Element], label: str) -> tuple[Element, ...]:
+    """The elements of one collection of a co-group, each with the number of the collection."""
+    return tuple(evolve(element, value=tagged(element.value, collection, label)) for element in elements)
+
+
+def pane_of(element: Element) -> Pane[object]:
+    """The pane of an element that a grouping has emitted."""
+    assert element.info is not None, "what a pipeline gives has come out of a grouping"
+    return Pane(element.value, element.window, element.event_time, element.info)
+
+
+__all__ = ["Element", "apply_steps", "pane_of", "read_records", "tag_elements"]

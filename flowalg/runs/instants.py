@@ -1,0 +1,94 @@
+"""The instants of a whole pipeline: the timelines of all its sources as one sequence (SEMANTICS section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from typing import TypeVar
+
+from attrs import evolve, field, frozen
+
+from flowalg.data.time import ProcessingTime
+from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.timeline import Instant, Timeline
+
+T = TypeVar("T")
+
+
+@frozen(eq=False)
+class PipelineInstant:
+    """One instant of a whole pipeline.
+
+    ``clocks`` has what the clocks read at each source, by its name; the processing time and the signals are the same
+    at all of them. ``instants`` has the instants of those sources that have one now.
+    """
+
+    clocks: Mapping[str, Clocks]
+    instants: Mapping[str, Instant[object]] = field(factory=dict)
+
+    @property
+    def processing_time(self) -> ProcessingTime:
+        """When the instant is."""
+        return next(iter(self.clocks.values())).processing_time
+
+    @property
+    def signals(self) -> frozenset[str]:
+        """The signals given in the instant, at any source."""
+        return next(iter(self.clocks.values())).signals
+
+    def records(self, source: str) -> tuple[object, ...]:
+        """The records of a source, by its name."""
+        return self.instants[source].elements if source in self.instants else ()
+
+    def empty_at(self, time: ProcessingTime) -> PipelineInstant:
+        """An instant at a later processing time, without records and signals."""
+        clocks = {
+            name: evolve(each, processing_time=time, signals=frozenset())
+            for name, each in self.clocks.items()
+        }
+        return PipelineInstant(clocks)
+
+
+def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[PipelineInstant]:
+    """The instants of all sources as one sequence; a source without an instant keeps its watermark.
+
+    The first instants of several sources at one processing time are one instant; so are the second ones.
+    """
+    numbered = [
+        (time, number, name, instant)
+        for name, timeline in timelines.items()
+        for time, same_time in groupby(timeline, key=lambda instant: instant.processing_time)
+        for number, instant in enumerate(same_time)
+    ]
+    numbered.sort(key=lambda row: row[:3])
+    clocks = dict.fromkeys(timelines, BEGINNING)
+    for (time, _), group in groupby(numbered, key=lambda row: row[:2]):
+        instants = {name: instant for _, _, name, instant in group}
+        signals = frozenset[str]().union(*(instant.signals for instant in instants.values()))
+        for name, instant in instants.items():
+            clocks[name] = Clocks(time, instant.watermark, instant.percentile_watermarks)
+        now = {name: evolve(each, processing_time=time, signals=signals) for name, each in clocks.items()}
+        yield PipelineInstant(now, instants)
+
+
+def empty_instants(
+    before: PipelineInstant, until: ProcessingTime, next_deadline: Callable[[], ProcessingTime | None]
+) -> Iterator[PipelineInstant]:
+    """An empty instant at each deadline before a processing time, in order; ``next_deadline`` is asked after each."""
+    while (deadline := next_deadline()) is not None and deadline < until:
+        yield before.empty_at(deadline)
+
+
+def once_per_instant(operator: Callable[[PipelineInstant], T]) -> Callable[[PipelineInstant], T]:
+    """The operator, run once in each instant however many others read its output."""
+    last: list[tuple[PipelineInstant, T]] = []
+
+    def remembering(now: PipelineInstant) -> T:
+        if not last or last[0][0] is not now:
+            last[:] = [(now, operator(now))]
+        return last[0][1]
+
+    return remembering
+
+
+__all__ = ["PipelineInstant", "empty_instants", "once_per_instant", "pipeline_instants"]

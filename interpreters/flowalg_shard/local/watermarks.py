@@ -1,0 +1,48 @@
+"""Watermarks generated in band: by the policy that made a timeline, from summaries of the parts of its input."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from attrs import evolve
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import MAX_TIME
+from flowalg.runs.timeline import Timeline
+from flowalg.watermarks import ClockSummary
+from flowalg.watermarks.history import least_event_times_after
+
+
+def generate_watermarks(name: str, timeline: Timeline[object], partitions: int) -> Timeline[object]:
+    """The timeline of a source with the watermarks of its policy, generated again from its records.
+
+    The records of each instant are divided over ``partitions`` input partitions. Each makes a summary of what it
+    observes, and the merged summaries advance the clock. Raises ``ArgumentError`` for a timeline that was not made by a
+    policy.
+    """
+    made = timeline.generated_by
+    if made is None:
+        raise ArgumentError(
+            f"the input of source {name!r}",
+            timeline,
+            "a timeline that a watermark policy made, as Timeline.from_records(..., watermark=...) does",
+        )
+    policy, clock = made.policy, made.policy.start()
+    observed = [made.source_instant(instant.processing_time, instant.elements) for instant in timeline]
+    instants = []
+    for number, (instant, seen, least) in enumerate(
+        zip(timeline, observed, least_event_times_after(observed), strict=True), start=1
+    ):
+        ends = number == len(timeline) and instant.watermark == MAX_TIME and not instant.elements
+        summaries = (
+            policy.summarize(
+                seen.observations[part::partitions], source_watermark=least, ended=ends and part == 0
+            )
+            for part in range(partitions)
+        )
+        clock = policy.advance(clock, reduce(ClockSummary.merge, summaries), instant.processing_time)
+        instants.append(evolve(instant, watermark=clock.watermark, percentile_watermarks=clock.percentiles))
+    return Timeline(tuple(instants))
+
+
+__all__ = ["generate_watermarks"]

@@ -1,0 +1,69 @@
+"""Spark batch as an interpreter: a pipeline over bounded frames, or over timelines as one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TypeVar
+
+from attrs import field, frozen
+from pyspark.sql import DataFrame, SparkSession
+
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.data.time import to_datetime
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.source import Source
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.run import Run
+from flowalg.runs.timeline import Timeline, as_batch
+from flowalg_spark.batch import compilation
+from flowalg_spark.capabilities import BATCH
+from flowalg_spark.frames.arrow import record_table
+from flowalg_spark.session import require_session
+
+A = TypeVar("A")
+
+
+@frozen
+class SparkBatch:
+    """Spark batch as an interpreter: every window emits one pane, on time (SEMANTICS section 11).
+
+    ``time`` is the processing time of a run over frames alone; it defaults to when the query runs.
+    """
+
+    spark: SparkSession
+    time: datetime | None = field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        require_session("SparkBatch.spark", self.spark)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything runs that a batch has a use for."""
+        return BATCH
+
+    def run(
+        self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | DataFrame]
+    ) -> Run[A]:
+        """The panes of a pipeline over bounded frames, over all elements of timelines, or over both.
+
+        Where there are timelines, the processing time is the last one of any of them. A batch drops nothing. Raises
+        ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that is not one of its
+        source's, and ``UnsupportedError`` for what batch cannot do.
+        """
+        inputs_by_name(pipeline.node, inputs, "timeline or frame")
+        timelines = {source: each for source, each in inputs.items() if isinstance(each, Timeline)}
+        batches = as_batch(timelines)
+        times = [instant.processing_time for batch in batches.values() for instant in batch]
+        frames = {
+            source: self._frame(source, batches[source]) if isinstance(each, Timeline) else each
+            for source, each in inputs.items()
+        }
+        time = to_datetime(times[0]) if times else self.time
+        return Run(compilation.run(pipeline, frames, time=time), ())
+
+    def _frame(self, source: Source[object], batch: Timeline[object]) -> DataFrame:
+        return self.spark.createDataFrame(record_table(source, batch.elements))
+
+
+__all__ = ["SparkBatch"]

@@ -1,0 +1,68 @@
+"""The drops of a frame as typed values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import cast
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from flowalg.data.kv import KV
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.time import event_time, processing_time
+from flowalg.data.values import sort_key
+from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.nodes import GroupingNode, WithSide
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping
+from flowalg.runs.panes import Drop, DropReason
+from flowalg.windows.window import Window
+from flowalg_spark.lowering.json_text import value_in
+from flowalg_spark.lowering.values import decode
+
+
+def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop, ...]:
+    """The drops of a frame that ``with_drops`` has given, or of what a sink has stored of it, as typed values.
+
+    They are ordered by processing time, window and key. Bad records are not drops of a window, and are left out. For
+    results that fit in memory.
+    """
+    drops = frame.filter(F.col("drop").isNotNull()).select("drop", "window").toArrow().to_pylist()
+    reasons = {reason.value for reason in DropReason}
+    found = [_drop(pipeline, row["drop"], row["window"]) for row in drops if row["drop"]["reason"] in reasons]
+    return tuple(sorted(found, key=lambda drop: (drop.processing_time, drop.window, sort_key(drop.key))))
+
+
+def _drop(pipeline: PCollection[object], drop: Mapping[str, object], window: Mapping[str, datetime]) -> Drop:
+    start, end = (event_time(window[name].astimezone(UTC)) for name in ("start", "end"))
+    return Drop(
+        _key(pipeline, drop),
+        Window.of(start, end),
+        DropReason(drop["reason"]),
+        processing_time(cast("datetime", drop["processing_time"]).astimezone(UTC)),
+        count=cast("int", drop["count"]),
+    )
+
+
+def _key(pipeline: PCollection[object], drop: Mapping[str, object]) -> object:
+    """The key of a drop: JSON text if several stages can drop, which the stage is named for."""
+    stage = drop.get("stage")
+    if stage is None:
+        return decode(drop["key"], _key_shape(last_grouping(pipeline.node)))
+    stages = {
+        node.label: node for node in nodes_of(pipeline.node) if isinstance(node, GroupingNode | WithSide)
+    }
+    return value_in(str(drop["key"]), _key_shape(stages[str(stage)]))
+
+
+def _key_shape(node: GroupingNode | WithSide) -> Shape:
+    """The shape of the keys that a stage drops: of a side input, those of the side."""
+    shape = (node.side if isinstance(node, WithSide) else node).shape
+    key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
+    assert key is not None, "a stage that runs on Spark has elements of a known shape"
+    return key
+
+
+__all__ = ["collect_drops"]

@@ -1,0 +1,136 @@
+"""Spark streaming as an interpreter: a pipeline over timelines, each instant a micro-batch, or over streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from attrs import field, frozen
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.source import Source
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.instants import pipeline_instants
+from flowalg.runs.run import Run
+from flowalg.runs.timeline import Timeline
+from flowalg_spark.capabilities import REPLAYING, STREAMING
+from flowalg_spark.frames.drops import collect_drops
+from flowalg_spark.frames.pane_frame import PaneFrame, collect
+from flowalg_spark.session import require_session
+from flowalg_spark.streaming.compilation import StreamInput, compile, compile_sources
+from flowalg_spark.streaming.timelines import (
+    InstantFiles,
+    generated,
+    generating_input,
+    publishing_streams,
+)
+
+A = TypeVar("A")
+
+
+@frozen
+class SparkStreaming:
+    """Spark streaming as an interpreter: the panes and drops of a query that runs until its input is read.
+
+    Over timelines each instant is one micro-batch, and watermarks are those of the timelines. With
+    ``generate_watermarks`` the query generates them itself, as over a live stream: by the policies that made the
+    timelines, which then have to be ones that a stream can run.
+
+    ``shards`` is the number of parts that the state of each stage is split into; it defaults to the session's number of
+    shuffle partitions. ``folder`` is where the temporary files of a run are made, which driver and workers must share;
+    it defaults to this machine's folder for such files. Query and files are gone when a run returns or raises.
+    """
+
+    spark: SparkSession
+    shards: int | None = field(default=None, kw_only=True)
+    generate_watermarks: bool = field(default=False, kw_only=True)
+    folder: Path | None = field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        require_session("SparkStreaming.spark", self.spark)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a stream lacks; a policy is only asked of it if it generates the watermarks."""
+        return STREAMING if self.generate_watermarks else REPLAYING
+
+    def run(
+        self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | StreamInput]
+    ) -> Run[A]:
+        """The panes and drops of a pipeline over timelines, or over what there is to read of streams.
+
+        Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that is not one of its
+        source's, ``ArgumentError`` for timelines mixed with streams and for a timeline whose watermarks cannot be
+        generated, and ``UnsupportedError`` for what streaming cannot do.
+        """
+        inputs_by_name(pipeline.node, inputs, "timeline or StreamInput(frame, watermark)")
+        timelines = {source: each for source, each in inputs.items() if isinstance(each, Timeline)}
+        streams = {source: each for source, each in inputs.items() if not isinstance(each, Timeline)}
+        if timelines and streams:
+            raise ArgumentError(
+                "inputs",
+                inputs,
+                "all timelines or all StreamInputs, since the micro-batches of a timeline and of a stream do not "
+                "meet at its instants",
+            )
+        with TemporaryDirectory(prefix="flowalg-", dir=self.folder, ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            if streams:
+                frame = compile(pipeline, streams, shards=self.shards)
+            elif self.generate_watermarks:
+                frame = self._generating(pipeline, timelines, folder)
+            else:
+                frame = self._publishing(pipeline, timelines, folder)
+            return self._run(pipeline, frame, folder)
+
+    def _publishing(
+        self, pipeline: PCollection[A], timelines: Mapping[AnySource, Timeline[object]], folder: Path
+    ) -> PaneFrame[A]:
+        sources: dict[str, Source[object]] = {source.name: source for source in timelines}
+        by_name = {source.name: timeline for source, timeline in timelines.items()}
+        streams = publishing_streams(self.spark, folder / "in", sources, by_name)
+        return compile_sources(pipeline, streams, shards=self.shards)
+
+    def _generating(
+        self, pipeline: PCollection[A], timelines: Mapping[AnySource, Timeline[object]], folder: Path
+    ) -> PaneFrame[A]:
+        instants = tuple(pipeline_instants({source.name: each for source, each in timelines.items()}))
+        streams = {}
+        for number, (source, timeline) in enumerate(timelines.items()):
+            files = InstantFiles(folder / "in" / str(number), source)
+            files.write(generated(source, timeline, instants))
+            streams[source] = generating_input(self.spark, files, timeline)
+        return compile(pipeline, streams, shards=self.shards)
+
+    def _run(self, pipeline: PCollection[A], frame: PaneFrame[A], folder: Path) -> Run[A]:
+        rows, out = frame.with_drops(), folder / "out"
+        run_to_end(rows, out, folder / "checkpoint")
+        if not out.exists():
+            return Run((), ())
+        # Under the schema of the query, so that nothing needs to be inferred from files that may have no rows.
+        stored = self.spark.read.schema(rows.schema).parquet(str(out))
+        return Run(collect(pipeline, stored), collect_drops(pipeline, stored))
+
+
+def start_to_files(frame: DataFrame, out: Path, checkpoint: Path) -> StreamingQuery:
+    """Start a query that appends to Parquet files, over all that there is to read; the caller stops it."""
+    writer = frame.writeStream.format("parquet").option("checkpointLocation", str(checkpoint))
+    return writer.trigger(availableNow=True).start(str(out))
+
+
+def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
+    """Run a query that appends to Parquet files, over all that there is to read, and stop it."""
+    query = start_to_files(frame, out, checkpoint)
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+
+
+__all__ = ["SparkStreaming", "run_to_end", "start_to_files"]

@@ -1,0 +1,165 @@
+"""Timelines as streams: a file for each source and instant, which Spark reads as one micro-batch.
+
+A file has the records of the instant, and a row more that is not an element and carries the clocks. Either the clocks
+are those of the timeline, published in band as a stage publishes its own: watermark, percentile watermarks and
+signals, whatever the processing times of instants. Or the rows carry what the policy that made the timeline observed,
+and the stream generates the watermarks again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import frozen
+from flowalg_shard import FromStage, StageReport
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import MAX_TIME, to_datetime
+from flowalg.pipeline.source import Source
+from flowalg.runs.instants import PipelineInstant, pipeline_instants
+from flowalg.runs.micro_batches import GeneratedBy
+from flowalg.runs.timeline import Timeline
+from flowalg_spark.frames.arrow import arrow_schema_of, record_rows
+from flowalg_spark.lowering.binding import Clocks
+from flowalg_spark.streaming.compilation import StreamInput
+from flowalg_spark.streaming.stream import SourceStream
+
+_TICK: Final = "instant_tick"
+_TIME: Final = "instant_time"
+_PARTITION: Final = "instant_partition"
+_SIGNAL: Final = "instant_signal"
+_ENDS: Final = "instant_ends"
+_CLOCKS: Final = "instant_clocks"
+_MARKS: Final[dict[str, pa.DataType]] = {
+    _TICK: pa.bool_(),
+    _TIME: pa.timestamp("us", tz="UTC"),
+    _PARTITION: pa.string(),
+    _SIGNAL: pa.string(),
+    _ENDS: pa.bool_(),
+    _CLOCKS: pa.binary(),
+}
+"""The columns that the files have besides those of the records."""
+
+_FIRST_FILE: Final = 1_000_000_000
+"""The modification time of the first file; Spark reads files in the order of these."""
+
+Row = dict[str, object]
+
+
+@frozen
+class InstantFiles:
+    """The files of one source, in a folder of its own. Field names of the records must not be those of the marks."""
+
+    folder: Path
+    source: Source[object]
+
+    def __attrs_post_init__(self) -> None:
+        clashes = _MARKS.keys() & set(arrow_schema_of(self.source).names)
+        if clashes:
+            raise ArgumentError(
+                f"the fields of source {self.source.name!r}", sorted(clashes), "fields with other names"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self, batches: Iterable[Iterable[Row]], *, first: int = 0) -> None:
+        """Write one file for each micro-batch; ``first`` is the number of micro-batches that were written before."""
+        for number, rows in enumerate(batches, start=first):
+            path = self.folder / f"{number:06}.parquet"
+            pq.write_table(pa.Table.from_pylist(list(rows), schema=self.schema), path)
+            os.utime(path, (_FIRST_FILE + number, _FIRST_FILE + number))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the files."""
+        return pa.schema([*arrow_schema_of(self.source), *(pa.field(*mark) for mark in _MARKS.items())])
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The files as a stream, one a micro-batch."""
+        stream = spark.readStream.schema(from_arrow_schema(self.schema)).option("maxFilesPerTrigger", 1)
+        return stream.parquet(str(self.folder))
+
+
+def published(source: Source[object], instants: Iterable[PipelineInstant]) -> Iterator[list[Row]]:
+    """The micro-batches of a source whose clocks are those of its timeline."""
+    for now in instants:
+        clocks = pickle.dumps(StageReport(now.clocks[source.name]))
+        yield [*record_rows(source, now.records(source.name)), {_TICK: True, _CLOCKS: clocks}]
+
+
+def generated(
+    source: Source[object], timeline: Timeline[object], instants: Iterable[PipelineInstant]
+) -> Iterator[list[Row]]:
+    """The micro-batches of a source whose watermarks the stream generates, by the policy that made its timeline."""
+    made = require_policy(source.name, timeline)
+    for now in instants:
+        records, instant = now.records(source.name), now.instants.get(source.name)
+        rows: list[Row] = []
+        for row, seen in zip(record_rows(source, records), map(made.observe, records), strict=True):
+            rows.append(row | {_TIME: to_datetime(seen.processing_time), _PARTITION: seen.partition})
+        tick: Row = {_TICK: True, _TIME: to_datetime(now.processing_time)}
+        rows.append(tick)
+        if instant is not None:
+            ends = instant is timeline.instants[-1] and instant.watermark == MAX_TIME and not records
+            rows[-1] = tick | {_ENDS: ends}
+            rows += [tick | {_SIGNAL: signal} for signal in sorted(instant.signals)]
+        yield rows
+
+
+def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
+    """How the watermarks of a timeline were generated; raises ``ArgumentError`` if no policy generated them."""
+    if timeline.generated_by is None:
+        raise ArgumentError(
+            f"the input of source {source!r}",
+            timeline,
+            "a timeline that a watermark policy made, as Timeline.from_records(..., watermark=...) does",
+        )
+    return timeline.generated_by
+
+
+def publishing_streams(
+    spark: SparkSession,
+    folder: Path,
+    sources: Mapping[str, Source[object]],
+    timelines: Mapping[str, Timeline[object]],
+) -> dict[str, SourceStream]:
+    """The streams of sources, by name, whose clocks are those of their timelines."""
+    instants = tuple(pipeline_instants(timelines))
+    streams = {}
+    for number, (name, source) in enumerate(sources.items()):
+        files = InstantFiles(folder / str(number), source)
+        files.write(published(source, instants))
+        clocks = Clocks(F.lit(0), None, F.col(_TICK), report=F.col(_CLOCKS))
+        streams[name] = SourceStream(files.read(spark), clocks, FromStage())
+    return streams
+
+
+def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timeline[object]) -> StreamInput:
+    """The input of a source whose watermarks the stream generates, from the files that ``generated`` fills."""
+    return StreamInput(
+        files.read(spark),
+        require_policy(files.source.name, timeline).policy,
+        processing_time=F.col(_TIME),
+        end_of_input=F.col(_ENDS),
+        partition=F.col(_PARTITION),
+        signal=F.col(_SIGNAL),
+        tick=F.col(_TICK),
+    )
+
+
+__all__ = [
+    "InstantFiles",
+    "generated",
+    "generating_input",
+    "published",
+    "publishing_streams",
+    "require_policy",
+]

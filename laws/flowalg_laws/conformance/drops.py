@@ -1,0 +1,30 @@
+"""Groups of dropped elements, by which the drops of different interpreters are compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from attrs import frozen
+
+from flowalg import Drop, DropReason, Window
+
+
+@frozen
+class DropGroup:
+    """A group of dropped elements: their key, window and reason. An element that is not a pair is its own key."""
+
+    key: object
+    window: Window
+    reason: DropReason
+
+
+def count_drops(drops: Iterable[Drop]) -> Mapping[DropGroup, int]:
+    """Returns the number of dropped elements by key, window and reason, whether each drop is of one or of several."""
+    counts: Counter[DropGroup] = Counter()
+    for drop in drops:
+        counts[DropGroup(drop.key, drop.window, drop.reason)] += drop.count
+    return counts
+
+
+__all__ = ["DropGroup", "count_drops"]

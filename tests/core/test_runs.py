@@ -1,0 +1,184 @@
+"""Runs and interpreters: one pipeline through all engines in memory, and which panes are current in the end.
+
+This family catches a rule of what is current that differs between two of its users, and an engine that takes a
+timeline otherwise than the reference. ``test_interpreters`` has Spark.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from attrs import evolve
+from flowalg_reference import Reference, ReferenceBatch
+from flowalg_shard.local import Cluster, Local
+
+from flowalg import (
+    KV,
+    Accumulation,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    BoundedOutOfOrderness,
+    Change,
+    Drop,
+    DropReason,
+    FixedWindows,
+    Interpreter,
+    Mode,
+    Pane,
+    Sessions,
+    Sum,
+    Timeline,
+    UnboundSourceError,
+    final_values,
+)
+from flowalg.runs.timeline import as_batch
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+MINUTE = timedelta(minutes=1)
+TOTALS = POINTS.window(
+    FixedWindows(2 * MINUTE),
+    trigger=AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1)),
+    allowed_lateness=2 * MINUTE,
+).combine_per_key(Sum())
+TIMELINE = (
+    Timeline[Score]()
+    .at(minute(1), Score("a", 5, minute(0.5)), Score("b", 7, minute(1)))
+    .at(minute(2), Score("a", 3, minute(3)), watermark=minute(2))
+    .at(minute(3), Score("a", 1, minute(1.5)))
+    .end(minute(4))
+)
+"""Early, on time and late, and nothing that is dropped."""
+
+ENGINES: list[Interpreter] = [
+    Reference(),
+    Reference(Mode.MICRO_BATCH),
+    ReferenceBatch(),
+    Local(),
+    Local(Cluster(partitions=2, shards=3), mode=Mode.CONTINUOUS),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_final_values_do_not_depend_on_the_interpreter(engine: Interpreter) -> None:
+    """A stream that has ended and dropped nothing comes to the batch result, by whichever engine."""
+    found = engine.run(TOTALS, {SCORES: TIMELINE}).final_values()
+    assert [(value.key, value.value) for value in found] == [("a", 6), ("b", 7), ("a", 3)]
+    assert found == Reference().run(TOTALS, {SCORES: TIMELINE}).final_values()
+
+
+@pytest.mark.parametrize("engine", [each for each in ENGINES if each.capabilities.streams], ids=str)
+def test_streams_agree_pane_by_pane(engine: Interpreter) -> None:
+    """Over one timeline, in order, in the mode that the engine declares."""
+    expected = Reference(engine.capabilities.mode).run(TOTALS, {SCORES: TIMELINE})
+    assert engine.run(TOTALS, {SCORES: TIMELINE}).panes == expected.panes
+
+
+def test_drops_are_of_elements_or_of_counts() -> None:
+    """The reference knows each element; the shard step knows how many there were."""
+    late = (
+        Timeline[Score]()
+        .at(minute(9), watermark=minute(9))
+        .at(minute(10), Score("a", 5, minute(1)), Score("a", 6, minute(1)))
+    )
+    one, other = Reference().run(TOTALS, {SCORES: late}), Local().run(TOTALS, {SCORES: late})
+    assert [drop.element for drop in one.dropped] == [KV("a", 5), KV("a", 6)]
+    (drop,) = other.dropped
+    assert isinstance(drop, Drop)
+    assert (drop.key, drop.reason, drop.count) == ("a", DropReason.EXPIRED, 2)
+
+
+def pane_of(element: object, index: int, change: Change = Change.VALUE) -> Pane[object]:
+    """A pane of the first window."""
+    pane = Reference().run(TOTALS, {SCORES: TIMELINE}).panes[0]
+    info = evolve(pane.info, index=index, change=change)
+    return Pane(element, pane.window, pane.event_time, info)
+
+
+def test_a_retracted_pane_is_not_current() -> None:
+    """A value of a later index replaces it; without one there is no final value."""
+    first, back, second = (
+        pane_of(KV("a", 1), 0),
+        pane_of(KV("a", 1), 0, Change.RETRACTION),
+        pane_of(KV("a", 2), 1),
+    )
+    assert [value.element for value in final_values([first, back, second])] == [KV("a", 2)]
+    assert final_values([first, back]) == ()
+
+
+def test_a_session_that_became_part_of_another_is_retracted() -> None:
+    """Under RETRACTING only the larger one has a final value."""
+    sessions = POINTS.window(
+        Sessions(2 * MINUTE), trigger=AtCount(1).repeat(), accumulation=Accumulation.RETRACTING
+    ).combine_per_key(Sum())
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(0)))
+        .at(minute(2), Score("a", 2, minute(1)))
+        .end(minute(3))
+    )
+    (value,) = Local().run(sessions, {SCORES: timeline}).final_values()
+    assert value.value == 3
+
+
+def test_all_elements_of_one_pane_are_final() -> None:
+    """A step after the grouping may make several of them; they are in order."""
+    panes = [pane_of(KV("a", 2), 0), pane_of(KV("a", 1), 0)]
+    assert [value.element for value in final_values(panes)] == [KV("a", 1), KV("a", 2)]
+
+
+def test_elements_that_are_not_pairs_need_a_function() -> None:
+    """It says what tells those of one window apart."""
+    panes = [pane_of(1, 0), pane_of(2, 1)]
+    assert [value.element for value in final_values(panes, by=lambda element: None)] == [2]
+    with pytest.raises(
+        ArgumentError, match=r"by must be a function .*; got None .*: 1 \(int\) is not a pair"
+    ):
+        final_values(panes)
+
+
+def test_a_batch_is_at_the_last_processing_time() -> None:
+    """Of any of the timelines; those without instants bring nothing."""
+    found = as_batch({"scores": TIMELINE, "none": Timeline[Score]()})
+    assert [len(each) for each in found.values()] == [1, 1]
+    assert {each.instants[0].processing_time for each in found.values()} == {
+        TIMELINE.instants[-1].processing_time
+    }
+    assert found["scores"].elements == TIMELINE.elements
+
+
+def test_generated_watermarks_are_those_of_the_timeline() -> None:
+    """The policy that made a timeline makes the same watermarks again, in band; one made by hand has no policy."""
+    made = Timeline.from_records(
+        SCORES,
+        [Score("a", 5, minute(0.5)), Score("b", 7, minute(3)), Score("a", 1, minute(1))],
+        processing_time=lambda score: score.at + score.points * MINUTE,
+        watermark=BoundedOutOfOrderness(MINUTE),
+    )
+    engine = Local(Cluster(partitions=2), generate_watermarks=True)
+    expected = Reference(Mode.MICRO_BATCH).run(TOTALS, {SCORES: made})
+    assert engine.run(TOTALS, {SCORES: made}).panes == expected.panes
+    with pytest.raises(
+        ArgumentError, match="the input of source 'scores' must be a timeline that a watermark"
+    ):
+        engine.run(TOTALS, {SCORES: TIMELINE})
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_inputs_are_checked(engine: Interpreter) -> None:
+    """Each source has one timeline."""
+    with pytest.raises(UnboundSourceError, match="source 'scores' is not bound"):
+        engine.run(TOTALS, {})
+    with pytest.raises(ArgumentError, match="the input of source 'scores' must be a Timeline"):
+        engine.run(TOTALS, {SCORES: [1]})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
+
+
+def test_a_mode_is_one_of_two() -> None:
+    """Whoever has one."""
+    with pytest.raises(
+        ArgumentError, match=r"Reference.mode must be Mode.CONTINUOUS or .*; got 'batch' \(str\)"
+    ):
+        Reference("batch")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="Local.mode must be Mode.CONTINUOUS or Mode.MICRO_BATCH"):
+        Local(mode=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
