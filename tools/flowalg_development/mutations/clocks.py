@@ -173,7 +173,7 @@ WATERMARK_MUTANTS: Final = (
     Replacement("a silent source forgets its lags", "RecentLags.absorb", "if not lags:\n    ...", "pass"),
     Replacement(
         "a perfect watermark waits for the instant that it is told in",
-        "_least_event_times_after",
+        "least_event_times_after",
         "backwards.append(least)",
         "backwards.append(min([observation.event_time for observation in instant.observations], default=least))",
     ),
@@ -225,31 +225,31 @@ HOLD_MUTANTS: Final = (
     ),
     Replacement(
         "the watermark downstream moves back",
-        "flowalg_reference:Clocks.with_hold",
+        "Clocks.with_hold",
         "max(before.watermark, min(self.watermark, hold))",
         "min(self.watermark, hold)",
     ),
     Replacement(
         "the watermark downstream is an instant late",
-        "flowalg_reference:Clocks.with_hold",
+        "Clocks.with_hold",
         "max(before.watermark, min(self.watermark, hold))",
         "before.watermark",
     ),
     Replacement(
         "percentile watermarks downstream move back",
-        "flowalg_reference:Clocks.with_hold",
+        "Clocks.with_hold",
         "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
         "min(point, hold)",
     ),
     Replacement(
         "percentile watermarks are not held back",
-        "flowalg_reference:Clocks.with_hold",
+        "Clocks.with_hold",
         "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
         "point",
     ),
     Replacement(
         "percentile watermarks downstream wait for the watermark",
-        "flowalg_reference:Clocks.with_hold",
+        "Clocks.with_hold",
         "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
         "min(point, watermark)",
     ),
@@ -258,13 +258,13 @@ HOLD_MUTANTS: Final = (
     ),
     Replacement(
         "a flatten has the watermark of its fastest input",
-        "_flatten",
+        "minimum",
         "min(one.watermark for one in clocks)",
         "max(one.watermark for one in clocks)",
     ),
     Replacement(
         "a flatten has the percentile watermark of its fastest input",
-        "_flatten",
+        "minimum",
         "min(one.percentile(q) for one in clocks)",
         "max(one.percentile(q) for one in clocks)",
     ),
@@ -276,15 +276,16 @@ HOLD_MUTANTS: Final = (
     ),
     Replacement(
         "a source that does nothing in an instant goes back to the beginning",
-        "_instants",
-        "signals: frozenset[str] = frozenset()",
-        "signals: frozenset[str] = frozenset()\nreads = dict.fromkeys(timelines, BEGINNING)",
+        "pipeline_instants",
+        "signals = frozenset[str]().union(*(instant.signals for instant in instants.values()))",
+        "signals = frozenset[str]().union(*(instant.signals for instant in instants.values()))\n"
+        "clocks = dict.fromkeys(timelines, BEGINNING)",
     ),
     Replacement(
         "of several sources the last one's signals are heard",
-        "_instants",
-        "signals |= instant.signals",
-        "signals = instant.signals",
+        "pipeline_instants",
+        "frozenset[str]().union(*(instant.signals for instant in instants.values()))",
+        "list(instants.values())[-1].signals",
     ),
 )
 """How watermarks go through a pipeline."""

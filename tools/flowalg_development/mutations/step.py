@@ -62,12 +62,6 @@ STEP_MUTANTS: Final = (
         "total",
     ),
     Replacement(
-        "the watermark behind a grouping moves back",
-        "flowalg_shard:Clocks.with_hold",
-        "max(before.watermark, min(self.watermark, hold))",
-        "min(self.watermark, hold)",
-    ),
-    Replacement(
         "a retraction counts",
         "precombine",
         "pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)",

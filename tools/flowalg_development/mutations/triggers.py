@@ -201,7 +201,7 @@ TRIGGER_MUTANTS: Final = (
     ),
     Replacement(
         "a percentile watermark may be behind the watermark",
-        "flowalg_reference:Clocks.percentile",
+        "Clocks.percentile",
         "max(known, self.watermark)",
         "known",
     ),
@@ -231,9 +231,9 @@ TRIGGER_MUTANTS: Final = (
     ),
     Replacement(
         "a deadline at an instant fires before the elements of that instant",
-        "flowalg_reference:_deadlines",
-        "min(pending) >= until",
-        "min(pending) > until",
+        "empty_instants",
+        "deadline < until",
+        "deadline <= until",
     ),
     Replacement(
         "a micro-batch engine wakes at deadlines",
