@@ -67,7 +67,7 @@ class Feed(Generic[A_co]):
             evolve(instant, signals=self.signals.get(number, frozenset()))
             for number, instant in enumerate(made)
         )
-        return Timeline(instants)
+        return evolve(made, instants=instants)
 
     @property
     def features(self) -> frozenset[Feature]:
