@@ -208,7 +208,7 @@ TRIGGER_MUTANTS: Final = (
     Replacement(
         "a signal wakes no window",
         "Grouping.advance",
-        "touched |= set(self._signal(signals))",
+        "touched |= set(self._signal(clocks.signals))",
         "touched &= {*touched, *self._signal(signals)}",
     ),
     Replacement(
