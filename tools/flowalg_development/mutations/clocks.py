@@ -270,7 +270,7 @@ HOLD_MUTANTS: Final = (
     ),
     Replacement(
         "a collection that is used twice is computed twice",
-        "flowalg_reference:once_per_instant",
+        "once_per_instant",
         "not last or last[0][0] is not now",
         "last is not None",
     ),

@@ -209,7 +209,7 @@ TRIGGER_MUTANTS: Final = (
         "a signal wakes no window",
         "Grouping.advance",
         "touched |= set(self._signal(clocks.signals))",
-        "touched &= {*touched, *self._signal(signals)}",
+        "touched &= {*touched, *self._signal(clocks.signals)}",
     ),
     Replacement(
         "a trigger that is ready again at once waits for what comes next",
