@@ -38,7 +38,6 @@ from flowalg.data.time import (
     ProcessingTime,
     event_time,
     processing_time,
-    to_datetime,
 )
 from flowalg.notebook.html import PaneTable
 from flowalg.pipeline.pcollection import PCollection, SideInput, flatten
@@ -220,7 +219,6 @@ __all__ = [
     "ptransform",
     "reduce_combiner",
     "sources",
-    "to_datetime",
     "to_json",
     "together",
 ]

@@ -28,7 +28,6 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
-    to_datetime,
 )
 
 
@@ -99,11 +98,11 @@ TIMELINE: Final = Timeline.from_records(
 def format_pane(pane: Pane[KV[str, Bill]]) -> str:
     """A pane as a line of the ledger."""
     day, hours = (
-        to_datetime(pane.window.start).astimezone(BERLIN),
+        pane.window.start.datetime.astimezone(BERLIN),
         (pane.window.end - pane.window.start) * MICRO // HOUR,
     )
     kind = "credit note" if pane.change is Change.RETRACTION else "bill"
-    written = to_datetime(pane.processing_time).astimezone(BERLIN)
+    written = pane.processing_time.datetime.astimezone(BERLIN)
     sign = "-" if pane.change is Change.RETRACTION else ""
     return (
         f"{written:%d %b %H:%M}  {kind:<11}  {pane.key}  {day:%a %d %b} ({hours} hours)  "

@@ -19,7 +19,6 @@ from flowalg import (
     Sum,
     Timeline,
     ptransform,
-    to_datetime,
 )
 
 
@@ -98,8 +97,8 @@ TIMELINE = (
 def main() -> None:
     """Prints each standing when its pane fires."""
     for pane in reference.run(STANDINGS, {SCORES: TIMELINE}).panes:
-        clock = to_datetime(pane.processing_time)
-        start, end = to_datetime(pane.window.start), to_datetime(pane.window.end)
+        clock = pane.processing_time.datetime
+        start, end = pane.window.start.datetime, pane.window.end.datetime
         standing = f"{pane.value.points:>2} points, {pane.value.scores} scores"
         print(
             f"{clock:%H:%M:%S}  {pane.key:<4}  {start:%H:%M} to {end:%H:%M}  {standing}  {pane.timing.value}"

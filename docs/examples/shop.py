@@ -27,7 +27,6 @@ from flowalg import (
     Sessions,
     Source,
     Timeline,
-    to_datetime,
 )
 
 
@@ -101,9 +100,9 @@ TIMELINE: Final = Timeline.from_records(
 
 def format_pane(pane: Pane[KV[str, int]]) -> str:
     """A pane of the counts as a line of text."""
-    hour = to_datetime(pane.window.start)
+    hour = pane.window.start.datetime
     verb = "retracts" if pane.change is Change.RETRACTION else "emits"
-    return f"{to_datetime(pane.processing_time):%H:%M:%S}  {verb:<8}  visits of {hour:%H:%M}: {pane.value} {pane.key}"
+    return f"{pane.processing_time.datetime:%H:%M:%S}  {verb:<8}  visits of {hour:%H:%M}: {pane.value} {pane.key}"
 
 
 def main() -> None:
@@ -112,7 +111,7 @@ def main() -> None:
     for visit in reference.run(visits, {clicks: TIMELINE}).panes:
         verb = "retracts" if visit.change is Change.RETRACTION else "emits"
         span = f"{visit.value.first:%H:%M:%S} to {visit.value.last:%H:%M:%S}"
-        print(f"{to_datetime(visit.processing_time):%H:%M:%S}  {verb:<8}  {visit.key:<4}  {span}")
+        print(f"{visit.processing_time.datetime:%H:%M:%S}  {verb:<8}  {visit.key:<4}  {span}")
     run = reference.run(lengths, {clicks: TIMELINE})
     print("\nNumbers of short visits (under five minutes) and long visits:")
     print(*map(format_pane, run.panes), sep="\n")

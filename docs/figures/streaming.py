@@ -37,7 +37,6 @@ from flowalg import (
     Run,
     Source,
     Window,
-    to_datetime,
 )
 from flowalg.data.time import processing_time
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, WindowInto
@@ -115,7 +114,7 @@ def _probed(figure: PublishedFigure, steps: Iterator[Step]) -> Iterator[Step]:
         yield step
         if figure.closed:
             probes = [
-                Play(_probe(step.time, number), 0, to_datetime(one.window.start))
+                Play(_probe(step.time, number), 0, one.window.start.datetime)
                 for number, one in enumerate(figure.closed)
             ]
             yield evolve(step, plays=tuple(probes))
@@ -129,7 +128,7 @@ def write(folder: Path, steps: Sequence[Step]) -> None:
     """Writes a file for each micro-batch, in the order of their modification times."""
     folder.mkdir()
     for number, step in enumerate(steps):
-        seen = to_datetime(step.time)
+        seen = step.time.datetime
         rows: list[dict[str, object]] = [
             {"team": one.team, "value": one.value, "event_time": one.event_time, "seen": seen}
             for one in step.plays
@@ -189,7 +188,7 @@ def _run(frame: DataFrame, folder: Path) -> None:
 
 def _policy(steps: Sequence[Step]) -> CustomPolicy:
     """The figure's watermark; each step is valid from its processing time on."""
-    curve = {to_datetime(step.time): to_datetime(step.watermark) for step in steps}
+    curve = {step.time.datetime: step.watermark.datetime for step in steps}
 
     def watermark_of(view: ClockView) -> datetime | None:
         return curve.get(view.processing_time)
@@ -243,7 +242,7 @@ def _closings(figure: PublishedFigure, steps: Sequence[Step], refused: set[str])
     for number, one in enumerate(figure.closed):
         for step in steps:
             if _probe(step.time, number) in refused:
-                yield Closing(Window.of(one.window.start, one.window.end), step.time)
+                yield Closing(Window(one.window.start, one.window.end), step.time)
                 break
 
 

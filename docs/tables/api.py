@@ -43,7 +43,7 @@ FLOWALG: Final = {
     "Timelines": "Timeline Instant",
     "Panes and drops": "Pane PaneInfo Timing Change Drop DropReason PaneTable",
     "Interpreters and runs": "Interpreter Capabilities Mode Run final_values WindowedValue",
-    "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time to_datetime",
+    "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",
     "Inspection": "explain hazards Hazard Danger",
     "Serialization": "to_json from_json",
     "Errors": "FlowalgError ArgumentError CheckpointError DocumentError ElementError KeyedCollectionError "

@@ -2,36 +2,82 @@
 
 A point in time is an integer count of microseconds since the Unix epoch, UTC. Event time (when something
 happened) and processing time (when the pipeline saw it) are different types, so that no function can be
-handed one for the other. At the public API points are timezone-aware ``datetime`` values and durations are
+handed one for the other. At the public API points come from timezone-aware ``datetime`` values and durations are
 ``timedelta`` values; floating-point seconds appear nowhere.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Final, NewType, TypeAlias
+import datetime as dt
+from typing import Final, Self, TypeAlias
 
 from flowalg.data.errors import ArgumentError
-
-EventTime = NewType("EventTime", int)
-"""When something happened: microseconds since the Unix epoch, UTC."""
-
-ProcessingTime = NewType("ProcessingTime", int)
-"""When the pipeline saw something: microseconds since the Unix epoch, UTC."""
 
 Micros: TypeAlias = int
 """A duration in whole microseconds."""
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
+EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND: Final = dt.timedelta(microseconds=1)
 
 
-def _micros_since_epoch(point: datetime) -> int:
+class _Point(int):
+    """A point in time: an int, the microseconds since the Unix epoch, that prints as a time.
+
+    Made from such an int, or from ISO 8601 text with an offset, which is what ``repr`` prints. Arithmetic gives plain
+    ints. Raises ``ArgumentError`` for anything else; the int itself is not checked to be in range.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, point: int | str) -> Self:
+        if type(point) is int or (isinstance(point, int) and not isinstance(point, bool)):
+            return int.__new__(cls, point)
+        return int.__new__(cls, _micros_of_text(cls.__name__, point))
+
+    @property
+    def datetime(self) -> dt.datetime:
+        """The point as a timezone-aware datetime in UTC; raises ``ArgumentError`` for one that is out of range."""
+        try:
+            return EPOCH + dt.timedelta(microseconds=self)
+        except OverflowError as far:
+            raise ArgumentError("point", self, _BETWEEN) from far
+
+    def __str__(self) -> str:
+        """ISO 8601 in UTC, or ``start of time`` / ``end of time`` at the bounds and beyond."""
+        if self <= MIN_TIME:
+            return "start of time"
+        if self >= MAX_TIME:
+            return "end of time"
+        return _text(self.datetime)
+
+    def __repr__(self) -> str:
+        shown = repr(_text(self.datetime)) if MIN_TIME <= self <= MAX_TIME else int.__repr__(self)
+        return f"{type(self).__name__}({shown})"
+
+
+class EventTime(_Point):
+    """When something happened: ``EventTime('2024-01-01T12:00:00Z')``, an int of microseconds since the epoch."""
+
+    __slots__ = ()
+
+
+class ProcessingTime(_Point):
+    """When the pipeline saw something: an int of microseconds since the epoch, like ``EventTime``."""
+
+    __slots__ = ()
+
+
+def _text(point: dt.datetime) -> str:
+    return point.isoformat().replace("+00:00", "Z")
+
+
+def _micros_since_epoch(point: dt.datetime) -> int:
     return (point - EPOCH) // _MICROSECOND
 
 
-_FIRST: Final = datetime(1, 1, 3, tzinfo=UTC)
-_LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
+_FIRST: Final = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
+_LAST: Final = dt.datetime(9999, 12, 30, tzinfo=dt.UTC)
+_BETWEEN: Final = f"a point between {_text(_FIRST)} and {_text(_LAST)}"
 
 MIN_TIME: Final = EventTime(_micros_since_epoch(_FIRST))
 """The beginning of time: 0001-01-03T00:00Z, two days inside ``datetime``'s range: printable in every zone."""
@@ -40,21 +86,23 @@ MAX_TIME: Final = EventTime(_micros_since_epoch(_LAST))
 """The end of time: 9999-12-30T00:00Z. A watermark there says that the input has ended."""
 
 
-_POINT: Final = "a point in microseconds since the epoch, as event_time(...) and processing_time(...) give it"
+def require_point(argument: str, point: object, domain: type[EventTime | ProcessingTime]) -> None:
+    """Raises ``ArgumentError`` unless the value is a point of that domain inside ``[MIN_TIME, MAX_TIME]``."""
+    if not isinstance(point, domain):
+        valid = "an EventTime, such as event_time(...) returns"
+        if domain is ProcessingTime:
+            valid = "a ProcessingTime, such as processing_time(...) returns"
+        raise ArgumentError(argument, point, valid)
+    if not MIN_TIME <= point <= MAX_TIME:
+        raise ArgumentError(argument, point, _BETWEEN)
 
 
-def require_point(argument: str, point: object) -> None:
-    """Raises ``ArgumentError`` unless the value is a point in time inside ``[MIN_TIME, MAX_TIME]``."""
-    if isinstance(point, bool) or not isinstance(point, int) or not MIN_TIME <= point <= MAX_TIME:
-        raise ArgumentError(argument, point, _POINT)
-
-
-def micros_of(argument: str, point: datetime) -> int:
+def micros_of(argument: str, point: dt.datetime) -> int:
     """The microseconds since the epoch of a timezone-aware point inside ``[MIN_TIME, MAX_TIME]``.
 
     Raises ``ArgumentError`` naming ``argument`` when the point is naive, not a datetime, or out of range.
     """
-    if not isinstance(point, datetime):
+    if not isinstance(point, dt.datetime):
         raise ArgumentError(argument, point, "a timezone-aware datetime")
     if point.tzinfo is None or point.utcoffset() is None:
         raise ArgumentError(
@@ -65,50 +113,46 @@ def micros_of(argument: str, point: datetime) -> int:
         )
     micros = _micros_since_epoch(point)
     if not MIN_TIME <= micros <= MAX_TIME:
-        raise ArgumentError(argument, point, f"a point between {_FIRST.isoformat()} and {_LAST.isoformat()}")
+        raise ArgumentError(argument, point, _BETWEEN)
     return micros
 
 
-def event_time(point: datetime, *, argument: str = "event_time") -> EventTime:
+def event_time(point: dt.datetime, *, argument: str = "event_time") -> EventTime:
     """The event time of a timezone-aware datetime; raises ``ArgumentError`` for a naive or far one."""
     return EventTime(micros_of(argument, point))
 
 
-def processing_time(point: datetime, *, argument: str = "processing_time") -> ProcessingTime:
+def processing_time(point: dt.datetime, *, argument: str = "processing_time") -> ProcessingTime:
     """The processing time of a timezone-aware datetime; raises ``ArgumentError`` for a naive or far one."""
     return ProcessingTime(micros_of(argument, point))
 
 
-def to_datetime(point: EventTime | ProcessingTime) -> datetime:
-    """The UTC datetime of a point in either domain; raises ``ArgumentError`` for what is none."""
-    if isinstance(point, bool) or not isinstance(point, int):
-        raise ArgumentError("point", point, _POINT)
+def _micros_of_text(argument: str, text: object) -> int:
+    valid = "an int of microseconds since the epoch, or text such as '2024-01-01T12:00:00Z'"
+    if not isinstance(text, str):
+        raise ArgumentError(argument, text, valid)
     try:
-        return EPOCH + timedelta(microseconds=point)
-    except OverflowError as far:
-        raise ArgumentError("point", point, _POINT) from far
+        point = dt.datetime.fromisoformat(text)
+    except ValueError as malformed:
+        raise ArgumentError(argument, text, valid) from malformed
+    if point.utcoffset() is None:
+        raise ArgumentError(
+            argument, text, valid, why="it has no offset from UTC, so it names no point in time"
+        )
+    return micros_of(argument, point)
 
 
-def duration_of(argument: str, duration: timedelta, *, allow_zero: bool) -> Micros:
+def duration_of(argument: str, duration: dt.timedelta, *, allow_zero: bool) -> Micros:
     """The microseconds of a duration that must be positive (or, with ``allow_zero``, not negative)."""
     valid = (
         "a timedelta of zero or more" if allow_zero else "a positive timedelta, such as timedelta(minutes=1)"
     )
-    if not isinstance(duration, timedelta):
+    if not isinstance(duration, dt.timedelta):
         raise ArgumentError(argument, duration, valid)
     micros = duration // _MICROSECOND
     if micros < 0 or (micros == 0 and not allow_zero):
         raise ArgumentError(argument, duration, valid)
     return micros
-
-
-def show(point: EventTime | ProcessingTime) -> str:
-    """A point as a person reads it: ISO 8601 in UTC, or ``start of time`` / ``end of time`` at the bounds."""
-    if point <= MIN_TIME:
-        return "start of time"
-    if point >= MAX_TIME:
-        return "end of time"
-    return to_datetime(point).isoformat().replace("+00:00", "Z")
 
 
 __all__ = [
@@ -123,6 +167,4 @@ __all__ = [
     "micros_of",
     "processing_time",
     "require_point",
-    "show",
-    "to_datetime",
 ]

@@ -19,7 +19,6 @@ from flowalg.analysis.explain import Line, explanation
 from flowalg.analysis.hazards import hazards
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
-from flowalg.data.time import show
 from flowalg.data.views import HasView, html_view
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
@@ -160,13 +159,13 @@ def _cell(text: str, style: str = "") -> str:
 
 
 def _instant(instant: Instant[object]) -> Iterator[str]:
-    yield _cell(show(instant.processing_time))
+    yield _cell(str(instant.processing_time))
     shown = [repr(element) for element in instant.elements[:_MOST_ELEMENTS]]
     hidden = len(instant.elements) - len(shown)
     yield _cell(
         "\n".join([*map(_cut, shown), *([f"… {hidden:,} more"] if hidden else [])]), " white-space: pre-wrap;"
     )
-    yield _cell(show(instant.watermark))
+    yield _cell(str(instant.watermark))
 
 
 def _keyed_cells(pane: Pane[object]) -> Iterator[str]:
@@ -187,8 +186,8 @@ def _pane_cells(pane: Pane[object], value: object) -> Iterator[str]:
     yield _cell(str(pane.index))
     yield _cell("first" if pane.is_first else "")
     yield _cell("last" if pane.is_last else "")
-    yield _cell(show(pane.processing_time))
-    yield _cell(show(pane.watermark))
+    yield _cell(str(pane.processing_time))
+    yield _cell(str(pane.watermark))
     yield _cell(pane.change.value)
 
 

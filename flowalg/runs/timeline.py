@@ -23,8 +23,6 @@ from flowalg.data.time import (
     event_time,
     processing_time,
     require_point,
-    show,
-    to_datetime,
 )
 from flowalg.data.views import HasView
 from flowalg.runs.micro_batches import Batch, GeneratedBy, RecordTimes, by_period, in_batches, with_ticks
@@ -54,13 +52,13 @@ class Instant(Generic[A_co]):
     reached: Mapping[str, EventTime] = field(factory=dict, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        require_point("Instant.processing_time", self.processing_time)
-        require_point("Instant.watermark", self.watermark)
+        require_point("Instant.processing_time", self.processing_time, ProcessingTime)
+        require_point("Instant.watermark", self.watermark, EventTime)
         if not isinstance(self.elements, tuple):
             raise ArgumentError("Instant.elements", self.elements, "a tuple")
         _require_percentiles("Instant.percentile_watermarks", self.percentile_watermarks)
         for q, point in self.percentile_watermarks.items():
-            require_point(f"Instant.percentile_watermarks[{q}]", point)
+            require_point(f"Instant.percentile_watermarks[{q}]", point, EventTime)
         if not isinstance(self.signals, frozenset) or not all(
             isinstance(signal, str) for signal in self.signals
         ):
@@ -88,16 +86,16 @@ class Timeline(HasView, Generic[A_co]):
             if after.processing_time < before.processing_time:
                 raise ArgumentError(
                     "processing_time",
-                    show(after.processing_time),
-                    f"at or after {show(before.processing_time)}",
+                    str(after.processing_time),
+                    f"at or after {before.processing_time}",
                 )
             if after.watermark < before.watermark:
-                valid = f"at or after {show(before.watermark)}"
-                raise ArgumentError("watermark", show(after.watermark), valid)
+                valid = f"at or after {before.watermark}"
+                raise ArgumentError("watermark", str(after.watermark), valid)
             for q, point in before.percentile_watermarks.items():
                 if after.percentile_watermarks.get(q, point) < point:
-                    found = show(after.percentile_watermarks[q])
-                    raise ArgumentError(f"percentile_watermarks[{q}]", found, f"at or after {show(point)}")
+                    found = str(after.percentile_watermarks[q])
+                    raise ArgumentError(f"percentile_watermarks[{q}]", found, f"at or after {point}")
 
     @property
     def watermark(self) -> EventTime:
@@ -210,7 +208,7 @@ def as_batch(timelines: Mapping[K, Timeline[A]]) -> dict[K, Timeline[A]]:
     If no timeline has an instant, the result is an empty batch at 1970-01-01.
     """
     last = [timeline.instants[-1].processing_time for timeline in timelines.values() if timeline.instants]
-    time = to_datetime(max(last)) if last else EPOCH
+    time = max(last).datetime if last else EPOCH
     return {key: Timeline.batch(timeline.elements, time=time) for key, timeline in timelines.items()}
 
 

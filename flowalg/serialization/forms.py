@@ -17,7 +17,6 @@ import attrs
 from attrs import NOTHING, frozen
 
 from flowalg.data.shapes import ElementType, Shape
-from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.nodes import Hole, Node
 from flowalg.serialization.notations import NOTATIONS
 from flowalg.serialization.registry import algebra
@@ -36,11 +35,6 @@ class Text:
     """A scalar that is serialized as text."""
 
     cls: type
-
-
-@frozen
-class Point:
-    """A point in time, an ``int`` in Python and text in documents."""
 
 
 @frozen
@@ -122,7 +116,6 @@ class Tagged:
 Form: TypeAlias = (
     Plain
     | Text
-    | Point
     | Lateness
     | Member
     | Maybe
@@ -191,9 +184,6 @@ def form_of(hint: object) -> Form:
     """Returns the form of a declared type; ``ANYTHING`` if the type does not determine it."""
     if hint in _KNOWN:
         return _KNOWN[hint]
-    supertype: object = getattr(hint, "__supertype__", None)
-    if supertype is not None:
-        return form_of(supertype)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return form_of(args[0])
@@ -240,8 +230,6 @@ def _class_form(cls: type) -> Form:
 
 _KNOWN: Final[Mapping[object, Form]] = {
     None: ANYTHING,
-    EventTime: Point(),
-    ProcessingTime: Point(),
     ElementType: TypeName(),
     type: TypeName(),
     Shape: ShapeName(),
@@ -262,7 +250,6 @@ __all__ = [
     "NodeNumber",
     "Pairs",
     "Plain",
-    "Point",
     "Product",
     "ShapeName",
     "Tagged",

@@ -11,8 +11,9 @@ from typing import Final
 
 from attrs import frozen
 
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, event_time, to_datetime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 
+_BOUNDS: Final[Mapping[int, str]] = {MIN_TIME: "MIN_TIME", MAX_TIME: "MAX_TIME"}
 _DURATION: Final = re.compile(
     r"(-?)P(?:([0-9]+)D)?(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:\.([0-9]{1,6}))?S)?)?"
 )
@@ -65,18 +66,22 @@ def _datetime_from(text: str) -> datetime:
     return point.astimezone(UTC)
 
 
-def format_point(point: int) -> str:
+def _format_point(point: EventTime | ProcessingTime) -> str:
     """Formats a point in either time domain; the bounds of time are written as their names."""
-    if point in (MIN_TIME, MAX_TIME):
-        return "MIN_TIME" if point == MIN_TIME else "MAX_TIME"
-    return _datetime_text(to_datetime(EventTime(point)))
+    bound = _BOUNDS.get(point)
+    return _datetime_text(point.datetime) if bound is None else bound
 
 
-def parse_point(text: str) -> int:
-    """Parses a point in time."""
-    if text in ("MIN_TIME", "MAX_TIME"):
-        return MIN_TIME if text == "MIN_TIME" else MAX_TIME
-    return event_time(_datetime_from(text))
+def _points(domain: type[EventTime | ProcessingTime]) -> Notation:
+    """Returns the notation of the points of a time domain."""
+    named = {name: domain(point) for point, name in _BOUNDS.items()}
+
+    def parse(text: str) -> EventTime | ProcessingTime:
+        return named[text] if text in named else domain(text)
+
+    return Notation(
+        _format_point, parse, "a point with a time zone, such as 2024-01-01T12:00:00Z, or MIN_TIME or MAX_TIME"
+    )
 
 
 def _bytes_text(value: bytes) -> str:
@@ -87,13 +92,11 @@ def _bytes_from(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
-POINT: Final = Notation(
-    format_point, parse_point, "a point in UTC, such as 2024-01-01T12:00:00Z, or MIN_TIME or MAX_TIME"
-)
-
 DURATION: Final = Notation(format_duration, parse_duration, "a duration, such as PT2M or P1DT0.5S")
 
 NOTATIONS: Final[Mapping[type, Notation]] = {
+    EventTime: _points(EventTime),
+    ProcessingTime: _points(ProcessingTime),
     datetime: Notation(
         _datetime_text, _datetime_from, "a datetime with a time zone, such as 2024-01-01T12:00:00Z"
     ),
@@ -104,4 +107,4 @@ NOTATIONS: Final[Mapping[type, Notation]] = {
 }
 """The notations of scalars that JSON lacks."""
 
-__all__ = ["DURATION", "NOTATIONS", "POINT", "Notation", "format_duration", "parse_duration"]
+__all__ = ["DURATION", "NOTATIONS", "Notation", "format_duration", "parse_duration"]

@@ -27,7 +27,6 @@ from flowalg.serialization.forms import (
     NodeNumber,
     Pairs,
     Plain,
-    Point,
     Product,
     ShapeName,
     Tagged,
@@ -36,7 +35,7 @@ from flowalg.serialization.forms import (
     field_forms,
 )
 from flowalg.serialization.names import import_object, unwrap_or_raise
-from flowalg.serialization.notations import DURATION, NOTATIONS, POINT, Notation
+from flowalg.serialization.notations import DURATION, NOTATIONS, Notation
 from flowalg.serialization.paths import DocumentPath
 from flowalg.serialization.registry import class_of_tag
 from flowalg.serialization.types import type_from, type_of
@@ -66,8 +65,6 @@ class Reader:
                 raise _error(json, path, f"of type {cls.__name__}")
             case Text(cls=cls):
                 return _read_text(NOTATIONS[cls], json, path)
-            case Point():
-                return _read_text(POINT, json, path)
             case Lateness():
                 return FOREVER if json == "FOREVER" else _read_text(DURATION, json, path)
             case Member(cls=cls):

@@ -28,7 +28,6 @@ from flowalg.serialization.forms import (
     NodeNumber,
     Pairs,
     Plain,
-    Point,
     Product,
     ShapeName,
     Tagged,
@@ -37,7 +36,7 @@ from flowalg.serialization.forms import (
     field_forms,
 )
 from flowalg.serialization.names import name_of, unwrap_or_raise
-from flowalg.serialization.notations import DURATION, NOTATIONS, POINT, Notation
+from flowalg.serialization.notations import DURATION, NOTATIONS, Notation
 from flowalg.serialization.paths import DocumentPath
 from flowalg.serialization.registry import is_frozen, tag_of
 from flowalg.serialization.types import type_json, type_of
@@ -62,9 +61,6 @@ class Writer:
             case Text(cls=cls):
                 if type(value) is cls:
                     return _text(NOTATIONS[cls], value, path)
-            case Point():
-                if isinstance(value, int) and not isinstance(value, bool):
-                    return _text(POINT, value, path)
             case Lateness():
                 return "FOREVER" if value is FOREVER else _text(DURATION, value, path)
             case Member(cls=cls):

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, FlowalgError
-from flowalg.data.time import EventTime, event_time, to_datetime
+from flowalg.data.time import EventTime, event_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import RecentLags
@@ -78,11 +78,11 @@ class CustomPolicy(WatermarkPolicy):
     def view(self, clock: SourceClock) -> ClockView:
         """Returns the view of a clock that the function receives."""
         return ClockView(
-            to_datetime(clock.processing_time),
-            to_datetime(clock.watermark),
+            clock.processing_time.datetime,
+            clock.watermark.datetime,
             _to_datetime(clock.reached(self.idle_micros)),
             _to_datetime(clock.source_watermark),
-            {name: to_datetime(partition.latest_event) for name, partition in clock.partitions.items()},
+            {name: partition.latest_event.datetime for name, partition in clock.partitions.items()},
             clock.idle_partitions(self.idle_micros),
             clock.lags,
         )
@@ -93,7 +93,7 @@ class CustomPolicy(WatermarkPolicy):
 
 
 def _to_datetime(point: EventTime | None) -> datetime | None:
-    return None if point is None else to_datetime(point)
+    return None if point is None else point.datetime
 
 
 __all__ = ["ClockView", "CustomPolicy"]

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, to_datetime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.windows.window import Window, clamp
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -40,11 +40,11 @@ def _window(first: date | None, after: date | None, zone: ZoneInfo) -> tuple[Win
     """Returns the window from day ``first`` up to day ``after``; ``None`` is beyond the bounds of time."""
     start = MIN_TIME if first is None else _midnight(first, zone)
     end = MAX_TIME if after is None else _midnight(after, zone)
-    return (Window(end=end, start=start),)
+    return (Window(start, end),)
 
 
 def _day_of(point: EventTime, zone: ZoneInfo) -> date:
-    return to_datetime(point).astimezone(zone).date()
+    return point.datetime.astimezone(zone).date()
 
 
 @frozen

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import total_ordering
 from typing import Final
 
-from attrs import field, frozen
+from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, require_point, show
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, require_point
 
 
-@frozen(order=True)
+@frozen
+@total_ordering
 class Window:
-    """The event times ``[start, end)``. Ordered by end, then start: the order in which panes come out."""
+    """The event times ``[start, end)``. Ordered by end, then start: the order in which panes fire.
 
-    end: EventTime = field()
-    start: EventTime = field()
+    Raises ``ArgumentError`` when it would be empty, and for a bound that is not a point in event time.
+    """
 
-    @classmethod
-    def of(cls, start: EventTime, end: EventTime) -> Window:
-        """The window ``[start, end)``; raises ``ArgumentError`` when it would be empty."""
-        require_point("start", start)
-        require_point("end", end)
-        if start >= end:
-            raise ArgumentError("end", end, f"after the start, {start}")
-        return cls(end=end, start=start)
+    start: EventTime
+    end: EventTime
+
+    def __attrs_post_init__(self) -> None:
+        require_point("Window.start", self.start, EventTime)
+        require_point("Window.end", self.end, EventTime)
+        if self.start >= self.end:
+            raise ArgumentError("Window.end", self.end, f"after the start, {self.start}")
+
+    def __lt__(self, other: Window) -> bool:
+        if not isinstance(other, Window):
+            return NotImplemented
+        return (self.end, self.start) < (other.end, other.start)
 
     @property
     def last_instant(self) -> EventTime:
@@ -38,10 +45,10 @@ class Window:
     def __str__(self) -> str:
         if self == GLOBAL_WINDOW:
             return "[all of time)"
-        return f"[{show(self.start)}, {show(self.end)})"
+        return f"[{self.start}, {self.end})"
 
 
-GLOBAL_WINDOW: Final = Window(end=MAX_TIME, start=MIN_TIME)
+GLOBAL_WINDOW: Final = Window(MIN_TIME, MAX_TIME)
 """The window of everything, in which elements enter a pipeline."""
 
 
@@ -53,7 +60,7 @@ def clamp(point: int) -> EventTime:
 def span(windows: Iterable[Window]) -> Window:
     """The smallest window that contains all of some windows, of which there is at least one."""
     known = tuple(windows)
-    return Window(end=max(one.end for one in known), start=min(one.start for one in known))
+    return Window(min(window.start for window in known), max(window.end for window in known))
 
 
 def covers(whole: Window, part: Window) -> bool:

@@ -74,7 +74,7 @@ class FixedWindows:
         """Returns the window that contains the event time."""
         shift = self.offset_micros + (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))
         start = point - (point - shift) % self.size_micros
-        return (Window(end=clamp(start + self.size_micros), start=clamp(start)),)
+        return (Window(clamp(start), clamp(start + self.size_micros)),)
 
     def __str__(self) -> str:
         shift = f" from {self.offset} on" if self.offset else ""
@@ -108,7 +108,7 @@ class SlidingWindows:
         offset = duration_of("offset", self.offset, allow_zero=True)
         last = point - (point - offset) % period
         starts = range(last, point - size, -period)
-        return tuple(Window(end=clamp(start + size), start=clamp(start)) for start in reversed(starts))
+        return tuple(Window(clamp(start), clamp(start + size)) for start in reversed(starts))
 
     def __str__(self) -> str:
         shift = f" from {self.offset} on" if self.offset else ""
@@ -131,7 +131,7 @@ class Sessions:
     def assign(self, point: EventTime, key: object) -> tuple[Window, ...]:
         """Returns the window that the element opens."""
         gap = duration_of("Sessions.gap", self.gap, allow_zero=False)
-        return (Window(end=clamp(point + gap), start=point),)
+        return (Window(point, clamp(point + gap)),)
 
     def merge(self, windows: Iterable[Window]) -> list[list[Window]]:
         """Returns the groups of windows that overlap or touch, in order of time."""

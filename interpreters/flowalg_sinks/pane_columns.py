@@ -7,7 +7,7 @@ from typing import Final
 
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import Shape
-from flowalg.data.time import EventTime, ProcessingTime, to_datetime
+from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
 from flowalg.windows.window import Window
@@ -30,20 +30,20 @@ BATCH_COLUMNS: Final = (Column("batch", Kind.INTEGER), Column("position", Kind.I
 @lru_cache(maxsize=10_000)
 def window_cells(window: Window) -> Row:
     """The cells of ``WINDOW_COLUMNS``."""
-    return to_datetime(window.start), to_datetime(window.end)
+    return window.start.datetime, window.end.datetime
 
 
 def pane_cells(pane: Pane[object]) -> Row:
     """The cells of ``PANE_COLUMNS``."""
     clocks = clock_cells(pane.processing_time, pane.watermark)
     said = (pane.timing.value, pane.index, pane.is_first, pane.is_last)
-    return (to_datetime(pane.event_time), *said, *clocks)
+    return (pane.event_time.datetime, *said, *clocks)
 
 
 @lru_cache(maxsize=100)
 def clock_cells(processing_time: ProcessingTime, watermark: EventTime) -> Row:
     """What the clocks read."""
-    return to_datetime(processing_time), to_datetime(watermark)
+    return processing_time.datetime, watermark.datetime
 
 
 def shape_of_elements(pipeline: PCollection[object]) -> Shape:

@@ -38,7 +38,6 @@ from flowalg import (
     Window,
     event_time,
     processing_time,
-    to_datetime,
 )
 from flowalg.elementwise.functions import describe_function
 from tests.support.generated_runs import runs
@@ -47,7 +46,7 @@ from tests.support.scores import POINTS, SCORES, Score, minute
 
 def window(start: float, end: float) -> Window:
     """The window between two minutes after noon."""
-    return Window.of(event_time(minute(start)), event_time(minute(end)))
+    return Window(event_time(minute(start)), event_time(minute(end)))
 
 
 @given(runs())
@@ -72,7 +71,7 @@ def test_what_waits_is_waiting_for_something(
     times = sorted({one.processing_time for one in run.watermarks})
     at = data.draw(st.sampled_from(times))
     for pane in run.panes[:5]:
-        found = why_not(run, explain_when(run, pane).key, pane.window, at=to_datetime(at))
+        found = why_not(run, explain_when(run, pane).key, pane.window, at=at.datetime)
         later = pane.processing_time > at
         assert later or found.reason is not Reason.NO_ELEMENTS
         if found.reason is Reason.WAITING:
@@ -90,7 +89,7 @@ def test_what_is_due_comes_out_when_it_is_due(
         return
     pane = data.draw(st.sampled_from(run.panes))
     key = explain_when(run, pane).key
-    at = to_datetime(data.draw(st.sampled_from(sorted({one.processing_time for one in run.watermarks}))))
+    at = data.draw(st.sampled_from(sorted({one.processing_time for one in run.watermarks}))).datetime
     found = why_not(run, key, pane.window, at=at)
     if found.next_deadline is None or found.reason is not Reason.WAITING:
         return
@@ -99,7 +98,7 @@ def test_what_is_due_comes_out_when_it_is_due(
         for name, timeline in run.spec.timelines.items()
     }
     alone = evolve(run, spec=evolve(run.spec, timelines=cut))
-    after = why_not(alone, key, pane.window, at=to_datetime(found.next_deadline))
+    after = why_not(alone, key, pane.window, at=found.next_deadline.datetime)
     assert len(after.panes) > len(found.panes)
 
 

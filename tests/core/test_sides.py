@@ -318,7 +318,7 @@ def test_what_is_not_one_value_is_an_error() -> None:
 
 def two_windows(point: EventTime, key: object) -> list[Window]:
     """Two windows around a point."""
-    return [Window.of(point, EventTime(point + size)) for size in (1, 2)]
+    return [Window(point, EventTime(point + size)) for size in (1, 2)]
 
 
 BAD_WINDOWS: list[WindowFn] = [

@@ -15,7 +15,7 @@ from flowalg_spark import batch, collect
 from flowalg_tools.cli import main
 from pyspark.sql import SparkSession
 
-from flowalg import Change, PCollection, Source, to_datetime
+from flowalg import Change, PCollection, Source
 from tests.support.spark_replay import table_of
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -68,7 +68,7 @@ def test_a_late_click_merges_two_visits() -> None:
     hour = [
         (pane.change, pane.key, pane.value)
         for pane in run(shop.lengths, {shop.clicks: shop.TIMELINE}).panes
-        if to_datetime(pane.window.start) == shop.clock(0)
+        if pane.window.start.datetime == shop.clock(0)
     ]
     assert hour == [
         (Change.VALUE, "long", 1),
@@ -95,14 +95,14 @@ def test_the_current_counts_of_the_shop_are_those_of_plain_code() -> None:
     current: Counter[tuple[int, str]] = Counter()
     for pane in streamed.panes:
         sign = 1 if pane.change is Change.VALUE else -1
-        current[to_datetime(pane.window.start).hour, pane.key] += sign * pane.value
+        current[pane.window.start.datetime.hour, pane.key] += sign * pane.value
     assert +current == plain
 
 
 def test_the_days_of_clock_changes_have_their_own_length() -> None:
     """With one click per hour, the first bill of a day has as many clicks as the day has hours: 23, 24 or 25."""
     first = {
-        to_datetime(pane.window.start).astimezone(billing.BERLIN).date(): pane.value.clicks
+        pane.window.start.datetime.astimezone(billing.BERLIN).date(): pane.value.clicks
         for pane in run(billing.bills, {billing.clicks: billing.TIMELINE}).panes
         if pane.key == "Acme" and pane.index == 0
     }

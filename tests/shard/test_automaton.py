@@ -142,7 +142,7 @@ def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mom
         now = moment.clocks.processing_time
         clocks = ReferenceClocks(now, moment.clocks.watermark, moment.clocks.percentiles)
         for number, (end, bundle) in enumerate(zip(found, moment.bundles, strict=True)):
-            state, window = states[number], Window(end=end, start=MIN_TIME)
+            state, window = states[number], Window(MIN_TIME, end)
             for value in bundle.values:
                 state = reference.observe(state, reference.summarize(data, value, 1, now))
             for _ in range(bundle.retractions):

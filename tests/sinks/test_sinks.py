@@ -200,7 +200,7 @@ INFO: Final = PaneInfo(
     processing_time=processing_time(NOON),
     watermark=event_time(NOON),
 )
-WINDOW: Final = Window.of(event_time(NOON), event_time(NOON + 5 * MINUTE))
+WINDOW: Final = Window(event_time(NOON), event_time(NOON + 5 * MINUTE))
 
 
 def pane_of(element: object, index: int = 0, change: Change = Change.VALUE) -> Pane[object]:

@@ -31,7 +31,6 @@ from flowalg import (
     ArgumentError,
     Timing,
     event_time,
-    to_datetime,
 )
 from flowalg.data.shapes import shape_of
 from flowalg.runs.instants import pipeline_instants
@@ -181,7 +180,7 @@ def test_the_changelog_is_all_panes_in_order(written: Stream) -> None:
 def test_drops_have_a_table_of_their_own(written: Stream) -> None:
     """Beside either table: nothing that came in vanishes."""
     expected = Counter(
-        (json_text(drop.element.key, KEY), drop.reason.value, to_datetime(drop.window.start))
+        (json_text(drop.element.key, KEY), drop.reason.value, drop.window.start.datetime)
         for drop in RUN.dropped
         if isinstance(drop.element, KV)
     )

@@ -23,7 +23,7 @@ from flowalg_spark.sinks.arriving import Arrived
 from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
 from hypothesis import HealthCheck, given, settings
 
-from flowalg import Accumulation, ArgumentError, ElementError, SchemaMismatchError, to_datetime
+from flowalg import Accumulation, ArgumentError, ElementError, SchemaMismatchError
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from tests.sinks.test_sinks import EVERYTHING, FIXED, RETRACTING, Outer, alike, outers, refined
 from tests.spark.test_final_values import timeline
@@ -41,7 +41,7 @@ VALUES: Final[dict[Kind, list[Cell]]] = {
     Kind.FLOAT: [0.1, float("nan"), float("inf"), float("-inf"), 5e-324, -1.7976931348623157e308, 3.0],
     Kind.TEXT: ["", "NULL", "ü\n'\"%s", "\U0001f600"],
     Kind.BINARY: [b"", b"\x00\xff"],
-    Kind.TIMESTAMP: [ONE, ONE.replace(microsecond=1), to_datetime(MIN_TIME), to_datetime(MAX_TIME)],
+    Kind.TIMESTAMP: [ONE, ONE.replace(microsecond=1), MIN_TIME.datetime, MAX_TIME.datetime],
     Kind.DAY: [date(1, 1, 1), date(9999, 12, 31)],
     Kind.DURATION: [timedelta(0), timedelta(days=-3, microseconds=1), timedelta(days=99_999, hours=23)],
     Kind.DECIMAL: [Decimal("0"), Decimal("-12345678901234567890.123456789012345678"), Decimal("1.5")],

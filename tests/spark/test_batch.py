@@ -85,7 +85,7 @@ DAY = timedelta(days=1) // timedelta(microseconds=1)
 def day_of(at: EventTime, key: object) -> list[Window]:
     """A window of one's own, for every key the same."""
     start = at - at % DAY
-    return [Window(end=EventTime(start + DAY), start=EventTime(start))]
+    return [Window(EventTime(start), EventTime(start + DAY))]
 
 
 SIDES: list[WindowFn] = [

@@ -86,7 +86,7 @@ def test_an_element_in_several_windows_or_in_none_is_one_record_to_the_clocks() 
     )
     windows = CustomWindows(
         "as many as the key says",
-        lambda point, key: [Window(EventTime(9), EventTime(start)) for start in range(key)],
+        lambda point, key: [Window(EventTime(start), EventTime(9)) for start in range(key)],
     )
     layout = layout_of(pair)
     assert isinstance(layout, Branch)

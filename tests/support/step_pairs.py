@@ -173,7 +173,7 @@ def lasting(point: EventTime, key: object) -> tuple[Window, ...]:
 
 
 def _window(start: int, end: int) -> Window:
-    return Window.of(clamp(start), clamp(end))
+    return Window(clamp(start), clamp(end))
 
 
 def overlapping(windows: Sequence[Window]) -> list[list[Window]]:

@@ -121,7 +121,7 @@ def test_why_explains_a_missing_pane(folder: Path, capsys: pytest.CaptureFixture
 
 def window(start: float, end: float) -> Window:
     """A window, in minutes after noon."""
-    return Window.of(event_time(noon(start)), event_time(noon(end)))
+    return Window(event_time(noon(start)), event_time(noon(end)))
 
 
 def test_why_reads_a_timeline_of_a_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,7 +295,7 @@ def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFix
         watermark=BoundedOutOfOrderness(MINUTE),
     )
     again = run(games.STANDINGS, {games.SCORES: batch})
-    first = Window.of(event_time(noon(0)), event_time(noon(2)))
+    first = Window(event_time(noon(0)), event_time(noon(2)))
     panes = [pane for pane in again.panes if pane.window == first]
     assert len(panes) == 2
     assert printed == "\n\n".join(str(explain_when(again, pane)) for pane in panes) + "\n"

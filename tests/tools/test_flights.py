@@ -21,7 +21,7 @@ from flowalg_tools.flights.data import CleanFlights
 from flowalg_tools.flights.demo import WEEK, prepare_folder, report, run_reference
 from flowalg_tools.flights.outcomes import Outcome
 
-from flowalg import KV, ArgumentError, Timing, to_datetime
+from flowalg import KV, ArgumentError, Timing
 from flowalg.data.shapes import kv_of, shape_of
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -186,10 +186,8 @@ def test_two_days_equal_a_group_by(two_days: pa.Table, outcome: Outcome) -> None
     rows = two_days.to_pandas()
     plain = rows.groupby(["origin", rows["scheduled"].dt.floor("h")])["delay"].agg(["size", "mean"])
     expected = {key: HourStats(int(size), float(mean)) for key, size, mean in plain.itertuples()}
-    finals = {
-        (origin, to_datetime(window.start)): stats for (origin, window), stats in outcome.finals.items()
-    }
-    dropping = {(origin, to_datetime(window.start)) for origin, window in outcome.dropped}
+    finals = {(origin, window.start.datetime): stats for (origin, window), stats in outcome.finals.items()}
+    dropping = {(origin, window.start.datetime) for origin, window in outcome.dropped}
     assert dropping
     assert len(expected) > 100
     assert {hour: one for hour, one in finals.items() if hour not in dropping} == {
@@ -211,7 +209,7 @@ def test_panes_are_stored(outcome: Outcome, tmp_path: Path) -> None:
     pane, row = outcome.panes[-1], stored[-1]
     assert list(row) == ["key", "value", "window", "event_time", "change", "pane"]
     assert (row["key"], row["value"]["departures"]) == (pane.key, pane.value.departures)
-    assert row["pane"]["watermark"] == to_datetime(pane.watermark)
+    assert row["pane"]["watermark"] == pane.watermark.datetime
 
 
 def test_comparison_refuses_a_difference(outcome: Outcome) -> None:

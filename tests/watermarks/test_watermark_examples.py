@@ -43,7 +43,6 @@ from flowalg import (
     WatermarkPolicy,
     event_time,
     processing_time,
-    to_datetime,
 )
 from flowalg.watermarks import SourceInstant, replay_policy
 from tests.support.scores import NOON, minute
@@ -70,7 +69,7 @@ def reads(policy: WatermarkPolicy, *moments: At) -> list[str]:
 
 def minutes_of(point: EventTime) -> str:
     """A point in minutes since noon."""
-    return f"{(to_datetime(point) - NOON) / MINUTE:g}"
+    return f"{(point.datetime - NOON) / MINUTE:g}"
 
 
 def from_(partition: str, at: float, seen: float) -> Observation:
@@ -160,7 +159,7 @@ def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
     )
     windowed = VALUES.window(FixedWindows(5 * MINUTE), trigger=Repeat(AtWatermark(0.5)))
     run = reference.run(windowed.combine_per_key(Sum()), {READINGS: timeline})
-    told = [((to_datetime(one.processing_time) - NOON) // MINUTE, one.timing) for one in run.panes]
+    told = [((one.processing_time.datetime - NOON) // MINUTE, one.timing) for one in run.panes]
     assert told[0] == (6, Timing.EARLY)
 
 
@@ -209,7 +208,7 @@ def test_a_function_sees_the_clock_in_datetimes() -> None:
     moments = ((10.0, [from_("a", 8, 10), from_("b", 4, 10)]), (15.0, [from_("b", 9, 15)]))
     assert reads(policy, *moments) == ["8", "8"]
     first, second = views
-    assert (first.processing_time, first.watermark) == (minute(10), to_datetime(MIN_TIME))
+    assert (first.processing_time, first.watermark) == (minute(10), MIN_TIME.datetime)
     assert (first.reached, first.source_watermark, first.idle) == (minute(4), minute(9), frozenset())
     assert (second.watermark, second.reached, second.idle) == (minute(8), minute(9), frozenset("a"))
     assert second.source_watermark == minute(9), "what is known stays known"
@@ -222,7 +221,7 @@ def test_a_function_may_say_nothing_or_the_end() -> None:
     """A user-defined function that returns ``None`` leaves the watermark; ``MAX_TIME`` ends the input."""
     silent = CustomPolicy("silent", lambda view: None)
     assert reads(silent, (1.0, [from_("a", 1, 1)])) == ["-"]
-    ended = CustomPolicy("at once", lambda view: to_datetime(MAX_TIME))
+    ended = CustomPolicy("at once", lambda view: MAX_TIME.datetime)
     (clock,) = replay_policy(ended, [SourceInstant(processing_time(NOON))])
     assert clock.watermark == MAX_TIME
 

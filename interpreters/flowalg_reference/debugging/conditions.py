@@ -7,7 +7,6 @@ from typing import assert_never
 
 from attrs import frozen
 
-from flowalg.data.time import show
 from flowalg.elementwise.functions import describe_function
 from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
@@ -122,8 +121,8 @@ def _progress(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clo
     match trigger:
         case AtWatermark(percentile=percentile):
             name = "the watermark" if percentile is None else f"the {percentile:.4g} watermark"
-            reads = show(clocks.percentile(percentile))
-            return f"{name} passes the end of the window, {show(window.end)}: it is at {reads}"
+            reads = clocks.percentile(percentile)
+            return f"{name} passes the end of the window, {window.end}: it is at {reads}"
         case AtCount(count=count):
             return f"elements: {summary.count} of {count}"
         case AtMeasure(measure=measure, amount=amount):
@@ -134,9 +133,9 @@ def _progress(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clo
         case AtPeriod() | AfterDelay():
             if summary.since is None:
                 return "the time since the first element: none has arrived"
-            first, due = show(summary.since), show(trigger.deadline(summary.since))
+            due = trigger.deadline(summary.since)
             return (
-                f"due at {due} (the first element arrived at {first}): it is {show(clocks.processing_time)}"
+                f"due at {due} (the first element arrived at {summary.since}): it is {clocks.processing_time}"
             )
         case AtSignal(name=name):
             return f"the signal {name!r}: {'given' if name in summary.signals else 'not given'}"

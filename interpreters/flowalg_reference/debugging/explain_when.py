@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import ProcessingTime, show
+from flowalg.data.time import ProcessingTime
 from flowalg.runs.panes import Change, Pane
 from flowalg.windows.window import covers
 from flowalg_reference.debugging.conditions import AwaitedCondition, awaited_conditions, format_conditions
@@ -56,11 +56,11 @@ class Explanation(Generic[A_co]):
         if info.change is Change.RETRACTION:
             what = f"retraction of pane {info.index}"
         yield f"{self.grouping}: the {what} of {self.key!r} in {self.pane.window}"
-        yield f"was emitted at {show(info.processing_time)}, with the watermark at {show(info.watermark)},"
+        yield f"was emitted at {info.processing_time}, with the watermark at {info.watermark},"
         yield f"because {self.cause.value}:" if self.conditions else f"because {self.cause.value}."
         yield from format_conditions(self.conditions)
         if self.previous_conditions and self.last_evaluated is not None:
-            yield f"At its previous evaluation, at {show(self.last_evaluated)}, it was waiting for:"
+            yield f"At its previous evaluation, at {self.last_evaluated}, it was waiting for:"
             yield from format_conditions(self.previous_conditions)
 
 

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from attrs import frozen
 
-from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, show
+from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -67,13 +67,13 @@ def _holds_of(
             for keyed_window, point in operators.groupings[id(node)].holds.items():
                 window = keyed_window.window
                 pending = f"{label}: {keyed_window.key!r} in {window} has pending changes"
-                description = f"{pending}; the event time of its next pane is {show(point)}"
+                description = f"{pending}; the event time of its next pane is {point}"
                 yield WatermarkHold(point, description, window=window)
         case WithSide():
             for window, element in operators.sides[id(node)].waiting:
                 point = element.event_time
                 waiting = f"an element that waits for the window {window} of the side input"
-                yield WatermarkHold(point, f"{waiting}; its event time is {show(point)}", window=window)
+                yield WatermarkHold(point, f"{waiting}; its event time is {point}", window=window)
         case _:
             assert_never(node)
 
@@ -83,14 +83,14 @@ def _source(name: str, run_spec: RunSpec, until: ProcessingTime) -> WatermarkHol
     if not instants:
         return WatermarkHold(MIN_TIME, f"source {name!r}, which has not started", source=name)
     last = instants[-1]
-    description = f"source {name!r}, whose watermark is at {show(last.watermark)}"
+    description = f"source {name!r}, whose watermark is at {last.watermark}"
     if not last.reached:
         return WatermarkHold(last.watermark, description, source=name)
     partition, point = min(last.reached.items(), key=lambda pair: pair[1])
     if len(last.reached) > 1:
-        description += f"; its slowest partition is {partition!r}, which has reached {show(point)}"
+        description += f"; its slowest partition is {partition!r}, which has reached {point}"
     else:
-        description += f"; its greatest event time is {show(point)}"
+        description += f"; its greatest event time is {point}"
     return WatermarkHold(last.watermark, description, source=name, partition=partition)
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import EventTime, ProcessingTime, processing_time, show
+from flowalg.data.time import EventTime, ProcessingTime, processing_time
 from flowalg.pipeline.nodes import GroupingNode
 from flowalg.pipeline.structure import last_groupings
 from flowalg.runs.panes import Pane
@@ -73,19 +73,19 @@ class WhyNot:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        now, watermark = show(self.processing_time), show(self.watermark)
-        yield f"{self.grouping}: {self.key!r} in {self.window}, at {now}, with the watermark at {watermark}:"
+        clocks = f"at {self.processing_time}, with the watermark at {self.watermark}"
+        yield f"{self.grouping}: {self.key!r} in {self.window}, {clocks}:"
         yield f"{self.reason.value}{':' if self.conditions else '.'}"
         yield from format_conditions(self.conditions)
         if self.panes:
             last = self.panes[-1].info
-            yield f"Panes so far: {len(self.panes)}, the last at {show(last.processing_time)}."
+            yield f"Panes so far: {len(self.panes)}, the last at {last.processing_time}."
         if self.drops:
             reasons = ", ".join(sorted({drop.reason.value for drop in self.drops}))
-            last_drop = show(self.drops[-1].processing_time)
+            last_drop = self.drops[-1].processing_time
             yield f"Dropped elements: {len(self.drops)} ({reasons}), the last at {last_drop}."
         if self.next_deadline is not None:
-            yield f"Without new elements it fires at {show(self.next_deadline)}."
+            yield f"Without new elements it fires at {self.next_deadline}."
         if self.hold is not None:
             behind = timedelta(microseconds=self.window.end - self.watermark)
             yield f"The watermark is {behind} behind the end of the window. It is held by {self.hold}."
@@ -100,7 +100,7 @@ def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime |
     ``ArgumentError`` for a key that is not hashable, and for a time before the first instant of the run.
     """
     if not isinstance(window, Window):
-        raise ArgumentError("window", window, "a Window, such as Window.of(start, end)")
+        raise ArgumentError("window", window, "a Window, such as Window(start, end)")
     try:
         hash(key)
     except TypeError as unhashable:

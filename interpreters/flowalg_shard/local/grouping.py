@@ -126,7 +126,7 @@ class ShardedGrouping:
                 clocks.processing_time,
                 clocks.watermark,
             )
-            window = Window(end=EventTime(row[END]), start=EventTime(row[START]))
+            window = Window(EventTime(row[START]), EventTime(row[END]))
             weight = -1 if info.change is Change.RETRACTION else 1
             element = Element(KV(key, self._value(row)), EventTime(row[EVENT_TIME]), window, weight, info)
             turn = (row.get(ORDER_END, row[END]), row.get(ORDER_START, row[START]))
@@ -143,7 +143,7 @@ class ShardedGrouping:
     def _drops(self, drops: pl.DataFrame, clocks: Clocks) -> Iterator[Drop]:
         for row in drops.iter_rows(named=True):
             key = self.grouped.keys.decode(row[KEY])
-            window = Window(end=EventTime(row[END]), start=EventTime(row[START]))
+            window = Window(EventTime(row[START]), EventTime(row[END]))
             yield Drop(key, window, DropReason(row[REASON]), clocks.processing_time, count=row[DROPPED])
 
     def next_deadline(self) -> ProcessingTime | None:

@@ -59,10 +59,7 @@ def _by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.Dat
     number = 0
     parts = windows.partition_by(list(keys), maintain_order=True) if keys else [windows]
     for part in parts:
-        assigned = [
-            Window(end=EventTime(end), start=EventTime(start))
-            for start, end in part.select(START, END).rows()
-        ]
+        assigned = [Window(EventTime(start), EventTime(end)) for start, end in part.select(START, END).rows()]
         known: dict[Window, int] = {}
         for group in strategy.merge(assigned):
             number += 1

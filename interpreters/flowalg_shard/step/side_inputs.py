@@ -97,7 +97,7 @@ def read_side(
     complete = dict(state.values)
     values: dict[EventTime, object] = {}
     for start, end in passed.select(READ_START, READ_END).unique().sort(READ_START).iter_rows():
-        window = Window(end=EventTime(end), start=EventTime(start))
+        window = Window(EventTime(start), EventTime(end))
         if window not in complete:
             complete[window] = _value(stage, window, contents.pop(window, ValueList()))
         values[window.start] = complete[window]
@@ -131,7 +131,7 @@ def _window(windows: WindowFn, point: EventTime, bounds: Sequence[int]) -> Windo
     if not bounds:
         return window_read(windows, point)
     start, end = bounds
-    return Window(end=EventTime(end), start=EventTime(start))
+    return Window(EventTime(start), EventTime(end))
 
 
 def _value(stage: SideStage, window: Window, contents: ValueList) -> object:

@@ -18,6 +18,7 @@ from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Window
 from flowalg_spark.batch.panes import pane_columns, panes
 from flowalg_spark.batch.python_sides import beside_in_python
 from flowalg_spark.batch.windows import Placed, fixed_start, key_layout, placed
+from flowalg_spark.lowering.columns.integers import long
 from flowalg_spark.lowering.element_wise import through_steps
 from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.layout import (
@@ -245,7 +246,7 @@ def _window_read(windows: WindowFn) -> Column | None:
     """The start of the window that an element reads, by its event time; ``None`` where only Python can tell."""
     match windows:
         case GlobalWindows():
-            return F.lit(MIN_TIME)
+            return long(MIN_TIME)
         case FixedWindows(offset_by_key=None):
             return fixed_start(windows)
         case _:

@@ -109,7 +109,7 @@ class Beside:
     def window_of(self, row: dict[str, object]) -> Window:
         """The window of the side that a value of the side is in."""
         time, start, end = (EventTime(cast("int", row[name])) for name in ("time", "start", "end"))
-        return window_read(self.windows, time) if self.fresh else Window(end=end, start=start)
+        return window_read(self.windows, time) if self.fresh else Window(start, end)
 
     def read(self, time: int, values: dict[Window, list[object]], known: dict[Window, object]) -> object:
         """What an element of an event time reads."""

@@ -51,10 +51,7 @@ class PythonMerging:
         for _, parts in runs(batches, self.keys):
             table = pa.Table.from_batches(parts)
             starts, ends = (integers(table, name) for name in (START, END))
-            own = [
-                Window(end=EventTime(end), start=EventTime(start))
-                for start, end in zip(starts, ends, strict=True)
-            ]
+            own = [Window(EventTime(start), EventTime(end)) for start, end in zip(starts, ends, strict=True)]
             merge = as_merging(self.windows)
             assert merge is not None, "the windows merge"
             become = {window: span(group) for group in merge.merge(dict.fromkeys(own)) for window in group}

@@ -112,11 +112,11 @@ def _long(micros: int) -> Column:
 
 def _number(micros: int) -> str:
     """The same in text. A whole expression in text is one call of the JVM, and not one for each of its parts."""
-    return f"CAST({micros} AS BIGINT)"
+    return f"CAST({micros:d} AS BIGINT)"
 
 
 def _clamped(point: Column) -> Column:
-    return F.greatest(F.least(point, F.lit(MAX_TIME)), F.lit(MIN_TIME))
+    return F.greatest(F.least(point, _long(MAX_TIME)), _long(MIN_TIME))
 
 
 def _cut_off(start: str) -> Column:
@@ -150,7 +150,7 @@ def _sliding(flow: Flow, windows: SlidingWindows) -> Placed:
 
 def _in_each(flow: Flow, windows: SlidingWindows) -> Placed:
     end = named(START) + _long(windows.size // _MICROSECOND)
-    return Placed(flow, (START,), _cut_off(START), F.least(end, F.lit(MAX_TIME)))
+    return Placed(flow, (START,), _cut_off(START), F.least(end, _long(MAX_TIME)))
 
 
 def _exploded(frame: DataFrame, point: str, windows: SlidingWindows) -> DataFrame:

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from flowalg.data.errors import ArgumentError, RecordTypeError, SchemaMismatchError
 from flowalg.data.shapes import OptionalOf, RecordOf, Shape
-from flowalg.data.time import to_datetime
 from flowalg.data.values import conform
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
@@ -94,16 +93,16 @@ def _element(element: object, shape: Shape) -> dict[str, object]:
 def _row(pane: Pane[object]) -> dict[str, object]:
     """What a pane says of itself."""
     return {
-        "window": {"start": to_datetime(pane.window.start), "end": to_datetime(pane.window.end)},
-        "event_time": to_datetime(pane.event_time),
+        "window": {"start": pane.window.start.datetime, "end": pane.window.end.datetime},
+        "event_time": pane.event_time.datetime,
         "change": pane.change.value,
         "pane": {
             "timing": pane.timing.value,
             "index": pane.index,
             "is_first": pane.is_first,
             "is_last": pane.is_last,
-            "processing_time": to_datetime(pane.processing_time),
-            "watermark": to_datetime(pane.watermark),
+            "processing_time": pane.processing_time.datetime,
+            "watermark": pane.watermark.datetime,
         },
     }
 

@@ -193,7 +193,7 @@ def _pane(element: A, row: dict[str, object]) -> Pane[A]:
         processing_time=ProcessingTime(micros[PANE_TIME]),
         watermark=EventTime(micros[WATERMARK]),
     )
-    window = Window(end=EventTime(micros[END]), start=EventTime(micros[START]))
+    window = Window(EventTime(micros[START]), EventTime(micros[END]))
     return Pane(element, window, EventTime(micros[EVENT_TIME]), info)
 
 

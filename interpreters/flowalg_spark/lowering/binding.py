@@ -29,7 +29,7 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg.data.time import MAX_TIME, MIN_TIME, show
+from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.elementwise.steps import WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque, qualify_locations
@@ -37,6 +37,7 @@ from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.lowering.checking import Place, problem, required, stored
 from flowalg_spark.lowering.columns import single
+from flowalg_spark.lowering.columns.integers import long
 from flowalg_spark.lowering.element_wise import in_python
 from flowalg_spark.lowering.flow import Flow, LiftingNote, Selection
 from flowalg_spark.lowering.layout import PATH, Branch, Columns, Leaf, layout_of, named, places
@@ -218,13 +219,13 @@ def _in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column
 
 
 def _is_near(micros: Column) -> Column:
-    return (micros >= F.lit(MIN_TIME)) & (micros < F.lit(MAX_TIME))
+    return (micros >= long(MIN_TIME)) & (micros < long(MAX_TIME))
 
 
 def _is_far(micros: Column, source: SourceNode) -> Column:
     message = (
-        f"source {source.name!r}: an event time lies outside of [{show(MIN_TIME)} = 0001-01-03, "
-        f"{show(MAX_TIME)} = 9999-12-30): "
+        f"source {source.name!r}: an event time lies outside of [{MIN_TIME} = 0001-01-03, "
+        f"{MAX_TIME} = 9999-12-30): "
     )
     return F.concat(F.lit(message), micros.cast("string"), F.lit(" us since 1970"))
 

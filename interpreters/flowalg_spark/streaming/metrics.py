@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg_spark.frames.final_values import METRICS_COLUMN
+from flowalg_spark.lowering.columns.integers import long
 from flowalg_spark.lowering.layout import named
 from flowalg_spark.lowering.meta import BAD_RECORD, METRICS, REASON
 from flowalg_spark.streaming.metrics_columns import COUNTS, PACKED_TYPE, require_metrics
@@ -61,7 +62,7 @@ def _aggregates(row: Column, of_stage: Column | None, show: Callable[[Column], C
         return value if of_stage is None else F.when(of_stage, value)
 
     now, watermark = F.max(of("processing_time")), F.max(of("watermark"))
-    known = (watermark > F.lit(MIN_TIME)) & (watermark < F.lit(MAX_TIME))
+    known = (watermark > long(MIN_TIME)) & (watermark < long(MAX_TIME))
     elements = F.aggregate(
         of("sources"), F.lit(0).cast("long"), lambda sum, source: sum + source.getField("elements")
     )

@@ -105,7 +105,7 @@ def _failure(title: str, difference: str) -> Iterator[str]:
 
 
 def _window(span: Span) -> Window:
-    return GLOBAL_WINDOW if span is None else Window.of(event_time(span[0]), event_time(span[1]))
+    return GLOBAL_WINDOW if span is None else Window(event_time(span[0]), event_time(span[1]))
 
 
 __all__ = ["Engine", "Expected", "expected_outcome", "failures_of", "failures_of_job"]

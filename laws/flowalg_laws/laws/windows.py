@@ -164,7 +164,7 @@ def sliding_with_gaps_is_fixed_cut_short(
         (window,) = whole.assign(point, None)
         inside = point < window.start + size // timedelta(microseconds=1)
         wanted.append(
-            (Window.of(window.start, EventTime(window.start + size // timedelta(microseconds=1))),)
+            (Window(window.start, EventTime(window.start + size // timedelta(microseconds=1))),)
             if inside
             else ()
         )

@@ -45,7 +45,6 @@ from flowalg import (
     WindowingStrategy,
     event_time,
     processing_time,
-    to_datetime,
 )
 from flowalg.data.time import Micros
 from flowalg.runs.micro_batches import GeneratedBy
@@ -60,17 +59,22 @@ def times(point: datetime, event: EventTime, seen: ProcessingTime) -> None:
     """Two domains, and their bounds."""
     assert_type(event_time(point), EventTime)
     assert_type(processing_time(point), ProcessingTime)
-    assert_type(to_datetime(event), datetime)
-    assert_type(to_datetime(seen), datetime)
+    assert_type(event.datetime, datetime)
+    assert_type(seen.datetime, datetime)
+    assert_type(EventTime(3), EventTime)
+    assert_type(ProcessingTime("2024-01-01T12:00:00Z"), ProcessingTime)
+    assert_type(event - event, int)
+    assert_type(max(event, event), EventTime)
     assert_type(MIN_TIME, EventTime)
     assert_type(MAX_TIME, EventTime)
 
 
 def windows(window: Window, event: EventTime) -> None:
     """Intervals."""
-    assert_type(Window.of(event, event), Window)
+    assert_type(Window(event, event), Window)
     assert_type(GLOBAL_WINDOW, Window)
     assert_type(window.start, EventTime)
+    assert_type(sorted([window]), list[Window])
     assert_type(window.end, EventTime)
     assert_type(window.last_instant, EventTime)
     assert_type(event in window, bool)
@@ -114,11 +118,11 @@ def calendars(days: CalendarDays, weeks: CalendarWeeks, months: CalendarMonths) 
 def of_ones_own(own: CustomWindows, some: list[Window]) -> None:
     """Windows of plain functions."""
     assert_type(
-        CustomWindows("hours", lambda point, key: [Window.of(point, EventTime(point + len(key)))]),
+        CustomWindows("hours", lambda point, key: [Window(point, EventTime(point + len(key)))]),
         CustomWindows,
     )
     assert_type(
-        CustomWindows("hours", lambda point, _: [Window.of(point, MAX_TIME)], lambda windows: [windows[:1]]),
+        CustomWindows("hours", lambda point, _: [Window(point, MAX_TIME)], lambda windows: [windows[:1]]),
         CustomWindows,
     )
     assert_type(own.name, str)

@@ -27,7 +27,6 @@ from flowalg import (
     Sessions,
     Source,
     Sum,
-    to_datetime,
 )
 from flowalg.data.time import ProcessingTime
 from tests.support.spark_replay import stream_of, write_batches
@@ -95,10 +94,8 @@ def make_input(folder: Path) -> None:
             (now - late).tolist(),
             strict=True,
         )
-        seen = to_datetime(ProcessingTime(now))
-        batches.append(
-            [Visit(who, value, to_datetime(ProcessingTime(at)), seen) for who, value, at in columns]
-        )
+        seen = ProcessingTime(now).datetime
+        batches.append([Visit(who, value, ProcessingTime(at).datetime, seen) for who, value, at in columns])
     write_batches(folder, Visit, batches, ends=True)
 
 

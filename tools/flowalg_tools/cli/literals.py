@@ -27,7 +27,7 @@ def parse_window(text: str, argument: str) -> Window:
     start, slash, end = text.partition("/")
     if not slash:
         raise ArgumentError(argument, text, "a start and an end, such as 2013-01-31T17:00Z/2013-01-31T18:00Z")
-    return Window.of(*(event_time(parse_time(bound, argument), argument=argument) for bound in (start, end)))
+    return Window(*(event_time(parse_time(bound, argument), argument=argument) for bound in (start, end)))
 
 
 def parse_key(text: str, shape: Shape | None, argument: str) -> object:

@@ -8,7 +8,7 @@ from datetime import datetime
 import flowalg_reference as reference
 from flowalg_reference import ReferenceRun
 
-from flowalg import ArgumentError, Pane, PCollection, Window, to_datetime
+from flowalg import ArgumentError, Pane, PCollection, Window
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.structure import last_grouping
 from flowalg_tools.cli.inputs import TimelineOptions, run_timelines
@@ -35,7 +35,7 @@ def explain_window(
     panes = [
         pane
         for pane in run.panes
-        if pane.window == wanted and (until is None or to_datetime(pane.processing_time) <= until)
+        if pane.window == wanted and (until is None or pane.processing_time.datetime <= until)
     ]
     if key is not None:
         chosen = parse_key(key, key_shape(loaded), "--key")

@@ -21,7 +21,6 @@ from flowalg import (
     Run,
     Timeline,
     Window,
-    to_datetime,
 )
 from flowalg_tools.figures.listing import SCORES, Listing
 from flowalg_tools.figures.published import Arrival, Closing, Datum, FigurePane, PublishedFigure
@@ -126,7 +125,7 @@ def figure_pane(pane: Pane[KV[str, int]]) -> FigurePane:
 def _is_of(drop: DroppedElement, arrival: Arrival) -> bool:
     """Whether a drop is that of a datum, by its two times and its value."""
     assert isinstance(drop.element, KV)
-    return (drop.element.value, to_datetime(drop.event_time), to_datetime(drop.processing_time)) == (
+    return (drop.element.value, drop.event_time.datetime, drop.processing_time.datetime) == (
         arrival.datum.value,
         arrival.datum.event_time,
         arrival.processing_time,
@@ -138,9 +137,9 @@ def _closings(
 ) -> Iterator[Closing]:
     """When windows close, by experiment: the first instant after which another datum would be dropped."""
     for window in windows:
-        probe = Datum(0, to_datetime(window.start))
+        probe = Datum(0, window.start.datetime)
         for number, instant in enumerate(timeline, 1):
-            when = to_datetime(instant.processing_time)
+            when = instant.processing_time.datetime
             again = Instant(instant.processing_time, (probe,), instant.watermark)
             tried = Timeline((*timeline.instants[:number], again))
             drops = reference.run(pipeline, {SCORES: tried}).dropped

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from attrs import frozen
 
-from flowalg import GLOBAL_WINDOW, EventTime, ProcessingTime, Timing, Window, to_datetime
+from flowalg import GLOBAL_WINDOW, EventTime, ProcessingTime, Timing, Window
 from flowalg.data.time import event_time, processing_time
 
 NOON: Final = datetime(2015, 8, 31, 12, tzinfo=UTC)
@@ -147,7 +147,7 @@ def _pane(data: dict[str, Any]) -> FigurePane:
 
 
 def _shown(point: EventTime | ProcessingTime) -> str:
-    return to_datetime(point).strftime("%H:%M:%S")
+    return point.datetime.strftime("%H:%M:%S")
 
 
 def _span(window: Window) -> str:
@@ -158,7 +158,7 @@ def _window(data: str | list[str]) -> Window:
     if isinstance(data, str):
         return GLOBAL_WINDOW
     start, end = (EventTime(event_time(clock(one))) for one in data)
-    return Window.of(start, end)
+    return Window(start, end)
 
 
 __all__ = [

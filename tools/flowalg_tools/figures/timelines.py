@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from flowalg import MAX_TIME, Timeline, to_datetime
+from flowalg import MAX_TIME, Timeline
 from flowalg_tools.figures.published import END_OF_INPUT, NOON, Datum, PublishedFigure
 
 _MICRO_BATCH: Final = timedelta(minutes=1)
@@ -41,7 +41,7 @@ def _micro_batches(figure: PublishedFigure) -> Timeline[Datum]:
         start, end = end, end + _MICRO_BATCH
         data = [one.datum for one in figure.arrivals if start < one.processing_time <= end]
         if data:
-            observed = observed.at(end, *data, watermark=to_datetime(MAX_TIME))
+            observed = observed.at(end, *data, watermark=MAX_TIME.datetime)
     return observed
 
 

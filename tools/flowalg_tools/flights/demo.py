@@ -124,7 +124,7 @@ def read_stream(stored: DataFrame, micro_batches: int) -> Outcome:
     )
     dropped: Counter[AirportHour] = Counter()
     for key, start, end, count in drops.collect():
-        dropped[key, Window.of(EventTime(start), EventTime(end))] += count
+        dropped[key, Window(EventTime(start), EventTime(end))] += count
     panes = collect(hourly, stored.filter(F.col("drop").isNull()))
     return Outcome(STREAMING, "year", micro_batches, panes, dropped)
 

@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from flowalg import Timing, to_datetime
+from flowalg import Timing
 from flowalg_tools.flights.data import NEW_YORK
 from flowalg_tools.flights.outcomes import AirportHour, Outcome, Stats
 
@@ -65,7 +65,7 @@ def worst_hours(finals: Mapping[AirportHour, Stats], count: int = 10) -> Table:
     ranked = [item for item in finals.items() if item[1].departures >= FEWEST]
     ranked.sort(key=lambda item: (-item[1].mean_delay, item[0][1], item[0][0]))
     for (origin, window), stats in ranked[:count]:
-        hour = to_datetime(window.start).astimezone(NEW_YORK)
+        hour = window.start.datetime.astimezone(NEW_YORK)
         table.add_row(f"{hour:%a %d %b, %H:%M}", origin, str(stats.departures), f"{stats.mean_delay:.1f} min")
     return table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from flowalg import KV, MAX_TIME, MIN_TIME, Change, EventTime, Pane, ProcessingTime, Timing, to_datetime
+from flowalg import KV, MAX_TIME, MIN_TIME, Change, EventTime, Pane, ProcessingTime, Timing
 from flowalg_tools.flights.pipeline import HourStats
 
 
@@ -15,7 +15,7 @@ def format_panes(panes: Iterable[Pane[object]], *, until: datetime | None = None
     With ``until`` only the panes of windows that end by then. If all panes are on time at one processing time, as in a
     batch, the processing time and the timing are omitted.
     """
-    shown = [one for one in panes if until is None or to_datetime(one.window.end) <= until]
+    shown = [one for one in panes if until is None or one.window.end.datetime <= until]
     rows = [_row(one) for one in shown]
     if len({(one.processing_time, one.timing) for one in shown}) == 1 and shown[0].timing is Timing.ON_TIME:
         rows = [("", key, window, "", value) for _, key, window, _, value in rows]
@@ -52,7 +52,7 @@ def _worded(value: object) -> str:
 def _clock(point: EventTime | ProcessingTime) -> str:
     if point in (MIN_TIME, MAX_TIME):
         return "..."
-    return f"{to_datetime(point):%H:%M}"
+    return f"{point.datetime:%H:%M}"
 
 
 __all__ = ["format_panes"]

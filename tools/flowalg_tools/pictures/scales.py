@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import frozen
 
-from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME, EventTime, event_time, to_datetime
+from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME, EventTime, event_time
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
@@ -167,7 +167,7 @@ def _day(point: int) -> str:
 
 
 def _date(point: int) -> datetime:
-    return to_datetime(EventTime(point))
+    return EventTime(point).datetime
 
 
 __all__ = [

@@ -119,7 +119,12 @@ class PolicyWatermarks:
         watermarks = []
         instants = zip(self.observed.times.tolist(), latest.to_list(), self._known.to_list(), strict=True)
         for number, (time, newest, known) in enumerate(instants):
-            summary = ClockSummary(partitions.get(number, {}), newest, known, lags=lags.get(number, {}))
+            summary = ClockSummary(
+                partitions.get(number, {}),
+                None if newest is None else ProcessingTime(newest),
+                None if known is None else EventTime(known),
+                lags=lags.get(number, {}),
+            )
             clock = policy.advance(clock, summary, ProcessingTime(time))
             watermarks.append(clock.watermark)
         return pl.Series(watermarks, dtype=pl.Int64())

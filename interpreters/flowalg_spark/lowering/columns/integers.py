@@ -22,7 +22,7 @@ _BY_ZERO: Final = "ZeroDivisionError: integer division or modulo by zero"
 
 def long(value: int) -> Column:
     """A 64-bit constant; null if it does not fit."""
-    return F.expr(f"CAST({value if value in STORED else 'NULL'} AS BIGINT)")
+    return F.expr(f"CAST({f'{value:d}' if value in STORED else 'NULL'} AS BIGINT)")
 
 
 def quotient(a: Column, b: Column) -> Column:

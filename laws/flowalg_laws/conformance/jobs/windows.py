@@ -238,7 +238,7 @@ def doubling(point: EventTime, key: object) -> list[Window]:
     while point >= origin + (2 * size - 1) * minute:
         size *= 2
     first = EventTime(origin + (size - 1) * minute)
-    return [Window.of(first, EventTime(first + size * minute))]
+    return [Window(first, EventTime(first + size * minute))]
 
 
 @job(
@@ -266,7 +266,7 @@ def windows_of_ones_own(readings: list[Reading]) -> Answer:
 
 def around(point: EventTime, key: object) -> list[Window]:
     """One minute."""
-    return [Window.of(point, EventTime(point + 60_000_000))]
+    return [Window(point, EventTime(point + 60_000_000))]
 
 
 def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
