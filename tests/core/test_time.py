@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import re
+import sqlite3
+import struct
+from copy import copy, deepcopy
 from datetime import UTC, datetime, timedelta, timezone
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowalg import MAX_TIME, MIN_TIME, ArgumentError, FixedWindows, Timeline
-from flowalg.data.time import event_time
+from flowalg import (
+    MAX_TIME,
+    MIN_TIME,
+    ArgumentError,
+    Change,
+    Drop,
+    DropReason,
+    EventTime,
+    FixedWindows,
+    Pane,
+    PaneInfo,
+    ProcessingTime,
+    Timeline,
+    Timing,
+    event_time,
+    processing_time,
+)
 from tests.support.scores import Score, minute
 
 POINTS = st.datetimes(
@@ -48,6 +71,83 @@ def test_the_bounds_are_shown_in_words() -> None:
     """The bounds of time are shown as words, not as dates."""
     assert (str(MIN_TIME), str(MAX_TIME)) == ("start of time", "end of time")
     assert str(event_time(minute(0))) == "2024-01-01T12:00:00Z"
+
+
+DOMAINS = st.sampled_from((EventTime, ProcessingTime))
+
+
+@given(DOMAINS, st.integers(MIN_TIME, MAX_TIME) | st.integers())
+def test_a_point_evaluates_to_itself(domain: type[EventTime | ProcessingTime], micros: int) -> None:
+    """The ``repr`` of a point is Python code that makes an equal point of the same domain, in range or not."""
+    again: object = eval(repr(domain(micros)))
+    assert type(again) is domain
+    assert again == micros
+
+
+@given(DOMAINS, st.integers(MIN_TIME, MAX_TIME))
+def test_a_point_is_read_from_what_it_prints(domain: type[EventTime | ProcessingTime], micros: int) -> None:
+    """Inside the bounds of time, ``str`` of a point is ISO 8601 text that the point can be made from."""
+    point = domain(micros)
+    assert micros in (MIN_TIME, MAX_TIME) or domain(str(point)) == point
+    assert f"{point}" == str(point)
+
+
+@given(DOMAINS, st.integers(MIN_TIME, MAX_TIME))
+def test_a_point_survives_copies(domain: type[EventTime | ProcessingTime], micros: int) -> None:
+    """Pickling and copying keep the domain and the microseconds."""
+    point = domain(micros)
+    dumped = [pickle.dumps(point, protocol) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)]
+    for copied in (
+        *map(pickle.loads, dumped),
+        copy(point),
+        deepcopy(point),
+    ):
+        assert type(copied) is domain
+        assert copied == micros
+
+
+@given(st.integers(MIN_TIME, MAX_TIME))
+def test_a_point_is_its_number_wherever_numbers_are_taken(micros: int) -> None:
+    """As a key, in JSON, SQLite, packed bytes, Polars and Arrow a point is the number of its microseconds."""
+    point = EventTime(micros)
+    assert {micros: 1}[point] == 1
+    assert json.dumps({"at": point}) == json.dumps({"at": micros})
+    assert struct.pack("<q", point) == struct.pack("<q", micros)
+    assert sqlite3.connect(":memory:").execute("SELECT ?", (point,)).fetchone() == (micros,)
+    frame = pl.DataFrame({"a": [point], "b": [0]}, schema={"a": pl.Int64, "b": pl.Int64})
+    assert frame.select(pl.col("a") == point, pl.col("b") + point, pl.lit(point).alias("c")).row(0) == (
+        True,
+        micros,
+        micros,
+    )
+    assert pl.Series([point]).dtype == pl.Int64
+    assert pa.array([point]).type == pa.int64()
+    assert pa.array([point], pa.timestamp("us", "UTC")).to_pylist() == [point.datetime]
+
+
+def test_arithmetic_gives_plain_numbers() -> None:
+    """A difference is a duration and a shifted point has still to be given a domain, so neither is a point."""
+    point = event_time(minute(0))
+    for number in (point + 1, point - point, point // 2, -point):
+        assert type(number) is int
+    assert type(min(point, MAX_TIME)) is EventTime
+
+
+def test_what_observes_points_prints_times() -> None:
+    """Windows, instants, panes and drops print no microseconds, in ``repr`` either."""
+    timeline = Timeline[Score]().at(minute(0), watermark=minute(1)).end(minute(2))
+    window = FixedWindows(timedelta(minutes=2)).assign(event_time(minute(0)), None)[0]
+    assert str(window) == "[2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z)"
+    assert repr(window) == (
+        "Window(start=EventTime('2024-01-01T12:00:00Z'), end=EventTime('2024-01-01T12:02:00Z'))"
+    )
+    info = PaneInfo(
+        Change.VALUE, Timing.LATE, 0, True, False, processing_time(minute(3)), event_time(minute(2))
+    )
+    drop = Drop(3, window, DropReason.EXPIRED, info.processing_time)
+    for value in (timeline, Pane(3, window, window.last_instant, info), drop):
+        assert re.search(r"\d{10}", repr(value)) is None, value
+    assert "processing_time=ProcessingTime('2024-01-01T12:03:00Z')" in repr(info)
 
 
 @pytest.mark.parametrize("size", [timedelta(0), timedelta(seconds=-1)])

@@ -182,6 +182,23 @@ def test_window_strategies_validate(build: Callable[[], object], message: str) -
         build()
 
 
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=2))
+def test_windows_are_ordered_by_end_then_start(spans: list[tuple[int, int]]) -> None:
+    """Panes of one instant fire in this order; no other comparison of windows says anything else."""
+    windows = [Window(EventTime(start), EventTime(start + size)) for start, size in spans]
+    assert sorted(windows) == sorted(windows, key=lambda window: (window.end, window.start))
+    one, other = windows[:2]
+    assert (one < other, one <= other) == (not one >= other, not one > other)
+    assert (one == other) == (one <= other <= one)
+
+
+def test_a_window_evaluates_to_itself() -> None:
+    """The ``repr`` of a window is Python code that makes an equal one."""
+    window = Window(EventTime("2024-01-01T12:00:00Z"), MAX_TIME)
+    assert eval(repr(window)) == window
+    assert window == Window(start=window.start, end=window.end)
+
+
 def test_a_strategy_of_ones_own_is_checked_where_it_is_called() -> None:
     """Invalid results of a user-defined window function are errors with the event time or the windows."""
     far = CustomWindows("far", lambda point, key: [Window(EventTime(point + 1), EventTime(point + 2))])

@@ -14,6 +14,7 @@ from flowalg_reference import Reference, ReferenceBatch
 from flowalg import (
     Accumulation,
     Change,
+    EventTime,
     Interpreter,
     Mode,
     Pane,
@@ -110,10 +111,15 @@ def telling(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes]:
             "panes at their earliest",
             r"missing:    12: \+a=4 \[0, 5\) on_time 0 at 0",
         ),
+        (
+            telling(lambda info: evolve(info, watermark=cast("EventTime", int(info.watermark)))),
+            "fixed windows",
+            r"on_time 0: watermark must be of type EventTime; got \d+ \(int\)",
+        ),
         (lambda panes: panes[::-1], "fixed windows", r"out of order: 14: \+b=8"),
     ],
     ids=["drops a pane", "says one twice", "shifts indices", "forgets retractions", "calls all on time",
-         "calls none the last", "calls all the first", "forgets pane times", "loses the order"],
+         "calls none the last", "calls all the first", "forgets pane times", "unwraps watermarks", "loses the order"],
 )  # fmt: skip
 def test_wrong_panes_are_caught(fault: Callable[[Panes], Panes], job: str, message: str) -> None:
     """Wrong panes fail by the reference and by the transcript, with the lines that differ."""

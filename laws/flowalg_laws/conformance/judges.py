@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 from flowalg_reference import Reference, ReferenceBatch
 
-from flowalg import GLOBAL_WINDOW, Capabilities, Pane, PCollection, Run, Window, event_time
+from flowalg import (
+    GLOBAL_WINDOW,
+    Capabilities,
+    EventTime,
+    Pane,
+    PCollection,
+    ProcessingTime,
+    Run,
+    Window,
+    event_time,
+)
+from flowalg.data.errors import format_value
 from flowalg_laws.conformance.drawing import difference_of, drop_lines, full_line, pane_line, window_text
 from flowalg_laws.conformance.drops import DropGroup, count_drops
 from flowalg_laws.conformance.jobs.job import Job, Span
@@ -56,6 +67,7 @@ def failures_of(
     if not engine.ordered:
         lines, wanted = sorted(lines), sorted(wanted)
     yield from _failure("panes are not those of the reference", difference_of(wanted, lines))
+    yield from _failure("points in time are plain numbers", "\n".join(_plain_numbers(run.panes)))
     if engine.drops:
         found = difference_of(drop_lines(expected.dropped), drop_lines(count_drops(run.dropped)))
         yield from _failure("drops are not those of the reference", found)
@@ -97,6 +109,19 @@ def _final_failures(
 def _bag_lines(counts: Bag) -> list[str]:
     lines = (n * [f"{text} {window_text(window)}"] for (text, window), n in counts.items())
     return sorted(line for some in lines for line in some)
+
+
+def _plain_numbers(panes: Iterable[Pane[object]]) -> Iterator[str]:
+    """Yields the points in time of the panes that do not have the type of their domain, as text."""
+    for pane in panes:
+        points: tuple[tuple[str, object, type], ...] = (
+            ("event_time", pane.event_time, EventTime),
+            ("watermark", pane.watermark, EventTime),
+            ("processing_time", pane.processing_time, ProcessingTime),
+        )
+        for name, point, domain in points:
+            if not isinstance(point, domain):
+                yield f"{pane_line(pane)}: {name} must be of type {domain.__name__}; got {format_value(point)}"
 
 
 def _failure(title: str, difference: str) -> Iterator[str]:
