@@ -11,7 +11,7 @@ K_co = TypeVar("K_co", covariant=True)
 V_co = TypeVar("V_co", covariant=True)
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     # Type checkers give each target of an unpacking a type of its own for tuples only: a pair is one to them.
     class _Unpacks(tuple[K_co, V_co]):

@@ -85,11 +85,14 @@ def keep_positive(pair: Pair) -> list[Pair]:
 @cache
 def transforms() -> tuple[Transform, ...]:
     """Transforms of pairs: element-wise, identity, with a flatten, and composed."""
-    pairs = KV[str, int]
-    larger: Transform = PTransform.of(pairs, lambda values: values.map_values(lambda n: n + 1), name="larger")
-    even: Transform = PTransform.of(pairs, lambda values: values.filter(is_even))
-    both: Transform = PTransform.of(pairs, lambda values: flatten(values, values.map(double)), name="both")
-    return larger, even, both, PTransform.identity(pairs), (larger >> both).named("larger and both")
+    larger: Transform = PTransform.of(
+        KV[str, int], lambda values: values.map_values(lambda n: n + 1), name="larger"
+    )
+    even: Transform = PTransform.of(KV[str, int], lambda values: values.filter(is_even))
+    both: Transform = PTransform.of(
+        KV[str, int], lambda values: flatten(values, values.map(double)), name="both"
+    )
+    return larger, even, both, PTransform.identity(KV[str, int]), (larger >> both).named("larger and both")
 
 
 @cache

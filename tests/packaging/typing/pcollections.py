@@ -44,6 +44,30 @@ from flowalg.pipeline.side_inputs import View
 from tests.packaging.typing.records import Flight, Stats
 
 
+def unpacked(pair: KV[str, int], several: list[KV[str, int]], flights: PCollection[KV[str, Flight]]) -> None:
+    """Pairs unpack, and each part has a type of its own."""
+    assert_type(KV("JFK", 3), KV[str, int])
+    assert_type(KV(key="JFK", value=3), KV[str, int])
+    assert_type(pair.key, str)
+    assert_type(pair.value, int)
+    key, value = pair
+    assert_type(key, str)
+    assert_type(value, int)
+    assert_type([seats for _, seats in several], list[int])
+    assert_type(dict(several), dict[str, int])
+    assert_type(flights.map(lambda keyed: swapped(*keyed)), PCollection[KV[int, str]])
+
+
+def widened(pair: KV[str, int]) -> KV[object, float]:
+    """A pair of narrower parts."""
+    return pair
+
+
+def swapped(origin: str, flight: Flight) -> KV[int, str]:
+    """A function of the parts of a pair."""
+    return KV(flight.seats, origin)
+
+
 def long_haul(flights: PCollection[Flight]) -> PCollection[str]:
     """A composite."""
     return flights.filter(lambda f: f.delay > 1.0).map(lambda f: f.origin)
