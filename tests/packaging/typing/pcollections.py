@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import assert_type
@@ -44,7 +44,7 @@ from flowalg.pipeline.side_inputs import View
 from tests.packaging.typing.records import Flight, Stats
 
 
-def unpacked(pair: KV[str, int], several: list[KV[str, int]], flights: PCollection[KV[str, Flight]]) -> None:
+def unpacked(pair: KV[str, int], several: list[KV[str, int]]) -> None:
     """Pairs unpack, and each part has a type of its own."""
     assert_type(KV("JFK", 3), KV[str, int])
     assert_type(KV(key="JFK", value=3), KV[str, int])
@@ -55,17 +55,12 @@ def unpacked(pair: KV[str, int], several: list[KV[str, int]], flights: PCollecti
     assert_type(value, int)
     assert_type([seats for _, seats in several], list[int])
     assert_type(dict(several), dict[str, int])
-    assert_type(flights.map(lambda keyed: swapped(*keyed)), PCollection[KV[int, str]])
+    assert_type(iter(pair), Iterator[str | int])
 
 
 def widened(pair: KV[str, int]) -> KV[object, float]:
     """A pair of narrower parts."""
     return pair
-
-
-def swapped(origin: str, flight: Flight) -> KV[int, str]:
-    """A function of the parts of a pair."""
-    return KV(flight.seats, origin)
 
 
 def long_haul(flights: PCollection[Flight]) -> PCollection[str]:
