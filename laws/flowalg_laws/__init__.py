@@ -1,23 +1,22 @@
 """Laws of the algebra as values, strategies that generate their inputs, and checks for user-defined parts.
 
 A law is a named function that returns the two sides of an equation; it depends on no test framework. ``check_law``
-tests a law on generated values. ``check_combiner``, ``check_window_fn``, ``check_trigger_law`` and
-``check_watermark_policy`` test all laws of a user-defined part in one call. ``check_interpreter`` runs the
-conformance suite for interpreters; ``flowalg_laws.conformance`` contains its jobs. ``find_difference`` searches for a
-timeline on which two triggers differ, and draws it.
+tests a law on generated values. ``check_combiner``, ``check_window_fn`` and ``check_watermark_policy`` test all laws
+of a user-defined part in one call. ``check_interpreter`` runs the conformance suite for interpreters;
+``flowalg_laws.conformance`` contains its jobs. ``find_difference`` searches for a timeline on which two triggers
+differ, and draws it.
 """
 
 from flowalg_laws.catalogue import CATALOGUE
 from flowalg_laws.checks.check import (
     check_combiner,
     check_law,
-    check_trigger_law,
     check_watermark_policy,
     check_window_fn,
 )
 from flowalg_laws.checks.differences import Difference, NoDifference, find_difference
 from flowalg_laws.conformance import check_interpreter
-from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.equation import Equality, Equation
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
@@ -30,7 +29,7 @@ from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
 from flowalg_laws.laws.serialization import SERIALIZATION_LAWS
 from flowalg_laws.laws.transforms import COLLECTION_LAWS
-from flowalg_laws.laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
+from flowalg_laws.laws.triggers import COMPOSITION_LAWS, LATTICE_LAWS, TRIGGER_LAWS
 from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import SIZE_LAWS, WINDOW_LAWS
 from flowalg_laws.strategies import (
@@ -50,7 +49,6 @@ from flowalg_laws.strategies import (
 )
 
 __all__ = [
-    "ALONE_LAWS",
     "CATALOGUE",
     "CLOCK_LAWS",
     "COLLECTION_LAWS",
@@ -68,6 +66,7 @@ __all__ = [
     "WATERMARK_LAWS",
     "WINDOW_LAWS",
     "Difference",
+    "Equality",
     "Equation",
     "History",
     "Law",
@@ -78,7 +77,6 @@ __all__ = [
     "check_combiner",
     "check_interpreter",
     "check_law",
-    "check_trigger_law",
     "check_watermark_policy",
     "check_window_fn",
     "combiners",

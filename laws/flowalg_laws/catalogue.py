@@ -13,13 +13,13 @@ from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
 from flowalg_laws.laws.serialization import SERIALIZATION_LAWS
 from flowalg_laws.laws.transforms import COLLECTION_LAWS
-from flowalg_laws.laws.triggers import ALONE_LAWS, COMPOSITION_LAWS, LATTICE_LAWS
+from flowalg_laws.laws.triggers import COMPOSITION_LAWS, LATTICE_LAWS
 from flowalg_laws.laws.watermarks import WATERMARK_LAWS
 from flowalg_laws.laws.windows import SIZE_LAWS, WINDOW_LAWS
 
 CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Once-triggers": LATTICE_LAWS,
-    "Composite triggers": (*COMPOSITION_LAWS, *ALONE_LAWS),
+    "Composite triggers": COMPOSITION_LAWS,
     "Windows": (*WINDOW_LAWS, *SIZE_LAWS),
     "Instants": LOOP_LAWS,
     "Panes and results": PANE_LAWS,

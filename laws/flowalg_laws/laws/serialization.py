@@ -16,7 +16,7 @@ from flowalg import (
     to_json,
 )
 from flowalg.serialization import TRIGGER, WATERMARK_POLICY, WINDOWS
-from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.equation import Equality, Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import VALUES
@@ -32,7 +32,7 @@ def triggers_survive_json(t: Trigger) -> Equation[Trigger]:
 
     Relied on by: stored pipelines.
     """
-    return Equation(from_json(to_json(t), TRIGGER), t)
+    return Equation(from_json(to_json(t), TRIGGER), t, equality=Equality.EXACT)
 
 
 @law

@@ -25,7 +25,7 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.equation import Equality, Equation
 from flowalg_laws.kit.law import Law, law
 
 Small = NewType("Small", int)
@@ -539,7 +539,7 @@ def always_counts_to_one() -> Equation[Trigger]:
 
     Source: SEMANTICS 13.
     """
-    return Equation(Always(), AtCount(1))
+    return Equation(Always(), AtCount(1), equality=Equality.WHOLE)
 
 
 @law
@@ -602,14 +602,12 @@ COMPOSITION_LAWS: tuple[Law[..., Trigger], ...] = (
     repeat_until_itself,
     repeat_of_never,
     early_firings_of_never_have_no_effect,
+    always_counts_to_one,
 )
 """Laws of sequences, repetition and limits."""
 
 
-ALONE_LAWS: tuple[Law[..., Trigger], ...] = (always_counts_to_one,)
-"""Laws of whole triggers, which do not hold inside other triggers."""
-
 TRIGGER_LAWS: tuple[Law[..., Trigger], ...] = (*LATTICE_LAWS, *COMPOSITION_LAWS)
-"""All laws of triggers that hold in every context."""
+"""All laws of triggers."""
 
-__all__ = ["ALONE_LAWS", "COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]
+__all__ = ["COMPOSITION_LAWS", "LATTICE_LAWS", "TRIGGER_LAWS", "Small"]

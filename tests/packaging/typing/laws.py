@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import assert_type
 
 from flowalg_laws import (
-    ALONE_LAWS,
     CATALOGUE,
     CLOCK_LAWS,
     COLLECTION_LAWS,
@@ -27,6 +26,7 @@ from flowalg_laws import (
     WATERMARK_LAWS,
     WINDOW_LAWS,
     Difference,
+    Equality,
     Equation,
     History,
     Law,
@@ -37,7 +37,6 @@ from flowalg_laws import (
     check_combiner,
     check_interpreter,
     check_law,
-    check_trigger_law,
     check_watermark_policy,
     check_window_fn,
     combiners,
@@ -94,6 +93,7 @@ def doubling(n: int) -> Equation[int]:
 def laws(one: Law[[int], int], equation: Equation[int]) -> None:
     """A law is a function that gives two sides."""
     assert_type(Equation(1, 2), Equation[int])
+    assert_type(Equation(1, 2, equality=Equality.EXACT).equality, Equality)
     assert_type(equation.left, int)
     assert_type(equation.right, int)
     assert_type(law(doubling)(3), Equation[int] | None)
@@ -118,7 +118,6 @@ def known(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None
     assert_type(SIZE_LAWS, tuple[Law[..., object], ...])
     assert_type(TRANSFORM_LAWS, tuple[Law[..., object], ...])
     assert_type(WINDOW_LAWS, tuple[Law[..., object], ...])
-    assert_type(ALONE_LAWS, tuple[Law[..., Trigger], ...])
     assert_type(COMPOSITION_LAWS, tuple[Law[..., Trigger], ...])
     assert_type(LOOP_LAWS, tuple[Law[..., object], ...])
     assert_type(LATTICE_LAWS, tuple[Law[..., Trigger], ...])
@@ -131,8 +130,8 @@ def checks(one: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -> None:
     """What runs them."""
     check_law(one)
     check_law(one, n=st.integers(0, 3))
-    check_trigger_law(of_triggers)
-    check_trigger_law(of_triggers, alone=True, t=triggers())
+    check_law(of_triggers)
+    check_law(of_triggers, t=triggers())
     check_combiner(Sum(), st.integers())
     check_combiner(Mean(), st.floats(), equal=lambda one, other: abs(one - other) < 1e-9)
     check_watermark_policy(Perfect())
