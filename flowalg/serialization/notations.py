@@ -80,7 +80,9 @@ def _points(domain: type[EventTime | ProcessingTime]) -> Notation:
         return named[text] if text in named else domain(text)
 
     return Notation(
-        _format_point, parse, "a point with a time zone, such as 2024-01-01T12:00:00Z, or MIN_TIME or MAX_TIME"
+        _format_point,
+        parse,
+        "a point with a time zone, such as 2024-01-01T12:00:00Z, or MIN_TIME or MAX_TIME",
     )
 
 

@@ -10,7 +10,6 @@ from attrs import field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg.analysis.capabilities import Capabilities
-from flowalg.data.time import to_datetime
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.inputs import AnySource, inputs_by_name
@@ -59,7 +58,7 @@ class SparkBatch:
             source: self._frame(source, batches[source]) if isinstance(each, Timeline) else each
             for source, each in inputs.items()
         }
-        time = to_datetime(times[0]) if times else self.time
+        time = times[0].datetime if times else self.time
         return Run(compilation.run(pipeline, frames, time=time), ())
 
     def _frame(self, source: Source[object], batch: Timeline[object]) -> DataFrame:

@@ -39,7 +39,7 @@ def _drop(pipeline: PCollection[object], drop: Mapping[str, object], window: Map
     start, end = (event_time(window[name].astimezone(UTC)) for name in ("start", "end"))
     return Drop(
         _key(pipeline, drop),
-        Window.of(start, end),
+        Window(start, end),
         DropReason(drop["reason"]),
         processing_time(cast("datetime", drop["processing_time"]).astimezone(UTC)),
         count=cast("int", drop["count"]),

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import MAX_TIME, to_datetime
+from flowalg.data.time import MAX_TIME
 from flowalg.pipeline.source import Source
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.micro_batches import GeneratedBy
@@ -104,8 +104,8 @@ def generated(
         records, instant = now.records(source.name), now.instants.get(source.name)
         rows: list[Row] = []
         for row, seen in zip(record_rows(source, records), map(made.observe, records), strict=True):
-            rows.append(row | {_TIME: to_datetime(seen.processing_time), _PARTITION: seen.partition})
-        tick: Row = {_TICK: True, _TIME: to_datetime(now.processing_time)}
+            rows.append(row | {_TIME: seen.processing_time.datetime, _PARTITION: seen.partition})
+        tick: Row = {_TICK: True, _TIME: now.processing_time.datetime}
         rows.append(tick)
         if instant is not None:
             ends = instant is timeline.instants[-1] and instant.watermark == MAX_TIME and not records
