@@ -162,7 +162,7 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
     with pytest.raises(UnsupportedError, match="a batch is one instant"):
         batch.compile(pipeline, {SALES: bounded}).with_metrics()
     with pytest.raises(
-        ArgumentError, match="stored must be a DataFrame with the column stage_metrics; got .*"
+        ArgumentError, match="stored must be a DataFrame with the column stage_metrics, .*; got .*"
     ):
         metrics(bounded)
     with pytest.raises(ArgumentError, match="metrics must be True, .*, or False; got 'yes'"):
