@@ -162,6 +162,7 @@ def twice_more(total: int, value: int) -> int:
     return total + 2 * value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("law", "broken"),
     [

@@ -52,6 +52,7 @@ def dangers(pipeline: PCollection[object]) -> set[Danger]:
     return {one.danger for one in hazards(pipeline)}
 
 
+@pytest.mark.long
 @settings(max_examples=6 * settings().max_examples)
 @given(runs() | sums() | sums())
 def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.ReferenceRun[object]) -> None:

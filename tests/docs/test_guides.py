@@ -33,6 +33,7 @@ def elements_of(picture: Path) -> list[tuple[str, str]]:
     return [(element.tag, (element.text or "").strip()) for element in root.iter()]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("default_number_of_examples")
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_its_output_and_its_pictures(name: str, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_jobs_that_run_at_once_are_told_in_order() -> None:
         check_interpreter(Reference(Mode.MICRO_BATCH), at_once=0)
 
 
+@pytest.mark.long
 def test_the_reference_conforms_as_a_batch() -> None:
     """The reference passes every job as a batch, where triggers, modes and policies have no effect."""
     report = check_interpreter(ReferenceBatch(), ordered=True, generated=100)
@@ -93,7 +94,7 @@ def test_a_declaration_says_which_and_why() -> None:
         Capabilities("mine", {Feature.SESSIONS: ""})
     with pytest.raises(
         ArgumentError,
-        match=r"a key of Capabilities.missing must be one that a batch has a use for, .*AT_COUNT",
+        match=r"a key of Capabilities.missing must be a feature that matters to a batch, .*; got .*AT_COUNT",
     ):
         Capabilities("mine", {Feature.STREAMING: "no", Feature.AT_COUNT: "no"})
     with pytest.raises(ArgumentError, match="Capabilities.interpreter must be a non-empty str; got ''"):

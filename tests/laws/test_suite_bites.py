@@ -31,6 +31,8 @@ from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource
 from flowalg.runs.panes import PaneInfo
 
+pytestmark = pytest.mark.long
+
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 EVERYTHING = MICRO_BATCHES.capabilities
 A = TypeVar("A")

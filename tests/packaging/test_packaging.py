@@ -28,6 +28,7 @@ def modules_after(imported: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("package", "forbidden"),
     [

@@ -82,6 +82,7 @@ def advance_and_compare(
     return after, output
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(pairs() | corrected())
 def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair) -> None:

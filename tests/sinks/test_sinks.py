@@ -119,6 +119,7 @@ def _upserted(
     return [(sink, run) for run in ran(pipeline, played, mode)]
 
 
+@pytest.mark.long
 @settings(max_examples=MANY)
 @given(upserted(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
 def test_an_upsert_table_is_what_stands(
@@ -156,6 +157,7 @@ def test_a_changelog_is_all_panes_in_order(
     ]
 
 
+@pytest.mark.long
 def test_what_is_generated_says_something() -> None:
     """Otherwise the test of upserts would hold of nothing: rows are written, retracted, replaced and deleted."""
     told: Counter[str] = Counter()

@@ -117,6 +117,7 @@ def bag(packed: bytes) -> list[tuple[object, ...]]:
     return sorted(unpack(packed).rows(), key=repr)
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.data())
 def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:

@@ -480,6 +480,7 @@ def test_the_demo_checks_its_requirements_first(
     assert "needs Java" in output_of(capsys, "demo", "--output", str(tmp_path / "demo"), code=2)
 
 
+@pytest.mark.long
 def test_figures_writes_the_gallery(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``flowalg figures`` writes a picture of each figure, and the page of ``docs/gallery``."""
     printed = output_of(capsys, "figures", "--output", str(tmp_path))

@@ -89,6 +89,7 @@ def told(windows: WindowFn, accumulation: Accumulation = Accumulation.ACCUMULATI
     return reference.run(pipeline, {SCORES: story()})
 
 
+@pytest.mark.long
 @given(runs())
 def test_any_run_has_pictures(run: ReferenceRun[object]) -> None:
     """Of any pipeline over any timelines: SVGs that can be parsed, and no error."""
