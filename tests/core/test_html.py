@@ -259,6 +259,7 @@ def test_a_notebook_is_told_how_runs_look(monkeypatch: pytest.MonkeyPatch) -> No
         display_in_notebooks()
     notebook = ModuleType("IPython")
     notebook.get_ipython = lambda: shell  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    notebook.version_info = (9, 0, 0, "")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setitem(sys.modules, "IPython", notebook)
     display_in_notebooks()
     assert "<img" in known[Run](told())
