@@ -263,7 +263,9 @@ def test_several_outputs_are_one_query(spark: SparkSession) -> None:
     assert [len(panes) for panes in found] == [7, 7, 3]
     with pytest.raises(UnboundSourceError, match="'others' is not bound"):
         batch.run_all((per_minute, others), {SCORES: inputs[SCORES]})
-    with pytest.raises(ArgumentError, match=r"pipelines must be one or more PCollections; got \[\] \(list\)"):
+    with pytest.raises(
+        ArgumentError, match=r"pipelines must be one or more PCollections, in a tuple or list; got \[\]"
+    ):
         batch.compile_all([], inputs)
     with pytest.raises(ArgumentError, match="pipeline 2 must be a PCollection; got 3"):
         batch.compile_all([most, 3], inputs)  # type: ignore[arg-type]  # a fault on purpose

@@ -63,10 +63,14 @@ def test_final_values_are_those_of_the_reference(spark_engine: SparkBatch | Spar
 
 
 def test_a_stream_has_the_clocks_of_its_timeline(spark: SparkSession, tmp_path: Path) -> None:
-    """Pane by pane, in order, and drop by drop; and nothing is left behind."""
+    """Pane by pane and drop by drop; and nothing is left behind.
+
+    A frame does not tell in which of several instants of one processing time a pane was emitted, so neither does its
+    order.
+    """
     expected = Reference(Mode.MICRO_BATCH).run(CLOCKED, {SCORES: CLOCKS})
     found = SparkStreaming(spark, folder=tmp_path).run(CLOCKED, {SCORES: CLOCKS})
-    assert found.panes == expected.panes
+    assert sorted(map(repr, found.panes)) == sorted(map(repr, expected.panes))
     assert [(drop.key, drop.window, drop.reason, drop.count) for drop in found.dropped] == [
         (drop.key, drop.window, drop.reason, drop.count) for drop in expected.dropped
     ]
