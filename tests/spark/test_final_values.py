@@ -162,11 +162,11 @@ def test_final_values_need_to_know_what_tells_values_apart(spark: SparkSession) 
     """The key of pairs; of other elements only the user can say."""
     teams = batch.compile(SCORES.map(lambda s: s.team).distinct(), {SCORES: scores(spark)})
     with pytest.raises(
-        ArgumentError, match="by must be the columns that tell the values of one window; got None .*"
+        ArgumentError, match="by must be the columns that tell the values of one window apart, .*; got None"
     ):
         teams.final_values()
     with pytest.raises(
-        ArgumentError, match="by must be names of columns of the element, .* are value; got .*"
+        ArgumentError, match="by must be names of columns of the element, of which there are value; got"
     ):
         teams.final_values(by=["pane"])
     with pytest.raises(
