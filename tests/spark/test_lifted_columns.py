@@ -79,7 +79,7 @@ def test_what_python_raises_fails_the_query(session: SparkSession) -> None:
             try:
                 frame_of(session, [row]).select(column_of(lifted(f)).alias("c")).toArrow()
             except PySparkException as error:
-                if " at tests/lifting/" not in str(error):
+                if " at tests/support/lifting/" not in str(error):
                     quiet.append(f"{describe_function(f)}: {error}")
             else:
                 quiet.append(f"{describe_function(f)} does not fail for {row}")
