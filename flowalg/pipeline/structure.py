@@ -1,4 +1,4 @@
-"""What is known of a pipeline's structure: its sources, its holes, and the groupings that emit its panes."""
+"""The structure of a pipeline: its sources, the groupings that emit its panes, and copies with some nodes replaced."""
 
 from __future__ import annotations
 

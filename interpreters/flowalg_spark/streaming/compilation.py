@@ -64,21 +64,21 @@ _DRAIN_SCHEMA: Final = T.StructType([T.StructField(_DRAINED, T.BooleanType())])
 
 @frozen
 class StreamInput:
-    """A streaming frame, with what it says about time.
+    """A streaming frame, with the columns that carry its clocks.
 
-    ``watermark`` is the policy that generates the source's watermark from its event times. A micro-batch's
-    processing time is Spark's timestamp of the batch, the same on replay; a source that carries processing times of
-    its own says them with ``processing_time``, a timestamp column, and an instant's is then the greatest in its
-    batch. ``partition`` is the column that names the partition of the source that a row comes from.
+    ``watermark`` is the policy that derives the source's watermark from its event times. The processing time of a
+    micro-batch is Spark's timestamp of the batch, which is the same on replay. If the source carries processing times
+    itself, ``processing_time`` is their timestamp column, and a micro-batch is at the greatest of its rows.
+    ``partition`` is the column with the name of the source partition of a row.
 
-    Some rows can be no elements, and say something else; their other fields may be null. ``end_of_input``, a boolean
-    column, is true on a row that says that nothing more will come: the watermark then goes to the end of time. (A file
-    source reads files by their modification times, so that the file with that row must be the newest.) ``signal``, a
-    text column, is the name of a signal for ``AtSignal``, which every stage behind this source hears. ``tick``, a
-    boolean column, is true on a row that only lets time go on: its processing time counts.
+    Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
+    true on a row that ends the input: the watermark then advances to the end of time. (A file source reads files by
+    modification time, so the file with that row must be the newest.) ``signal``, a text column, is the name of a signal
+    for ``AtSignal``, which all stages downstream receive. ``tick``, a boolean column, is true on a row that only
+    advances processing time.
 
-    ``corrupt_record``, a text column, is not null on a row that could not be read, as the column ``_corrupt_record`` of
-    Spark's readers is not: it is a bad record, whose text this is.
+    ``corrupt_record``, a text column, is the text of a row that could not be parsed, as in the column
+    ``_corrupt_record`` of Spark's readers. It is null on all other rows.
     """
 
     frame: DataFrame
@@ -120,36 +120,35 @@ def compile(
     metrics: bool = False,
     dead_letters: bool = False,
 ) -> PaneFrame[A]:
-    """The panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
+    """Returns the panes of a pipeline over unbounded frames, as a streaming DataFrame in append mode.
 
-    ``shards`` is how many parts the state of each stage is split into, and is fixed for the life of a checkpoint; it
-    defaults to the session's number of shuffle partitions. A collection that is used twice is computed twice.
+    ``shards`` is the number of parts of each stage's state, and is fixed for the life of a checkpoint. It defaults to
+    the session's number of shuffle partitions. A collection with several readers is computed once for each.
 
-    Spark runs a micro-batch when there is data. With ``tick_when_idle`` there is one each second, or as often as the
-    query's own trigger says, so that triggers of processing time, and policies that move on with the time, need not
-    wait for the next record. It is for queries that go on, and for sources without processing times of their own.
+    Spark runs a micro-batch when there is data. With ``tick_when_idle`` it runs one each second, or as often as the
+    query's own trigger says, so processing-time triggers and policies do not wait for the next record. Use it for
+    queries that do not end, and for sources that carry no processing times.
 
-    A query that ends, as one with ``availableNow`` does, keeps the windows that are open for its next run. With a
-    ``drain_signal_path``, a folder of this query's own, which is made if it is not there, it can be told that
-    there will be no next one: see ``drain``. It is part of what a checkpoint knows, so give it from the first run
-    on.
+    A query that ends, such as one with ``availableNow``, keeps its open windows for the next run. To end the input
+    instead, give ``drain_signal_path``, a folder for this query only, which is created if it does not exist, and call
+    ``drain``. The path is part of the checkpoint, so give it from the first run on.
 
-    A batch reads and writes the state of the windows that it has something to do with. For that each Python worker
-    keeps the state of the shards that it has served, up to ``state_cache_bytes`` bytes; what does not fit, all of
-    it with 0, is read from the state store in every batch.
+    A micro-batch reads and writes only the state of the windows that it touches. For this, each Python worker caches
+    the state of its shards, up to ``state_cache_bytes`` bytes. State outside the cache (all of it with 0) is read from
+    the state store in every micro-batch.
 
-    With ``metrics`` each stage tells of each micro-batch what its clocks read, what came, and what it gave, refused
-    and keeps. It is in Spark's own progress of the query (see ``stage_metrics``), and ``with_metrics`` stores it
-    beside the panes: for ``metrics``, and for ``recorded``, with which the run can be gone through again.
+    With ``metrics``, each stage reports its clocks, inputs, outputs, drops and state for each micro-batch. They are in
+    Spark's progress of the query (see ``stage_metrics``). ``with_metrics`` stores them with the panes, for ``metrics``
+    and for ``replay_log``, which reconstructs the timeline of the run.
 
-    A record that is bad fails the query: one that does not parse, has a null or an event time that cannot be, or on
-    which a function of the user's raises. With ``dead_letters`` it is no element, and becomes a row of ``with_drops``
-    whose ``drop`` has the reason ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON.
-    What can fail is then computed in Python, record by record where it does. What a combiner itself, a trigger, a
-    window or a step beside a side input raises still fails the query.
+    A bad record fails the query: one that cannot be parsed, has a null or an impossible event time, or makes a user
+    function raise. With ``dead_letters`` it becomes a row of ``with_drops`` instead, whose ``drop`` has the reason
+    ``bad_record``, the transform as its ``stage``, the ``error``, and the record as JSON. Functions that can fail then
+    run in Python. Errors of a combiner itself, a trigger, a window function or a step that reads a side input still
+    fail the query.
 
-    Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for what
-    streaming cannot do.
+    Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for features
+    that streaming lacks.
     """
     last_grouping(pipeline.node)
     if not isinstance(state_cache_bytes, int) or isinstance(state_cache_bytes, bool) or state_cache_bytes < 0:
