@@ -1,13 +1,13 @@
-"""The structure of the code: rooms that a stranger can guess, and imports that point one way.
+"""The structure of the code: each folder is a room, and imports between rooms form no cycle.
 
-This family catches an import that ties two rooms into a circle, or the core to what presents it.
+This family catches an import that closes a cycle of rooms, or an import of presentation code by the core.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -24,12 +24,12 @@ PACKAGES: Final = {
     "flowalg_development": ROOT / "tools",
 }
 MOST_MODULES: Final = 16
-"""In one room, besides its ``__init__``."""
+"""The largest number of modules in a room, without its ``__init__``."""
 
 
 @cache
 def modules() -> Mapping[str, Path]:
-    """The file of each module, by its name."""
+    """Returns the file of each module, by the module's name."""
     found: dict[str, Path] = {}
     for package, root in PACKAGES.items():
         for path in sorted((root / package).rglob("*.py")):
@@ -38,20 +38,20 @@ def modules() -> Mapping[str, Path]:
     return found
 
 
-def floor_of(room: str) -> str:
-    """A room together with the rooms inside it: ``flowalg.lifting`` for ``flowalg.lifting.tree``."""
+def top_room(room: str) -> str:
+    """The outermost room inside the package: ``flowalg.lifting`` for ``flowalg.lifting.tree``."""
     return ".".join(room.split(".")[:2])
 
 
 def room_of(module: str) -> str:
-    """The package that a module is in; a program, ``__main__``, is above its package."""
+    """The package that a module is in. A ``__main__`` is a room of its own, since it imports its package."""
     if module.endswith(".__main__"):
         return module
     return module if modules()[module].name == "__init__.py" else module.rpartition(".")[0]
 
 
 def imports_of(module: str) -> Iterator[str]:
-    """The modules of the project that a module imports, at any place in it."""
+    """Yields the modules of the project that a module imports, at any place in its file."""
     known = modules()
     for node in ast.walk(ast.parse(known[module].read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -62,42 +62,44 @@ def imports_of(module: str) -> Iterator[str]:
             yield from (alias.name for alias in node.names if alias.name in known)
 
 
-def circles(arrows: Mapping[str, set[str]]) -> list[str]:
-    """The nodes of a graph that lie on a circle: what stays when all that lead nowhere are taken away."""
-    left = {name: set(targets) for name, targets in arrows.items()}
-    while ends := {name for name in left if not left[name] & left.keys()}:
-        left = {name: targets for name, targets in left.items() if name not in ends}
-    sources = {target for targets in left.values() for target in targets}
-    while starts := left.keys() - sources:
-        left = {name: targets for name, targets in left.items() if name not in starts}
-        sources = {target for targets in left.values() for target in targets}
+def nodes_in_cycles(graph: Mapping[str, set[str]]) -> list[str]:
+    """The nodes on a cycle, or between two cycles: nodes without successors or predecessors are removed repeatedly."""
+    left = {name: set(targets) for name, targets in graph.items()}
+    while leaves := {name for name in left if not left[name] & left.keys()}:
+        left = {name: targets for name, targets in left.items() if name not in leaves}
+    imported = {target for targets in left.values() for target in targets}
+    while roots := left.keys() - imported:
+        left = {name: targets for name, targets in left.items() if name not in roots}
+        imported = {target for targets in left.values() for target in targets}
     return sorted(left)
 
 
-def test_no_imports_form_a_circle() -> None:
-    """No imports form a circle, neither between modules nor between rooms, each with the rooms inside it.
-
-    A package that only re-exports its parts is above them.
-    """
-    by_module = {module: set(imports_of(module)) - {module} for module in modules()}
-    assert circles(by_module) == []
-    by_room: dict[str, set[str]] = defaultdict(set)
-    for module, imported in by_module.items():
-        room = floor_of(room_of(module))
-        for other in {floor_of(room_of(name)) for name in imported} - {room}:
-            if not (other.startswith(f"{room}.") and modules()[module].name == "__init__.py"):
-                by_room[room].add(other)
-    assert circles(by_room) == []
+def imports_between(room_of_module: Callable[[str], str]) -> Mapping[str, set[str]]:
+    """The imports between rooms. A package that only re-exports the rooms inside it does not import them."""
+    graph: dict[str, set[str]] = defaultdict(set)
+    for module, path in modules().items():
+        room = room_of_module(module)
+        for other in {room_of_module(name) for name in imports_of(module)} - {room}:
+            if not (other.startswith(f"{room}.") and path.name == "__init__.py"):
+                graph[room].add(other)
+    return graph
 
 
-def test_presentation_is_imported_by_nothing_below_it() -> None:
-    """Notebooks get their view by a registry; only the package itself and the tools import it."""
+def test_no_imports_form_a_cycle() -> None:
+    """No imports form a cycle: neither between modules, nor between rooms, nor between top rooms."""
+    assert nodes_in_cycles({module: set(imports_of(module)) - {module} for module in modules()}) == []
+    assert nodes_in_cycles(imports_between(room_of)) == []
+    assert nodes_in_cycles(imports_between(lambda module: top_room(room_of(module)))) == []
+
+
+def test_only_the_package_and_the_tools_import_the_notebook_views() -> None:
+    """The notebook views are registered; only ``flowalg`` itself and the tools import their module."""
     importers = {module for module in modules() if "flowalg.notebook.html" in set(imports_of(module))}
     assert {module for module in importers if not module.startswith("flowalg_tools")} <= {"flowalg"}
 
 
-def test_the_core_imports_no_other_package() -> None:
-    """And the shard knows no engine, and nothing imports the tools."""
+def test_packages_import_only_the_packages_below_them() -> None:
+    """The core imports no other package, ``flowalg_shard`` imports only the core, and only tools import tools."""
     for module in modules():
         package, imported = module.partition(".")[0], set(imports_of(module))
         above = {name for name in imported if name.partition(".")[0] != package}
@@ -112,6 +114,6 @@ def test_the_core_imports_no_other_package() -> None:
 
 
 def test_rooms_are_small() -> None:
-    """No folder has more than about fifteen modules."""
+    """No room has more than ``MOST_MODULES`` modules."""
     sizes = Counter(room_of(module) for module, path in modules().items() if path.name != "__init__.py")
     assert {room: size for room, size in sizes.items() if size > MOST_MODULES} == {}

@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 from flowalg_shard import FromSource, SourceReport, Stage, aggregate_columns, unpack
 from flowalg_shard.tables.columns import ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD
-from flowalg_spark.lowering.meta import REASON, REFUSED_META
+from flowalg_spark.encoding.meta import REASON, REFUSED_META
 from flowalg_spark.streaming.exchange import BUNDLE_SCHEMA, Precombined, ToBundles
 
 from flowalg import (

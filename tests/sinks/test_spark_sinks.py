@@ -17,7 +17,7 @@ import pytest
 from attrs import frozen
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark import batch, final_values, record_table, streaming
-from flowalg_spark.lowering.json_text import json_text
+from flowalg_spark.encoding.json_text import json_text
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
 from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
 from flowalg_spark.sinks.drops import drops_table

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from flowalg_spark import batch
-from flowalg_spark.lowering.layout import named, remembered
+from flowalg_spark.encoding.layout import named, remembered
 from flowalg_spark.lowering.py4j_cache import looked_up_once, unrecorded
 from pyspark import SparkContext
 from pyspark.errors import utils

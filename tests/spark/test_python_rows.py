@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 from attrs import frozen
 from flowalg_laws.kit.readings import Reading
+from flowalg_spark.encoding.layout import Branch, layout_of
+from flowalg_spark.encoding.meta import END, EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, START
+from flowalg_spark.encoding.records import built
+from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.values import write
 from flowalg_spark.lowering.flow import row_schema
-from flowalg_spark.lowering.layout import Branch, layout_of
-from flowalg_spark.lowering.meta import END, EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, START
 from flowalg_spark.lowering.python_rows import PythonSteps
-from flowalg_spark.lowering.records import built
-from flowalg_spark.lowering.schema import arrow_schema
-from flowalg_spark.lowering.values import write
 from flowalg_spark.streaming.python_values import InWindows
 
 from flowalg import KV, CustomWindows, EventTime, Window

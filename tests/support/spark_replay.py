@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, field, frozen
 from flowalg_spark import SparkStreaming, StreamInput, collect, collect_drops, streaming
-from flowalg_spark.lowering.schema import arrow_type
-from flowalg_spark.lowering.values import encode
+from flowalg_spark.encoding.schema import arrow_type
+from flowalg_spark.encoding.values import encode
 from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_spark.streaming.timelines import InstantFiles, generated, generating_input
 from pyspark.sql import DataFrame, SparkSession

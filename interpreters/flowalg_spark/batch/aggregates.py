@@ -26,9 +26,9 @@ from flowalg.data.shapes import (
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
-from flowalg_spark.lowering.columns import single
-from flowalg_spark.lowering.layout import Columns, Leaf, nested
-from flowalg_spark.lowering.schema import spark_type
+from flowalg_spark.encoding.layout import Columns, Leaf, nested
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.expressions import single
 
 AnyCombiner = Combiner[object, object, object]
 

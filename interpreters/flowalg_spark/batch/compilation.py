@@ -40,9 +40,9 @@ from flowalg_spark.batch.groups import grouped
 from flowalg_spark.batch.joins import beside, co_grouped, joined
 from flowalg_spark.batch.scanning import scanned
 from flowalg_spark.capabilities import BATCH
+from flowalg_spark.expressions.integers import long
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_all, drop_type, pane_frame, visible
 from flowalg_spark.lowering.binding import bound_source, require_frame
-from flowalg_spark.lowering.columns.integers import long
 from flowalg_spark.lowering.element_wise import through_steps
 from flowalg_spark.lowering.flow import Flow, union
 from flowalg_spark.lowering.py4j_cache import few_calls

@@ -14,11 +14,11 @@ from flowalg_spark.batch.native_groups import natively_grouped
 from flowalg_spark.batch.panes import panes
 from flowalg_spark.batch.python_groups import ACCUMULATOR, EARLIEST, LATEST, Finishing, Precombined
 from flowalg_spark.batch.windows import placed
+from flowalg_spark.encoding.layout import layout_of, leaves, named, pair_of, places
+from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN
+from flowalg_spark.encoding.schema import arrow_schema, spark_type
 from flowalg_spark.lowering.flow import Flow, LiftingNote
-from flowalg_spark.lowering.layout import layout_of, leaves, named, pair_of, places
-from flowalg_spark.lowering.meta import END, EVENT_TIME, SPAN
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
-from flowalg_spark.lowering.schema import arrow_schema, spark_type
 
 
 def grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow:

@@ -18,10 +18,7 @@ from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Window
 from flowalg_spark.batch.panes import pane_columns, panes
 from flowalg_spark.batch.python_sides import beside_in_python
 from flowalg_spark.batch.windows import Placed, fixed_start, key_layout, placed
-from flowalg_spark.lowering.columns.integers import long
-from flowalg_spark.lowering.element_wise import through_steps
-from flowalg_spark.lowering.flow import Flow, Selection
-from flowalg_spark.lowering.layout import (
+from flowalg_spark.encoding.layout import (
     Branch,
     Leaf,
     layout_of,
@@ -33,9 +30,12 @@ from flowalg_spark.lowering.layout import (
     spread,
     unnested,
 )
-from flowalg_spark.lowering.meta import END, EVENT_TIME, SPAN, START, pane_meta
+from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN, START, pane_meta
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.expressions.integers import long
+from flowalg_spark.lowering.element_wise import through_steps
+from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.pairs import require_pairs
-from flowalg_spark.lowering.schema import spark_type
 from flowalg_spark.lowering.side_inputs import shape_with_side
 
 _RIGHT: Final = "__right "

@@ -18,10 +18,10 @@ from flowalg_spark.batch.aggregates import Native, may_be_native, native
 from flowalg_spark.batch.panes import bounds, panes
 from flowalg_spark.batch.python_groups import EARLIEST, LATEST
 from flowalg_spark.batch.windows import Placed, Slices, by_expression, key_layout, placed_by
+from flowalg_spark.encoding.layout import named, places
+from flowalg_spark.encoding.meta import EVENT_TIME, SPAN, START
 from flowalg_spark.lowering.arguments import Arguments, arguments, single_combiners
 from flowalg_spark.lowering.flow import Flow
-from flowalg_spark.lowering.layout import named, places
-from flowalg_spark.lowering.meta import EVENT_TIME, SPAN, START
 from flowalg_spark.lowering.pairs import require_pairs
 
 

@@ -13,10 +13,8 @@ from flowalg.data.time import MAX_TIME
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_spark.batch.windows import Placed
-from flowalg_spark.lowering.columns.integers import long
-from flowalg_spark.lowering.flow import Flow, Selection
-from flowalg_spark.lowering.layout import layout_of, named, places
-from flowalg_spark.lowering.meta import (
+from flowalg_spark.encoding.layout import layout_of, named, places
+from flowalg_spark.encoding.meta import (
     CHANGE,
     END,
     EVENT_TIME,
@@ -31,6 +29,8 @@ from flowalg_spark.lowering.meta import (
     WATERMARK,
     pane_meta,
 )
+from flowalg_spark.expressions.integers import long
+from flowalg_spark.lowering.flow import Flow, Selection
 
 
 def bounds(in_windows: Placed, strategy: WindowingStrategy, earliest: Column, latest: Column) -> list[Column]:

@@ -14,9 +14,9 @@ from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner
 from flowalg_spark.batch.runs import groups_of, runs
-from flowalg_spark.lowering.layout import Layout
-from flowalg_spark.lowering.meta import EVENT_TIME
-from flowalg_spark.lowering.values import integers, read, write
+from flowalg_spark.encoding.layout import Layout
+from flowalg_spark.encoding.meta import EVENT_TIME
+from flowalg_spark.encoding.values import integers, read, write
 
 ACCUMULATOR: Final = "__accumulator"
 EARLIEST: Final = "__earliest"

@@ -23,14 +23,14 @@ from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
+from flowalg_spark.encoding.layout import Layout, layout_of, named, nested
+from flowalg_spark.encoding.meta import END, EVENT_TIME, START
+from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.values import decode, integers, read, write
 from flowalg_spark.lowering.element_wise import note_of, through_steps
 from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema
-from flowalg_spark.lowering.layout import Layout, layout_of, named, nested
-from flowalg_spark.lowering.meta import END, EVENT_TIME, START
 from flowalg_spark.lowering.python_rows import Rows
-from flowalg_spark.lowering.schema import arrow_schema
 from flowalg_spark.lowering.side_inputs import steps_on_mapping
-from flowalg_spark.lowering.values import decode, integers, read, write
 
 _SIDE: Final = "__side"
 _ROWS_OF_A_PARTITION: Final = 2**33

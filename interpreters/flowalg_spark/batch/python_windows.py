@@ -11,9 +11,9 @@ from flowalg.data.time import EventTime
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import WindowFn, as_merging
 from flowalg_spark.batch.runs import runs
-from flowalg_spark.lowering.layout import Layout
-from flowalg_spark.lowering.meta import END, EVENT_TIME, START
-from flowalg_spark.lowering.values import integers, read
+from flowalg_spark.encoding.layout import Layout
+from flowalg_spark.encoding.meta import END, EVENT_TIME, START
+from flowalg_spark.encoding.values import integers, read
 
 
 @frozen

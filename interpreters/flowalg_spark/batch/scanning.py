@@ -32,9 +32,9 @@ from flowalg.lifting.tree.expressions import (
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
+from flowalg_spark.expressions import single
 from flowalg_spark.lowering.binding import require_schema
 from flowalg_spark.lowering.checking import stored
-from flowalg_spark.lowering.columns import single
 
 _COMPARISONS: Final = (
     *(Op.EQUAL, Op.LESS, Op.LESS_EQUAL, Op.ONE_OF),

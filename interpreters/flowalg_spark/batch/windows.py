@@ -24,10 +24,10 @@ from flowalg.windows.window_functions import (
     as_merging,
 )
 from flowalg_spark.batch.python_windows import PythonMerging, PythonWindows
+from flowalg_spark.encoding.layout import Layout, layout_of, named, pair_of, places
+from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN, START
+from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.flow import Flow, row_schema
-from flowalg_spark.lowering.layout import Layout, layout_of, named, pair_of, places
-from flowalg_spark.lowering.meta import END, EVENT_TIME, SPAN, START
-from flowalg_spark.lowering.schema import arrow_schema
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _POINT: Final = "__point"

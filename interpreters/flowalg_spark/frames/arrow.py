@@ -13,8 +13,8 @@ from flowalg.data.values import conform
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.panes import Pane
-from flowalg_spark.lowering.schema import arrow_type, parts_of
-from flowalg_spark.lowering.values import AnyColumn, decode, encode
+from flowalg_spark.encoding.schema import arrow_type, parts_of
+from flowalg_spark.encoding.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
 

@@ -19,8 +19,8 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.panes import Drop, DropReason
 from flowalg.windows.window import Window
-from flowalg_spark.lowering.json_text import value_in
-from flowalg_spark.lowering.values import decode
+from flowalg_spark.encoding.json_text import value_in
+from flowalg_spark.encoding.values import decode
 
 
 def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop, ...]:

@@ -12,7 +12,7 @@ from pyspark.sql.window import Window as Over
 
 from flowalg.data.errors import ArgumentError
 from flowalg.runs.panes import Change
-from flowalg_spark.lowering.layout import named
+from flowalg_spark.encoding.layout import named
 
 METRICS_COLUMN: Final = "stage_metrics"
 """The column of what stages tell of themselves."""

@@ -23,10 +23,7 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
 from flowalg.windows.window import Window
-from flowalg_spark.frames.final_values import OWN_COLUMNS, final_values, only_panes
-from flowalg_spark.frames.ordering import in_order
-from flowalg_spark.lowering.flow import Flow, LiftingNote
-from flowalg_spark.lowering.layout import (
+from flowalg_spark.encoding.layout import (
     Branch,
     Columns,
     layout_of,
@@ -35,7 +32,7 @@ from flowalg_spark.lowering.layout import (
     spread,
     visible_element,
 )
-from flowalg_spark.lowering.meta import (
+from flowalg_spark.encoding.meta import (
     CHANGE,
     END,
     EVENT_TIME,
@@ -49,8 +46,11 @@ from flowalg_spark.lowering.meta import (
     TIMING,
     WATERMARK,
 )
-from flowalg_spark.lowering.schema import spark_type
-from flowalg_spark.lowering.values import integers, read
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.values import integers, read
+from flowalg_spark.frames.final_values import OWN_COLUMNS, final_values, only_panes
+from flowalg_spark.frames.ordering import in_order
+from flowalg_spark.lowering.flow import Flow, LiftingNote
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)

@@ -13,8 +13,8 @@ from pyspark.sql import types as T
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.source import Source
+from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.binding import require_schema
-from flowalg_spark.lowering.schema import spark_type
 
 _WITHOUT_SCHEMA: Final = ("csv", "json", "text", "xml")
 """Formats whose files do not say the types of their columns."""

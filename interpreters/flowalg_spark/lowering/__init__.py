@@ -1,1 +1,1 @@
-"""What batch and streaming share: element-wise steps, records and values as columns of Spark."""
+"""The compiler of element-wise steps, shared by batch and streaming: sources, lifted functions, Python functions."""

@@ -11,8 +11,8 @@ from flowalg.elementwise.steps import Map
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Constant, Expr, Param, Part, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import CombinePerKey
+from flowalg_spark.encoding.layout import Branch, Columns, named, pair_of, unnested
 from flowalg_spark.lowering.flow import Flow, LiftingNote
-from flowalg_spark.lowering.layout import Branch, Columns, named, pair_of, unnested
 from flowalg_spark.lowering.python_columns import python_column
 
 AnyCombiner = Combiner[object, object, object]

@@ -35,13 +35,8 @@ from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque, qualify_locations
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
-from flowalg_spark.lowering.checking import Place, problem, required, stored
-from flowalg_spark.lowering.columns import single
-from flowalg_spark.lowering.columns.integers import long
-from flowalg_spark.lowering.element_wise import in_python
-from flowalg_spark.lowering.flow import Flow, LiftingNote, Selection
-from flowalg_spark.lowering.layout import PATH, Branch, Columns, Leaf, layout_of, named, places
-from flowalg_spark.lowering.meta import (
+from flowalg_spark.encoding.layout import PATH, Branch, Columns, Leaf, layout_of, named, places
+from flowalg_spark.encoding.meta import (
     BAD_RECORD,
     DROPPED,
     END,
@@ -62,7 +57,12 @@ from flowalg_spark.lowering.meta import (
     START,
     WATERMARK,
 )
-from flowalg_spark.lowering.schema import as_type, parts_of, spark_type
+from flowalg_spark.encoding.schema import as_type, parts_of, spark_type
+from flowalg_spark.expressions import single
+from flowalg_spark.expressions.integers import long
+from flowalg_spark.lowering.checking import Place, problem, required, stored
+from flowalg_spark.lowering.element_wise import in_python
+from flowalg_spark.lowering.flow import Flow, LiftingNote, Selection
 
 
 @frozen

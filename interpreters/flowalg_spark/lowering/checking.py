@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.shapes import EnumOf, ListOf, MapOf, OptionalOf, RecordOf, Scalar, SetOf, Shape, TupleOf
-from flowalg_spark.lowering.layout import Branch, Columns, Leaf, visible_element
-from flowalg_spark.lowering.schema import as_type, parts_of, spark_type
+from flowalg_spark.encoding.layout import Branch, Columns, Leaf, visible_element
+from flowalg_spark.encoding.schema import as_type, parts_of, spark_type
 
 
 @frozen

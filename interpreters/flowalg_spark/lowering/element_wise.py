@@ -14,13 +14,13 @@ from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.lowering.columns import evaluate, single
+from flowalg_spark.encoding.layout import Leaf, layout_of, named
+from flowalg_spark.encoding.meta import EVENT_TIME, KEEP
+from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.expressions import evaluate, single
 from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema, sighted
-from flowalg_spark.lowering.layout import Leaf, layout_of, named
-from flowalg_spark.lowering.meta import EVENT_TIME, KEEP
 from flowalg_spark.lowering.python_columns import in_a_column
 from flowalg_spark.lowering.python_rows import PythonSteps
-from flowalg_spark.lowering.schema import arrow_schema
 
 
 def through_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:

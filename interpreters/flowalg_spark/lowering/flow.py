@@ -15,8 +15,7 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.lifting.tree.expressions import Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.lowering.columns import evaluate, single
-from flowalg_spark.lowering.layout import (
+from flowalg_spark.encoding.layout import (
     Branch,
     Columns,
     Leaf,
@@ -28,9 +27,10 @@ from flowalg_spark.lowering.layout import (
     spread,
     titled,
 )
-from flowalg_spark.lowering.meta import EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, PROCESSING_TIME, SPAN
+from flowalg_spark.encoding.meta import EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, PROCESSING_TIME, SPAN
+from flowalg_spark.encoding.schema import as_type, spark_type
+from flowalg_spark.expressions import evaluate, single
 from flowalg_spark.lowering.python_rows import ArrowFunction
-from flowalg_spark.lowering.schema import as_type, spark_type
 
 
 @frozen

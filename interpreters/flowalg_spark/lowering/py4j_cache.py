@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.errors import utils
 
-from flowalg_spark.lowering.layout import remembered
+from flowalg_spark.encoding.layout import remembered
 
 _SWITCH: Final = "_enable_debugging_cache"
 """What PySpark remembers of the setting ``spark.python.sql.dataFrameDebugging.enabled``; it has no other switch."""

@@ -21,8 +21,7 @@ from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithK
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.required_fields import delegated_call, required_shape
-from flowalg_spark.lowering.flow import Flow
-from flowalg_spark.lowering.layout import (
+from flowalg_spark.encoding.layout import (
     Branch,
     Columns,
     Layout,
@@ -33,10 +32,11 @@ from flowalg_spark.lowering.layout import (
     places,
     unnested,
 )
-from flowalg_spark.lowering.meta import EVENT_TIME, KEEP
+from flowalg_spark.encoding.meta import EVENT_TIME, KEEP
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.encoding.values import AnyArray, numbered, read_columns, write_nested
+from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.python_rows import checked
-from flowalg_spark.lowering.schema import spark_type
-from flowalg_spark.lowering.values import AnyArray, numbered, read_columns, write_nested
 
 Plain: TypeAlias = Call | Spread
 OneToOne: TypeAlias = Map | Filter | WithTimestamps

@@ -24,8 +24,8 @@ from flowalg.elementwise.steps import (
     require_event_time,
     require_iterable,
 )
-from flowalg_spark.lowering.layout import Layout
-from flowalg_spark.lowering.meta import (
+from flowalg_spark.encoding.layout import Layout
+from flowalg_spark.encoding.meta import (
     BAD_RECORD,
     DROPPED,
     ERROR,
@@ -38,7 +38,7 @@ from flowalg_spark.lowering.meta import (
     REFUSED_VALUE,
     STAGE,
 )
-from flowalg_spark.lowering.values import AnyArray, as_json, read, write
+from flowalg_spark.encoding.values import AnyArray, as_json, read, write
 
 A = TypeVar("A")
 

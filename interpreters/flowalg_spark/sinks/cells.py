@@ -30,10 +30,10 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.lowering.json_text import json_text, plain, value_in
-from flowalg_spark.lowering.layout import PATH, Branch, Layout, layout_of, leaves
-from flowalg_spark.lowering.records import built
-from flowalg_spark.lowering.schema import parts_of
+from flowalg_spark.encoding.json_text import json_text, plain, value_in
+from flowalg_spark.encoding.layout import PATH, Branch, Layout, layout_of, leaves
+from flowalg_spark.encoding.records import built
+from flowalg_spark.encoding.schema import parts_of
 
 _KINDS: Final[dict[Scalar, Kind]] = {
     BOOLEAN: Kind.BOOLEAN,

@@ -15,8 +15,8 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
-from flowalg_spark.lowering.json_text import json_text
-from flowalg_spark.lowering.values import decode
+from flowalg_spark.encoding.json_text import json_text
+from flowalg_spark.encoding.values import decode
 
 _COLUMNS: Final = (
     *BATCH_COLUMNS,

@@ -23,12 +23,8 @@ from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING
-from flowalg_spark.frames.final_values import METRICS_COLUMN
-from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, visible
-from flowalg_spark.lowering.binding import Clocks, require_frame
-from flowalg_spark.lowering.flow import Flow, guarded
-from flowalg_spark.lowering.layout import named
-from flowalg_spark.lowering.meta import (
+from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.meta import (
     DROP,
     DROPPED,
     ERROR,
@@ -41,6 +37,10 @@ from flowalg_spark.lowering.meta import (
     STAGE,
     WATERMARK,
 )
+from flowalg_spark.frames.final_values import METRICS_COLUMN
+from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, visible
+from flowalg_spark.lowering.binding import Clocks, require_frame
+from flowalg_spark.lowering.flow import Flow, guarded
 from flowalg_spark.lowering.py4j_cache import few_calls
 from flowalg_spark.session import ensure_state_store
 from flowalg_spark.streaming.lowering import Lowering

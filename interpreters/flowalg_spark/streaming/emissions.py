@@ -37,12 +37,12 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
-from flowalg_spark.lowering import meta
-from flowalg_spark.lowering.json_text import json_text
-from flowalg_spark.lowering.layout import Layout, layout_of, leaves, pair_of, places
+from flowalg_spark.encoding import meta
+from flowalg_spark.encoding.json_text import json_text
+from flowalg_spark.encoding.layout import Layout, layout_of, leaves, pair_of, places
+from flowalg_spark.encoding.schema import arrow_type
+from flowalg_spark.encoding.values import AnyArray, numbered, read, write
 from flowalg_spark.lowering.python_rows import Rows
-from flowalg_spark.lowering.schema import arrow_type
-from flowalg_spark.lowering.values import AnyArray, numbered, read, write
 from flowalg_spark.state.worker_gc import freeze_imports
 
 Columns = Mapping[str, AnyArray]

@@ -13,7 +13,7 @@ from flowalg_shard import Stage, Upstream, pack, precombine, reports_of
 from flowalg_shard.tables.columns import END, KEEP, SHARD, START
 from pyspark.sql import types as T
 
-from flowalg_spark.lowering.meta import METRICS, PASSING_META, REASON
+from flowalg_spark.encoding.meta import METRICS, PASSING_META, REASON
 from flowalg_spark.state.worker_gc import freeze_imports
 
 INPUT: Final = "input"

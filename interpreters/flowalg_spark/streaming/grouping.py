@@ -17,10 +17,8 @@ from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg.triggers.syntax import AtMeasure
-from flowalg_spark.lowering.arguments import arguments, reads_nothing
-from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema, sighted
-from flowalg_spark.lowering.layout import Leaf, layout_of, named, pair_of, places
-from flowalg_spark.lowering.meta import (
+from flowalg_spark.encoding.layout import Leaf, layout_of, named, pair_of, places
+from flowalg_spark.encoding.meta import (
     CHANGE,
     CLOCK_META,
     END,
@@ -31,9 +29,11 @@ from flowalg_spark.lowering.meta import (
     REASON,
     START,
 )
+from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.lowering.arguments import arguments, reads_nothing
+from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema, sighted
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.lowering.schema import arrow_schema
 from flowalg_spark.streaming.python_values import InWindows, Pickled, Seen
 from flowalg_spark.streaming.stream import Stream, united
 

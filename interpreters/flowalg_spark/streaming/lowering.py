@@ -32,11 +32,8 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.windows.window_functions import GlobalWindows
-from flowalg_spark.lowering.binding import bound_source
-from flowalg_spark.lowering.element_wise import note_of, through_steps
-from flowalg_spark.lowering.flow import Flow, LiftingNote, require_one_shape, row_schema
-from flowalg_spark.lowering.layout import layout_of, named, nested, pair_of, places
-from flowalg_spark.lowering.meta import (
+from flowalg_spark.encoding.layout import layout_of, named, nested, pair_of, places
+from flowalg_spark.encoding.meta import (
     CLOCK_META,
     DROP,
     DROPPED,
@@ -53,8 +50,11 @@ from flowalg_spark.lowering.meta import (
     WATERMARK,
     pane_meta,
 )
+from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.lowering.binding import bound_source
+from flowalg_spark.lowering.element_wise import note_of, through_steps
+from flowalg_spark.lowering.flow import Flow, LiftingNote, require_one_shape, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.lowering.schema import arrow_schema
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.streaming.dry_run import trials
 from flowalg_spark.streaming.emissions import FromEmissions, OutOfGrouping, OutOfSide

@@ -12,10 +12,10 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from flowalg.data.time import MAX_TIME, MIN_TIME
+from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.meta import BAD_RECORD, METRICS, REASON
+from flowalg_spark.expressions.integers import long
 from flowalg_spark.frames.final_values import METRICS_COLUMN
-from flowalg_spark.lowering.columns.integers import long
-from flowalg_spark.lowering.layout import named
-from flowalg_spark.lowering.meta import BAD_RECORD, METRICS, REASON
 from flowalg_spark.streaming.metrics_columns import COUNTS, PACKED_TYPE, require_metrics
 
 if TYPE_CHECKING:

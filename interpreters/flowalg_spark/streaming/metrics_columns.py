@@ -17,9 +17,9 @@ from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime
+from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.meta import METRICS
 from flowalg_spark.frames.final_values import METRICS_COLUMN
-from flowalg_spark.lowering.layout import named
-from flowalg_spark.lowering.meta import METRICS
 
 _PLAIN: Final[dict[object, T.DataType]] = {int: T.LongType(), str: T.StringType()}
 _TIMES: Final = (EventTime, ProcessingTime)

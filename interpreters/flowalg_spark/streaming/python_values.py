@@ -13,11 +13,11 @@ from flowalg.data.time import EventTime
 from flowalg.pipeline.co_group import Tagged
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_spark.lowering.layout import Layout, places
-from flowalg_spark.lowering.meta import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
+from flowalg_spark.encoding.layout import Layout, places
+from flowalg_spark.encoding.meta import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
+from flowalg_spark.encoding.values import AnyArray, integers, read, read_columns
 from flowalg_spark.lowering.python_columns import where_kept
 from flowalg_spark.lowering.python_rows import firsts, kept_rows, once
-from flowalg_spark.lowering.values import AnyArray, integers, read, read_columns
 
 
 @frozen

@@ -15,9 +15,9 @@ from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time, processing_time
 from flowalg.pipeline.source import Source
 from flowalg.runs.timeline import Instant, Timeline
+from flowalg_spark.encoding.schema import arrow_schema
+from flowalg_spark.encoding.values import AnyColumn
 from flowalg_spark.frames.final_values import METRICS_COLUMN
-from flowalg_spark.lowering.schema import arrow_schema
-from flowalg_spark.lowering.values import AnyColumn
 from flowalg_spark.streaming.metrics_columns import METRICS_TYPE, require_metrics
 
 A = TypeVar("A")

@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.meta import META_TYPES, OBSERVED_TIME, UPSTREAM
 from flowalg_spark.lowering.binding import Clocks
 from flowalg_spark.lowering.flow import Flow, sighted
-from flowalg_spark.lowering.layout import named
-from flowalg_spark.lowering.meta import META_TYPES, OBSERVED_TIME, UPSTREAM
 
 
 @frozen

@@ -8,10 +8,10 @@ from typing import Final
 
 import pyarrow as pa
 from attrs import frozen
-from flowalg_spark.lowering.columns import evaluate
-from flowalg_spark.lowering.layout import nested, visible_element
-from flowalg_spark.lowering.schema import arrow_type, parts_of
-from flowalg_spark.lowering.values import decode, encode
+from flowalg_spark.encoding.layout import nested, visible_element
+from flowalg_spark.encoding.schema import arrow_type, parts_of
+from flowalg_spark.encoding.values import decode, encode
+from flowalg_spark.expressions import evaluate
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 

@@ -32,12 +32,12 @@ from flowalg.lifting.tree.expressions import (
 from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
 from flowalg.lifting.tree.intervals import EPOCH_DAY, MICROSECOND, point_micros
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.lowering.columns.errors import overflow
-from flowalg_spark.lowering.columns.integers import ARITHMETIC, EXACT, in_38_digits, in_64_bits, long
-from flowalg_spark.lowering.columns.table import STORING, TABLE
-from flowalg_spark.lowering.columns.times import duration
-from flowalg_spark.lowering.layout import Branch, Columns, Leaf, nested, unnested
-from flowalg_spark.lowering.schema import spark_type
+from flowalg_spark.encoding.layout import Branch, Columns, Leaf, nested, unnested
+from flowalg_spark.encoding.schema import spark_type
+from flowalg_spark.expressions.errors import overflow
+from flowalg_spark.expressions.integers import ARITHMETIC, EXACT, in_38_digits, in_64_bits, long
+from flowalg_spark.expressions.table import STORING, TABLE
+from flowalg_spark.expressions.times import duration
 
 
 def evaluate(expr: Expr, element: Columns) -> Columns:

@@ -11,8 +11,8 @@ from pyspark.sql import types as T
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import DAYS, INSTANTS, STORED, Interval, interval
-from flowalg_spark.lowering.columns.errors import overflow, unless
-from flowalg_spark.lowering.columns.integers import long, quotient
+from flowalg_spark.expressions.errors import overflow, unless
+from flowalg_spark.expressions.integers import long, quotient
 
 _DAY: Final = 86_400 * 10**6
 _SECONDS: Final = T.DayTimeIntervalType(3, 3)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from flowalg.data.shapes import TEXT
 from flowalg.lifting.tree.expressions import Apply, Constant
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.lowering.columns.errors import unless
+from flowalg_spark.expressions.errors import unless
 
 
 def _constant(node: Apply, index: int) -> str:

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.lowering.columns import floats, texts, times
-from flowalg_spark.lowering.columns.integers import ARITHMETIC
+from flowalg_spark.expressions import floats, texts, times
+from flowalg_spark.expressions.integers import ARITHMETIC
 
 Builder = Callable[..., Column]
 
@@ -94,7 +94,7 @@ TABLE: Final[Mapping[Op, Builder]] = {
     Op.MONTH: _of(lambda a: F.month(a).cast("bigint")),
     Op.DAY_OF_MONTH: _of(lambda a: F.day(a).cast("bigint")),
 }
-"""Every operation but integer arithmetic, which is done both ways (``flowalg_spark.lowering.columns.integers``)."""
+"""Every operation but integer arithmetic, which is done both ways (``flowalg_spark.expressions.integers``)."""
 
 STORING: Final = (Op.LIST, Op.BIT_AND, Op.BIT_OR, Op.BIT_XOR)
 """The operations whose integer arguments must be 64-bit columns."""

@@ -12,8 +12,8 @@ from flowalg.lifting.tree.expressions import Apply, Constant, Expr
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.lowering.columns.errors import unless
-from flowalg_spark.lowering.columns.integers import EXACT
+from flowalg_spark.expressions.errors import unless
+from flowalg_spark.expressions.integers import EXACT
 
 _AS_FLOATS: Final = 2**53
 """Integers up to here are floats exactly."""

@@ -31,9 +31,9 @@ from flowalg.data.shapes import (
 )
 from flowalg.data.time import EPOCH
 from flowalg.data.values import conform, sort_key
-from flowalg_spark.lowering.layout import Branch, Layout, Leaf, leaves
-from flowalg_spark.lowering.records import built
-from flowalg_spark.lowering.schema import arrow_type, parts_of
+from flowalg_spark.encoding.layout import Branch, Layout, Leaf, leaves
+from flowalg_spark.encoding.records import built
+from flowalg_spark.encoding.schema import arrow_type, parts_of
 
 AnyArray: TypeAlias = "pa.Array[Any]"
 """An array of whatever type its shape has: Arrow's stubs know no other name for that."""

@@ -11,7 +11,7 @@ from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import STORED, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.lowering.columns.errors import unless
+from flowalg_spark.expressions.errors import unless
 
 EXACT: Final = "decimal(38,0)"
 ARITHMETIC: Final = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.NEGATE, Op.FLOOR_DIVIDE, Op.MODULO)

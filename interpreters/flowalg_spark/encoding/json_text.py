@@ -34,8 +34,8 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.lowering.records import built
-from flowalg_spark.lowering.values import in_order
+from flowalg_spark.encoding.records import built
+from flowalg_spark.encoding.values import in_order
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What JSON text says."""

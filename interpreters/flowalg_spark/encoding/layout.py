@@ -16,7 +16,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.data.shapes import RecordOf, Shape, TupleOf
-from flowalg_spark.lowering.schema import parts_of
+from flowalg_spark.encoding.schema import parts_of
 
 A = TypeVar("A")
 PATH: Final = "/"
