@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TypeAlias, assert_never
 
 from attrs import frozen
@@ -20,7 +21,7 @@ from flowalg.data.errors import (
     format_value,
 )
 from flowalg.data.kv import KV
-from flowalg.data.shapes import ElementType
+from flowalg.data.shapes import ElementType, Shape, shape_of
 
 
 @frozen
@@ -33,6 +34,14 @@ class Call:
     def __attrs_post_init__(self) -> None:
         if not callable(self.f):
             raise ArgumentError("the function", self.f, "callable, such as lambda s: s.points")
+        _ = self.declared_shape  # raises if the result type is not an element type
+
+    @cached_property
+    def declared_shape(self) -> Shape | None:
+        """The shape of the declared result type, if there is one."""
+        if self.result is None:
+            return None
+        return shape_of(self.result, where=f"the result of {describe_function(self.f)}")
 
 
 @frozen

@@ -7,7 +7,6 @@ from types import FunctionType
 
 from attrs import evolve
 
-from flowalg.data.shapes import Shape, shape_of
 from flowalg.elementwise.functions import Call, describe_function
 from flowalg.lifting.builtin_calls import lift_builtin_call, result_shape
 from flowalg.lifting.functions import lift_function
@@ -19,7 +18,7 @@ from flowalg.lifting.tree.expressions import Constant, Expr, Opaque
 
 def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
     """Returns the expression that a call computes from its arguments, opaque where only Python can compute it."""
-    result = _declared_shape(call)
+    result = call.declared_shape
     lifted = _lift_callable(call.f, arguments)
     if isinstance(lifted, Constant) and lifted.shape is None:
         lifted = Opaque(None, "a result that is always None", describe_function(call.f))
@@ -30,12 +29,6 @@ def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
     if is_assignable(result, lifted):
         return widen(lifted, result)
     return Opaque(result, f"a result of type {lifted.shape}, declared as {result}", describe_function(call.f))
-
-
-def _declared_shape(call: Call) -> Shape | None:
-    if call.result is not None:
-        return shape_of(call.result, where=f"the result of {describe_function(call.f)}")
-    return None
 
 
 def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Expr:

@@ -291,6 +291,7 @@ class CombinePerKey(_Grouping):
 
     def __attrs_post_init__(self) -> None:
         require_keyed(self.input.shape, self.label)
+        _ = self.shape  # raises if the combiner does not accept the values
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -94,7 +94,6 @@ class PCollection(HasView, Generic[A_co]):
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.node, Node):
             raise ArgumentError("PCollection.node", self.node, "a node; collections begin with Source(...)")
-        _ = self.node.shape  # raises here, where the pipeline is built, for what is not an element type
 
     def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
         """Returns ``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""

@@ -18,6 +18,7 @@ import flowalg_shard.local
 import pytest
 from pyspark.sql import SparkSession
 
+import flowalg.pipeline.nodes
 from flowalg import (
     KV,
     FixedWindows,
@@ -33,6 +34,9 @@ from flowalg import (
     to_json,
 )
 from flowalg.analysis.features import features_of
+from flowalg.data.shapes import Shape
+from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.pipeline.graph import Fold, fold, nodes_of
 from flowalg.pipeline.nodes import Node, outline
 from flowalg.pipeline.structure import last_groupings, rebuild, sources_of
@@ -50,6 +54,11 @@ def time_of(score: Score) -> datetime:
 def pair_of(score: Score) -> KV[str, int]:
     """The team with the points."""
     return KV(score.team, score.points)
+
+
+def pair_value(pair: KV[str, int]) -> int:
+    """The value of a pair."""
+    return pair.value
 
 
 def is_even(pair: KV[str, int]) -> bool:
@@ -139,6 +148,22 @@ def test_work_grows_with_the_number_of_nodes(walk: Callable[[int], object]) -> N
     """Twice as many diamonds take about twice as many calls; as a tree they would take a million times as many."""
     walk(2)  # what is cached between calls is not counted
     assert calls(lambda: walk(DEPTH)) < 2.5 * calls(lambda: walk(DEPTH // 2))
+
+
+def test_functions_are_lifted_when_a_shape_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transforms without grouping are built without lifting a function; a grouping needs the shape of its input."""
+    lifted = Counter[str]()
+
+    def count(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:
+        lifted.update(step.name for step in steps)
+        return analyse(steps, before)
+
+    monkeypatch.setattr(flowalg.pipeline.nodes, "analyse", count)
+    pairs = EVENTS.map(pair_of).window(FixedWindows(minute(2) - minute(0)))
+    either = flatten(pairs.filter(is_even), pairs.filter(is_odd))
+    assert not lifted
+    either.combine_per_key(Sum()).map(pair_value)
+    assert lifted == {"map": 1, "filter": 2}
 
 
 def test_a_deep_diamond_is_equal_to_one_that_is_built_again() -> None:
