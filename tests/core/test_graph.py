@@ -16,6 +16,7 @@ from typing import Final
 import flowalg_reference
 import flowalg_shard.local
 import pytest
+from flowalg_tools.pictures.run_facts import run_facts
 from pyspark.sql import SparkSession
 
 import flowalg.pipeline.nodes
@@ -138,6 +139,9 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
     "reference": lambda depth: flowalg_reference.run(diamond(depth), {EVENTS: TIMELINE}),
     "reference, batch": lambda depth: flowalg_reference.run_batch(
         diamond(depth), {EVENTS: [Score("a", 3, NOON)]}
+    ),
+    "elements of a picture": lambda depth: run_facts(
+        flowalg_reference.run(diamond(depth), {EVENTS: TIMELINE})
     ),
     "local engine": lambda depth: flowalg_shard.local.Local().run(diamond(depth), {EVENTS: TIMELINE}),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, unique
 from typing import Final
 
@@ -78,8 +78,8 @@ class RunElement:
 
 _Drop = tuple[int, GroupedAs]
 _Row = tuple[int, object, int]
-_Chain = tuple[Step, ...] | None
-"""The steps between a source and a grouping; ``None`` if the elements of the grouping depend on a run."""
+_Rows = list[_Row | None]
+"""The elements that a node reads: index, value and event time; ``None`` stands for elements that depend on the run."""
 
 
 def elements_of(
@@ -96,7 +96,7 @@ def elements_of(
     before = _watermarks_before(readings)
     elements: list[RunElement] = []
     for source in sources_of(root):
-        chains = list(_chains(root, source))
+        paths = _Paths.of(root, source)
         counts: dict[int, int] = {}
         for instant in spec.timelines[source.name]:
             time = int(instant.processing_time)
@@ -104,7 +104,7 @@ def elements_of(
             counts[time] = number + 1
             watermark = before.get((time, number), MIN_TIME)
             points = _event_times(source, instant.elements)
-            for point, grouped_as in zip(points, _grouped(chains, instant.elements, points), strict=True):
+            for point, grouped_as in zip(points, paths.forms(instant.elements, points), strict=True):
                 matching = {drop for grouped in grouped_as for drop in _matches(time, grouped, dropped)}
                 unmatched -= matching
                 late = ElementStatus.LATE if point < watermark else ElementStatus.ON_TIME
@@ -165,50 +165,98 @@ def _event_times(source: SourceNode, elements: Sequence[object]) -> list[int]:
     return [int(event_time(point, argument=label)) for point in points]  # type: ignore[arg-type]
 
 
-def _chains(root: Node, source: SourceNode) -> Iterator[_Chain]:
-    """The steps on each path from a source to a first grouping or a side input."""
-    for node in nodes_of(root):
-        if isinstance(node, GroupingNode):
-            for inner in node.inputs:
-                yield from _paths(inner, source)
-        if isinstance(node, WithSide):
-            yield from _paths(node.side, source)
+@frozen
+class _Paths:
+    """The nodes between a source and the first groupings, inputs first, and those that a grouping or side input reads.
+
+    Each node is visited once, however many paths lead through it.
+    """
+
+    nodes: tuple[Node, ...]
+    read: tuple[Node, ...]
+
+    @classmethod
+    def of(cls, root: Node, source: SourceNode) -> _Paths:
+        """The paths from a source in a pipeline."""
+        nodes: dict[int, Node] = {}
+        read: list[Node] = []
+        for node in nodes_of(root):
+            if isinstance(node, GroupingNode):
+                read += (inner for inner in node.inputs if id(inner) in nodes)
+            if isinstance(node, WithSide) and id(node.side) in nodes:
+                read.append(node.side)
+            if _is_source(node, source) or any(id(inner) in nodes for inner in _ungrouped_inputs(node)):
+                nodes[id(node)] = node
+        return cls(tuple(nodes.values()), tuple(read))
+
+    def forms(self, elements: Sequence[object], points: Sequence[int]) -> list[tuple[GroupedAs, ...]]:
+        """The forms of each element in the groupings."""
+        rows: dict[int, _Rows] = {}
+        for node in self.nodes:
+            rows[id(node)] = _rows_of(node, rows, elements, points)
+        forms: list[dict[GroupedAs, None]] = [{} for _ in elements]
+        for node in self.read:
+            for row in rows[id(node)]:
+                if row is None:
+                    for form, value, point in zip(forms, elements, points, strict=True):
+                        form[GroupedAs(ANY, point, _value_of(value))] = None
+                else:
+                    i, value, point = row
+                    forms[i][GroupedAs(key_of(value), point, _value_of(value))] = None
+        return [tuple(form) for form in forms]
 
 
-def _paths(node: Node, source: SourceNode) -> Iterator[_Chain]:
+def _is_source(node: Node, source: SourceNode) -> bool:
+    return isinstance(node, SourceNode) and node == source
+
+
+def _ungrouped_inputs(node: Node) -> tuple[Node, ...]:
+    """The inputs whose elements a node passes on, changed or not, without grouping them."""
     match node:
-        case SourceNode():
-            if node == source:
-                yield ()
-        case ElementWise(input=inner, steps=steps):
-            for path in _paths(inner, source):
-                yield None if path is None else (*path, *steps)
-        case WindowInto(input=inner):
-            yield from _paths(inner, source)
+        case ElementWise(input=inner) | WindowInto(input=inner) | WithSide(input=inner):
+            return (inner,)
         case Flatten(inputs=inputs):
-            for inner in inputs:
-                yield from _paths(inner, source)
-        case WithSide(input=inner):
-            yield from (None for _ in _paths(inner, source))
-        case CombinePerKey() | CoGroupByKey() | Hole():
-            return
+            return inputs
+        case SourceNode() | CombinePerKey() | CoGroupByKey() | Hole():
+            return ()
 
 
-def _grouped(
-    chains: Sequence[_Chain], elements: Sequence[object], points: Sequence[int]
-) -> list[tuple[GroupedAs, ...]]:
-    """The forms of each element in the groupings."""
-    forms: list[dict[GroupedAs, None]] = [{} for _ in elements]
-    for chain in chains:
-        rows: list[_Row] = [
-            (i, value, point) for i, (value, point) in enumerate(zip(elements, points, strict=True))
-        ]
-        for step in chain or ():
-            rows = _apply_step(step, rows)
-        for i, value, point in rows:
-            grouped = value.value if isinstance(value, KV) else value
-            forms[i][GroupedAs(ANY if chain is None else key_of(value), point, grouped)] = None
-    return [tuple(grouped_as) for grouped_as in forms]
+def _rows_of(
+    node: Node, rows: Mapping[int, _Rows], elements: Sequence[object], points: Sequence[int]
+) -> _Rows:
+    """The rows of a node, from those of its inputs."""
+    inputs = [row for inner in _ungrouped_inputs(node) for row in rows.get(id(inner), ())]
+    match node:
+        case ElementWise(steps=steps):
+            return _apply_steps(steps, inputs)
+        case WithSide():
+            return [None]
+        case SourceNode():
+            return [(i, value, point) for i, (value, point) in enumerate(zip(elements, points, strict=True))]
+        case _:
+            return list(_without_repeated_none(inputs))
+
+
+def _without_repeated_none(rows: _Rows) -> Iterator[_Row | None]:
+    found = False
+    for row in rows:
+        if row is not None or not found:
+            yield row
+        found = found or row is None
+
+
+def _value_of(element: object) -> object:
+    return element.value if isinstance(element, KV) else element
+
+
+def _apply_steps(steps: Sequence[Step], rows: _Rows) -> _Rows:
+    at = next((i for i, row in enumerate(rows) if row is None), None)
+    if at is not None:
+        return [*_apply_steps(steps, rows[:at]), None, *_apply_steps(steps, rows[at + 1 :])]
+    known = [row for row in rows if row is not None]
+    for step in steps:
+        known = _apply_step(step, known)
+    return [*known]
 
 
 def _apply_step(step: Step, rows: list[_Row]) -> list[_Row]:
