@@ -1,4 +1,4 @@
-"""Fixtures, profiles and groups of all tests: one Spark session, started only when a test asks for it."""
+"""Fixtures, profiles and groups of all tests: one Spark session, started only when a test needs it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# How hard the properties are tried. ``quick`` tries the same examples every time, so that a run does not fail by luck;
-# ``explore`` takes new ones each time, minutes of them, and ``thorough`` hours: FLOWALG_PROFILE=explore make test-fast.
+# The number of examples per property. ``quick`` tries the same examples in every run, so that results are stable;
+# ``explore`` draws new ones for minutes, and ``thorough`` for hours: FLOWALG_PROFILE=explore make test-fast.
 for name, examples in (("quick", 15), ("explore", 150), ("thorough", 2000)):
     settings.register_profile(
         name,
@@ -23,7 +23,7 @@ for name, examples in (("quick", 15), ("explore", 150), ("thorough", 2000)):
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-# Like ``quick``, but what fails is not made smaller: for ``make mutants``, where hundreds of runs fail.
+# Like ``quick``, but without shrinking failures: for ``make mutants``, where hundreds of runs fail.
 settings.register_profile(
     "mutants", parent=settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
 )
@@ -42,7 +42,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """A PostgreSQL of the tests' own."""
+    """A PostgreSQL server of the tests."""
     if binaries() is None:
         pytest.skip(MISSING)
     with cluster() as conninfo:
@@ -53,7 +53,7 @@ def server() -> Iterator[str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need Spark, so that ``-m 'not spark'`` leaves them out.
 
-    They are one group, so that of several processes one alone starts Spark, and once.
+    These tests are one group: of several processes, one starts Spark, once.
     """
     for item in items:
         if isinstance(item, pytest.Function) and "spark" in item.fixturenames:

@@ -45,18 +45,20 @@ from tests.support.scores import POINTS, SCORES, Score, minute
 
 
 def window(start: float, end: float) -> Window:
-    """The window between two minutes after noon."""
+    """Returns the window between two minutes after noon."""
     return Window(event_time(minute(start)), event_time(minute(end)))
 
 
 @given(runs())
-def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(
+def test_a_pane_is_explained_by_a_condition_or_its_window_end(
     run: reference.ReferenceRun[object],
 ) -> None:
     """Every pane is explained by a satisfied condition or by the end of its window, at the clocks of the pane."""
     for pane in run.panes:
         found = explain_when(run, pane)
-        assert (found.cause is Cause.FIRED) == any(one.condition.satisfied for one in found.conditions)
+        assert (found.cause is Cause.FIRED) == any(
+            condition.condition.satisfied for condition in found.conditions
+        )
         if found.last_evaluated is not None:
             assert found.last_evaluated <= pane.processing_time
         assert pane.window == found.pane.window
@@ -64,11 +66,11 @@ def test_a_pane_came_because_a_clause_held_or_because_its_window_ended(
 
 
 @given(runs(), st.data())
-def test_what_waits_is_waiting_for_something(
+def test_a_waiting_window_has_an_unsatisfied_condition(
     run: reference.ReferenceRun[object], data: st.DataObject
 ) -> None:
-    """A window that waits has an unsatisfied condition at any time of any run."""
-    times = sorted({one.processing_time for one in run.watermarks})
+    """A window that waits has an unsatisfied condition, at any time of any run."""
+    times = sorted({evaluation.processing_time for evaluation in run.watermarks})
     at = data.draw(st.sampled_from(times))
     for pane in run.panes[:5]:
         found = why_not(run, explain_when(run, pane).key, pane.window, at=at.datetime)
@@ -76,25 +78,29 @@ def test_what_waits_is_waiting_for_something(
         assert later or found.reason is not Reason.NO_ELEMENTS
         if found.reason is Reason.WAITING:
             assert found.conditions
-        assert all(one.processing_time <= at for one in found.panes)
+        assert all(pane.processing_time <= at for pane in found.panes)
         assert str(found)
 
 
 @given(runs(), st.data())
-def test_what_is_due_comes_out_when_it_is_due(
+def test_a_waiting_window_fires_at_its_deadline(
     run: reference.ReferenceRun[object], data: st.DataObject
 ) -> None:
-    """A waiting window with a deadline has a pane at that time, if no element arrives before."""
+    """A waiting window with a deadline fires at that time if no element arrives before."""
     if run.spec.mode is Mode.MICRO_BATCH or not run.panes:
         return
     pane = data.draw(st.sampled_from(run.panes))
     key = explain_when(run, pane).key
-    at = data.draw(st.sampled_from(sorted({one.processing_time for one in run.watermarks}))).datetime
+    at = data.draw(
+        st.sampled_from(sorted({evaluation.processing_time for evaluation in run.watermarks}))
+    ).datetime
     found = why_not(run, key, pane.window, at=at)
     if found.next_deadline is None or found.reason is not Reason.WAITING:
         return
     cut = {
-        name: Timeline(tuple(one for one in timeline if one.processing_time <= processing_time(at)))
+        name: Timeline(
+            tuple(instant for instant in timeline if instant.processing_time <= processing_time(at))
+        )
         for name, timeline in run.spec.timelines.items()
     }
     alone = evolve(run, spec=evolve(run.spec, timelines=cut))
@@ -107,8 +113,8 @@ def totals(lateness: timedelta | None = None) -> PCollection[KV[str, int]]:
     return POINTS.window(FixedWindows(timedelta(minutes=2)), allowed_lateness=lateness).combine_per_key(Sum())
 
 
-def test_an_answer_reads_as_a_person_would_say_it() -> None:
-    """An explanation as text has the satisfied conditions of an early pane and those still unsatisfied."""
+def test_an_explanation_as_text_lists_the_conditions() -> None:
+    """The text of an explanation has the satisfied conditions of an early pane and the unsatisfied ones."""
     timeline = (
         Timeline[games.Score]()
         .at(minute(1.5), games.Score("a", 5, minute(0.5)), watermark=minute(0))
@@ -150,8 +156,8 @@ def test_an_answer_reads_as_a_person_would_say_it() -> None:
     ]
 
 
-def test_what_a_window_shows_as_it_ends_has_no_clause() -> None:
-    """A pane that expiry or the end of the input flushes has its own cause, and no condition."""
+def test_a_pane_at_the_end_of_its_window_has_no_condition() -> None:
+    """A pane that is emitted at expiry or at the end of the input has its own cause, and no condition."""
     never = POINTS.window(
         FixedWindows(timedelta(minutes=2)), trigger=AtCount(9), allowed_lateness=timedelta(minutes=1)
     ).combine_per_key(Sum())
@@ -165,8 +171,8 @@ def test_what_a_window_shows_as_it_ends_has_no_clause() -> None:
     assert explain_when(last, last.panes[0]).cause is Cause.ENDED
 
 
-def test_each_reason_is_told() -> None:
-    """``why_not`` tells apart windows without elements, with drops only, waiting, without changes, and expired."""
+def test_why_not_distinguishes_the_reasons() -> None:
+    """``why_not`` distinguishes windows without elements, with drops only, waiting, without changes, and expired."""
     timeline = (
         Timeline[Score]()
         .at(minute(1), Score("a", 1, minute(1)), watermark=minute(1))
@@ -176,8 +182,8 @@ def test_each_reason_is_told() -> None:
     )
     run = reference.run(totals(timedelta(minutes=1)), {SCORES: timeline})
 
-    def reason(key: str, asked: Window, at: float) -> Reason:
-        return why_not(run, key, asked, at=minute(at)).reason
+    def reason(key: str, missing: Window, at: float) -> Reason:
+        return why_not(run, key, missing, at=minute(at)).reason
 
     assert reason("a", window(0, 2), 1) is Reason.WAITING
     assert reason("a", window(0, 2), 2.5) is Reason.NO_CHANGES
@@ -189,7 +195,7 @@ def test_each_reason_is_told() -> None:
     assert why_not(run, "b", window(2, 4)).open_windows == (window(8, 10),)
 
 
-def test_a_window_that_takes_nothing_more_says_so() -> None:
+def test_a_closed_window_is_reported_with_its_drops() -> None:
     """A closed window is reported as such, with the number of elements dropped since."""
     once = POINTS.window(GlobalWindows(), trigger=AtCount(1)).combine_per_key(Sum())
     timeline = (
@@ -199,8 +205,8 @@ def test_a_window_that_takes_nothing_more_says_so() -> None:
     assert (found.reason, len(found.panes), len(found.drops)) == (Reason.CLOSED, 1, 1)
 
 
-def test_a_session_that_has_become_part_of_another_says_so() -> None:
-    """A session that was merged is reported as such, with the window it was merged into."""
+def test_a_merged_session_is_reported_with_its_successor() -> None:
+    """A merged session is reported as such, with the window that it was merged into."""
     sessions = POINTS.window(Sessions(timedelta(minutes=2))).combine_per_key(Sum())
     timeline = (
         Timeline[Score]()
@@ -215,7 +221,7 @@ def test_a_session_that_has_become_part_of_another_says_so() -> None:
 def test_the_partition_that_holds_the_watermark_is_named() -> None:
     """The partition that holds the watermark is the slowest one that is not idle."""
     records = [Score("a", 1, minute(1)), Score("b", 1, minute(5)), Score("c", 1, minute(4))]
-    timeline = a_partition_each(records, MonotonicTimestamps())
+    timeline = partitions_by_team(records, MonotonicTimestamps())
     found = why_not(reference.run(totals(), {SCORES: timeline}), "b", window(4, 6))
     assert found.hold is not None
     assert (found.hold.source, found.hold.partition, found.hold.event_time) == (
@@ -223,14 +229,14 @@ def test_the_partition_that_holds_the_watermark_is_named() -> None:
         "a",
         event_time(minute(1)),
     )
-    idle = a_partition_each(records, MonotonicTimestamps(idle_after=timedelta(minutes=2)))
+    idle = partitions_by_team(records, MonotonicTimestamps(idle_after=timedelta(minutes=2)))
     found = why_not(reference.run(totals(), {SCORES: idle}), "b", window(4, 6))
     assert found.hold is not None
     assert found.hold.partition == "c"
 
 
-def a_partition_each(records: list[Score], policy: WatermarkPolicy) -> Timeline[Score]:
-    """Records that are seen ten minutes later, with a partition for each team."""
+def partitions_by_team(records: list[Score], policy: WatermarkPolicy) -> Timeline[Score]:
+    """Returns a timeline of records that arrive ten minutes late, with a partition for each team."""
     return Timeline.from_records(
         SCORES,
         sorted(records, key=lambda s: s.at),
@@ -242,7 +248,7 @@ def a_partition_each(records: list[Score], policy: WatermarkPolicy) -> Timeline[
 
 
 def test_a_window_upstream_that_holds_the_watermark_is_named() -> None:
-    """A window upstream that holds the watermark is named: a grouping holds it while it has pending changes."""
+    """A grouping upstream holds the watermark while it has pending changes, and its window is named."""
     first = POINTS.window(
         FixedWindows(timedelta(minutes=2)), trigger=Repeat(AfterDelay(timedelta(hours=1)))
     ).combine_per_key(Sum())
@@ -257,8 +263,8 @@ def test_a_window_upstream_that_holds_the_watermark_is_named() -> None:
     assert "'a' in [2024-01-01T12:02:00Z, 2024-01-01T12:04:00Z) has pending changes" in str(found)
 
 
-def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
-    """Each kind of condition describes its progress."""
+def test_each_kind_of_condition_describes_its_progress() -> None:
+    """A percentile watermark and a measured quantity are described with their current values."""
     watching = POINTS.window(
         FixedWindows(timedelta(minutes=2)),
         trigger=Or(AtCount(3), AtMeasure(points, 10), AtElement(large), AtSignal("go"))
@@ -276,20 +282,20 @@ def test_a_percentile_and_a_quantity_tell_how_far_they_are() -> None:
         "[ ] the signal 'go': not given",
         "[ ] the 0.9 watermark passes the end of the window, 2024-01-01T12:02:00Z: it is at 2024-01-01T12:00:00Z",
     ]
-    assert all(isinstance(one, Condition) for one in only.condition.parts)
+    assert all(isinstance(part, Condition) for part in only.condition.parts)
 
 
 def points(value: int) -> int:
-    """The amount that a measure adds up."""
+    """Returns the amount that the measure adds up."""
     return value
 
 
 def large(value: int) -> bool:
-    """The condition that a predicate waits for."""
+    """Returns whether a value satisfies the trigger."""
     return value > 99
 
 
-def test_bad_questions_are_refused() -> None:
+def test_invalid_arguments_of_explanations_are_errors() -> None:
     """Panes of other runs, invalid windows and keys, and times before the first instant are errors."""
     timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).end(minute(2))
     run = reference.run(totals(), {SCORES: timeline})

@@ -1,6 +1,6 @@
-"""Pipelines are graphs: each node is visited once, however many others read it.
+"""Pipelines are graphs: each node is visited once, however many nodes read it.
 
-This family catches a walk that treats the graph as a tree: right on every small pipeline, endless on a deep one.
+The tests catch a walk that treats the graph as a tree: correct on small pipelines, exponential on deep ones.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ TIMELINE: Final = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("
 
 
 def time_of(score: Score) -> datetime:
-    """When a score was made."""
+    """Returns the time of a score."""
     return score.at
 
 
 def pair_of(score: Score) -> KV[str, int]:
-    """The team with the points."""
+    """Returns the team with the points."""
     return KV(score.team, score.points)
 
 
 def pair_value(pair: KV[str, int]) -> int:
-    """The value of a pair."""
+    """Returns the value of a pair."""
     return pair.value
 
 
 def is_even(pair: KV[str, int]) -> bool:
-    """Whether a value is even."""
+    """Returns whether a value is even."""
     return pair.value % 2 == 0
 
 
 def is_odd(pair: KV[str, int]) -> bool:
-    """Whether a value is odd."""
+    """Returns whether a value is odd."""
     return pair.value % 2 == 1
 
 
@@ -76,15 +76,15 @@ EVENTS: Final = Source("events", Score, event_time=time_of)
 
 
 def diamond(depth: int) -> PCollection[KV[str, int]]:
-    """Pairs that part and meet again ``depth`` times, and are summed: as a tree it would have 2**depth branches."""
+    """Returns pairs that branch and are flattened ``depth`` times, then summed: as a tree, 2**depth branches."""
     pairs = EVENTS.map(pair_of)
     for _ in range(depth):
         pairs = flatten(pairs.filter(is_even), pairs.filter(is_odd))
     return pairs.window(FixedWindows(minute(2) - minute(0))).combine_per_key(Sum())
 
 
-def calls(function: Callable[[], object]) -> int:
-    """How many Python functions of the project a function calls, directly or not."""
+def count_calls(function: Callable[[], object]) -> int:
+    """Returns the number of calls of the project's Python functions that a function causes."""
     count = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
@@ -100,7 +100,7 @@ def calls(function: Callable[[], object]) -> int:
 
 
 def test_a_fold_visits_each_node_once() -> None:
-    """Forty diamonds have 122 nodes, and a fold visits each of them one time."""
+    """A fold over forty diamonds visits each of their 122 nodes once."""
     root = diamond(DEPTH).node
     visits = Counter[int]()
 
@@ -114,11 +114,11 @@ def test_a_fold_visits_each_node_once() -> None:
 
 
 def test_inputs_come_before_the_nodes_that_read_them() -> None:
-    """The order of ``nodes_of`` is topological."""
-    seen: set[int] = set()
+    """The order of ``nodes_of`` is topological: the inputs of a node come before the node."""
+    visited: set[int] = set()
     for node in nodes_of(diamond(5).node):
-        assert all(id(inner) in seen for inner in node.inputs)
-        seen.add(id(node))
+        assert all(id(inner) in visited for inner in node.inputs)
+        visited.add(id(node))
 
 
 WALKS: Final[dict[str, Callable[[int], object]]] = {
@@ -150,8 +150,8 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
 def test_work_grows_with_the_number_of_nodes(walk: Callable[[int], object]) -> None:
     """Twice as many diamonds take about twice as many calls; as a tree they would take a million times as many."""
-    walk(2)  # what is cached between calls is not counted
-    assert calls(lambda: walk(DEPTH)) < 2.5 * calls(lambda: walk(DEPTH // 2))
+    walk(2)  # fills the caches, which are not counted
+    assert count_calls(lambda: walk(DEPTH)) < 2.5 * count_calls(lambda: walk(DEPTH // 2))
 
 
 def test_functions_are_lifted_when_a_shape_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,21 +170,21 @@ def test_functions_are_lifted_when_a_shape_is_read(monkeypatch: pytest.MonkeyPat
     assert lifted == {"map": 1, "filter": 2}
 
 
-def test_a_deep_diamond_is_equal_to_one_that_is_built_again() -> None:
-    """By value, and so is its document."""
+def test_two_deep_diamonds_are_equal_by_value() -> None:
+    """Two pipelines that are built alike are equal, and so are their documents."""
     assert diamond(DEPTH) == diamond(DEPTH)
     assert diamond(DEPTH) != diamond(DEPTH - 1)
     assert from_json(to_json(diamond(DEPTH)), PCollection[object]) == diamond(DEPTH)
 
 
-def test_a_deep_diamond_gives_one_pane() -> None:
-    """Each element takes one way at each of forty partings."""
+def test_an_element_takes_one_branch_of_each_diamond() -> None:
+    """An element takes one branch at each of forty diamonds, so the sum counts it once."""
     (pane,) = flowalg_reference.run(diamond(DEPTH), {EVENTS: TIMELINE}).panes
     assert pane.value == 7
 
 
-def test_shared_collections_are_explained_once() -> None:
-    """Each is numbered where it is written, and named by its number where it is read again."""
+def test_a_shared_collection_is_explained_once() -> None:
+    """A shared collection is explained in full once, with a number; later mentions show the number only."""
     pairs = POINTS.combine_per_key(Sum())
     lines = explain(flatten(pairs.filter(is_even), pairs.filter(is_odd)).group_by_key()).splitlines()
     assert [line.strip() for line in lines if "(1)" in line] == [
@@ -196,10 +196,10 @@ def test_shared_collections_are_explained_once() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("depth", [6])
 def test_spark_lowers_each_node_once(spark: SparkSession, depth: int) -> None:
-    """A shared collection has one flow. (Spark's own plan is a tree, so it doubles with each level.)"""
+    """A shared collection is lowered to one flow. (Spark's own plan is a tree, so it doubles with each level.)"""
     from flowalg_spark import batch, schema_of
 
     frame = spark.createDataFrame([], schema_of(EVENTS))
-    assert calls(lambda: batch.compile(diamond(depth), {EVENTS: frame})) < 2.5 * calls(
+    assert count_calls(lambda: batch.compile(diamond(depth), {EVENTS: frame})) < 2.5 * count_calls(
         lambda: batch.compile(diamond(depth // 2), {EVENTS: frame})
     )

@@ -1,4 +1,4 @@
-"""Static warnings: no run contradicts what a pipeline says about itself."""
+"""Static warnings, compared with runs: a pipeline without a hazard never shows its effect."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ from tests.support.scores import POINTS
 MINUTE = timedelta(minutes=1)
 
 
-def dangers(pipeline: PCollection[object]) -> set[Danger]:
-    """The kinds of hazards of a pipeline."""
-    return {one.danger for one in hazards(pipeline)}
+def danger_kinds(pipeline: PCollection[object]) -> set[Danger]:
+    """Returns the kinds of hazards of a pipeline."""
+    return {hazard.danger for hazard in hazards(pipeline)}
 
 
 @pytest.mark.long
 @settings(max_examples=6 * settings().max_examples)
 @given(runs() | sums() | sums())
-def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.ReferenceRun[object]) -> None:
+def test_a_run_without_hazards_shows_none_of_their_effects(run: reference.ReferenceRun[object]) -> None:
     """Without the hazard a run drops nothing before the end, retracts nothing, and frees expired state."""
     origin = spec_of(run)
-    found = dangers(origin.pipeline)
+    found = danger_kinds(origin.pipeline)
     if Danger.DROPS not in found:
-        assert not [one for one in run.dropped if one.watermark < MAX_TIME]
+        assert not [drop for drop in run.dropped if drop.watermark < MAX_TIME]
     if Danger.RETRACTIONS not in found:
         assert all(pane.change is Change.VALUE for pane in run.panes)
     if Danger.UNBOUNDED_STATE not in found:
@@ -75,21 +75,24 @@ def test_a_pipeline_without_a_hazard_is_safe_from_it(run: reference.ReferenceRun
 
 @settings(max_examples=6 * settings().max_examples)
 @given(sums())
-def test_a_trigger_that_cannot_fire_does_not(run: reference.ReferenceRun[object]) -> None:
+def test_a_trigger_that_is_reported_as_silent_never_fires(run: reference.ReferenceRun[object]) -> None:
     """A trigger that is reported as silent does not fire before the end of the input; its windows emit at expiry."""
     nodes = tuple(last_groupings(spec_of(run).pipeline.node))
     strategies = [node.windowed_by.strategy for node in nodes]
-    if any(can_fire(one.trigger, unbounded=isinstance(one.windows, GlobalWindows)) for one in strategies):
+    if any(
+        can_fire(strategy.trigger, unbounded=isinstance(strategy.windows, GlobalWindows))
+        for strategy in strategies
+    ):
         return
-    assert Danger.NO_OUTPUT in dangers(spec_of(run).pipeline)
+    assert Danger.NO_OUTPUT in danger_kinds(spec_of(run).pipeline)
     for pane in run.panes:
         assert explain_when(run, pane).cause is not Cause.FIRED or pane.watermark == MAX_TIME
 
 
-def summed(
+def sum_in_windows(
     windows: WindowFn, trigger: Trigger, lateness: AllowedLateness | None = MINUTE
 ) -> PCollection[object]:
-    """Sums in windows."""
+    """Returns the sums of the points in windows."""
     return POINTS.window(windows, trigger=trigger, allowed_lateness=lateness).combine_per_key(Sum())
 
 
@@ -100,50 +103,52 @@ FIXED = FixedWindows(2 * MINUTE)
 @pytest.mark.parametrize(
     ("pipeline", "expected"),
     [
-        (summed(FIXED, ALWAYS), {Danger.DROPS}),
-        (summed(FIXED, ALWAYS, None), {Danger.UNBOUNDED_STATE}),
+        (sum_in_windows(FIXED, ALWAYS), {Danger.DROPS}),
+        (sum_in_windows(FIXED, ALWAYS, None), {Danger.UNBOUNDED_STATE}),
         (
             POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=FOREVER).combine_per_key(Sum()),
             {Danger.UNBOUNDED_STATE},
         ),
-        (summed(FIXED, AtCount(3), None), {Danger.UNBOUNDED_STATE, Danger.DROPS}),
-        (summed(GlobalWindows(), ALWAYS), {Danger.UNBOUNDED_STATE}),
-        (summed(GlobalWindows(), Repeat(AtWatermark())), {Danger.UNBOUNDED_STATE, Danger.NO_OUTPUT}),
-        (summed(GlobalWindows(), Repeat(AtWatermark(percentile=0.9))), {Danger.UNBOUNDED_STATE}),
-        (summed(FIXED, Repeat(Never())), {Danger.DROPS, Danger.NO_OUTPUT}),
-        (summed(FIXED, Repeat(Never() & AtCount(1))), {Danger.DROPS, Danger.NO_OUTPUT}),
-        (summed(FIXED, Repeat(Never() | AtCount(1))), {Danger.DROPS}),
-        (summed(FIXED, SequenceOf(Never(), ALWAYS)), {Danger.DROPS, Danger.NO_OUTPUT}),
-        (summed(FIXED, Repeat(Never()).until(AfterDelay(MINUTE))), {Danger.DROPS}),
+        (sum_in_windows(FIXED, AtCount(3), None), {Danger.UNBOUNDED_STATE, Danger.DROPS}),
+        (sum_in_windows(GlobalWindows(), ALWAYS), {Danger.UNBOUNDED_STATE}),
+        (sum_in_windows(GlobalWindows(), Repeat(AtWatermark())), {Danger.UNBOUNDED_STATE, Danger.NO_OUTPUT}),
+        (sum_in_windows(GlobalWindows(), Repeat(AtWatermark(percentile=0.9))), {Danger.UNBOUNDED_STATE}),
+        (sum_in_windows(FIXED, Repeat(Never())), {Danger.DROPS, Danger.NO_OUTPUT}),
+        (sum_in_windows(FIXED, Repeat(Never() & AtCount(1))), {Danger.DROPS, Danger.NO_OUTPUT}),
+        (sum_in_windows(FIXED, Repeat(Never() | AtCount(1))), {Danger.DROPS}),
+        (sum_in_windows(FIXED, SequenceOf(Never(), ALWAYS)), {Danger.DROPS, Danger.NO_OUTPUT}),
+        (sum_in_windows(FIXED, Repeat(Never()).until(AfterDelay(MINUTE))), {Danger.DROPS}),
     ],
 )
-def test_each_danger_is_told(pipeline: PCollection[object], expected: set[Danger]) -> None:
+def test_each_hazard_is_reported(pipeline: PCollection[object], expected: set[Danger]) -> None:
     """Each hazard of windows, lateness and triggers is reported."""
-    assert dangers(pipeline) == expected
+    assert danger_kinds(pipeline) == expected
 
 
-def test_retractions_are_told_of_all_that_follows_them() -> None:
-    """A grouping that retracts is reported at every grouping after it that retracts because of it."""
+def test_retractions_are_reported_at_every_later_grouping() -> None:
+    """A grouping that retracts is reported at every later grouping that retracts because of it."""
     first = POINTS.window(
         FIXED, trigger=ALWAYS, accumulation=Accumulation.RETRACTING, allowed_lateness=MINUTE
     ).combine_per_key(Sum())
     second = first.window(FIXED, trigger=ALWAYS, allowed_lateness=MINUTE).combine_per_key(Max())
-    assert Danger.RETRACTIONS in dangers(first)
-    assert Danger.RETRACTIONS in dangers(second)
-    assert Danger.RETRACTIONS not in dangers(summed(FIXED, ALWAYS))
+    assert Danger.RETRACTIONS in danger_kinds(first)
+    assert Danger.RETRACTIONS in danger_kinds(second)
+    assert Danger.RETRACTIONS not in danger_kinds(sum_in_windows(FIXED, ALWAYS))
 
 
-def test_a_side_input_can_drop_what_comes_late_for_it() -> None:
-    """A side input is reported for drops, since it is read once when its window is complete."""
+def test_a_side_input_is_reported_for_late_elements() -> None:
+    """A side input is reported for drops, because it is read once, when its window is complete."""
     side = POINTS.window(FIXED, allowed_lateness=FOREVER).combine_globally(Count()).as_singleton(default=0)
-    beside = POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=FOREVER).map_with(
+    with_side = POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=FOREVER).map_with(
         side, lambda pair, n: pair
     )
-    (drop,) = (one for one in hazards(beside.combine_per_key(Sum())) if one.danger is Danger.DROPS)
+    (drop,) = (
+        hazard for hazard in hazards(with_side.combine_per_key(Sum())) if hazard.danger is Danger.DROPS
+    )
     assert drop.where == "a side input"
 
 
-def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
+def test_an_explanation_has_steps_windows_and_hazards() -> None:
     """The explanation of a pipeline has each step with its type, each window with its trigger, and the hazards."""
     assert explain(games.STANDINGS).splitlines() == [
         "scores: Score",
@@ -161,7 +166,7 @@ def test_a_pipeline_reads_as_a_person_would_tell_it() -> None:
     ]
 
 
-def test_branches_and_functions_in_python_are_told() -> None:
+def test_an_explanation_has_branches_and_functions_in_python() -> None:
     """The explanation has each branch of a flatten, side inputs, and why a function runs in Python."""
     sums = POINTS.window(FIXED, allowed_lateness=timedelta(0)).combine_per_key(Sum())
     side = sums.map_values(str).as_map()
@@ -175,8 +180,8 @@ def test_branches_and_functions_in_python_are_told() -> None:
     assert "of unknown type (in Python: " in unknown
 
 
-def test_what_is_no_pipeline_is_refused() -> None:
-    """``explain`` and ``hazards`` refuse values that are not pipelines."""
+def test_only_pipelines_can_be_explained() -> None:
+    """``explain`` and ``hazards`` raise an error for a value that is not a pipeline."""
     for function in (explain, hazards):
         with pytest.raises(ArgumentError, match=r"pipeline must be a PCollection; got 3 \(int\)"):
             function(3)  # type: ignore[arg-type]

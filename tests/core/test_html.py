@@ -39,27 +39,27 @@ from tests.support.scores import POINTS, SCORES, Score, minute
 TWO = timedelta(minutes=2)
 
 
-def parsed(html: str) -> ET.Element:
-    """The tree of a fragment, which must be well-formed, with inline styles and without scripts."""
+def parse_fragment(html: str) -> ET.Element:
+    """Returns the tree of a fragment, which must be well-formed, with inline styles and without scripts."""
     tree = ET.fromstring(html)
-    for one in tree.iter():
-        assert one.tag not in {"script", "style", "link"}
-        assert not any(name.startswith("on") for name in one.attrib)
+    for element in tree.iter():
+        assert element.tag not in {"script", "style", "link"}
+        assert not any(name.startswith("on") for name in element.attrib)
     return tree
 
 
-def words(tree: ET.Element) -> str:
-    """All the text of a tree."""
+def text_of(tree: ET.Element) -> str:
+    """Returns all the text of a tree."""
     return "".join(tree.itertext())
 
 
-def rows(tree: ET.Element) -> list[list[str]]:
-    """The cells of each row of a table."""
+def rows_of(tree: ET.Element) -> list[list[str]]:
+    """Returns the cells of each row of a table."""
     return [["".join(cell.itertext()) for cell in row] for row in tree.iter("tr")]
 
 
-def told() -> ReferenceRun[object]:
-    """A run with an on-time pane, a late one that retracts it, and a drop."""
+def run_with_a_correction() -> ReferenceRun[object]:
+    """Returns a run with an on-time pane, a late pane that retracts it, and a drop."""
     trigger = AtWatermark().with_late_firings(AtCount(1))
     pipeline = POINTS.window(
         FixedWindows(TWO), trigger=trigger, accumulation=Accumulation.RETRACTING, allowed_lateness=TWO
@@ -76,21 +76,21 @@ def told() -> ReferenceRun[object]:
 
 
 @given(runs())
-def test_any_pipeline_timeline_and_panes_are_well_formed(run: ReferenceRun[object]) -> None:
+def test_the_views_of_any_run_are_well_formed(run: ReferenceRun[object]) -> None:
     """The views of any run are well-formed and complete."""
-    shown = " ".join(words(parsed(pipeline_html(run.spec.pipeline))).split())
+    shown = " ".join(text_of(parse_fragment(pipeline_html(run.spec.pipeline))).split())
     for line in explain(run.spec.pipeline).split("\n"):
         assert " ".join(line.removeprefix("! ").split()) in shown
     for timeline in run.spec.timelines.values():
-        assert len(rows(parsed(timeline_html(timeline)))) == min(len(timeline.instants), 41) + 1
-    table = rows(parsed(panes_html(run.panes)))
+        assert len(rows_of(parse_fragment(timeline_html(timeline)))) == min(len(timeline.instants), 41) + 1
+    table = rows_of(parse_fragment(panes_html(run.panes)))
     assert len(table) == min(len(run.panes), 41) + 1
-    parsed(run_html(run))
+    parse_fragment(run_html(run))
 
 
-def test_a_pane_table_says_all_of_a_pane() -> None:
+def test_a_pane_table_has_all_properties_of_a_pane() -> None:
     """A pane table has key, value, window, timing, index, first and last, both clocks, and retractions."""
-    table = rows(parsed(PaneTable(told().panes)._repr_html_()))
+    table = rows_of(parse_fragment(PaneTable(run_with_a_correction().panes)._repr_html_()))
     assert table[0] == [
         "key",
         "value",
@@ -122,23 +122,23 @@ def test_a_pane_table_says_all_of_a_pane() -> None:
     ]
 
 
-def test_a_run_is_counted() -> None:
-    """A run is summarized as panes by timing, retractions, and drops by reason."""
-    shown = words(parsed(to_html(told())))
+def test_a_run_is_summarized_by_counts() -> None:
+    """The view of a run has the numbers of panes by timing, of retractions, and of drops by reason."""
+    shown = text_of(parse_fragment(to_html(run_with_a_correction())))
     for part in ("0 early", "1 on time", "1 late", "1 retraction", "1 dropped, expired", "3 panes"):
         assert part in shown
 
 
-def test_a_run_has_its_picture() -> None:
-    """A run has its picture as an image, whose styles do not affect the page."""
-    (image,) = parsed(to_html(told())).iter("img")
+def test_the_view_of_a_run_has_its_plot_as_an_image() -> None:
+    """The view of a run has its plot as an image, whose styles do not affect the page."""
+    (image,) = parse_fragment(to_html(run_with_a_correction())).iter("img")
     assert image.attrib["src"].startswith("data:image/svg+xml;base64,")
-    assert not list(parsed(run_html(told())).iter("img"))
+    assert not list(parse_fragment(run_html(run_with_a_correction())).iter("img"))
 
 
 @frozen
-class Rude:
-    """A value with arbitrary text."""
+class Unescaped:
+    """A value whose ``repr`` is arbitrary text."""
 
     text: str
 
@@ -146,67 +146,69 @@ class Rude:
         return self.text
 
 
-EVIL = "<script>alert('x')</script>&amp;\"><b onclick=x>"
+MARKUP = "<script>alert('x')</script>&amp;\"><b onclick=x>"
 
 
-@pytest.mark.parametrize("text", [EVIL, "\x00\x0b\x1b", "\ud800", "]]>", "\ufffe", "a\u2028b"])
-def test_what_users_bring_is_escaped(text: str) -> None:
+@pytest.mark.parametrize("text", [MARKUP, "\x00\x0b\x1b", "\ud800", "]]>", "\ufffe", "a\u2028b"])
+def test_values_and_names_of_users_are_escaped(text: str) -> None:
     """Keys, values, elements and names of sources are escaped."""
-    run = told()
-    panes = tuple(evolve(one, element=KV(Rude(text), Rude(text))) for one in run.panes)
-    timeline = Timeline[object]().at(minute(0), Rude(text))
+    run = run_with_a_correction()
+    panes = tuple(evolve(pane, element=KV(Unescaped(text), Unescaped(text))) for pane in run.panes)
+    timeline = Timeline[object]().at(minute(0), Unescaped(text))
     for html in (panes_html(panes), timeline_html(timeline), run_html(evolve(run, panes=panes))):
-        tree = parsed(html)
+        tree = parse_fragment(html)
         assert "<script" not in html
-        if text == EVIL:
-            assert text in words(tree)
+        if text == MARKUP:
+            assert text in text_of(tree)
         html.encode()
-    if text == EVIL:
+    if text == MARKUP:
         pipeline = Source(text, Score, event_time=lambda s: s.at)
-        assert text in words(parsed(pipeline_html(pipeline)))
+        assert text in text_of(parse_fragment(pipeline_html(pipeline)))
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_well_formed(text: str) -> None:
+def test_any_text_in_an_element_gives_a_well_formed_view(text: str) -> None:
     """An element with any characters gives a well-formed view."""
-    parsed(timeline_html(Timeline[object]().at(minute(0), Rude(text), Rude(text * 99))))
+    parse_fragment(timeline_html(Timeline[object]().at(minute(0), Unescaped(text), Unescaped(text * 99))))
 
 
-def test_a_long_timeline_says_how_much_is_between() -> None:
+def test_a_long_timeline_is_shortened() -> None:
     """A long timeline shows its first and last rows, the number between, and the first of many elements."""
     timeline = Timeline(
         tuple(
-            one for n in range(500) for one in Timeline[int]().at(minute(n), *range(10), watermark=minute(n))
+            instant
+            for n in range(500)
+            for instant in Timeline[int]().at(minute(n), *range(10), watermark=minute(n))
         )
     )
-    table = rows(parsed(timeline_html(timeline)))
+    table = rows_of(parse_fragment(timeline_html(timeline)))
     assert table[31] == ["… 460 more …"]
     assert table[1][0] == "2024-01-01T12:00:00Z"
     assert table[-1][0] == "2024-01-01T20:19:00Z"
     assert table[1][1] == "0\n1\n2\n3\n… 6 more"
-    assert "500 instants, 5,000 elements" in words(parsed(timeline_html(timeline)))
+    assert "500 instants, 5,000 elements" in text_of(parse_fragment(timeline_html(timeline)))
 
 
-def depths(tree: ET.Element, at: int = 0) -> Iterator[tuple[int, str]]:
-    """The items of nested lists, with their depths."""
-    for one in tree:
-        if one.tag == "li":
-            yield at, (one.text or "").strip()
-        yield from depths(one, at + (one.tag == "ul"))
+def list_items(tree: ET.Element, at: int = 0) -> Iterator[tuple[int, str]]:
+    """Yields the items of nested lists, with their depths."""
+    for child in tree:
+        if child.tag == "li":
+            yield at, (child.text or "").strip()
+        yield from list_items(child, at + (child.tag == "ul"))
 
 
-def test_a_pipeline_is_a_tree() -> None:
-    """A pipeline is a tree: the parts of a window are below it, and hazards are marked."""
-    tree = parsed(pipeline_html(games.STANDINGS))
-    found = {line: depth for depth, line in depths(tree)}
+def test_a_pipeline_is_shown_as_a_tree() -> None:
+    """The view of a pipeline has the parts of a window below it, and marks hazards."""
+    tree = parse_fragment(pipeline_html(games.STANDINGS))
+    found = {line: depth for depth, line in list_items(tree)}
     window = next(line for line in found if line.startswith("> window("))
     assert found[window] == 2
     assert found["accepts late elements for 5 minutes of event time"] == 3
-    assert "hazard standings/combine_per_key(Sum, Count): elements can be dropped" in words(tree)
+    assert "hazard standings/combine_per_key(Sum, Count): elements can be dropped" in text_of(tree)
 
 
-def test_what_has_no_html_is_refused() -> None:
-    """``html`` refuses values without a view, and says which have one."""
+def test_a_value_without_a_view_is_an_error() -> None:
+    """``html`` raises an error for a value without a view, with the types that have one."""
     for bad in (7, "panes", [1, 2], object()):
         with pytest.raises(
             ArgumentError,
@@ -217,12 +219,12 @@ def test_what_has_no_html_is_refused() -> None:
         ArgumentError, match="PaneTable.panes must be a tuple of panes, such as run.panes; got .*"
     ):
         PaneTable([1])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    run = told()
+    run = run_with_a_correction()
     assert to_html(run.panes) == to_html(list(run.panes)) == to_html(PaneTable(run.panes))
 
 
-def test_without_matplotlib_a_run_has_its_tables() -> None:
-    """Without matplotlib a run has its tables and no picture."""
+def test_without_matplotlib_a_run_has_only_its_tables() -> None:
+    """Without matplotlib the view of a run has its tables and no plot."""
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from flowalg_tools.html import to_html\n"
@@ -234,22 +236,22 @@ def test_without_matplotlib_a_run_has_its_tables() -> None:
     assert "<img" not in done.stdout
 
 
-def test_a_notebook_is_told_how_runs_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_gets_a_formatter_for_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook gets a formatter for runs by type; outside a notebook that is an error."""
     known: dict[type, Callable[[object], str]] = {}
 
     class Shell:
-        """As much of a notebook's shell as there needs to be."""
+        """The parts of a notebook's shell that the test needs."""
 
         formatters: dict[str, Shell]
 
         def for_type(self, typ: type, func: Callable[[object], str]) -> None:
-            """Remembers."""
+            """Stores the formatter of a type."""
             known[typ] = func
 
         @property
         def display_formatter(self) -> Shell:
-            """Itself."""
+            """Returns itself."""
             return self
 
     shell = Shell()
@@ -262,4 +264,4 @@ def test_a_notebook_is_told_how_runs_look(monkeypatch: pytest.MonkeyPatch) -> No
     notebook.version_info = (9, 0, 0, "")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setitem(sys.modules, "IPython", notebook)
     display_in_notebooks()
-    assert "<img" in known[Run](told())
+    assert "<img" in known[Run](run_with_a_correction())

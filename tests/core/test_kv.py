@@ -1,4 +1,4 @@
-"""Pairs: records that unpack, and nothing else of a tuple."""
+"""Pairs: records that unpack, and that otherwise do not behave as tuples."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PAIR = KV("red", 3)
 
 
 def points_of(pair: KV[str, Score]) -> KV[str, int]:
-    """Unpacks a pair, which no column does."""
+    """Returns the pair of a team and its points; it unpacks a pair, so it cannot be lifted to a column."""
     team, score = pair
     return KV(team, score.points)
 
 
 def test_a_pair_unpacks_into_its_key_and_its_value() -> None:
-    """In an assignment, in a loop, as arguments, and into a dict."""
+    """A pair unpacks in an assignment, in a loop, as arguments, and into a dict."""
     key, value = PAIR
     assert (key, value) == ("red", 3)
     assert [(k, v) for k, v in [PAIR]] == [("red", 3)]
@@ -34,7 +34,7 @@ def test_a_pair_unpacks_into_its_key_and_its_value() -> None:
 
 
 def test_a_pair_is_not_a_tuple() -> None:
-    """It equals no tuple, in either order, is none, and cannot be indexed, measured or ordered."""
+    """A pair does not equal a tuple, is not an instance of one, and cannot be indexed, measured or ordered."""
     other: object = ("red", 3)
     assert other != PAIR
     assert other != PAIR
@@ -45,9 +45,9 @@ def test_a_pair_is_not_a_tuple() -> None:
 
 
 def test_a_pair_is_a_frozen_record() -> None:
-    """It cannot be changed, is hashed by its parts, and has the shape and the canonical bytes of a record."""
+    """A pair cannot be changed, is hashed by its fields, and has the shape and the canonical bytes of a record."""
     with pytest.raises(FrozenInstanceError):
-        PAIR.key = "blue"  # type: ignore[misc]  # what must fail
+        PAIR.key = "blue"  # type: ignore[misc]  # the error under test
     assert {PAIR: 1}[KV("red", 3)] == 1
     assert not hasattr(PAIR, "__dict__")
     assert pickle.loads(pickle.dumps(PAIR)) == PAIR
@@ -56,8 +56,8 @@ def test_a_pair_is_a_frozen_record() -> None:
     assert canonical_bytes(PAIR, "it") != canonical_bytes(("red", 3), "it")
 
 
-def test_a_function_that_unpacks_runs_in_python() -> None:
-    """It gives what reading the fields gives, and ``explain`` says that it was not lifted."""
+def test_a_function_that_unpacks_a_pair_runs_in_python() -> None:
+    """A function that unpacks a pair gives the same results; ``explain`` shows that it is not lifted."""
     scores = [Score("red", 3, minute(0)), Score("red", 4, minute(0)), Score("blue", 5, minute(0))]
     keyed = SCORES.window(FixedWindows(timedelta(minutes=1))).key_by(lambda score: score.team)
     unpacked = keyed.map(points_of, result=KV[str, int])

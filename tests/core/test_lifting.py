@@ -1,4 +1,4 @@
-"""Lifting: which functions stay in Python and why, and that lifting only reads the source of the function that runs.
+"""Lifting: which functions stay in Python and why; only the source of the function that runs is read.
 
 ``test_lifted_columns.py`` compares lifted columns with Python.
 """
@@ -25,15 +25,15 @@ from tests.support.lifting.rows import Edge
 EDGE = shape_of(Edge)
 
 
-def lifted(f: EdgeFunction) -> Expr:
-    """The lifted expression of a function of an edge row."""
+def lift_edge_function(f: EdgeFunction) -> Expr:
+    """Returns the lifted expression of a function of an ``Edge``."""
     return lift(Call(f), (Param(EDGE),))
 
 
 @pytest.mark.parametrize("left", LEFT, ids=[describe_function(left.function) for left in LEFT])
-def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
+def test_a_function_that_is_not_provably_equal_stays_in_python(left: Left) -> None:
     """A function that is not provably equal stays in Python, with a reason, and its result type if syntax gives it."""
-    expression = lifted(left.function)
+    expression = lift_edge_function(left.function)
     opaque = first_opaque(expression)
     assert opaque is not None
     assert left.reason in opaque.reason
@@ -41,33 +41,33 @@ def test_what_is_not_proved_is_left_to_python(left: Left) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=[family.title for family in FAMILIES])
-def test_what_is_proved_is_lifted(family: Family) -> None:
+def test_a_provably_equal_function_is_lifted(family: Family) -> None:
     """A function that is provably equal is lifted without opaque parts, and its result type is known."""
     for f in family.functions:
-        expression = lifted(f)
+        expression = lift_edge_function(f)
         assert first_opaque(expression) is None, describe_function(f)
         assert expression.shape is not None, describe_function(f)
 
 
-def test_the_right_lambda_of_a_line_is_found() -> None:
-    """Of several lambdas on one line the right one is found, by its bytecode."""
-    one, other = (lambda e: e.x + 1), (lambda e: e.y + 2)
-    assert repr(lifted(one)) != repr(lifted(other))
-    assert "index=0" in repr(lifted(one))
-    assert "index=1" in repr(lifted(other))
+def test_each_lambda_of_a_line_is_found_by_its_bytecode() -> None:
+    """Each of several lambdas on one line is lifted from its own source, which is found by bytecode."""
+    first, second = (lambda e: e.x + 1), (lambda e: e.y + 2)
+    assert repr(lift_edge_function(first)) != repr(lift_edge_function(second))
+    assert "index=0" in repr(lift_edge_function(first))
+    assert "index=1" in repr(lift_edge_function(second))
 
 
-def test_a_captured_variable_has_its_value_at_lifting() -> None:
+def test_a_captured_scalar_is_lifted_with_its_value() -> None:
     """Captured immutable scalars are lifted with their value; other captured values keep a function in Python."""
 
-    def plus(n: object) -> Callable[[Edge], object]:
+    def add(n: object) -> Callable[[Edge], object]:
         return lambda e: e.x + n  # type: ignore[operator]
 
-    assert first_opaque(lifted(plus(3))) is None
-    assert first_opaque(lifted(plus([3]))) is not None
+    assert first_opaque(lift_edge_function(add(3))) is None
+    assert first_opaque(lift_edge_function(add([3]))) is not None
 
 
-def test_source_that_has_changed_since_is_not_believed(tmp_path: Path) -> None:
+def test_a_function_whose_source_file_has_changed_stays_in_python(tmp_path: Path) -> None:
     """A function whose source file has changed since its import stays in Python."""
     path = tmp_path / "edited.py"
     path.write_text("f = lambda e: e.x + 1\n")
@@ -77,20 +77,20 @@ def test_source_that_has_changed_since_is_not_believed(tmp_path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     path.write_text("f = lambda e: e.x - 1\n")
-    opaque = first_opaque(lifted(module.f))
+    opaque = first_opaque(lift_edge_function(module.f))
     assert opaque is not None
     assert opaque.reason == "a source file that differs from the code that is loaded"
 
 
-def test_code_without_source_runs_in_python() -> None:
+def test_a_function_without_source_stays_in_python() -> None:
     """A function from ``eval`` or from a prompt has no source file and stays in Python."""
-    opaque = first_opaque(lifted(eval("lambda e: e.x")))
+    opaque = first_opaque(lift_edge_function(eval("lambda e: e.x")))
     assert opaque is not None
     assert opaque.reason == "source that is not available"
 
 
 @pytest.mark.parametrize("version", [("cpython", 3, 10), ("cpython", 4, 0), ("pypy", 3, 11)])
-def test_an_unknown_interpreter_falls_back_to_Python(version: tuple[str, int, int]) -> None:
+def test_lifting_is_off_on_untested_interpreters(version: tuple[str, int, int]) -> None:
     """Lifting is off on interpreter versions on which it is not tested."""
     f: EdgeFunction = lambda e: e.x  # noqa: E731
     assert isinstance(syntax_of(f, RUNNING), Success)
@@ -101,53 +101,53 @@ def test_an_unknown_interpreter_falls_back_to_Python(version: tuple[str, int, in
             pytest.fail(f"{found} of an unknown version")
 
 
-def test_the_running_interpreter_is_known() -> None:
-    """Lifting is on for the interpreter that runs these tests; otherwise they would show nothing."""
+def test_lifting_is_on_for_the_running_interpreter() -> None:
+    """Lifting is on for the interpreter that runs these tests; otherwise the tests would check nothing."""
     assert RUNNING in KNOWN
 
 
-def test_a_variable_that_changes_keeps_the_value_that_it_had() -> None:
-    """A captured variable has its value of the time when the pipeline is compiled."""
+def test_a_captured_variable_has_its_value_when_the_pipeline_is_compiled() -> None:
+    """A later assignment to a captured variable does not change a function that is already lifted."""
     rate = 2
 
-    def scaled(e: Edge) -> int:
+    def scale(e: Edge) -> int:
         return e.x * rate
 
-    before = lifted(scaled)
+    before = lift_edge_function(scale)
     rate = 3
     assert "value=2" in repr(before)
-    assert "value=3" in repr(lifted(scaled))
+    assert "value=3" in repr(lift_edge_function(scale))
 
 
-def helper(n: int) -> str:
-    """A function that cannot be lifted."""
+def shout(n: int) -> str:
+    """Returns a number as upper-case text; ``upper`` is not lifted."""
     return str(n).upper()
 
 
-def test_the_place_inside_a_helper_is_named() -> None:
+def test_the_reason_names_the_line_inside_a_called_helper() -> None:
     """The reason names the line inside a called helper that keeps a function in Python."""
-    opaque = first_opaque(lifted(lambda e: helper(e.x) + "!"))
+    opaque = first_opaque(lift_edge_function(lambda e: shout(e.x) + "!"))
     assert opaque is not None
-    line = helper.__code__.co_firstlineno + 2
-    assert opaque.location == f"helper at tests/core/test_lifting.py:{line}"
+    line = shout.__code__.co_firstlineno + 2
+    assert opaque.location == f"shout at tests/core/test_lifting.py:{line}"
 
 
-def test_an_expression_that_grows_too_large_is_left_to_python() -> None:
-    """Helpers that double their argument stay in Python when the expression grows too large."""
+def test_a_function_whose_expression_is_too_large_stays_in_python() -> None:
+    """A function stays in Python when inlining its helpers makes an expression of more than 2000 nodes."""
 
     def twice(n: int) -> int:
         return n % 1000 + n % 999
 
-    def often(n: int) -> int:
+    def nested(n: int) -> int:
         return twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(twice(n)))))))))))
 
-    opaque = first_opaque(lifted(lambda e: often(e.x)))
+    opaque = first_opaque(lift_edge_function(lambda e: nested(e.x)))
     assert opaque is not None
     assert opaque.reason == "an expression of more than 2000 nodes"
 
 
-def test_a_local_variable_is_not_a_global_one() -> None:
-    """A name that a function assigns later is local from its start, as in Python."""
+def test_a_name_that_is_assigned_later_is_local() -> None:
+    """A name that a function assigns later is local from the start of the function, as in Python."""
 
     def early(e: Edge) -> object:
         if e.b:
@@ -155,6 +155,6 @@ def test_a_local_variable_is_not_a_global_one() -> None:
         later = e.x
         return later + 1
 
-    opaque = first_opaque(lifted(early))
+    opaque = first_opaque(lift_edge_function(early))
     assert opaque is not None
     assert opaque.reason == "the name later, which is not defined"

@@ -36,18 +36,18 @@ FEW = st.sampled_from(
 )
 
 
-def _alike(inner: st.SearchStrategy[Trigger]) -> st.SearchStrategy[Trigger]:
+def _nest(inner: st.SearchStrategy[Trigger]) -> st.SearchStrategy[Trigger]:
     several = st.lists(inner, min_size=2, max_size=4).map(lambda parts: SequenceOf(*parts))
     return st.one_of(several, inner.map(Repeat), st.builds(OrFinally, inner, FEW))
 
 
-ALIKE: st.SearchStrategy[Trigger] = st.recursive(
-    st.one_of(FEW, st.builds(And, FEW, FEW)), _alike, max_leaves=6
+REDUNDANT: st.SearchStrategy[Trigger] = st.recursive(
+    st.one_of(FEW, st.builds(And, FEW, FEW)), _nest, max_leaves=6
 )
-"""Triggers made of few different parts, so that they say much twice, or almost."""
+"""Triggers that nest a few different parts, so that many of them are redundant, or almost."""
 
 
-@given(triggers() | ALIKE, scenarios())
+@given(triggers() | REDUNDANT, scenarios())
 def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, scenario: Scenario) -> None:
     """Law: ``normalise(t) = t``; it is idempotent, and never larger."""
     form = normalise(trigger)
@@ -67,8 +67,8 @@ def test_a_normal_form_is_equal_to_its_trigger(trigger: Trigger, scenario: Scena
         And(Or(AtCount(2), AtWatermark()), Or(AtSignal("x"), AtWatermark())),
     ],
 )
-def test_what_says_nothing_twice_stays(trigger: Trigger) -> None:
-    """A limited repetition finishes, a cycle is folded as a whole, and no period implies one with an offset."""
+def test_a_trigger_without_redundant_parts_is_its_own_normal_form(trigger: Trigger) -> None:
+    """A limited repetition finishes, a cycle is folded as a whole, and a period does not imply one with an offset."""
     assert normalise(trigger) == trigger
 
 
@@ -92,14 +92,14 @@ def test_what_says_nothing_twice_stays(trigger: Trigger) -> None:
         (AtCount(2).until(AtWatermark()), And(AtCount(2), AtCount(1)) | AtWatermark()),
     ],
 )
-def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
-    """Redundant parts of a trigger are removed."""
+def test_a_normal_form_has_no_redundant_parts(trigger: Trigger, form: Trigger) -> None:
+    """A normal form leaves out the redundant parts of its trigger."""
     assert normalise(trigger) == normalise(form)
     assert len(repr(normalise(trigger))) <= len(repr(form))
 
 
 @pytest.mark.parametrize(
-    ("trigger", "words"),
+    ("trigger", "description"),
     [
         (
             AtWatermark().with_early_firings(AtPeriod(MINUTE)).with_late_firings(AtCount(1)),
@@ -120,6 +120,6 @@ def test_normal_forms(trigger: Trigger, form: Trigger) -> None:
         (Always() >> Never(), "at once, then never"),
     ],
 )
-def test_triggers_are_told_in_words(trigger: Trigger, words: str) -> None:
+def test_a_trigger_is_described_in_plain_english(trigger: Trigger, description: str) -> None:
     """A trigger is described in one line of plain English."""
-    assert describe(trigger) == words
+    assert describe(trigger) == description

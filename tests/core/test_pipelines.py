@@ -1,4 +1,4 @@
-"""Pipelines as values: types and errors that are known when they are built, before anything runs."""
+"""Pipelines as values: types and errors that are known at construction, before anything runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from flowalg.pipeline.nodes import ElementWise
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 
-def test_a_key_wise_method_on_an_unkeyed_collection_is_refused() -> None:
+def test_a_keyed_method_on_an_unkeyed_collection_is_an_error() -> None:
     """A keyed method on an unkeyed collection is an error at construction, with the type and what to call first."""
     message = r"needs elements that are KV\(key, value\) pairs, and these are Score; call key_by\(...\) first"
     with pytest.raises(KeyedCollectionError, match=message):
@@ -57,32 +57,32 @@ def test_element_types_are_known_without_annotations() -> None:
     assert SCORES.map(lambda s: hash(s), result=int).shape == INTEGER
 
 
-def test_steps_fuse() -> None:
-    """A chain of element-wise methods is one node: fusion is concatenation."""
+def test_element_wise_steps_fuse() -> None:
+    """A chain of element-wise methods is one node."""
     node = SCORES.map(lambda s: s.points).filter(lambda n: n > 1).map(lambda n: KV(n, n)).node
     assert isinstance(node, ElementWise)
     assert len(node.steps) == 3
     assert node.input == SCORES.node
 
 
-def test_map_fusion() -> None:
+def test_maps_compose() -> None:
     """Law: ``map(f).map(g) = map(g after f)``."""
-    one = SCORES.map(lambda s: s.points + 1).map(lambda n: KV("all", n * 2)).combine_per_key(Sum())
-    both = SCORES.map(lambda s: KV("all", (s.points + 1) * 2)).combine_per_key(Sum())
+    two_maps = SCORES.map(lambda s: s.points + 1).map(lambda n: KV("all", n * 2)).combine_per_key(Sum())
+    one_map = SCORES.map(lambda s: KV("all", (s.points + 1) * 2)).combine_per_key(Sum())
     scores = [Score("a", number, NOON) for number in range(5)]
-    assert reference.run_batch(one, {SCORES: scores}) == reference.run_batch(both, {SCORES: scores})
+    assert reference.run_batch(two_maps, {SCORES: scores}) == reference.run_batch(one_map, {SCORES: scores})
 
 
 def test_a_composite_is_a_function() -> None:
     """``apply`` calls a function with the collection."""
 
-    def counted(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    def count(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
         return collection.combine_per_key(Count())
 
-    assert POINTS.apply(counted) == POINTS.combine_per_key(Count())
+    assert POINTS.apply(count) == POINTS.combine_per_key(Count())
 
 
-def test_a_combiner_that_cannot_take_the_values_is_refused() -> None:
+def test_a_combiner_that_cannot_take_the_values_is_an_error() -> None:
     """A combiner that cannot take the values is an error at construction, where their type is known."""
     teams = SCORES.key_by(lambda s: s.points).map_values(lambda s: s.team)
     with pytest.raises(
@@ -158,9 +158,11 @@ def test_a_timeline_from_records_groups_them_by_processing_time() -> None:
         watermark=BoundedOutOfOrderness(timedelta(minutes=1)),
         every=timedelta(minutes=3),
     )
-    shown = [(one.processing_time, [score.points for score in one.elements]) for one in timeline]
+    instants = [
+        (instant.processing_time, [score.points for score in instant.elements]) for instant in timeline
+    ]
     zero = Timeline[Score]().at(NOON).instants[0].processing_time
-    assert shown == [
+    assert instants == [
         (zero + 60_000_000, [1]),
         (zero + 240_000_000, [3, 4]),
         (zero + 420_000_000, [7]),
@@ -188,9 +190,9 @@ def test_pipelines_survive_a_cloudpickle() -> None:
     back, source = pickle.loads(cloudpickle.dumps((totals, SCORES)))
     again = reference.run_batch(back, {source: scores})
     assert again == reference.run_batch(totals, {SCORES: scores})
-    assert [one.value for one in again.panes] == [9, 4, 5]
+    assert [pane.value for pane in again.panes] == [9, 4, 5]
 
 
-def test_triggers_are_told_in_words() -> None:
-    """The parts of a strategy are described in plain English."""
+def test_a_window_function_is_described_in_plain_english() -> None:
+    """``str`` of fixed windows is their description."""
     assert str(FixedWindows(timedelta(minutes=2))) == "fixed windows of 0:02:00"

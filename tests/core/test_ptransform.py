@@ -1,7 +1,7 @@
-"""Transforms are values: built once, applied, composed, compared and tested by themselves.
+"""Transforms as values: built once, then applied, composed, compared and tested by themselves.
 
-The laws of composition are among the laws (``flowalg_laws``); this family has what they do not say: scopes, names,
-what is refused, and what notebooks and ``explain`` show.
+The laws of composition are in ``flowalg_laws``. The tests here cover scopes, names, errors, and what notebooks and
+``explain`` show.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 
 def is_positive(score: Score) -> bool:
-    """Whether a score counts."""
+    """Returns whether the points are positive."""
     return score.points > 0
 
 
 def team_of(score: Score) -> str:
-    """The team."""
+    """Returns the team."""
     return score.team
 
 
 def points_of(score: Score) -> int:
-    """The points."""
+    """Returns the points."""
     return score.points
 
 
@@ -56,18 +56,18 @@ BY_TEAM: Final = PTransform.of(
 
 @ptransform
 def totals(scores: PCollection[KV[str, Score]]) -> PCollection[KV[str, int]]:
-    """The sum of the points of each key in two minutes."""
+    """Returns the sum of the points of each key in two minutes."""
     return scores.window(FixedWindows(timedelta(minutes=2))).combine_per_key(Sum.of(points_of))
 
 
 @ptransform(name="count per key")
-def counted(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
-    """How many values each key has."""
+def count(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Returns the number of values of each key."""
     return pairs.combine_per_key(Count())
 
 
-def test_a_transform_is_what_its_function_builds() -> None:
-    """Applied to a collection it gives the pipeline that the function would have given."""
+def test_a_transform_applies_the_pipeline_that_its_function_builds() -> None:
+    """An applied transform equals the pipeline that its function would have built on the collection."""
     by_hand = (
         SCORES.filter(is_positive)
         .key_by(team_of)
@@ -79,21 +79,21 @@ def test_a_transform_is_what_its_function_builds() -> None:
     assert hash(totals(BY_TEAM(SCORES))) == hash(by_hand)
 
 
-def test_steps_fuse_across_transforms() -> None:
-    """The steps of a transform join the chain that they follow."""
+def test_element_wise_steps_fuse_across_transforms() -> None:
+    """The steps of a transform are fused with the steps before it."""
     composed = SCORES.map(lambda s: s).apply(BY_TEAM)
     assert len(composed.node.inputs[0].inputs) == 0
 
 
 def test_a_transform_can_be_tested_by_itself() -> None:
-    """It is run over any source of its input's type, the reference needs nothing else."""
+    """A transform can be applied to any source of its input type and run on the reference."""
     timeline = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("red", -1, NOON)).end(minute(5))
     (pane,) = flowalg_reference.run(SCORES.apply(BY_TEAM >> totals), {SCORES: timeline}).panes
     assert (pane.key, pane.value) == ("red", 5)
 
 
-def test_transforms_are_values() -> None:
-    """Equal by what they do, hashable, picklable, serialisable; a name takes no part in equality."""
+def test_transforms_are_compared_by_what_they_do() -> None:
+    """Transforms that do the same are equal, whatever their names, and can be hashed, pickled and serialized."""
     again = PTransform.of(Score, lambda scores: scores.filter(is_positive).key_by(team_of))
     assert again == BY_TEAM
     assert hash(again) == hash(BY_TEAM)
@@ -106,8 +106,8 @@ def test_transforms_are_values() -> None:
     assert SCORES.apply(read) == SCORES.apply(BY_TEAM)
 
 
-def test_a_transform_is_one_box_that_opens() -> None:
-    """``explain`` shows its name and type, and its steps under that; so does the notebook, as a box."""
+def test_a_named_transform_is_shown_as_a_box() -> None:
+    """``explain`` shows the name and the type of a transform above its steps; a notebook shows them as a box."""
     lines = explain(SCORES.apply(BY_TEAM >> totals)).splitlines()
     assert lines[:3] == [
         "scores: Score",
@@ -123,8 +123,8 @@ def test_a_transform_is_one_box_that_opens() -> None:
     assert explain(BY_TEAM).startswith("input: Score\n> filter(")
 
 
-def test_transforms_nest() -> None:
-    """A named transform of named transforms is a box of boxes, and labels hold the whole path."""
+def test_nested_transforms_are_shown_as_nested_boxes() -> None:
+    """A named transform of named transforms is a box of boxes, and labels have the whole path."""
     whole = (BY_TEAM >> totals).named("scoring")
     assert [line for line in explain(SCORES.apply(whole)).splitlines() if line.strip().startswith("> ")][
         :3
@@ -139,7 +139,7 @@ def test_transforms_nest() -> None:
 
 
 def test_a_function_can_be_applied_under_a_label() -> None:
-    """Its steps become a box, the windows of its input are known to it, and several outputs stay several."""
+    """The steps of a labelled function are a box; it can read the windows of its input and return several outputs."""
     windowed = POINTS.window(FixedWindows(timedelta(minutes=2)))
 
     def halves(
@@ -156,8 +156,8 @@ def test_a_function_can_be_applied_under_a_label() -> None:
         windowed.apply(lambda pairs: 3, label="count")
 
 
-def test_side_inputs_and_joins_can_be_captured() -> None:
-    """What does not depend on the input keeps its own scope, and is shared."""
+def test_a_transform_can_capture_a_side_input() -> None:
+    """A captured collection, which does not depend on the input, keeps its own scope and is shared."""
     limits = POINTS.combine_globally(Sum.of(lambda pair: pair.value)).as_singleton(default=0)
     below = PTransform.of(
         KV[str, int],
@@ -165,18 +165,18 @@ def test_side_inputs_and_joins_can_be_captured() -> None:
         name="below",
     )
     timeline = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("red", 3, NOON)).end(minute(5))
-    panes = flowalg_reference.run(POINTS.apply(below >> counted), {SCORES: timeline}).panes
+    panes = flowalg_reference.run(POINTS.apply(below >> count), {SCORES: timeline}).panes
     assert [pane.value for pane in panes] == [2]
 
 
-def test_a_mismatch_names_both_sides() -> None:
-    """The names and the shapes of what was composed, or applied."""
+def test_a_mismatch_of_shapes_names_both_transforms() -> None:
+    """The error of a mismatch has the names and the shapes of what was composed or applied."""
     with pytest.raises(
         ArgumentError,
         match=r"the input of transform 'totals' must be a collection of KV\[str, Score\]; "
         r"got PTransform\('count per key: .*its elements are KV\[str, int\]",
     ):
-        counted >> totals  # type: ignore[operator]
+        count >> totals  # type: ignore[operator]
     with pytest.raises(
         ArgumentError,
         match=r"the input of transform 'totals' must be a collection of KV\[str, Score\]; "
@@ -185,8 +185,8 @@ def test_a_mismatch_names_both_sides() -> None:
         SCORES.apply(totals)  # type: ignore[arg-type]
 
 
-def test_what_is_not_a_transform_is_refused() -> None:
-    """With what would be one."""
+def test_an_invalid_transform_is_an_error() -> None:
+    """The error of each invalid argument says what is valid."""
     with pytest.raises(
         ArgumentError, match=r"build must be a function from a PCollection to a PCollection; got 3"
     ):

@@ -1,7 +1,7 @@
-"""Runs and interpreters: one pipeline through all engines in memory, and which panes are current in the end.
+"""Runs and interpreters: one pipeline on all engines in memory, and which panes are current at the end.
 
-This family catches a rule of what is current that differs between two of its users, and an engine that takes a
-timeline otherwise than the reference. ``test_interpreters`` has Spark.
+The tests catch a rule of current panes that differs between two users of it, and an engine that reads a timeline
+otherwise than the reference does. ``test_interpreters`` has Spark.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TIMELINE = (
     .at(minute(3), Score("a", 1, minute(1.5)))
     .end(minute(4))
 )
-"""Early, on time and late, and nothing that is dropped."""
+"""A timeline with early, on-time and late panes, and without dropped elements."""
 
 ENGINES: list[Interpreter] = [
     Reference(),
@@ -62,42 +62,42 @@ ENGINES: list[Interpreter] = [
 
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_final_values_do_not_depend_on_the_interpreter(engine: Interpreter) -> None:
-    """A stream that has ended and dropped nothing comes to the batch result, by whichever engine."""
+    """After the end of a stream without drops, every engine has the final values of the batch."""
     found = engine.run(TOTALS, {SCORES: TIMELINE}).final_values()
     assert [(value.key, value.value) for value in found] == [("a", 6), ("b", 7), ("a", 3)]
     assert found == Reference().run(TOTALS, {SCORES: TIMELINE}).final_values()
 
 
 @pytest.mark.parametrize("engine", [each for each in ENGINES if each.capabilities.streams], ids=str)
-def test_streams_agree_pane_by_pane(engine: Interpreter) -> None:
-    """Over one timeline, in order, in the mode that the engine declares."""
+def test_engines_emit_the_same_panes_of_a_timeline(engine: Interpreter) -> None:
+    """Every engine emits the same panes of one timeline, in order, in the mode that the engine declares."""
     expected = Reference(engine.capabilities.mode).run(TOTALS, {SCORES: TIMELINE})
     assert engine.run(TOTALS, {SCORES: TIMELINE}).panes == expected.panes
 
 
-def test_drops_are_of_elements_or_of_counts() -> None:
-    """The reference knows each element; the shard step knows how many there were."""
+def test_a_drop_has_the_element_or_the_number_of_elements() -> None:
+    """The reference reports each dropped element; the shard step reports how many were dropped."""
     late = (
         Timeline[Score]()
         .at(minute(9), watermark=minute(9))
         .at(minute(10), Score("a", 5, minute(1)), Score("a", 6, minute(1)))
     )
-    one, other = Reference().run(TOTALS, {SCORES: late}), Local().run(TOTALS, {SCORES: late})
-    assert [drop.element for drop in one.dropped] == [KV("a", 5), KV("a", 6)]
-    (drop,) = other.dropped
+    on_reference, on_shards = Reference().run(TOTALS, {SCORES: late}), Local().run(TOTALS, {SCORES: late})
+    assert [drop.element for drop in on_reference.dropped] == [KV("a", 5), KV("a", 6)]
+    (drop,) = on_shards.dropped
     assert isinstance(drop, Drop)
     assert (drop.key, drop.reason, drop.count) == ("a", DropReason.EXPIRED, 2)
 
 
 def pane_of(element: object, index: int, change: Change = Change.VALUE) -> Pane[object]:
-    """A pane of the first window."""
+    """Returns a pane of the first window."""
     pane = Reference().run(TOTALS, {SCORES: TIMELINE}).panes[0]
     info = evolve(pane.info, index=index, change=change)
     return Pane(element, pane.window, pane.event_time, info)
 
 
 def test_a_retracted_pane_is_not_current() -> None:
-    """A value of a later index replaces it; without one there is no final value."""
+    """A later index replaces a retracted value; without a later index there is no final value."""
     first, back, second = (
         pane_of(KV("a", 1), 0),
         pane_of(KV("a", 1), 0, Change.RETRACTION),
@@ -107,8 +107,8 @@ def test_a_retracted_pane_is_not_current() -> None:
     assert final_values([first, back]) == ()
 
 
-def test_a_session_that_became_part_of_another_is_retracted() -> None:
-    """Under RETRACTING only the larger one has a final value."""
+def test_a_merged_session_is_retracted() -> None:
+    """Under RETRACTING only the merged session has a final value."""
     sessions = POINTS.window(
         Sessions(2 * MINUTE), trigger=AtCount(1).repeat(), accumulation=Accumulation.RETRACTING
     ).combine_per_key(Sum())
@@ -123,13 +123,13 @@ def test_a_session_that_became_part_of_another_is_retracted() -> None:
 
 
 def test_all_elements_of_one_pane_are_final() -> None:
-    """A step after the grouping may make several of them; they are in order."""
+    """All elements that a step makes of one pane are final, in order."""
     panes = [pane_of(KV("a", 2), 0), pane_of(KV("a", 1), 0)]
     assert [value.element for value in final_values(panes)] == [KV("a", 1), KV("a", 2)]
 
 
-def test_elements_that_are_not_pairs_need_a_function() -> None:
-    """It says what tells those of one window apart."""
+def test_final_values_of_unkeyed_elements_need_a_key_function() -> None:
+    """The function gives the key that distinguishes the elements of a window."""
     panes = [pane_of(1, 0), pane_of(2, 1)]
     assert [value.element for value in final_values(panes, by=lambda element: None)] == [2]
     with pytest.raises(
@@ -138,8 +138,8 @@ def test_elements_that_are_not_pairs_need_a_function() -> None:
         final_values(panes)
 
 
-def test_a_batch_is_at_the_last_processing_time() -> None:
-    """Of any of the timelines; those without instants bring nothing."""
+def test_a_batch_runs_at_the_last_processing_time() -> None:
+    """A batch runs at the greatest processing time of its timelines; a timeline without instants adds no elements."""
     found = as_batch({"scores": TIMELINE, "none": Timeline[Score]()})
     assert [len(each) for each in found.values()] == [1, 1]
     assert {each.instants[0].processing_time for each in found.values()} == {
@@ -148,8 +148,8 @@ def test_a_batch_is_at_the_last_processing_time() -> None:
     assert found["scores"].elements == TIMELINE.elements
 
 
-def test_generated_watermarks_are_those_of_the_timeline() -> None:
-    """The policy that made a timeline makes the same watermarks again, in band; one made by hand has no policy."""
+def test_generated_watermarks_equal_those_of_the_timeline() -> None:
+    """The policy of a timeline makes the same watermarks again, in band; a timeline made by hand has no policy."""
     made = Timeline.from_records(
         SCORES,
         [Score("a", 5, minute(0.5)), Score("b", 7, minute(3)), Score("a", 1, minute(1))],
@@ -166,16 +166,16 @@ def test_generated_watermarks_are_those_of_the_timeline() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
-def test_inputs_are_checked(engine: Interpreter) -> None:
-    """Each source has one timeline."""
+def test_each_source_must_have_one_timeline(engine: Interpreter) -> None:
+    """Missing, unknown and invalid timelines of sources are errors."""
     with pytest.raises(UnboundSourceError, match="source 'scores' is not bound"):
         engine.run(TOTALS, {})
     with pytest.raises(ArgumentError, match="the input of source 'scores' must be a Timeline"):
         engine.run(TOTALS, {SCORES: [1]})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
 
 
-def test_a_mode_is_one_of_two() -> None:
-    """Whoever has one."""
+def test_a_mode_must_be_batch_or_stream() -> None:
+    """Every interpreter checks its mode."""
     with pytest.raises(
         ArgumentError, match=r"Reference.mode must be Mode.CONTINUOUS or .*; got 'batch' \(str\)"
     ):

@@ -17,7 +17,7 @@ from tests.support.scores import NOON, Score
 
 
 class Colour(Enum):
-    """Two colours."""
+    """An enumeration."""
 
     RED = 1
     BLUE = 2
@@ -25,7 +25,7 @@ class Colour(Enum):
 
 @frozen
 class Everything:
-    """One field of every kind."""
+    """A record with one field of every kind."""
 
     a: int
     b: float
@@ -69,28 +69,28 @@ EVERYTHING = Everything(
 
 @define
 class Mutable:
-    """Not frozen."""
+    """A record class that is not frozen."""
 
     a: int
 
 
 @frozen
 class WithMapping:
-    """A field of a type without a schema."""
+    """A record with a field of a type without a schema."""
 
     tags: dict[str, int]
 
 
 @frozen
 class WithSetOfLists:
-    """A set of lists, which are not hashable."""
+    """A record with a set of lists, which are not hashable."""
 
     tags: frozenset[list[int]]
 
 
 @frozen
 class WithAny:
-    """A field of type Any."""
+    """A record with a field of type ``object``."""
 
     anything: object
 
@@ -104,7 +104,7 @@ class Endless:
 
 @frozen
 class Hidden:
-    """A field that the constructor does not take."""
+    """A record with a field that the constructor does not take."""
 
     a: int
     b: int = field(init=False, default=3)
@@ -112,7 +112,7 @@ class Hidden:
 
 @frozen
 class Empty:
-    """No fields."""
+    """A record without fields."""
 
 
 def test_every_kind_of_field_has_a_shape() -> None:
@@ -140,9 +140,7 @@ def test_every_kind_of_field_has_a_shape() -> None:
         (int | str, "is not an element type"),
     ],
 )
-def test_a_type_without_a_shape_is_refused_when_the_pipeline_is_built(
-    python_type: object, message: str
-) -> None:
+def test_a_type_without_a_shape_is_an_error_at_construction(python_type: object, message: str) -> None:
     """A type without a shape is an error at construction, with the class, the field and the valid types."""
     with pytest.raises(RecordTypeError, match=message):
         Source("s", python_type, event_time=lambda _: NOON)  # type: ignore[arg-type]
@@ -158,14 +156,14 @@ def test_a_type_without_a_shape_is_refused_when_the_pipeline_is_built(
         ("a", r"it must be of type Score; got 'a' \(str\)"),
     ],
 )
-def test_a_value_of_another_type_is_refused(value: object, message: str) -> None:
+def test_a_value_of_another_type_than_its_field_is_an_error(value: object, message: str) -> None:
     """A value of another type than its field is an error when it enters a pipeline; the class itself does not check."""
     with pytest.raises(ElementError, match=message):
         conform(value, shape_of(Score), "it")
 
 
-def test_integers_are_of_64_bits() -> None:
-    """Integers of 64 bits are valid wherever they lie in a record, and larger ones are errors."""
+def test_an_integer_must_fit_into_64_bits() -> None:
+    """An integer of 64 bits is valid anywhere in a record, and a larger one is an error."""
     assert conform(-(2**63), shape_of(int), "it") == -(2**63)
     with pytest.raises(ValueRangeError, match="it.points is 9223372036854775808, which overflows 64 bits"):
         conform(Score("a", 2**63, NOON), shape_of(Score), "it")
@@ -190,8 +188,8 @@ def test_sets_conform_item_by_item() -> None:
         canonicalize({2**63}, "it")
 
 
-def test_sets_have_one_order_among_values() -> None:
-    """Equal sets have equal sort keys, however they were made; None sorts first and NaN last."""
+def test_equal_sets_have_equal_sort_keys() -> None:
+    """Equal sets have equal sort keys, however they were made; among values, None sorts first and NaN last."""
     assert sort_key(frozenset("abc")) == sort_key(set("cba"))
     values: list[float | None] = [float("nan"), 2.0, None, float("-inf")]
-    assert [repr(one) for one in sorted(values, key=sort_key)] == ["None", "-inf", "2.0", "nan"]
+    assert [repr(value) for value in sorted(values, key=sort_key)] == ["None", "-inf", "2.0", "nan"]

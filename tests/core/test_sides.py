@@ -57,99 +57,105 @@ OTHERS = Source("others", Score, event_time=lambda s: s.at)
 TOTALS = OTHERS.map(lambda s: s.points).window(FIVE).combine_globally(Sum())
 
 
-def place(windows: WindowFn, one: Reading) -> Window:
-    """The window of a reading."""
-    (window,) = windows.assign(event_time(one.at), None)
+def window_of(windows: WindowFn, reading: Reading) -> Window:
+    """Returns the window of a reading."""
+    (window,) = windows.assign(event_time(reading.at), None)
     return window
 
 
 def with_totals(windows: WindowFn) -> PCollection[list[tuple[Reading, int]]]:
-    """All readings, each with the sum of the rates of its window."""
+    """Returns all readings, each with the sum of the rates of its window."""
     totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
-    return READINGS.map_with(totals, lambda one, total: (one, total)).combine_globally(ToList())
+    return READINGS.map_with(totals, lambda reading, total: (reading, total)).combine_globally(ToList())
 
 
 def last_list(run: reference.ReferenceRun[list[tuple[Reading, int]]]) -> Counter[tuple[Reading, int]]:
-    """The list in the last pane, as a bag."""
+    """Returns the list in the last pane, as a bag."""
     return Counter(run.panes[-1].element if run.panes else [])
 
 
 @given(WINDOWS, MANY, MANY)
-def test_an_element_reads_the_window_that_it_lies_in(
+def test_an_element_reads_the_side_window_of_its_event_time(
     windows: WindowFn, main: list[Reading], rates: list[Reading]
 ) -> None:
     """In a batch an element reads the side window that contains its event time."""
     totals: dict[Window, int] = defaultdict(int)
     for rate in rates:
-        totals[place(windows, rate)] += rate.value
-    expected = Counter((one, totals[place(windows, one)]) for one in main)
+        totals[window_of(windows, rate)] += rate.value
+    expected = Counter((reading, totals[window_of(windows, reading)]) for reading in main)
     assert last_list(reference.run_batch(with_totals(windows), {READINGS: main, RATES: rates})) == expected
 
 
 @given(WINDOWS, MANY, MANY)
-def test_a_map_holds_the_keys_of_the_window(
+def test_a_map_has_the_keys_of_its_window(
     windows: WindowFn, main: list[Reading], rates: list[Reading]
 ) -> None:
     """A map has the keys of its window, no keys of other windows, and none if the window is empty."""
     by_key = RATES.key_by(lambda r: r.key).window(windows).combine_per_key(Sum.of(lambda r: r.value)).as_map()
-    read = READINGS.map_with(by_key, lambda one, known: (one, known.get(one.key, -99)))
+    read = READINGS.map_with(by_key, lambda reading, known: (reading, known.get(reading.key, -99)))
     totals: dict[tuple[Window, str], int] = {}
     for rate in rates:
-        at = place(windows, rate), rate.key
+        at = window_of(windows, rate), rate.key
         totals[at] = totals.get(at, 0) + rate.value
-    expected = Counter((one, totals.get((place(windows, one), one.key), -99)) for one in main)
+    expected = Counter(
+        (reading, totals.get((window_of(windows, reading), reading.key), -99)) for reading in main
+    )
     run = reference.run_batch(read.combine_globally(ToList()), {READINGS: main, RATES: rates})
     assert last_list(run) == expected
 
 
 @given(WINDOWS, free_timelines(ends=True), free_timelines(ends=True))
-def test_a_stream_reads_what_a_batch_reads_if_no_rate_came_late(
+def test_a_stream_reads_the_values_of_the_batch_without_late_side_elements(
     windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
 ) -> None:
     """A stream reads the values of the batch if no side element is late, and loses no element while waiting."""
     pipeline = with_totals(windows)
     streamed = reference.run(pipeline, {READINGS: main, RATES: rates})
-    elements = [one for instant in main for one in instant.elements]
-    assert Counter(one for one, _ in last_list(streamed).elements()) == Counter(elements)
+    elements = [element for instant in main for element in instant.elements]
+    assert Counter(element for element, _ in last_list(streamed).elements()) == Counter(elements)
     if not streamed.dropped:
-        bounded = [one for instant in rates for one in instant.elements]
+        bounded = [element for instant in rates for element in instant.elements]
         batch = reference.run_batch(pipeline, {READINGS: elements, RATES: bounded})
         assert last_list(streamed) == last_list(batch)
 
 
 @given(WINDOWS, free_timelines(), free_timelines())
-def test_an_element_that_waits_holds_the_watermark(
+def test_a_waiting_element_holds_the_watermark(
     windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
 ) -> None:
-    """A waiting element holds the watermark, so that an element on time upstream is on time downstream."""
+    """A waiting element holds the watermark: an element that is on time upstream is on time downstream."""
     totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
-    plain = READINGS.map(lambda one: (one, 0))
-    beside = READINGS.map_with(totals, lambda one, total: (one, 0))
+    plain = READINGS.map(lambda reading: (reading, 0))
+    with_side = READINGS.map_with(totals, lambda reading, total: (reading, 0))
 
-    def refused(pipeline: PCollection[tuple[Reading, int]], *sources: Source[object]) -> Counter[object]:
+    def drops_of(pipeline: PCollection[tuple[Reading, int]], *sources: Source[object]) -> Counter[object]:
         strict = pipeline.window(FIVE, allowed_lateness=timedelta(0)).combine_globally(Count())
         given_to: dict[Source[object], Timeline[object]] = {READINGS: main, RATES: rates}
         run = reference.run(strict, {source: given_to[source] for source in sources})
         return Counter(drop.element for drop in run.dropped if drop.reason is DropReason.EXPIRED)
 
-    assert refused(beside, READINGS, RATES) <= refused(plain, READINGS)
+    assert drops_of(with_side, READINGS, RATES) <= drops_of(plain, READINGS)
 
 
 @given(WINDOWS, free_timelines(), free_timelines())
-def test_the_watermark_behind_a_side_never_moves_back(
+def test_the_watermark_after_a_side_input_never_moves_back(
     windows: WindowFn, main: Timeline[Reading], rates: Timeline[Reading]
 ) -> None:
     """The output watermark never moves back, even for an element that was late before it waited."""
     totals = RATES.map(lambda r: r.value).window(windows).combine_globally(Sum()).as_singleton(default=0)
-    beside = READINGS.map_with(totals, lambda one, total: (one, total))
-    grouped = beside.window(FIVE, trigger=Repeat(Always())).combine_globally(Count())
-    outputs = [one.output for one in reference.run(grouped, {READINGS: main, RATES: rates}).watermarks]
+    with_side = READINGS.map_with(totals, lambda reading, total: (reading, total))
+    grouped = with_side.window(FIVE, trigger=Repeat(Always())).combine_globally(Count())
+    outputs = [
+        evaluation.output for evaluation in reference.run(grouped, {READINGS: main, RATES: rates}).watermarks
+    ]
     assert outputs == sorted(outputs)
 
 
 @given(WINDOWS, MANY, MANY)
-def test_a_side_holds_what_stands(windows: WindowFn, main: list[Reading], rates: list[Reading]) -> None:
-    """Retracted values are gone from a side: of successive panes the last one remains."""
+def test_a_side_input_has_the_current_pane_of_a_window(
+    windows: WindowFn, main: list[Reading], rates: list[Reading]
+) -> None:
+    """A side input has no retracted values: of successive panes it keeps the last."""
     keyed = RATES.key_by(lambda r: "").map_values(lambda r: r.value)
     totals = keyed.window(
         windows,
@@ -158,7 +164,7 @@ def test_a_side_holds_what_stands(windows: WindowFn, main: list[Reading], rates:
         allowed_lateness=FOREVER,
     ).combine_per_key(Sum())
     side = totals.map(lambda pair: pair.value).as_singleton(default=0)
-    read = READINGS.map_with(side, lambda one, total: (one, total)).combine_globally(ToList())
+    read = READINGS.map_with(side, lambda reading, total: (reading, total)).combine_globally(ToList())
     one_by_one = Timeline[Reading]()
     for number, rate in enumerate(rates):
         one_by_one = one_by_one.at(minute(number), rate)
@@ -168,8 +174,8 @@ def test_a_side_holds_what_stands(windows: WindowFn, main: list[Reading], rates:
     assert last_list(run) == last_list(batch)
 
 
-def test_elements_that_have_waited_come_first() -> None:
-    """Elements that have waited are emitted in order of arrival, before those that do not wait."""
+def test_waiting_elements_are_emitted_first() -> None:
+    """Elements that waited are emitted in order of arrival, before those that do not wait."""
     read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV("all", s.points))
     listed = read.combine_per_key(ToList())
     main = (
@@ -184,8 +190,8 @@ def test_elements_that_have_waited_come_first() -> None:
     assert pane.value == [1, 2, 3]
 
 
-def test_percentile_watermarks_wait_for_a_side_too() -> None:
-    """Percentile watermarks lead the watermark behind a side, wait for waiting elements, and never move back."""
+def test_percentile_watermarks_wait_for_a_side_input() -> None:
+    """Percentile watermarks stay ahead of the watermark, wait for waiting elements, and never move back."""
     read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV(s.team, s.points))
     quick = read.window(
         FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtWatermark(percentile=0.5))
@@ -204,7 +210,7 @@ def test_percentile_watermarks_wait_for_a_side_too() -> None:
     ]
 
 
-def test_an_element_waits_for_its_window_and_what_it_has_read_stays() -> None:
+def test_an_element_reads_its_side_window_once_when_complete() -> None:
     """An element waits until its side window is complete, and the value that it has read never changes."""
     read = SCORES.map_with(TOTALS.as_singleton(), lambda s, total: KV(s.team, s.points * total))
     shown = read.window(
@@ -234,7 +240,7 @@ def test_an_element_waits_for_its_window_and_what_it_has_read_stays() -> None:
     assert waited[3] == (processing_time(minute(6)), event_time(minute(9)))
 
 
-def test_a_retraction_reads_what_its_value_has_read() -> None:
+def test_a_retraction_reads_the_side_value_of_its_value() -> None:
     """A retraction reads the same side value as the value that it retracts."""
     retracting = POINTS.window(
         FIVE, trigger=Repeat(AtCount(1)), accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
@@ -256,12 +262,12 @@ def test_a_retraction_reads_what_its_value_has_read() -> None:
         (Change.RETRACTION, 30),
         (Change.VALUE, 60),
     ]
-    standing = reference.run(summed, {SCORES: main.end(minute(9)), OTHERS: others}).panes
-    assert [pane.value for pane in standing if pane.change is Change.VALUE][-1] == 60
+    panes = reference.run(summed, {SCORES: main.end(minute(9)), OTHERS: others}).panes
+    assert [pane.value for pane in panes if pane.change is Change.VALUE][-1] == 60
 
 
-def test_a_share_of_the_whole_reads_its_own_source() -> None:
-    """The side may come from the same collection, which is computed once."""
+def test_a_side_input_may_come_from_the_same_collection() -> None:
+    """A side input may come from the collection that reads it, which is then computed once."""
     windowed = POINTS.window(FIVE)
     sums = windowed.combine_per_key(Sum())
     whole = sums.map(lambda pair: pair.value).combine_globally(Sum()).as_singleton()
@@ -279,7 +285,7 @@ def test_a_collection_that_is_used_twice_drops_once() -> None:
     assert len(reference.run(both, {SCORES: timeline}).dropped) == 1
 
 
-def test_filter_and_flat_map_read_a_side_too() -> None:
+def test_filter_and_flat_map_read_side_inputs() -> None:
     """``filter_with`` and ``flat_map_with`` read a side input as ``map_with`` does."""
     scores = [Score("a", 1, minute(1)), Score("b", 3, minute(2))]
     others = [Score("x", 2, minute(1))]
@@ -293,14 +299,14 @@ def test_filter_and_flat_map_read_a_side_too() -> None:
     assert [pane.element for pane in listed] == [["a", "a", "b", "b"]]
 
 
-def test_what_is_not_one_value_is_an_error() -> None:
+def test_a_side_value_must_be_unique_and_present() -> None:
     """A singleton without a value or with several, and a map with one key twice, are errors."""
     scores = [Score("a", 1, minute(1))]
     raw = OTHERS.window(FIVE)
     listed = ToList[object]()
 
     def read(side: SideInput[object], others: list[Score]) -> None:
-        pipeline = SCORES.map_with(side, lambda s, seen: seen).combine_globally(listed)
+        pipeline = SCORES.map_with(side, lambda s, value: value).combine_globally(listed)
         reference.run_batch(pipeline, {SCORES: scores, OTHERS: others})
 
     with pytest.raises(
@@ -317,7 +323,7 @@ def test_what_is_not_one_value_is_an_error() -> None:
 
 
 def two_windows(point: EventTime, key: object) -> list[Window]:
-    """Two windows around a point."""
+    """Returns two windows around a point."""
     return [Window(point, EventTime(point + size)) for size in (1, 2)]
 
 
@@ -329,8 +335,8 @@ BAD_WINDOWS: list[WindowFn] = [
 
 
 @pytest.mark.parametrize("windows", BAD_WINDOWS, ids=str)
-def test_a_side_has_one_window_for_each_event_time(windows: WindowFn) -> None:
-    """Side windows must give each event time exactly one window; others are refused."""
+def test_a_side_input_must_have_one_window_for_each_event_time(windows: WindowFn) -> None:
+    """Window functions that do not give each event time exactly one window are errors for side inputs."""
     makers: list[Callable[[], object]] = [
         lambda: SCORES.window(windows).as_singleton(),
         lambda: POINTS.window(windows).as_map(),
@@ -343,7 +349,7 @@ def test_a_side_has_one_window_for_each_event_time(windows: WindowFn) -> None:
             make()
 
 
-def test_other_mistakes_are_named() -> None:
+def test_invalid_side_inputs_are_errors() -> None:
     """Two side windows for one event time, values that are not side inputs, and unkeyed maps are errors."""
     twice = OTHERS.window(CustomWindows("twice", two_windows)).as_singleton()
     with pytest.raises(ElementError, match="twice puts the event time .* a side input needs one window"):

@@ -41,19 +41,19 @@ POINTS = st.datetimes(
 
 
 @given(POINTS)
-def test_points_survive_the_round_trip(point: datetime) -> None:
-    """A datetime is its number of microseconds, in every time zone and far from the epoch."""
+def test_a_point_converts_back_to_its_datetime(point: datetime) -> None:
+    """A datetime is converted to microseconds and back without loss, in every time zone and far from the epoch."""
     assert event_time(point).datetime == point
 
 
 @given(POINTS, POINTS)
-def test_points_keep_their_order(one: datetime, other: datetime) -> None:
+def test_points_keep_their_order(first: datetime, second: datetime) -> None:
     """Earlier datetimes have smaller numbers."""
-    assert (event_time(one) < event_time(other)) == (one < other)
+    assert (event_time(first) < event_time(second)) == (first < second)
 
 
-def test_a_naive_datetime_is_refused() -> None:
-    """A naive datetime is an error that says what to write instead."""
+def test_a_naive_datetime_is_an_error() -> None:
+    """A naive datetime is an error that names a timezone-aware one."""
     with pytest.raises(
         ArgumentError,
         match=r"time must be a timezone-aware datetime, such as .*; got datetime.*: it is naive",
@@ -61,14 +61,14 @@ def test_a_naive_datetime_is_refused() -> None:
         Timeline[Score]().at(datetime(2024, 1, 1))
 
 
-def test_a_point_out_of_range_is_refused() -> None:
+def test_a_point_out_of_range_is_an_error() -> None:
     """A point after the end of time is an error."""
     with pytest.raises(ArgumentError, match="must be a point between"):
         event_time(datetime(9999, 12, 31, tzinfo=UTC))
 
 
-def test_the_bounds_are_shown_in_words() -> None:
-    """The bounds of time are shown as words, not as dates."""
+def test_the_bounds_of_time_are_shown_by_name() -> None:
+    """The bounds of time are shown by name, not as dates."""
     assert (str(MIN_TIME), str(MAX_TIME)) == ("start of time", "end of time")
     assert str(event_time(minute(0))) == "2024-01-01T12:00:00Z"
 
@@ -85,15 +85,15 @@ def test_a_point_evaluates_to_itself(domain: type[EventTime | ProcessingTime], m
 
 
 @given(DOMAINS, st.integers(MIN_TIME, MAX_TIME))
-def test_a_point_is_read_from_what_it_prints(domain: type[EventTime | ProcessingTime], micros: int) -> None:
-    """Inside the bounds of time, ``str`` of a point is ISO 8601 text that the point can be made from."""
+def test_a_point_can_be_read_from_its_text(domain: type[EventTime | ProcessingTime], micros: int) -> None:
+    """Inside the bounds of time, ``str`` of a point is ISO 8601 text from which an equal point can be made."""
     point = domain(micros)
     assert micros in (MIN_TIME, MAX_TIME) or domain(str(point)) == point
     assert f"{point}" == str(point)
 
 
 @given(DOMAINS, st.integers(MIN_TIME, MAX_TIME))
-def test_a_point_survives_copies(domain: type[EventTime | ProcessingTime], micros: int) -> None:
+def test_pickling_and_copying_keep_a_point(domain: type[EventTime | ProcessingTime], micros: int) -> None:
     """Pickling and copying keep the domain and the microseconds."""
     point = domain(micros)
     dumped = [pickle.dumps(point, protocol) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)]
@@ -107,7 +107,7 @@ def test_a_point_survives_copies(domain: type[EventTime | ProcessingTime], micro
 
 
 @given(st.integers(MIN_TIME, MAX_TIME))
-def test_a_point_is_its_number_wherever_numbers_are_taken(micros: int) -> None:
+def test_a_point_is_a_number_of_microseconds_elsewhere(micros: int) -> None:
     """As a key, in JSON, SQLite, packed bytes, Polars and Arrow a point is the number of its microseconds."""
     point = EventTime(micros)
     assert {micros: 1}[point] == 1
@@ -125,16 +125,16 @@ def test_a_point_is_its_number_wherever_numbers_are_taken(micros: int) -> None:
     assert pa.array([point], pa.timestamp("us", "UTC")).to_pylist() == [point.datetime]
 
 
-def test_arithmetic_gives_plain_numbers() -> None:
-    """A difference is a duration and a shifted point has still to be given a domain, so neither is a point."""
+def test_arithmetic_on_points_gives_plain_numbers() -> None:
+    """The difference of two points and a shifted point are plain numbers: neither has a time domain."""
     point = event_time(minute(0))
     for number in (point + 1, point - point, point // 2, -point):
         assert type(number) is int
     assert type(min(point, MAX_TIME)) is EventTime
 
 
-def test_what_observes_points_prints_times() -> None:
-    """Windows, instants, panes and drops print no microseconds, in ``repr`` either."""
+def test_the_results_of_a_run_print_times_not_microseconds() -> None:
+    """The ``str`` and the ``repr`` of windows, instants, panes and drops have times instead of microseconds."""
     timeline = Timeline[Score]().at(minute(0), watermark=minute(1)).end(minute(2))
     window = FixedWindows(timedelta(minutes=2)).assign(event_time(minute(0)), None)[0]
     assert str(window) == "[2024-01-01T12:00:00Z, 2024-01-01T12:02:00Z)"
@@ -160,13 +160,13 @@ def test_a_window_size_must_be_positive(size: timedelta) -> None:
         FixedWindows(size)
 
 
-def test_an_offset_is_shorter_than_the_size() -> None:
+def test_an_offset_must_be_shorter_than_the_size() -> None:
     """An offset of a whole size or more is an error."""
     with pytest.raises(ArgumentError, match="FixedWindows.offset"):
         FixedWindows(timedelta(minutes=1), timedelta(minutes=1))
 
 
-def test_a_size_is_a_timedelta() -> None:
+def test_a_window_size_must_be_a_timedelta() -> None:
     """A bare number is not a valid size, since it has no unit."""
     with pytest.raises(
         ArgumentError, match=r"FixedWindows.size must be a positive timedelta, such as .*; got 60 \(int\)"

@@ -1,6 +1,6 @@
-"""The transforms beyond the element-wise ones, on the reference, compared with plain Python.
+"""Transforms beyond the element-wise ones, on the reference, compared with plain Python.
 
-Faults of the desugaring show here; faults of grouping itself show in ``test_reference.py``.
+The tests catch faults of the transforms; ``test_reference.py`` catches faults of grouping itself.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ OTHER_POINTS: PCollection[KV[str, int]] = OTHERS.key_by(lambda s: s.team).map_va
 def values(
     collection: PCollection[object], scores: list[Score], others: list[Score] | None = None
 ) -> list[object]:
-    """The elements of a collection's batch, in order of their panes."""
+    """Returns the elements of a collection's batch, in order of their panes."""
     inputs: dict[Source[object], list[Score]] = {SCORES: scores}
     if others is not None:
         inputs[OTHERS] = others
@@ -76,7 +76,7 @@ def values(
 
 
 @given(SCORES_LIST)
-def test_group_by_key_keeps_the_order_of_event_time(scores: list[Score]) -> None:
+def test_group_by_key_orders_values_by_event_time(scores: list[Score]) -> None:
     """``group_by_key`` orders the values of a key by event time, then by arrival."""
     grouped: dict[str, list[int]] = defaultdict(list)
     for score in sorted(scores, key=lambda s: s.at):
@@ -86,20 +86,20 @@ def test_group_by_key_keeps_the_order_of_event_time(scores: list[Score]) -> None
 
 
 @given(SCORES_LIST)
-def test_combine_globally_forgets_the_keys(scores: list[Score]) -> None:
+def test_combine_globally_ignores_keys(scores: list[Score]) -> None:
     """``combine_globally`` has one value per window, of all elements."""
     total = SCORES.map(lambda s: s.points).combine_globally(Sum())
     assert values(total, scores) == ([sum(s.points for s in scores)] if scores else [])
 
 
 @given(SCORES_LIST)
-def test_distinct_gives_each_element_once(scores: list[Score]) -> None:
+def test_distinct_emits_each_element_once_per_window(scores: list[Score]) -> None:
     """``distinct`` emits each element once per window."""
     assert values(SCORES.map(lambda s: s.team).distinct(), scores) == sorted({s.team for s in scores})
 
 
 @given(SCORES_LIST, st.integers(1, 4))
-def test_top_gives_the_greatest_first(scores: list[Score], n: int) -> None:
+def test_top_puts_the_greatest_first(scores: list[Score], n: int) -> None:
     """``top`` orders elements by ``by``, the greatest first."""
     found = values(SCORES.map(lambda s: s.points).top(n, by=lambda p: -p), scores)
     assert found == ([sorted(s.points for s in scores)[:n]] if scores else [])
@@ -116,36 +116,36 @@ def test_flatten_is_the_union_of_bags(scores: list[Score], others: list[Score]) 
 
 
 @given(SCORES_LIST, SCORES_LIST)
-def test_joins_pair_values_of_one_key(scores: list[Score], others: list[Score]) -> None:
+def test_joins_equal_nested_loops(scores: list[Score], others: list[Score]) -> None:
     """Inner and left joins equal nested loops."""
     pairs = Counter((a.team, a.points, b.points) for a in scores for b in others if a.team == b.team)
     inner = values(POINTS.inner_join(OTHER_POINTS), scores, others)
-    assert Counter((one.key, *one.value) for one in inner if isinstance(one, KV)) == pairs
+    assert Counter((joined.key, *joined.value) for joined in inner if isinstance(joined, KV)) == pairs
     alone = Counter((a.team, a.points, None) for a in scores if all(a.team != b.team for b in others))
     left = values(POINTS.left_join(OTHER_POINTS), scores, others)
-    assert Counter((one.key, *one.value) for one in left if isinstance(one, KV)) == pairs + alone
+    assert Counter((joined.key, *joined.value) for joined in left if isinstance(joined, KV)) == pairs + alone
 
 
-def test_a_co_group_has_every_side_of_a_key() -> None:
+def test_a_co_group_has_a_list_for_every_side_of_a_key() -> None:
     """A co-group has an empty list for a side without values of the key."""
     grouped = POINTS.co_group_by_key(OTHER_POINTS)
     found = values(grouped, [Score("a", 1, minute(0))], [Score("b", 2, minute(0))])
     assert found == [KV("a", ([1], [])), KV("b", ([], [2]))]
 
 
-def test_a_flatten_waits_for_the_slowest() -> None:
-    """The watermark of a flatten is the least of its inputs'."""
+def test_the_watermark_of_a_flatten_is_the_least_of_its_inputs() -> None:
+    """The watermark of a flatten is the least of its inputs' watermarks."""
     both = flatten(POINTS, OTHER_POINTS).window(MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
     fast = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(9))
     slow = Timeline[Score]().at(minute(1), watermark=minute(1)).at(minute(2), watermark=minute(6))
     run = reference.run(both, {SCORES: fast, OTHERS: slow})
-    assert [(one.value, one.watermark) for one in run.panes] == [
+    assert [(pane.value, pane.watermark) for pane in run.panes] == [
         (1, Timeline[Score]().at(minute(0), watermark=minute(6)).watermark)
     ]
 
 
-def test_a_flatten_has_the_slowest_percentile_watermark() -> None:
-    """The percentile watermark of a flatten is the least of its inputs'."""
+def test_the_percentile_watermark_of_a_flatten_is_the_least() -> None:
+    """The percentile watermark of a flatten is the least of its inputs' percentile watermarks."""
     both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=Repeat(AtWatermark(percentile=0.5)))
     quick = (
         Timeline[Score]()
@@ -154,21 +154,21 @@ def test_a_flatten_has_the_slowest_percentile_watermark() -> None:
     )
     slow = Timeline[Score]().at(minute(1)).at(minute(2), percentiles={0.5: minute(6)})
     panes = reference.run(both.combine_per_key(Sum()), {SCORES: quick, OTHERS: slow}).panes
-    assert [one.processing_time for one in panes] == [processing_time(minute(2))]
+    assert [pane.processing_time for pane in panes] == [processing_time(minute(2))]
 
 
-def test_signals_of_all_sources_are_heard() -> None:
+def test_signals_of_all_sources_are_observed() -> None:
     """Signals given to several sources in one instant are all observed."""
     for name in ("x", "y"):
         both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=AtSignal(name), allowed_lateness=FOREVER)
-        one = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
-        other = Timeline[Score]().at(minute(1), signals=["y"])
-        panes = reference.run(both.combine_per_key(Sum()), {SCORES: one, OTHERS: other}).panes
+        first = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])
+        second = Timeline[Score]().at(minute(1), signals=["y"])
+        panes = reference.run(both.combine_per_key(Sum()), {SCORES: first, OTHERS: second}).panes
         assert [pane.value for pane in panes] == [1]
 
 
-def test_flatten_takes_one_windowing() -> None:
-    """A flatten of collections in different windows is an error with both."""
+def test_flattened_collections_must_have_equal_windows() -> None:
+    """A flatten of collections in different windows is an error that shows both."""
     with pytest.raises(ArgumentError, match="in the same windows"):
         flatten(POINTS.window(MINUTES), OTHER_POINTS)
 
@@ -188,20 +188,20 @@ class Bad:
     text: str
 
 
-def parsed(score: Score) -> Result[int, Bad]:
-    """A function whose failures are values."""
+def parse_points(score: Score) -> Result[int, Bad]:
+    """Returns the points, or a failure as a value."""
     return Success(score.points) if score.points >= 0 else Failure(Bad(score.team))
 
 
-def test_split_loses_neither_side() -> None:
+def test_split_separates_successes_and_failures() -> None:
     """``split`` gives successes and failures as two typed collections."""
-    good, bad = SCORES.split(parsed)
+    good, bad = SCORES.split(parse_points)
     scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0)), Score("c", 4, minute(0))]
     assert values(good.combine_globally(Sum()), scores) == [7]
     assert values(bad.map(lambda b: b.text).distinct(), scores) == ["b"]
 
 
-def test_only_takes_one_of_several_types() -> None:
+def test_only_keeps_the_elements_of_a_type() -> None:
     """A function that tags by type has an output for each type."""
     tagged = SCORES.map(lambda s: s.points if s.points > 1 else Bad(s.team))
     scores = [Score("a", 3, minute(0)), Score("b", -1, minute(0))]
@@ -209,8 +209,8 @@ def test_only_takes_one_of_several_types() -> None:
     assert values(tagged.only(Bad).map(lambda b: b.text).distinct(), scores) == ["b"]
 
 
-def test_collecting_combiners_keep_the_laws() -> None:
-    """The collecting combiners keep the laws; lists in order of arrival need not commute."""
+def test_collecting_combiners_satisfy_the_laws() -> None:
+    """The collecting combiners satisfy the laws of combiners; a list in order of arrival need not commute."""
     numbers = st.integers(-5, 5)
     check_combiner(ToSet[int](), numbers)
     check_combiner(TopN[int](2), numbers)
@@ -221,7 +221,7 @@ def test_collecting_combiners_keep_the_laws() -> None:
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1), st.integers(-9, 9))
-def test_a_group_takes_back_without_a_trace(given_values: list[int], extra: int) -> None:
+def test_subtract_undoes_add(given_values: list[int], extra: int) -> None:
     """Law: ``subtract(add(a, v), v) = a``."""
     for combiner in (Sum[int](), Count(), Variance()):
         accumulator = combiner.zero()
@@ -244,7 +244,7 @@ def test_variance_is_the_mean_squared_distance(numbers: list[float]) -> None:
     )
 
 
-def test_a_list_beside_other_results_is_in_order() -> None:
+def test_a_list_combined_with_other_aggregates_is_in_order() -> None:
     """A list that is combined with other aggregates is in order of event time, as a list alone is."""
     timeline = Timeline[Score]().at(
         minute(9), Score("a", 1, minute(3)), Score("a", 2, minute(1)), Score("a", 3, minute(2))
@@ -260,14 +260,14 @@ def test_a_list_beside_other_results_is_in_order() -> None:
         ]
 
 
-def test_truths_are_bools() -> None:
-    """``AnyOf`` and ``AllOf`` take bools only; truthiness is an error."""
+def test_any_and_all_take_bools_only() -> None:
+    """``AnyOf`` and ``AllOf`` raise an error for values that are not bools; truthiness does not count."""
     with pytest.raises(ElementError, match="must be a bool"):
         AnyOf().add(AnyOf().zero(), 1)  # type: ignore[arg-type]
 
 
 @given(st.data())
-def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> None:
+def test_retractions_correct_any_second_grouping(data: st.DataObject) -> None:
     """The current panes downstream are those of the current panes upstream, whether or not the combiner subtracts."""
     retracting = windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True)
     upstream = apply_windowing(VALUES, data.draw(retracting)).combine_per_key(Sum())
@@ -281,28 +281,28 @@ def test_retractions_pass_through_any_second_grouping(data: st.DataObject) -> No
     combiner = data.draw(st.sampled_from([Sum[int](), Count(), Max[int](), ToList[int]()]))
     timeline = data.draw(free_timelines(ends=True))
     once_run = reference.run(once, {READINGS: timeline})
-    standing: dict[Window, list[tuple[EventTime, int]]] = defaultdict(list)
-    for pane in once_run.panes:
-        (window,) = FixedWindows(timedelta(minutes=20)).assign(pane.event_time, None)
-        entry = (pane.event_time, pane.value)
-        if pane.change is Change.VALUE:
-            standing[window].append(entry)
+    current: dict[Window, list[tuple[EventTime, int]]] = defaultdict(list)
+    for upstream_pane in once_run.panes:
+        (window,) = FixedWindows(timedelta(minutes=20)).assign(upstream_pane.event_time, None)
+        entry = (upstream_pane.event_time, upstream_pane.value)
+        if upstream_pane.change is Change.VALUE:
+            current[window].append(entry)
         else:
-            standing[window].remove(entry)
+            current[window].remove(entry)
     final: dict[Window, object] = {}
     grouped: PCollection[KV[str, object]] = again.combine_per_key(combiner)  # type: ignore[call-overload]
-    for one in reference.run(grouped, {READINGS: timeline}).panes:
-        if one.change is Change.VALUE:
-            assert one.window not in final
-            final[one.window] = one.value
+    for pane in reference.run(grouped, {READINGS: timeline}).panes:
+        if pane.change is Change.VALUE:
+            assert pane.window not in final
+            final[pane.window] = pane.value
         else:
-            assert final.pop(one.window) == one.value
-    assert final == {window: combined(combiner, held) for window, held in standing.items() if held}
+            assert final.pop(pane.window) == pane.value
+    assert final == {window: combine_in_python(combiner, held) for window, held in current.items() if held}
 
 
 @pytest.mark.parametrize("accumulation", [Accumulation.ACCUMULATING, Accumulation.RETRACTING])
-def test_a_sum_of_what_was_all_taken_back_is_no_pane(accumulation: Accumulation) -> None:
-    """A window whose values were all retracted before its first pane is empty, not zero."""
+def test_a_window_without_current_values_emits_no_pane(accumulation: Accumulation) -> None:
+    """A window whose values were all retracted before its first pane is empty; its sum is not zero."""
     upstream = POINTS.window(
         Sessions(timedelta(minutes=13)), accumulation=Accumulation.RETRACTING
     ).combine_per_key(Sum())
@@ -323,9 +323,9 @@ def test_a_sum_of_what_was_all_taken_back_is_no_pane(accumulation: Accumulation)
     ]
 
 
-def combined(combiner: object, held: list[tuple[EventTime, int]]) -> object:
-    """The result of plain Python for the values in a window that are not retracted."""
-    numbers = [value for _, value in sorted(held, key=lambda entry: entry[0])]
+def combine_in_python(combiner: object, current: list[tuple[EventTime, int]]) -> object:
+    """Returns the result of plain Python for the current values of a window."""
+    numbers = [value for _, value in sorted(current, key=lambda entry: entry[0])]
     match combiner:
         case Sum():
             return sum(numbers)
@@ -337,8 +337,8 @@ def combined(combiner: object, held: list[tuple[EventTime, int]]) -> object:
             return numbers
 
 
-def test_sessions_that_grow_correct_a_count_downstream() -> None:
-    """A count of short sessions is corrected as late elements extend sessions, by retractions downstream."""
+def test_merged_sessions_correct_a_count_downstream() -> None:
+    """A count of sessions is corrected by retractions when late elements merge sessions."""
     sessions = POINTS.window(
         Sessions(timedelta(minutes=2)),
         trigger=Repeat(AtCount(1)),
@@ -353,10 +353,10 @@ def test_sessions_that_grow_correct_a_count_downstream() -> None:
     )
     counted = number.combine_per_key(Sum())
     timeline = Timeline[Score]()
-    for number_of, at in enumerate((0, 3, 2)):  # the third event joins the first two sessions
-        timeline = timeline.at(minute(10 + number_of), Score("a", 1, minute(at)))
+    for position, at in enumerate((0, 3, 2)):  # the third event joins the first two sessions
+        timeline = timeline.at(minute(10 + position), Score("a", 1, minute(at)))
     run = reference.run(counted, {SCORES: timeline})
-    assert [(one.change.value, one.value) for one in run.panes] == [
+    assert [(pane.change.value, pane.value) for pane in run.panes] == [
         ("value", 1),
         ("retraction", 1),
         ("value", 2),
@@ -366,7 +366,7 @@ def test_sessions_that_grow_correct_a_count_downstream() -> None:
 
 
 @given(free_timelines(ends=False), st.integers(1, 5))
-def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], count: int) -> None:
+def test_at_count_ignores_retractions(timeline: Timeline[Reading], count: int) -> None:
     """``AtCount`` counts values and no retractions."""
     corrected = VALUES.window(
         GlobalWindows(),
@@ -377,16 +377,18 @@ def test_a_count_counts_values_and_no_retractions(timeline: Timeline[Reading], c
     counted = corrected.map(lambda pair: KV("all", pair.value)).window(
         GlobalWindows(), trigger=AtCount(count), allowed_lateness=FOREVER
     )
-    given_to: dict[Source[object], Timeline[object]] = {READINGS: timeline}
-    came = [
-        one.processing_time for one in reference.run(corrected, given_to).panes if one.change is Change.VALUE
+    timelines: dict[Source[object], Timeline[object]] = {READINGS: timeline}
+    arrivals = [
+        pane.processing_time
+        for pane in reference.run(corrected, timelines).panes
+        if pane.change is Change.VALUE
     ]
-    shown = reference.run(counted.combine_per_key(Count()), given_to).panes
-    assert [one.processing_time for one in shown] == came[count - 1 : count]
+    counted_panes = reference.run(counted.combine_per_key(Count()), timelines).panes
+    assert [pane.processing_time for pane in counted_panes] == arrivals[count - 1 : count]
 
 
 def even_sums(trigger: Trigger) -> list[tuple[ProcessingTime, Change, int, bool]]:
-    """The panes of a retracting grouping with even sums: a retraction whose new value is odd is alone."""
+    """Returns the panes of a retracting sum of even sums: an even sum may be retracted without a new value."""
     corrected = POINTS.window(
         MINUTES,
         trigger=Repeat(AtCount(1)),
@@ -404,11 +406,11 @@ def even_sums(trigger: Trigger) -> list[tuple[ProcessingTime, Change, int, bool]
         .at(minute(20))
     )
     panes = reference.run(even.combine_per_key(Sum()), {SCORES: timeline}).panes
-    return [(one.processing_time, one.change, one.value, one.is_last) for one in panes]
+    return [(pane.processing_time, pane.change, pane.value, pane.is_last) for pane in panes]
 
 
-def test_a_correction_starts_the_clock() -> None:
-    """A retraction without a value starts the clock of ``AfterDelay``, and its pane is not current any more."""
+def test_a_retraction_starts_the_delay_of_a_trigger() -> None:
+    """A retraction without a new value starts the delay of ``AfterDelay``, and the pane is retracted when it ends."""
     assert even_sums(Repeat(AfterDelay(timedelta(minutes=1)))) == [
         (processing_time(minute(2)), Change.VALUE, 2, False),
         (processing_time(minute(4)), Change.RETRACTION, 2, False),
@@ -416,7 +418,7 @@ def test_a_correction_starts_the_clock() -> None:
     ]
 
 
-def test_a_retraction_may_be_the_last_word() -> None:
+def test_a_retraction_may_be_the_last_pane() -> None:
     """When the trigger finishes and no value is left, the retraction is the last pane."""
     minutes_after = AfterDelay(timedelta(minutes=1))
     assert even_sums(minutes_after >> minutes_after) == [
@@ -425,8 +427,8 @@ def test_a_retraction_may_be_the_last_word() -> None:
     ]
 
 
-def test_a_mean_of_less_than_nothing_waits() -> None:
-    """Under DISCARDING a mean with more retractions than values waits until it has a value."""
+def test_a_mean_of_more_retractions_than_values_is_not_emitted() -> None:
+    """Under DISCARDING a mean of more retractions than values is not emitted until it has a value."""
     corrected = POINTS.window(
         MINUTES,
         trigger=Repeat(AtCount(1)),
@@ -447,11 +449,11 @@ def test_a_mean_of_less_than_nothing_waits() -> None:
     for number, (at, points) in enumerate([(1, 2), (1, 1), (1, 1), (2, 1)]):
         timeline = timeline.at(minute(number), Score("a", points, minute(at)))
     shown = reference.run(means, {SCORES: timeline.at(minute(5), Score("a", 9, minute(2)))}).panes
-    assert [(one.processing_time, one.value) for one in shown] == [(processing_time(minute(0)), 2.0)]
+    assert [(pane.processing_time, pane.value) for pane in shown] == [(processing_time(minute(0)), 2.0)]
 
 
-def test_a_drop_says_whether_it_was_a_retraction() -> None:
-    """A correction that is too late for the second grouping is dropped as a retraction and a value."""
+def test_a_drop_has_its_kind_of_change() -> None:
+    """A correction that is too late for the second grouping is dropped as a retraction and as a value."""
     corrected = POINTS.window(
         MINUTES, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
     ).combine_per_key(Sum())
@@ -468,8 +470,8 @@ def test_a_drop_says_whether_it_was_a_retraction() -> None:
     ]
 
 
-def test_a_retraction_to_come_holds_the_watermark() -> None:
-    """A session that grows holds the watermark for the retraction of its former pane."""
+def test_a_pending_retraction_holds_the_watermark() -> None:
+    """A session that grows holds the watermark until the retraction of its former pane."""
     sessions = POINTS.window(
         Sessions(timedelta(minutes=2)),
         trigger=AtCount(1) >> Repeat(AtWatermark()),
@@ -484,11 +486,11 @@ def test_a_retraction_to_come_holds_the_watermark() -> None:
         .at(minute(4), watermark=minute(4))
     )
     run = reference.run(sessions, {SCORES: timeline})
-    outputs = [one.output for one in run.watermarks]
+    outputs = [evaluation.output for evaluation in run.watermarks]
     assert outputs[2:] == [run.panes[0].event_time, event_time(minute(4))]
 
 
-def test_a_maximum_can_be_taken_back() -> None:
+def test_a_retracted_maximum_falls_back_to_the_next() -> None:
     """A maximum keeps its values where retractions may arrive, and falls back to the next greatest."""
     corrected = POINTS.window(
         MINUTES,

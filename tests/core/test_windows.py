@@ -1,4 +1,4 @@
-"""The laws of window assignment."""
+"""Laws of window assignment."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EVERY_POINT = st.integers(MIN_TIME, MAX_TIME - 1).map(EventTime)
 
 @given(fixed_windows(), EVERY_POINT)
 def test_an_assigned_window_contains_the_event_time(windows: FixedWindows, point: EventTime) -> None:
-    """Law: every assigned window contains the event time, at the ends of time too."""
+    """Law: every assigned window contains the event time, also at the bounds of time."""
     (window,) = windows.assign(point, None)
     assert point in window
     assert window.end not in window
@@ -48,21 +48,21 @@ def test_an_assigned_window_contains_the_event_time(windows: FixedWindows, point
 
 
 @given(fixed_windows(), EVERY_POINT, EVERY_POINT)
-def test_fixed_windows_partition_time(windows: FixedWindows, one: EventTime, other: EventTime) -> None:
-    """Two event times share a fixed window, or their windows do not overlap."""
-    (first,), (second,) = windows.assign(one, None), windows.assign(other, None)
+def test_fixed_windows_partition_time(windows: FixedWindows, earlier: EventTime, later: EventTime) -> None:
+    """Any two event times share a fixed window, or their windows do not overlap."""
+    (first,), (second,) = windows.assign(earlier, None), windows.assign(later, None)
     assert first == second or first.end <= second.start or second.end <= first.start
 
 
 @given(fixed_windows())
-def test_windows_start_at_the_offset(windows: FixedWindows) -> None:
+def test_fixed_windows_start_at_the_offset(windows: FixedWindows) -> None:
     """A fixed window starts at the epoch plus the offset, and is as long as the size."""
     (window,) = windows.assign(EventTime(windows.offset_micros), None)
     assert (window.start, window.end - window.start) == (windows.offset_micros, windows.size_micros)
 
 
 @given(EVERY_POINT)
-def test_the_global_window_holds_everything(point: EventTime) -> None:
+def test_the_global_window_contains_every_event_time(point: EventTime) -> None:
     """There is one global window, and it contains every event time."""
     assert GlobalWindows().assign(point, None) == (GLOBAL_WINDOW,)
     assert point in GLOBAL_WINDOW
@@ -79,17 +79,17 @@ def test_windows_sort_by_end_then_start() -> None:
 def test_sliding_windows_are_all_that_contain_the_event_time(
     windows: SlidingWindows, point: EventTime
 ) -> None:
-    """The assigned sliding windows are exactly those that contain the event time, a period apart."""
+    """The assigned sliding windows are exactly those that contain the event time; their starts are a period apart."""
     assigned = windows.assign(point, None)
     size, period = windows.size // MICROSECOND, windows.period // MICROSECOND
-    assert all(point in one for one in assigned)
+    assert all(point in window for window in assigned)
     assert len(assigned) in (size // period, -(-size // period))
-    inner = [one for one in assigned if one.start > MIN_TIME and one.end < MAX_TIME]
+    inner = [window for window in assigned if window.start > MIN_TIME and window.end < MAX_TIME]
     assert all(b.start - a.start == period for a, b in pairwise(inner))
 
 
 @given(st.integers(1, 15), EVERY_POINT)
-def test_fixed_is_sliding_by_its_size(minutes: int, point: EventTime) -> None:
+def test_fixed_windows_are_sliding_windows_whose_period_is_their_size(minutes: int, point: EventTime) -> None:
     """Law: fixed windows are sliding windows whose period is their size."""
     size = timedelta(minutes=minutes)
     assert SlidingWindows(size, size).assign(point, None) == FixedWindows(size).assign(point, None)
@@ -104,11 +104,11 @@ def test_merging_sessions_is_order_independent_and_idempotent(starts: list[int],
     shuffled = random.sample(protos, len(protos))
     assert sorted(span(group) for group in sessions.merge(shuffled)) == merged
     assert sorted(span(group) for group in sessions.merge(merged)) == merged
-    assert all(a.end < b.start for a, b in pairwise(sorted(merged, key=lambda one: one.start)))
+    assert all(a.end < b.start for a, b in pairwise(sorted(merged, key=lambda window: window.start)))
 
 
-def test_events_one_gap_apart_are_one_session() -> None:
-    """Windows that touch merge: events exactly one gap apart are one session (section 12)."""
+def test_events_exactly_a_gap_apart_are_in_one_session() -> None:
+    """Windows that touch merge: events exactly a gap apart are in one session (section 12)."""
     sessions = Sessions(timedelta(microseconds=5))
     touching = [sessions.assign(EventTime(start), None)[0] for start in (0, 5)]
     apart = [sessions.assign(EventTime(start), None)[0] for start in (0, 6)]
@@ -176,7 +176,7 @@ def test_a_day_with_a_clock_change_has_23_or_25_hours(day: str, hours: int) -> N
         (lambda: FixedWindows(timedelta(1), offset_by_key=3), "FixedWindows.offset_by_key must be .*; got 3"),  # type: ignore[arg-type]
     ],
 )
-def test_window_strategies_validate(build: Callable[[], object], message: str) -> None:
+def test_invalid_window_functions_are_errors(build: Callable[[], object], message: str) -> None:
     """The error of each constructor names the argument, its value and type, and what is valid."""
     with pytest.raises(ArgumentError, match=message):
         build()
@@ -184,22 +184,22 @@ def test_window_strategies_validate(build: Callable[[], object], message: str) -
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=2))
 def test_windows_are_ordered_by_end_then_start(spans: list[tuple[int, int]]) -> None:
-    """Panes of one instant fire in this order; no other comparison of windows says anything else."""
+    """Panes of one instant fire in the order of windows, and all comparisons of windows agree with it."""
     windows = [Window(EventTime(start), EventTime(start + size)) for start, size in spans]
     assert sorted(windows) == sorted(windows, key=lambda window: (window.end, window.start))
-    one, other = windows[:2]
-    assert (one < other, one <= other) == (not one >= other, not one > other)
-    assert (one == other) == (one <= other <= one)
+    first, second = windows[:2]
+    assert (first < second, first <= second) == (not first >= second, not first > second)
+    assert (first == second) == (first <= second <= first)
 
 
-def test_a_window_evaluates_to_itself() -> None:
+def test_the_repr_of_a_window_evaluates_to_an_equal_window() -> None:
     """The ``repr`` of a window is Python code that makes an equal one."""
     window = Window(EventTime("2024-01-01T12:00:00Z"), MAX_TIME)
     assert eval(repr(window)) == window
     assert window == Window(start=window.start, end=window.end)
 
 
-def test_a_strategy_of_ones_own_is_checked_where_it_is_called() -> None:
+def test_a_user_defined_window_function_is_checked_when_called() -> None:
     """Invalid results of a user-defined window function are errors with the event time or the windows."""
     far = CustomWindows("far", lambda point, key: [Window(EventTime(point + 1), EventTime(point + 2))])
     with pytest.raises(
@@ -211,10 +211,13 @@ def test_a_strategy_of_ones_own_is_checked_where_it_is_called() -> None:
         lossy.merge([GLOBAL_WINDOW])
 
 
-def test_a_phase_shifts_the_windows_of_a_key() -> None:
+def test_an_offset_by_key_shifts_the_windows_of_a_key() -> None:
     """``offset_by_key`` shifts the windows of a key, so that not all keys fire at once."""
-    phased = FixedWindows(timedelta(minutes=10), offset_by_key=lambda key: timedelta(minutes=int(str(key))))
-    starts = {key: phased.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)}
+    shifted = FixedWindows(timedelta(minutes=10), offset_by_key=lambda key: timedelta(minutes=int(str(key))))
+    starts = {key: shifted.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)}
     assert starts == {0: 0, 3: -7}
-    later = FixedWindows(phased.size, timedelta(minutes=2), phased.offset_by_key)
-    assert {key: later.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)} == {0: -8, 3: -5}
+    shifted_twice = FixedWindows(shifted.size, timedelta(minutes=2), shifted.offset_by_key)
+    assert {key: shifted_twice.assign(EventTime(0), key)[0].start // 60_000_000 for key in (0, 3)} == {
+        0: -8,
+        3: -5,
+    }
