@@ -364,6 +364,11 @@ def product(parts: tuple[Combiner[object, object, object], ...]) -> Combiner[obj
     return cast("Combiner[object, object, object]", Together(parts))
 
 
+def keeps_values(combiner: Combiner[object, object, object], *, retractions: bool) -> bool:
+    """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
+    return combiner.is_ordered or (retractions and not isinstance(combiner, Group))
+
+
 def require_combiner(argument: str, value: object) -> Combiner[object, object, object]:
     """Returns the value, which must be a combiner; raises ``ArgumentError`` if it is not."""
     if isinstance(value, Combiner):
@@ -415,6 +420,7 @@ __all__ = [
     "Sum",
     "Together",
     "Total",
+    "keeps_values",
     "product",
     "require_combiner",
     "require_orderable",

@@ -273,40 +273,32 @@ def _record(
     return RecordOf(cls, tuple(fields))
 
 
+def inner_shapes(shape: Shape) -> tuple[Shape, ...]:
+    """Returns the shapes that a shape is made of: of its items, of a mapping's keys and values, or of its fields."""
+    match shape:
+        case Scalar() | EnumOf():
+            return ()
+        case OptionalOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
+            return (inner,)
+        case MapOf(key=key, value=value):
+            return (key, value)
+        case TupleOf(items=items):
+            return items
+        case RecordOf(fields=fields):
+            return tuple(field.shape for field in fields)
+    assert_never(shape)
+
+
 def contains_float(shape: Shape) -> bool:
     """Whether values of the shape contain floats, which makes them unfit to be keys: floats do not compare exactly."""
-    match shape:
-        case Scalar():
-            return shape == FLOAT
-        case EnumOf():
-            return False
-        case OptionalOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
-            return contains_float(inner)
-        case MapOf(key=key, value=value):
-            return contains_float(key) or contains_float(value)
-        case TupleOf(items=items):
-            return any(contains_float(item) for item in items)
-        case RecordOf(fields=fields):
-            return any(contains_float(field.shape) for field in fields)
-    assert_never(shape)
+    return shape == FLOAT or any(map(contains_float, inner_shapes(shape)))
 
 
 def is_hashable(shape: Shape) -> bool:
     """Whether values of the shape are hashable, which items of a set must be."""
-    match shape:
-        case Scalar() | EnumOf():
-            return True
-        case OptionalOf(of=inner):
-            return is_hashable(inner)
-        case SetOf(of=inner, mutable=mutable):
-            return not mutable and is_hashable(inner)
-        case ListOf() | MapOf():
-            return False
-        case TupleOf(items=items):
-            return all(is_hashable(item) for item in items)
-        case RecordOf(fields=fields):
-            return all(is_hashable(field.shape) for field in fields)
-    assert_never(shape)
+    if isinstance(shape, ListOf | MapOf) or (isinstance(shape, SetOf) and shape.mutable):
+        return False
+    return all(map(is_hashable, inner_shapes(shape)))
 
 
 __all__ = [
@@ -331,6 +323,7 @@ __all__ = [
     "Shape",
     "TupleOf",
     "contains_float",
+    "inner_shapes",
     "is_hashable",
     "kv_of",
     "optional",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from attrs import define, evolve, field, frozen
 
-from flowalg.combiners.core import Group
+from flowalg.combiners.core import keeps_values
 from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.data.values import has_float, sort_key
@@ -18,6 +18,7 @@ from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.clocks import BEGINNING, Clocks
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
+from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import as_merging
@@ -25,10 +26,8 @@ from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.outputs import NodeOutput
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
-    DataDrivenTrigger,
     fire,
     is_ready,
-    leaves,
     next_deadline,
     summarize,
 )
@@ -72,12 +71,8 @@ class Grouping:
     def of(cls, node: GroupingNode, trace: Callable[[Evaluation], None] | None = None) -> Grouping:
         """The grouping of a node, before the first instant."""
         effective = node.windowed_by
-        keeps_values = node.combiner.is_ordered or (
-            node.receives_retractions and not isinstance(node.combiner, Group)
-        )
-        return cls(
-            GroupingSpec(node.combiner, effective.strategy, node.label, keeps_values), effective.fresh, trace
-        )
+        kept = keeps_values(node.combiner, retractions=node.receives_retractions)
+        return cls(GroupingSpec(node.combiner, effective.strategy, node.label, kept), effective.fresh, trace)
 
     def advance(self, received: NodeOutput) -> NodeOutput:
         """Advance by one instant: from its elements and input clocks to its panes and output clocks."""

@@ -6,16 +6,14 @@ elements. The state of a composite trigger says which once-triggers observe elem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.errors import ElementError, format_value
 from flowalg.data.time import ProcessingTime
-from flowalg.data.values import MAX_INTEGER
-from flowalg.elementwise.functions import user_function_error
 from flowalg.runs.clocks import Clocks
+from flowalg.triggers.leaves import DataDrivenTrigger, measure_of, satisfies
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -35,9 +33,6 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 from flowalg.windows.window import Window
-
-DataDrivenTrigger: TypeAlias = AtMeasure | AtElement
-"""Once-triggers that depend on the values of elements."""
 
 
 @frozen
@@ -106,21 +101,6 @@ class Finished:
 TriggerState: TypeAlias = OnceState | SequenceState | RepeatState | OrFinallyState | Finished
 
 
-def leaves(trigger: Trigger) -> Iterator[OnceTrigger]:
-    """The once-triggers at the leaves of a trigger."""
-    match trigger:
-        case And(triggers=parts) | Or(triggers=parts) | SequenceOf(triggers=parts):
-            for part in parts:
-                yield from leaves(part)
-        case Repeat(trigger=inner):
-            yield from leaves(inner)
-        case OrFinally(main=main, until_=until):
-            yield from leaves(main)
-            yield from leaves(until)
-        case _:
-            yield trigger
-
-
 def summarize(
     data: tuple[DataDrivenTrigger, ...], value: object, weight: int, time: ProcessingTime
 ) -> TriggerSummary:
@@ -130,33 +110,9 @@ def summarize(
     """
     if weight < 0:
         return TriggerSummary(since=time)
-    measures = {leaf: _measure(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
-    satisfied = frozenset(leaf for leaf in data if isinstance(leaf, AtElement) and _satisfies(leaf, value))
+    measures = {leaf: measure_of(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
+    satisfied = frozenset(leaf for leaf in data if isinstance(leaf, AtElement) and satisfies(leaf, value))
     return TriggerSummary(1, time, measures, satisfied)
-
-
-def _measure(leaf: AtMeasure, value: object) -> int:
-    try:
-        amount = leaf.measure(value)
-    except Exception as cause:
-        raise user_function_error("AtMeasure", leaf.measure, value, cause) from cause
-    if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MAX_INTEGER:
-        raise ElementError(
-            f"AtMeasure gave {format_value(amount)} for {format_value(value)}; it must be a non-negative int"
-        )
-    return amount
-
-
-def _satisfies(leaf: AtElement, value: object) -> bool:
-    try:
-        answer = leaf.predicate(value)
-    except Exception as cause:
-        raise user_function_error("AtElement", leaf.predicate, value, cause) from cause
-    if not isinstance(answer, bool):
-        raise ElementError(
-            f"AtElement gave {format_value(answer)} for {format_value(value)}; it must be a bool"
-        )
-    return answer
 
 
 def initial_state(trigger: Trigger) -> TriggerState:
@@ -293,7 +249,6 @@ def _soonest(points: Iterable[ProcessingTime | None]) -> ProcessingTime | None:
 
 
 __all__ = [
-    "DataDrivenTrigger",
     "Finished",
     "OnceState",
     "OrFinallyState",
@@ -305,7 +260,6 @@ __all__ = [
     "initial_state",
     "is_ready",
     "is_satisfied",
-    "leaves",
     "next_deadline",
     "observe",
     "summarize",

@@ -17,7 +17,7 @@ from flowalg_laws.strategies import triggers
 from flowalg_laws.strategies.times import event_times
 from flowalg_reference import trigger_state as reference
 from flowalg_shard.step.automaton import CLOSED, FIRES, Automaton
-from flowalg_shard.step.trigger_summary import DataDrivenTrigger, evaluate_leaf, leaves
+from flowalg_shard.step.trigger_summary import evaluate_leaf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +36,7 @@ from flowalg import (
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.clocks import Clocks as ReferenceClocks
+from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import OrFinally, SequenceOf
 
 END = "end"

@@ -16,6 +16,7 @@ from attrs import frozen
 
 from flowalg.data.time import Micros, duration_of
 from flowalg.runs.clocks import Clocks
+from flowalg.triggers.leaves import leaves
 from flowalg.triggers.syntax import (
     AfterDelay,
     Always,
@@ -34,7 +35,7 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg_shard.step.trigger_summary import COUNT, SINCE, SummaryColumns, leaves
+from flowalg_shard.step.trigger_summary import COUNT, SINCE, SummaryColumns
 
 CLOSED: Final = "__closed"
 FIRES: Final = "__fires"

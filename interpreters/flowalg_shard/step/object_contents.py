@@ -14,11 +14,11 @@ from typing import cast
 import polars as pl
 from attrs import define, evolve, field, frozen
 
-from flowalg.combiners.core import Group
+from flowalg.combiners.core import Group, keeps_values
 from flowalg.data.time import EventTime
 from flowalg.data.values import canonicalize
 from flowalg.windows.strategy import Accumulation
-from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage, keeps_values
+from flowalg_shard.step.stage import RESULT, AnyCombiner, Stage
 from flowalg_shard.tables.columns import (
     ARRIVAL,
     CONTENTS,

@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import frozen
 
-from flowalg.combiners.core import Combiner, Count, Group, Max, Mean, Min, Over, Sum, Together
+from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum, Together, keeps_values
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import FLOAT, Shape
 from flowalg.data.time import EventTime
@@ -94,11 +94,6 @@ class Stage:
         return None if lateness is None else max(watermark - lateness, -(2**63))
 
 
-def keeps_values(combiner: AnyCombiner, *, retractions: bool) -> bool:
-    """Whether a window must keep its values: their order matters, or retractions cannot be subtracted."""
-    return combiner.is_ordered or (retractions and not isinstance(combiner, Group))
-
-
 def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retractions: bool) -> bool:
     """Whether a combiner can run as aggregates over columns, given columns to read.
 
@@ -145,7 +140,6 @@ __all__ = [
     "AnyCombiner",
     "Stage",
     "aggregate_columns",
-    "keeps_values",
     "native_combiners",
     "runs_in_columns",
     "scalar_combiners",

@@ -7,54 +7,27 @@ unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias, assert_never
+from collections.abc import Iterable
+from typing import Final
 
 import polars as pl
 from attrs import frozen
 
-from flowalg.data.errors import ElementError, UnsupportedError, format_value
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.values import MAX_INTEGER
-from flowalg.elementwise.functions import user_function_error
+from flowalg.triggers.leaves import DataDrivenTrigger, leaves, measure_of, satisfies
 from flowalg.triggers.syntax import (
     AfterDelay,
-    And,
     AtCount,
     AtElement,
     AtMeasure,
     AtPeriod,
     AtSignal,
-    OnceTrigger,
-    Or,
-    OrFinally,
-    Repeat,
-    SequenceOf,
     Trigger,
 )
 
-DataDrivenTrigger: TypeAlias = AtMeasure | AtElement
-"""Once-triggers that depend on the values of elements."""
-
 COUNT: Final = "count"
 SINCE: Final = "since"
-
-
-def leaves(trigger: Trigger) -> Iterator[OnceTrigger]:
-    """The once-triggers at the leaves of a trigger."""
-    match trigger:
-        case And(triggers=parts) | Or(triggers=parts):
-            for part in parts:
-                yield from leaves(part)
-        case SequenceOf(triggers=members):
-            for member in members:
-                yield from leaves(member)
-        case Repeat(trigger=inner):
-            yield from leaves(inner)
-        case OrFinally(main=main, until_=until):
-            yield from leaves(main)
-            yield from leaves(until)
-        case _:
-            yield trigger
 
 
 @frozen
@@ -165,28 +138,9 @@ def evaluate_leaf(leaf: DataDrivenTrigger, value: object) -> int | bool:
 
     Raises ``UserFunctionError`` when the user-defined function raises, and ``ElementError`` for an invalid result.
     """
-    match leaf:
-        case AtMeasure(measure=measure, amount=most):
-            try:
-                amount = measure(value)
-            except Exception as cause:
-                raise user_function_error("AtMeasure", measure, value, cause) from cause
-            if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MAX_INTEGER:
-                raise ElementError(
-                    f"AtMeasure gave {format_value(amount)} for {format_value(value)}; it must be a non-negative int"
-                )
-            return min(amount, most)
-        case AtElement(predicate=predicate):
-            try:
-                answer = predicate(value)
-            except Exception as cause:
-                raise user_function_error("AtElement", predicate, value, cause) from cause
-            if not isinstance(answer, bool):
-                raise ElementError(
-                    f"AtElement gave {format_value(answer)} for {format_value(value)}; it must be a bool"
-                )
-            return answer
-    assert_never(leaf)
+    if isinstance(leaf, AtElement):
+        return satisfies(leaf, value)
+    return min(measure_of(leaf, value), leaf.amount)
 
 
 def _number(name: str) -> pl.Expr:
@@ -207,4 +161,4 @@ def _capped(total: pl.Expr, leaf: AtMeasure) -> pl.Expr:
     return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())
 
 
-__all__ = ["COUNT", "SINCE", "DataDrivenTrigger", "SummaryColumns", "evaluate_leaf", "leaves"]
+__all__ = ["COUNT", "SINCE", "SummaryColumns", "evaluate_leaf"]

@@ -69,6 +69,11 @@ def parts_of(shape: RecordOf | TupleOf) -> tuple[tuple[str, Shape], ...]:
     return tuple((f"_{index + 1}", one) for index, one in enumerate(shape.items))
 
 
+def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
+    """The fields of an element as its frame has them: those of a record, else the one column ``value``."""
+    return parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
+
+
 def spark_type(shape: Shape) -> T.DataType:
     """The Spark type of a shape.
 
@@ -136,4 +141,4 @@ def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
             return _ARROW_OF_SPARK[kind]
 
 
-__all__ = ["arrow_schema", "arrow_type", "as_type", "parts_of", "spark_type"]
+__all__ = ["arrow_schema", "arrow_type", "as_type", "fields_in", "parts_of", "spark_type"]

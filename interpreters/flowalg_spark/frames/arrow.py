@@ -13,7 +13,7 @@ from flowalg.data.values import conform
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.panes import Pane
-from flowalg_spark.encoding.schema import arrow_type, parts_of
+from flowalg_spark.encoding.schema import arrow_type, fields_in
 from flowalg_spark.encoding.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
@@ -38,7 +38,7 @@ _PANE_FIELDS: Final = [pa.field(name, kind) for name, kind in _OWN.items()]
 
 def arrow_schema_of(source: Source[object]) -> pa.Schema:
     """The Arrow schema of a source's records; a source of scalars has the one column ``value``."""
-    return pa.schema([pa.field(name, arrow_type(shape)) for name, shape in _columns(_shape_of(source))])
+    return pa.schema([pa.field(name, arrow_type(shape)) for name, shape in fields_in(_shape_of(source))])
 
 
 def records_in(source: Source[A], table: pa.Table) -> list[A]:
@@ -48,7 +48,7 @@ def records_in(source: Source[A], table: pa.Table) -> list[A]:
     null that its field does not allow.
     """
     shape = _shape_of(source)
-    columns = [_values(source.name, name, one, table) for name, one in _columns(shape)]
+    columns = [_values(source.name, name, one, table) for name, one in fields_in(shape)]
     if not isinstance(shape, RecordOf):
         return cast("list[A]", columns[0])
     names = [one.name for one in shape.fields]
@@ -79,7 +79,7 @@ def pane_table(pipeline: PCollection[A], panes: Iterable[Pane[A]]) -> pa.Table:
     shape = pipeline.shape
     if shape is None:
         raise RecordTypeError("the element type of the pipeline is not known, so its panes have no columns")
-    fields = [pa.field(name, arrow_type(one)) for name, one in _columns(shape)]
+    fields = [pa.field(name, arrow_type(one)) for name, one in fields_in(shape)]
     schema = pa.schema([*fields, *_PANE_FIELDS])
     return pa.Table.from_pylist([{**_element(one.element, shape), **_row(one)} for one in panes], schema)
 
@@ -111,12 +111,6 @@ def _shape_of(source: object) -> Shape:
     if not isinstance(source, Source) or source.shape is None:
         raise ArgumentError("source", source, "a Source")
     return source.shape
-
-
-def _columns(shape: Shape) -> list[tuple[str, Shape]]:
-    if isinstance(shape, RecordOf):
-        return list(parts_of(shape))
-    return [("value", shape)]
 
 
 def _values(source: str, name: str, shape: Shape, table: pa.Table) -> list[object]:

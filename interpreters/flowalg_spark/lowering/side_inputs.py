@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import ListOf, MapOf, OptionalOf, RecordOf, SetOf, Shape, TupleOf
+from flowalg.data.shapes import MapOf, Shape, TupleOf, inner_shapes
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.nodes import shape_read
 from flowalg.pipeline.side_inputs import Singleton, View
@@ -36,17 +36,7 @@ def steps_on_mapping(analyses: Sequence[StepAnalysis]) -> tuple[StepAnalysis, ..
 
 
 def _contains_mapping(shape: Shape) -> bool:
-    match shape:
-        case MapOf():
-            return True
-        case OptionalOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
-            return _contains_mapping(inner)
-        case TupleOf(items=items):
-            return any(map(_contains_mapping, items))
-        case RecordOf(fields=fields):
-            return any(_contains_mapping(field.shape) for field in fields)
-        case _:
-            return False
+    return isinstance(shape, MapOf) or any(map(_contains_mapping, inner_shapes(shape)))
 
 
 __all__ = ["shape_with_side", "steps_on_mapping"]

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
+from flowalg_spark.encoding.schema import fields_in
 from flowalg_spark.frames.final_values import METRICS_COLUMN, PANE_COLUMNS
 from flowalg_spark.frames.pane_frame import flat_columns, panes_in
-from flowalg_spark.sinks.cells import fields_in
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")

@@ -33,7 +33,7 @@ from flowalg.data.shapes import (
 from flowalg_spark.encoding.json_text import json_text, plain, value_in
 from flowalg_spark.encoding.layout import PATH, Branch, Layout, layout_of, leaves
 from flowalg_spark.encoding.records import built
-from flowalg_spark.encoding.schema import parts_of
+from flowalg_spark.encoding.schema import fields_in
 
 _KINDS: Final[dict[Scalar, Kind]] = {
     BOOLEAN: Kind.BOOLEAN,
@@ -140,14 +140,9 @@ def _value(cell: Cell, shape: Shape) -> object:
             return value_in(cast("str", cell), shape)
 
 
-def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
-    """The fields of an element as its frame has them: those of a record, else the one column ``value``."""
-    return parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
-
-
 def field_of(element: object, name: str, shape: Shape) -> object:
     """What an element of a shape has in the field of that name, as ``fields_in`` names them."""
     return getattr(element, name) if isinstance(shape, RecordOf) else element
 
 
-__all__ = ["cells_of", "columns_of", "columns_of_field", "element_in", "field_of", "fields_in"]
+__all__ = ["cells_of", "columns_of", "columns_of_field", "element_in", "field_of"]

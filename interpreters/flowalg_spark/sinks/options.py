@@ -8,8 +8,8 @@ from flowalg_sinks.target import Target
 from flowalg.data.errors import ArgumentError, RecordTypeError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
+from flowalg_spark.encoding.schema import fields_in
 from flowalg_spark.frames.final_values import OWN_COLUMNS
-from flowalg_spark.sinks.cells import fields_in
 
 
 def require_options(pipeline: object, target: object, table: object, query: object, since: object) -> None:

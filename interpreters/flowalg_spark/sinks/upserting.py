@@ -27,8 +27,9 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
 from flowalg_spark.encoding.json_text import json_of, text_of
+from flowalg_spark.encoding.schema import fields_in
 from flowalg_spark.sinks.arriving import Arrived, arrived
-from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of, fields_in
+from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of
 from flowalg_spark.sinks.drops import drop_rows, put_drops
 from flowalg_spark.sinks.options import require_options
 from flowalg_spark.sinks.query import query_of

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from attrs import frozen
-from flowalg_shard.step.trigger_summary import DataDrivenTrigger, evaluate_leaf
+from flowalg_shard.step.trigger_summary import evaluate_leaf
 
 from flowalg.data.time import EventTime
 from flowalg.pipeline.co_group import Tagged
+from flowalg.triggers.leaves import DataDrivenTrigger
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
 from flowalg_spark.encoding.layout import Layout, places

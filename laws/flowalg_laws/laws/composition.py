@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from flowalg import KV, Interpreter, Pane, PCollection, PTransform, Sum, Timeline, WindowingStrategy
+from flowalg import KV, Interpreter, PCollection, PTransform, Sum, Timeline, WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.laws.transforms import Pair, Panes
 
-Pair: TypeAlias = KV[str, int]
 Transform: TypeAlias = PTransform[Pair, Pair]
-Panes: TypeAlias = tuple[Pane[KV[str, int]], ...]
 
 
 @law

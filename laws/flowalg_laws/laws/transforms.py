@@ -193,4 +193,4 @@ COLLECTION_LAWS: tuple[Law[..., object], ...] = (
 )
 """All laws of collections."""
 
-__all__ = ["COLLECTION_LAWS", "Endo", "Pair", "Spread", "Test"]
+__all__ = ["COLLECTION_LAWS", "Endo", "Pair", "Panes", "Spread", "Test"]
