@@ -1,6 +1,6 @@
-"""Combiners as Spark's own aggregates: over the rows of a group, or over what parts of the group have come to.
+"""Combiners as aggregates of Spark, over the rows of a group or over partial results.
 
-They give what the combiners of the algebra give, errors included, whatever the session's ANSI setting.
+Their results and errors are those of the algebra's combiners, with any ANSI setting of the session.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from flowalg_spark.expressions import single
 
 AnyCombiner = Combiner[object, object, object]
 
-_MOST: Final = 100_000
-"""How many values Spark keeps in order for each group."""
+_MAX_TOP_N: Final = 100_000
+"""The greatest ``n`` of ``TopN`` that Spark computes: ``max_by`` takes at most so many."""
 
 
 @frozen
-class Native:
-    """An aggregate in steps: what rows come to, how such results merge, and what is made of them at the end.
+class NativeAggregate:
+    """An aggregate in three steps: aggregate rows to partial results, merge these, and finish.
 
-    ``merge`` takes the columns of several such results and aggregates them; it is ``None`` where parts are better not
-    combined first, because what they come to is no smaller than they are.
+    ``merge`` aggregates the columns of partial results. It is ``None`` if partial results are not smaller than the
+    rows, as for a list.
     """
 
     partials: tuple[Column, ...]
@@ -49,64 +49,69 @@ class Native:
     finish: Callable[[tuple[Column, ...]], Column]
 
     @property
-    def whole(self) -> Column:
-        """The aggregate over the rows of a group."""
+    def result(self) -> Column:
+        """The aggregate over the rows of a group, without partial results."""
         return self.finish(self.partials)
 
 
 def may_be_native(combiner: AnyCombiner) -> bool:
-    """Whether Spark has an aggregate for a combiner, for some values at least."""
-    own = combiner.combiner if isinstance(combiner, Over) else combiner
-    return isinstance(own, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
+    """Whether Spark has an aggregate for a combiner, for values of some shapes at least."""
+    inner = combiner.combiner if isinstance(combiner, Over) else combiner
+    return isinstance(inner, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
 
 
-def native(combiner: AnyCombiner, argument: Columns, time: Column, label: str) -> Native | None:
-    """The aggregate of a combiner over values in ``argument``; ``None`` where only Python can compute it."""
+def native_aggregate(
+    combiner: AnyCombiner, argument: Columns, time: Column, label: str
+) -> NativeAggregate | None:
+    """Returns the aggregate of a combiner over the values in ``argument``; ``None`` if only Python can compute it.
+
+    ``time`` is the event time of a row, and ``label`` the transform that error messages name.
+    """
     shape = argument.shape
     value = nested(argument)
     match combiner.combiner if isinstance(combiner, Over) else combiner:
         case Count():
-            return _summed((F.count(F.lit(1)),), (F.sum,), _itself)
+            return _mergeable((F.count(F.lit(1)),), (F.sum,), _first)
         case Sum() if shape == INTEGER:
-            return _summed((_exact(value, label),), (lambda one: _exact(one, label),), _itself)
+            return _mergeable((_exact_sum(value, label),), (lambda sums: _exact_sum(sums, label),), _first)
         case Sum() if shape == FLOAT:
-            return _summed((F.sum(value),), (F.sum,), _itself)
+            return _mergeable((F.sum(value),), (F.sum,), _first)
         case Mean() if shape == INTEGER:
-            merges = (lambda one: _exact(one, label), F.sum)
-            return _summed((_exact(value, label), F.count(F.lit(1))), merges, _quotient)
+            merges = (lambda sums: _exact_sum(sums, label), F.sum)
+            return _mergeable((_exact_sum(value, label), F.count(F.lit(1))), merges, _quotient)
         case Mean() if shape == FLOAT:
-            return _summed((F.sum(value), F.count(F.lit(1))), (F.sum, F.sum), _quotient)
+            return _mergeable((F.sum(value), F.count(F.lit(1))), (F.sum, F.sum), _quotient)
         case Min() if shape in ORDERED:
-            return _summed((F.min(_ordered(value, shape, "Min", label)),), (F.min,), _itself)
+            return _mergeable((F.min(_without_nan(value, shape, "Min", label)),), (F.min,), _first)
         case Max() if shape in ORDERED:
-            return _summed((F.max(_ordered(value, shape, "Max", label)),), (F.max,), _itself)
+            return _mergeable((F.max(_without_nan(value, shape, "Max", label)),), (F.max,), _first)
         case AnyOf() if shape == BOOLEAN:
-            return _summed((F.bool_or(value),), (F.bool_or,), _itself)
+            return _mergeable((F.bool_or(value),), (F.bool_or,), _first)
         case AllOf() if shape == BOOLEAN:
-            return _summed((F.bool_and(value),), (F.bool_and,), _itself)
+            return _mergeable((F.bool_and(value),), (F.bool_and,), _first)
         case TopN() as top:
-            return _greatest(top, argument, label)
+            return _top_n(top, argument, label)
         case ToList():
-            return _listed(value, shape, time)
+            return _to_list(value, shape, time)
         case ToSet() if not isinstance(shape, OptionalOf) and not contains_float(shape):
-            # Spark's set has no place for null, and its order is that of sets here.
-            return Native((F.sort_array(F.collect_set(value)),), None, _itself)
+            # collect_set ignores nulls. sort_array has the order of sets in the algebra.
+            return NativeAggregate((F.sort_array(F.collect_set(value)),), None, _first)
         case _:
             return None
 
 
-def _summed(
+def _mergeable(
     partials: tuple[Column, ...],
     merges: tuple[Callable[[Column], Column], ...],
     finish: Callable[[tuple[Column, ...]], Column],
-) -> Native:
-    """An aggregate whose partial results merge one by one."""
-    return Native(
-        partials, lambda parts: tuple(merge(one) for merge, one in zip(merges, parts, strict=True)), finish
+) -> NativeAggregate:
+    """Returns an aggregate whose columns of partial results merge independently."""
+    return NativeAggregate(
+        partials, lambda parts: tuple(merge(part) for merge, part in zip(merges, parts, strict=True)), finish
     )
 
 
-def _itself(parts: tuple[Column, ...]) -> Column:
+def _first(parts: tuple[Column, ...]) -> Column:
     return parts[0]
 
 
@@ -115,23 +120,23 @@ def _quotient(parts: tuple[Column, ...]) -> Column:
     return total.cast("double") / count.cast("double")
 
 
-def _exact(value: Column, label: str) -> Column:
-    """A sum of integers, or an error when it overflows."""
+def _exact_sum(value: Column, label: str) -> Column:
+    """Returns the sum of integers, which raises an error if it overflows."""
     overflow = F.raise_error(F.lit(f"{label}: a sum overflows 64 bits: integers must lie in [-2**63, 2**63)"))
     return F.coalesce(F.try_sum(value), overflow)
 
 
-def _ordered(value: Column, shape: Shape, name: str, label: str) -> Column:
-    """The value, or an error for NaN, which has no place in an order."""
-    return value if shape != FLOAT else F.when(F.isnan(value), _unordered(name, label)).otherwise(value)
+def _without_nan(value: Column, shape: Shape, name: str, label: str) -> Column:
+    """Returns the value, which raises an error if it is NaN."""
+    return value if shape != FLOAT else F.when(F.isnan(value), _raise_for_nan(name, label)).otherwise(value)
 
 
-def _unordered(name: str, label: str) -> Column:
+def _raise_for_nan(name: str, label: str) -> Column:
     return F.raise_error(F.lit(f"{label}: the input of {name} must not be None or NaN; got nan"))
 
 
-def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None:
-    """The greatest values by a rank that Spark orders as Python does."""
+def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
+    """Returns the aggregate for ``TopN``; ``None`` if Spark does not order the values by ``by`` as Python does."""
     rank = Leaf(argument.shape, nested(argument))
     if top.by is not None:
         expression = qualify_locations("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
@@ -140,27 +145,27 @@ def _greatest(top: TopN[object], argument: Columns, label: str) -> Native | None
         if expression.shape not in ORDERED:
             return None
         rank = Leaf(expression.shape, single(expression, argument))
-    if rank.shape not in ORDERED or top.n > _MOST:
+    if rank.shape not in ORDERED or top.n > _MAX_TOP_N:
         return None
     if top.by is None and rank.shape == FLOAT:
-        # NaN is the greatest of all to Spark: it comes first, so one look at what comes out is enough.
-        return Native(
-            (F.max_by(rank.at, rank.at, top.n),), None, lambda parts: _first_ordered(parts[0], label)
+        # Spark orders NaN as the greatest value, so it is the first of the result.
+        return NativeAggregate(
+            (F.max_by(rank.at, rank.at, top.n),), None, lambda parts: _with_first_not_nan(parts[0], label)
         )
-    by = _ordered(rank.at, rank.shape, "TopN", label)
-    return Native((F.max_by(nested(argument), by, top.n),), None, _itself)
+    by = _without_nan(rank.at, rank.shape, "TopN", label)
+    return NativeAggregate((F.max_by(nested(argument), by, top.n),), None, _first)
 
 
-def _first_ordered(values: Column, label: str) -> Column:
-    """Values in their order, or an error when the first of them is NaN."""
-    return F.when(F.isnan(F.get(values, 0)), _unordered("TopN", label)).otherwise(values)
+def _with_first_not_nan(values: Column, label: str) -> Column:
+    """Returns ordered values, which raise an error if the first is NaN."""
+    return F.when(F.isnan(F.get(values, 0)), _raise_for_nan("TopN", label)).otherwise(values)
 
 
-def _listed(value: Column, shape: Shape, time: Column) -> Native:
-    """The values in order of event time, and those of one event time in an order of their own."""
+def _to_list(value: Column, shape: Shape, time: Column) -> NativeAggregate:
+    """Returns the aggregate for ``ToList``: values in order of event time, then of the values."""
     pairs = F.collect_list(F.struct(time.alias("t"), value.alias("v")))
-    listed = F.transform(F.array_sort(pairs), lambda one: one["v"])
-    return Native((listed.cast(f"array<{spark_type(shape).simpleString()}>"),), None, _itself)
+    listed = F.transform(F.array_sort(pairs), lambda pair: pair["v"])
+    return NativeAggregate((listed.cast(f"array<{spark_type(shape).simpleString()}>"),), None, _first)
 
 
-__all__ = ["AnyCombiner", "Native", "may_be_native", "native"]
+__all__ = ["AnyCombiner", "NativeAggregate", "may_be_native", "native_aggregate"]

@@ -1,6 +1,6 @@
-"""Spark batch: one instant, so every window has one pane, on time: plain relational algebra (section 11).
+"""Spark batch: a bounded pipeline as relational algebra over DataFrames (SEMANTICS section 11).
 
-``compile`` gives the DataFrame that one would have written by hand; nothing runs until it is used.
+A batch is one instant, so every window emits one pane, on time. ``compile`` returns a lazy DataFrame.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Pane
-from flowalg_spark.batch.groups import grouped
-from flowalg_spark.batch.joins import beside, co_grouped, joined
-from flowalg_spark.batch.scanning import scanned
+from flowalg_spark.batch.filter_pushdown import push_down_filters
+from flowalg_spark.batch.groups import lower_grouping
+from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.expressions.integers import long
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_all, drop_type, pane_frame, visible
@@ -52,16 +52,16 @@ B = TypeVar("B")
 C = TypeVar("C")
 
 CAPABILITIES: Final = BATCH
-"""What this interpreter lacks, as data."""
+"""The capabilities of this interpreter."""
 
 
 def compile(
     pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
 ) -> PaneFrame[A]:
-    """The panes of a pipeline over bounded frames, as a DataFrame.
+    """Returns the panes of a pipeline over bounded frames, as a DataFrame.
 
-    ``time`` is the processing time that the panes carry; it defaults to when the query runs. Raises
-    ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for what batch cannot do.
+    ``time`` is the processing time of the panes; it defaults to the time at which the query runs. Raises
+    ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
     """
     (frame,) = compile_all([pipeline], inputs, time=time)
     return frame
@@ -94,11 +94,11 @@ def compile_all(
     *,
     time: datetime | None = None,
 ) -> tuple[PaneFrame[object], ...]:
-    """The panes of several pipelines over the same frames, as a DataFrame each: the outputs of one computation.
+    """Returns the panes of several pipelines over the same frames, as one DataFrame for each pipeline.
 
-    ``inputs`` has what any of them reads. Collections that they share are the same columns of the same frames, so that
-    one query over several outputs shuffles them once. Each action is a query of its own, as ever in Spark: to write
-    several outputs of an expensive input, ``cache`` that input.
+    ``inputs`` has the frame of each source of any of the pipelines. A collection that pipelines share is computed once
+    in a query over several of the DataFrames. Each action of Spark is a separate query: to write several outputs of an
+    expensive input, ``cache`` that input.
     """
     if not isinstance(pipelines, Sequence) or not pipelines:
         raise ArgumentError("pipelines", pipelines, "one or more PCollections, in a tuple or list")
@@ -112,17 +112,18 @@ def compile_all(
     lowering = _Lowering({name: require_frame(name, frame) for name, frame in frames.items()}, clock)
     flow = Fold(lowering)
     with few_calls():
-        return tuple(_compiled(pipeline, flow(pipeline.node)) for pipeline in pipelines)
+        return tuple(_compile_flow(pipeline, flow(pipeline.node)) for pipeline in pipelines)
 
 
-def _compiled(pipeline: PCollection[A], flow: Flow) -> PaneFrame[A]:
-    return pane_frame(pipeline, flow, partial(_without_drops, flow, pipeline.node))
+def _compile_flow(pipeline: PCollection[A], flow: Flow) -> PaneFrame[A]:
+    """Returns the panes of a pipeline from its flow."""
+    return pane_frame(pipeline, flow, partial(_with_empty_drops, flow, pipeline.node))
 
 
 def run(
     pipeline: PCollection[A], inputs: Mapping[AnySource, DataFrame], *, time: datetime | None = None
 ) -> tuple[Pane[A], ...]:
-    """The panes of a pipeline over bounded frames as typed values, in order: for results that fit in memory."""
+    """Returns the panes of a pipeline over bounded frames as values, in order. They must fit in the driver's memory."""
     return collect(pipeline, compile(pipeline, inputs, time=time))
 
 
@@ -153,20 +154,22 @@ def run_all(
     *,
     time: datetime | None = None,
 ) -> tuple[tuple[Pane[object], ...], ...]:
-    """The panes of several pipelines, each as ``run`` gives them, by one query: what they share is computed once."""
+    """Returns the panes of several pipelines, as ``run`` does, by one query: shared collections are computed once."""
     return collect_all(pipelines, compile_all(pipelines, inputs, time=time))
 
 
-def _without_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
-    """The panes with an empty ``drop``: a batch drops nothing, since its watermark moves once, at its end."""
+def _with_empty_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
+    """Returns the panes with a null ``drop``: a batch drops nothing, since its watermark advances once, at its end."""
     if metrics:
-        raise UnsupportedError("with_metrics: a batch is one instant, and has nothing to tell of it")
+        raise UnsupportedError(
+            "with_metrics: batch has no metrics; they are for streaming.compile(..., metrics=True)"
+        )
     drops = drop_type(_last_pair(node))
     return visible(flow, F.lit(None).cast(drops).alias("drop"))
 
 
 def _last_pair(node: Node) -> RecordOf:
-    """The shape of what the last grouping gives; raises ``UnsupportedError`` when there is none."""
+    """Returns the shape of the last grouping's pairs; raises ``UnsupportedError`` if the pipeline has no grouping."""
     shape = last_grouping(node).shape
     assert isinstance(shape, RecordOf)
     return shape
@@ -174,7 +177,7 @@ def _last_pair(node: Node) -> RecordOf:
 
 @frozen
 class _Lowering:
-    """Lowers the nodes of pipelines to flows; a node that several others read has one flow, and so one frame."""
+    """Lowers the nodes of pipelines to flows. A node with several readers is lowered once."""
 
     frames: Mapping[str, DataFrame]
     time: Column
@@ -191,13 +194,13 @@ class _Lowering:
             case ElementWise():
                 return self.chain(node.unsplit, flow)
             case CombinePerKey(input=inner):
-                return grouped(node, flow(inner), self.time)
+                return lower_grouping(node, flow(inner), self.time)
             case CoGroupByKey(inputs=inputs):
-                return co_grouped(node, tuple(map(flow, inputs)), self.time)
+                return lower_co_group(node, tuple(map(flow, inputs)), self.time)
             case Flatten(inputs=inputs):
                 return union(tuple(map(flow, inputs)))
             case WithSide(input=inner, side=side):
-                return beside(node, flow(inner), flow(side), ())
+                return lower_side_input(node, flow(inner), flow(side), ())
         assert_never(node)
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
@@ -207,12 +210,12 @@ class _Lowering:
                 input=CoGroupByKey(inputs=inputs) as grouping,
                 steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *after),
             ):
-                pairs = joined(grouping, tuple(map(flow, inputs)), self.time, outer=outer)
+                pairs = lower_join(grouping, tuple(map(flow, inputs)), self.time, outer=outer)
                 return through_steps(pairs, tuple(after))
             case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
-                return beside(reading, flow(inner), flow(side), steps)
+                return lower_side_input(reading, flow(inner), flow(side), steps)
             case ElementWise(input=SourceNode(name=name) as source, steps=steps):
-                frame = scanned(source, self.frames[name], steps)
+                frame = push_down_filters(source, self.frames[name], steps)
                 return through_steps(bound_source(source, frame, None), steps)
             case ElementWise(input=inner, steps=steps):
                 return through_steps(flow(inner), steps)

@@ -27,7 +27,7 @@ A = TypeVar("A")
 class SparkBatch:
     """Spark batch as an interpreter: every window emits one pane, on time (SEMANTICS section 11).
 
-    ``time`` is the processing time of a run over frames alone; it defaults to when the query runs.
+    ``time`` is the processing time of a run without timelines; it defaults to the time at which the query runs.
     """
 
     spark: SparkSession
@@ -38,30 +38,30 @@ class SparkBatch:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything runs that a batch has a use for."""
+        """The capabilities of Spark batch."""
         return BATCH
 
     def run(
         self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | DataFrame]
     ) -> Run[A]:
-        """The panes of a pipeline over bounded frames, over all elements of timelines, or over both.
+        """Returns the panes of a pipeline over bounded frames, over all elements of timelines, or over both.
 
-        Where there are timelines, the processing time is the last one of any of them. A batch drops nothing. Raises
-        ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that is not one of its
-        source's, and ``UnsupportedError`` for what batch cannot do.
+        With timelines, the processing time is the last one of all of them. A batch drops nothing. Raises
+        ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
+        source's record class, and ``UnsupportedError`` for features that batch lacks.
         """
         inputs_by_name(pipeline.node, inputs, "timeline or frame")
-        timelines = {source: each for source, each in inputs.items() if isinstance(each, Timeline)}
+        timelines = {source: data for source, data in inputs.items() if isinstance(data, Timeline)}
         batches = as_batch(timelines)
         times = [instant.processing_time for batch in batches.values() for instant in batch]
         frames = {
-            source: self._frame(source, batches[source]) if isinstance(each, Timeline) else each
-            for source, each in inputs.items()
+            source: self._create_frame(source, batches[source]) if isinstance(data, Timeline) else data
+            for source, data in inputs.items()
         }
         time = times[0].datetime if times else self.time
         return Run(compilation.run(pipeline, frames, time=time), ())
 
-    def _frame(self, source: Source[object], batch: Timeline[object]) -> DataFrame:
+    def _create_frame(self, source: Source[object], batch: Timeline[object]) -> DataFrame:
         return self.spark.createDataFrame(record_table(source, batch.elements))
 
 

@@ -15,9 +15,9 @@ from flowalg.pipeline.nodes import CoGroupByKey, WithSide
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn, as_merging
-from flowalg_spark.batch.panes import pane_columns, panes
-from flowalg_spark.batch.python_sides import beside_in_python
-from flowalg_spark.batch.windows import Placed, fixed_start, key_layout, placed
+from flowalg_spark.batch.panes import pane_columns, pane_flow
+from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
+from flowalg_spark.batch.windows import WindowedFlow, assign_windows, fixed_start, key_layout
 from flowalg_spark.encoding.layout import (
     Branch,
     Leaf,
@@ -43,87 +43,94 @@ _COUNT: Final = "__count"
 _SIDE: Final = "__side"
 
 
-def co_grouped(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
-    """The lists of several flows of pairs, of each key and window: one shuffle for all of them."""
+def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) -> Flow:
+    """Returns the lists of values of several flows of pairs, for each key and window, by one shuffle."""
     pairs = [require_pairs(flow, node.label) for flow in flows]
     key = pairs[0].fields[0].shape
     shapes = tuple(pair.fields[1].shape for pair in pairs)
     effective = node.windowed_by
-    in_windows = placed(_tagged(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh)
-    keys = places(key_layout(in_windows.flow))
+    windowed = assign_windows(
+        _tag_union(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh
+    )
+    keys = places(key_layout(windowed.flow))
     names = [f"value/_{number}" for number in range(1, len(flows) + 1)]
     tag = named(f"value/_{len(flows) + 1}")
     point = named(EVENT_TIME)
-    lists = [
+    aggregates = [
         F.transform(
             F.array_sort(
                 F.collect_list(
                     F.when(tag == F.lit(number), F.struct(point.alias("t"), named(name).alias("v")))
                 )
             ),
-            lambda one: one["v"],
+            lambda pair: pair["v"],
         ).alias(name)
         for number, name in enumerate(names)
     ]
-    bounds = [] if in_windows.end_of is None else [in_windows.end_of(F.max(point)).alias(END)]
+    bounds = [] if windowed.end_of is None else [windowed.end_of(F.max(point)).alias(END)]
     if effective.strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
         extreme = F.min if effective.strategy.timestamp_combiner is TimestampCombiner.EARLIEST else F.max
         bounds.append(extreme(point).alias(EVENT_TIME))
-    rows = in_windows.flow.frame.groupBy(*map(named, (*keys, *in_windows.by))).agg(*lists, *bounds)
+    rows = windowed.flow.frame.groupBy(*map(named, (*keys, *windowed.by))).agg(*aggregates, *bounds)
     pair = kv_of(key, TupleOf(tuple(ListOf(shape) for shape in shapes)))
-    return panes(in_windows.flow, rows, pair, (*keys, *names), in_windows, effective.strategy, time)
+    return pane_flow(windowed.flow, rows, pair, (*keys, *names), windowed, effective.strategy, time)
 
 
-def _tagged(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> Flow:
-    """All flows as one: each value in the column of its flow, with the flow's number."""
-    shape = kv_of(key, TupleOf((*(optional(one) for one in shapes), INTEGER)))
+def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> Flow:
+    """Returns the union of flows: each has a column for its values, and a row has the number of its flow."""
+    shape = kv_of(key, TupleOf((*(optional(of) for of in shapes), INTEGER)))
     names = places(layout_of(shape))
     whole: Flow | None = None
-    for number, flow in enumerate(one.without(SPAN) for one in flows):
+    for number, flow in enumerate(each.without(SPAN) for each in flows):
         key_columns, value_columns = pair_of(flow.element)
         values = [
-            nested(value_columns) if place == number else F.lit(None).cast(spark_type(one))
-            for place, one in enumerate(shapes)
+            nested(value_columns) if position == number else F.lit(None).cast(spark_type(of))
+            for position, of in enumerate(shapes)
         ]
         columns = [*places(key_columns), *values, F.lit(number).cast("bigint")]
-        kept = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-        frame = flow.frame.select(*kept, *map(named, flow.meta))
+        selected = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+        frame = flow.frame.select(*selected, *map(named, flow.meta))
         if whole is None:
             whole = evolve(flow, frame=frame, shape=shape)
         else:
-            same = frame.select(*map(named, whole.frame.columns))
-            whole = evolve(whole, frame=whole.frame.union(same)).noted(*flow.notes)
+            aligned = frame.select(*map(named, whole.frame.columns))
+            whole = evolve(whole, frame=whole.frame.union(aligned)).noted(*flow.notes)
     assert whole is not None, "there are two flows or more"
     return whole
 
 
-def joined(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, outer: bool) -> Flow:
-    """The pairs of left and right values of one key and window: a join, as Spark does it best."""
+def lower_join(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, outer: bool) -> Flow:
+    """Returns the pairs of left and right values of each key and window.
+
+    It is an equi-join if the windows do not merge and panes have the time of the window's end. Otherwise it explodes
+    the lists of a co-group.
+    """
     effective = node.windowed_by
     strategy = effective.strategy
     if (
         as_merging(strategy.windows) and effective.fresh
     ) or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
-        return _unlisted(co_grouped(node, flows, time), outer=outer)
+        return _explode_lists(lower_co_group(node, flows, time), outer=outer)
     if not all(SPAN in flow.meta for flow in flows):
         flows = tuple(flow.without(SPAN) for flow in flows)
-    left, right = (placed(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
-    return _equal_joined(left, right, time, outer=outer)
+    left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
+    return _equi_join(left, right, time, outer=outer)
 
 
-def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> Flow:
-    pairs = [require_pairs(one.flow, "a join") for one in (left, right)]
+def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, *, outer: bool) -> Flow:
+    """Returns the join of two flows on key and window."""
+    pairs = [require_pairs(side.flow, "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
     second = pairs[1].fields[1].shape
     keys = leaves(key_layout(left.flow))
-    theirs = leaves(key_layout(right.flow))
-    their_values = places(pair_of(right.flow.element)[1])
-    value = [column.alias(f"{_RIGHT}v{i}") for i, column in enumerate(their_values)]
-    others = [named(leaf.at).alias(f"{_RIGHT}{leaf.at}") for leaf in theirs]
+    right_keys = leaves(key_layout(right.flow))
+    right_values = places(pair_of(right.flow.element)[1])
+    value = [column.alias(f"{_RIGHT}v{i}") for i, column in enumerate(right_values)]
+    others = [named(leaf.at).alias(f"{_RIGHT}{leaf.at}") for leaf in right_keys]
     by = [named(name).alias(f"{_RIGHT}{name}") for name in right.by]
-    there = F.lit(True).alias(f"{_RIGHT}there")
-    renamed = right.flow.frame.select(*others, *by, *value, there)
-    on = [_same(leaf.at, leaf.shape) for leaf in keys] + [
+    matched = F.lit(True).alias(f"{_RIGHT}matched")
+    renamed = right.flow.frame.select(*others, *by, *value, matched)
+    on = [_equals(leaf.at, leaf.shape) for leaf in keys] + [
         named(name) == named(f"{_RIGHT}{name}") for name in left.by
     ]
     how = "left" if outer else "inner"
@@ -131,12 +138,12 @@ def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> 
     found = [named(f"{_RIGHT}v{i}") for i in range(len(value))]
     columns = [*places(left.flow.element)]
     if outer:
-        whole = nested(_tree(second, found))
-        columns.append(F.when(named(f"{_RIGHT}there").isNotNull(), whole))
+        whole = nested(_to_layout(second, found))
+        columns.append(F.when(named(f"{_RIGHT}matched").isNotNull(), whole))
     else:
         columns += found
     pair = kv_of(key, TupleOf((first, optional(second) if outer else second)))
-    assert left.end is not None, "windows that do not merge have their end"
+    assert left.end is not None, "a window that does not merge has an end"
     meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
     names = places(layout_of(pair))
     selected = dict(zip(names, columns, strict=True))
@@ -145,45 +152,45 @@ def _equal_joined(left: Placed, right: Placed, time: Column, *, outer: bool) -> 
     return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta()).noted(*right.flow.notes)
 
 
-def _tree(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Column]:
-    """Flat columns as the tree of a shape's layout."""
-    left = iter(columns)
+def _to_layout(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Column]:
+    """Returns flat columns as the layout of a shape."""
+    remaining = iter(columns)
 
-    def built(layout: Branch[str] | Leaf[str]) -> Branch[Column] | Leaf[Column]:
+    def build(layout: Branch[str] | Leaf[str]) -> Branch[Column] | Leaf[Column]:
         if isinstance(layout, Leaf):
-            return Leaf(layout.shape, next(left))
-        return Branch(layout.shape, tuple(built(part) for part in layout.parts))
+            return Leaf(layout.shape, next(remaining))
+        return Branch(layout.shape, tuple(build(part) for part in layout.parts))
 
-    return built(layout_of(shape))
-
-
-def _same(name: str, shape: Shape) -> Column:
-    mine, other = named(name), named(f"{_RIGHT}{name}")
-    return mine.eqNullSafe(other) if isinstance(shape, OptionalOf) else mine == other
+    return build(layout_of(shape))
 
 
-def _unlisted(flow: Flow, *, outer: bool) -> Flow:
-    """The pairs of a co-group's two lists, a row each."""
+def _equals(name: str, shape: Shape) -> Column:
+    left, right = named(name), named(f"{_RIGHT}{name}")
+    return left.eqNullSafe(right) if isinstance(shape, OptionalOf) else left == right
+
+
+def _explode_lists(flow: Flow, *, outer: bool) -> Flow:
+    """Returns the pairs of a co-group's two lists, one row for each."""
     shape = flow.shape
     assert isinstance(shape, RecordOf)
-    key, lists = (one.shape for one in shape.fields)
+    key, lists = (field.shape for field in shape.fields)
     assert isinstance(lists, TupleOf)
     left, right = lists.items
     assert isinstance(left, ListOf)
     assert isinstance(right, ListOf)
     explode = F.explode_outer if outer else F.explode
     others = [named(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
-    some = flow.frame.select(*others, named("value/_2"), F.explode(named("value/_1")).alias("value/_1"))
-    every = some.select(*others, named("value/_1"), explode(named("value/_2")).alias("value/_2"))
+    lefts = flow.frame.select(*others, named("value/_2"), F.explode(named("value/_1")).alias("value/_1"))
+    rows = lefts.select(*others, named("value/_1"), explode(named("value/_2")).alias("value/_2"))
     second = optional(right.of) if outer else right.of
     pair = kv_of(key, TupleOf((left.of, second)))
-    element = _columns_of_pair(flow, left.of, second)
-    frame = every.select(*spread(element, pair), *map(named, flow.meta))
+    element = _pair_columns(flow, left.of, second)
+    frame = rows.select(*spread(element, pair), *map(named, flow.meta))
     return evolve(flow, frame=frame, shape=pair)
 
 
-def _columns_of_pair(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
-    """A key beside two values, each in one column."""
+def _pair_columns(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
+    """Returns the columns of a key and two values; each value is in one column of the frame."""
     key, _ = pair_of(flow.element)
     shape = TupleOf((left, right))
     values = Branch(shape, (unnested(named("value/_1"), left), unnested(named("value/_2"), right)))
@@ -191,24 +198,24 @@ def _columns_of_pair(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
     return Branch(kv_of(flow.shape.fields[0].shape, shape), (key, values))
 
 
-def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:
-    """Each element beside what its window of the side comes to, and then through some steps.
+def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:
+    """Returns each element with the value that it reads from a side input, after the given steps.
 
-    One value of a window that has columns is a broadcast join on the window.
+    A singleton whose window is an expression of Spark is a broadcast join on the window. Python reads other sides.
     """
     view = node.view
     effective = node.side.windowing
-    start = _window_read(effective.strategy.windows)
-    if isinstance(view, AsMap) or start is None or not _has_column(view.default):
-        return beside_in_python(node, main, side, shape_with_side(main, side, view), steps)
-    of_side = named(START) if not effective.fresh else start
+    start = _side_window_start(effective.strategy.windows)
+    if isinstance(view, AsMap) or start is None or not _has_literal(view.default):
+        return lower_side_input_in_python(node, main, side, shape_with_side(main, side, view), steps)
+    side_start = named(START) if not effective.fresh else start
     element = side.element
-    values = side.frame.select(of_side.alias(f"{_SIDE} start"), nested(element).alias(_SIDE))
-    each = values.groupBy(named(f"{_SIDE} start")).agg(
+    values = side.frame.select(side_start.alias(f"{_SIDE} start"), nested(element).alias(_SIDE))
+    side_values = values.groupBy(named(f"{_SIDE} start")).agg(
         F.first(named(_SIDE)).alias(_SIDE), F.count(F.lit(1)).alias(_COUNT)
     )
     reading = main.frame.withColumn(f"{_SIDE} read", start)
-    found = reading.join(F.broadcast(each), named(f"{_SIDE} read") == named(f"{_SIDE} start"), "left")
+    found = reading.join(F.broadcast(side_values), named(f"{_SIDE} read") == named(f"{_SIDE} start"), "left")
     shape = shape_with_side(main, side, view)
     read = shape.items[1]
     several = F.raise_error(
@@ -218,21 +225,22 @@ def beside(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> F
             F.lit(" values in a window; it must have one"),
         )
     )
-    value = F.when(named(_COUNT) == F.lit(1), named(_SIDE)).when(
-        named(_COUNT).isNull(), _default(view, side.shape)
+    value = (
+        F.when(named(_COUNT) == F.lit(1), named(_SIDE))
+        .when(named(_COUNT).isNull(), _default_value(view, side.shape))
+        .otherwise(several)
     )
-    whole = value.otherwise(several)
-    columns = Branch(shape, (main.element, unnested(whole, read)))
+    columns = Branch(shape, (main.element, unnested(value, read)))
     frame = found.select(*spread(columns, shape), *map(named, main.meta))
     return through_steps(evolve(main, frame=frame, shape=shape).noted(*side.notes), steps)
 
 
-def _has_column(default: object) -> bool:
-    """Whether a default is one that Spark has a literal for; no default has, too."""
+def _has_literal(default: object) -> bool:
+    """Whether Spark has a literal for a default; true without a default."""
     return default is NO_DEFAULT or default is None or isinstance(default, bool | int | float | str)
 
 
-def _default(view: Singleton, shape: Shape) -> Column:
+def _default_value(view: Singleton, shape: Shape) -> Column:
     if view.default is NO_DEFAULT:
         return F.raise_error(
             F.lit(
@@ -242,8 +250,8 @@ def _default(view: Singleton, shape: Shape) -> Column:
     return F.lit(view.default).cast(spark_type(shape))
 
 
-def _window_read(windows: WindowFn) -> Column | None:
-    """The start of the window that an element reads, by its event time; ``None`` where only Python can tell."""
+def _side_window_start(windows: WindowFn) -> Column | None:
+    """Returns the start of the side's window for an element; ``None`` if only Python can compute it."""
     match windows:
         case GlobalWindows():
             return long(MIN_TIME)
@@ -253,4 +261,4 @@ def _window_read(windows: WindowFn) -> Column | None:
             return None
 
 
-__all__ = ["beside", "co_grouped", "joined"]
+__all__ = ["lower_co_group", "lower_join", "lower_side_input"]

@@ -1,8 +1,8 @@
-"""Groupings that Spark's own aggregates compute: one hash aggregation, or two where windows overlap.
+"""Groupings by aggregates of Spark: one hash aggregation, or two if windows overlap.
 
-Windows are told apart by a struct, the ``SPAN``, as those of Spark's own ``window`` function are. For plain numbers
-Spark puts a small hash table before the large one, which costs more than it saves when keys and windows are many. The
-span of a fixed window travels along, so that a grouping after it finds its rows where they are.
+A window is a grouping column of type struct, the ``SPAN``, as with Spark's own ``window`` function. For numeric
+columns, Spark puts a small hash table before the large one, which is slower with many keys and windows. The span of a
+fixed window remains a column of the output, so a later grouping by the same window needs no shuffle.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import kv_of
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.window_functions import FixedWindows
-from flowalg_spark.batch.aggregates import Native, may_be_native, native
-from flowalg_spark.batch.panes import bounds, panes
+from flowalg_spark.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
+from flowalg_spark.batch.panes import bound_aggregates, pane_flow
 from flowalg_spark.batch.python_groups import EARLIEST, LATEST
-from flowalg_spark.batch.windows import Placed, Slices, by_expression, key_layout, placed_by
+from flowalg_spark.batch.windows import (
+    Slices,
+    WindowedFlow,
+    assign_windows_lazily,
+    has_window_expression,
+    key_layout,
+)
 from flowalg_spark.encoding.layout import named, places
 from flowalg_spark.encoding.meta import EVENT_TIME, SPAN, START
 from flowalg_spark.lowering.arguments import Arguments, arguments, single_combiners
@@ -25,82 +31,84 @@ from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.pairs import require_pairs
 
 
-def natively_grouped(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None:
-    """The panes of a grouping; ``None`` when Spark has no aggregate for one of its combiners."""
+def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None:
+    """Returns the panes of a grouping; ``None`` if Spark has no aggregate for one of its combiners."""
     key, value = require_pairs(flow, node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None or not all(map(may_be_native, single_combiners(node.combiner))):
         return None
     effective = node.input.windowing
-    narrow = effective.fresh and not by_expression(effective.strategy.windows)
+    narrow = effective.fresh and not has_window_expression(effective.strategy.windows)
     ready = arguments(flow, node, narrow=narrow)
-    natives = _natives(ready, node.label)
-    if natives is None:
+    aggregates = _native_aggregates(ready, node.label)
+    if aggregates is None:
         return None
     keys = [named(name) for name in places(key_layout(ready.flow))]
     slices = Slices.of(effective.strategy.windows, fresh=effective.fresh)
-    if slices is not None and all(one.merge is not None for one in natives):
-        rows, in_windows, results, times = _of_slices(ready.flow, slices, keys, natives)
+    if slices is not None and all(aggregate.merge is not None for aggregate in aggregates):
+        rows, windowed, results, times = _aggregate_slices(ready.flow, slices, keys, aggregates)
     else:
-        in_windows = placed_by(ready.flow, effective.strategy.windows, fresh=effective.fresh)
-        rows, results = in_windows.flow.frame, [one.whole for one in natives]
+        windowed = assign_windows_lazily(ready.flow, effective.strategy.windows, fresh=effective.fresh)
+        rows, results = windowed.flow.frame, [aggregate.result for aggregate in aggregates]
         times = (F.min(named(EVENT_TIME)), F.max(named(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]
-    span = _span(in_windows)
-    starts = [START] if in_windows.by == (SPAN,) else in_windows.by
-    made = rows.groupBy(*keys, *(one.alias(SPAN) for one in span)).agg(
-        *(one.alias(name) for one, name in zip(results, names, strict=True)),
-        *bounds(in_windows, effective.strategy, *times),
-        *(one.getField(name).alias(name) for one in span for name in starts),
+    span = _span_columns(windowed)
+    starts = [START] if windowed.by == (SPAN,) else windowed.by
+    grouped = rows.groupBy(*keys, *(column.alias(SPAN) for column in span)).agg(
+        *(result.alias(name) for result, name in zip(results, names, strict=True)),
+        *bound_aggregates(windowed, effective.strategy, *times),
+        *(column.getField(name).alias(name) for column in span for name in starts),
     )
     windows = effective.strategy.windows
-    spanned = isinstance(windows, FixedWindows) and windows.offset_by_key is None
+    has_span = isinstance(windows, FixedWindows) and windows.offset_by_key is None
     columns = (*places(key_layout(ready.flow)), *names)
     pair = kv_of(key.shape, result)
-    return panes(ready.flow, made, pair, columns, in_windows, effective.strategy, time, spanned=spanned)
+    return pane_flow(
+        ready.flow, grouped, pair, columns, windowed, effective.strategy, time, has_span=has_span
+    )
 
 
-def _span(in_windows: Placed) -> list[Column]:
-    """The column that tells the windows of a key apart, if there is more than one."""
-    if in_windows.by in ((), (SPAN,)):
-        return [named(name) for name in in_windows.by]
-    return [F.struct(*(in_windows.column(name).alias(name) for name in in_windows.by))]
+def _span_columns(windowed: WindowedFlow) -> list[Column]:
+    """Returns the grouping column for the windows of a key; none if there is only one window."""
+    if windowed.by in ((), (SPAN,)):
+        return [named(name) for name in windowed.by]
+    return [F.struct(*(windowed.column(name).alias(name) for name in windowed.by))]
 
 
-def _natives(ready: Arguments, label: str) -> list[Native] | None:
-    """The aggregate of each combiner, if all have one."""
-    found = []
-    for combiner, read in zip(ready.combiners, ready.read, strict=True):
-        one = native(combiner, read, named(EVENT_TIME), label)
-        if one is None:
+def _native_aggregates(ready: Arguments, label: str) -> list[NativeAggregate] | None:
+    """Returns the aggregate of each combiner, if all have one."""
+    aggregates = []
+    for combiner, argument in zip(ready.combiners, ready.read, strict=True):
+        aggregate = native_aggregate(combiner, argument, named(EVENT_TIME), label)
+        if aggregate is None:
             return None
-        found.append(one)
-    return found
+        aggregates.append(aggregate)
+    return aggregates
 
 
-def _of_slices(
-    flow: Flow, slices: Slices, keys: list[Column], natives: list[Native]
-) -> tuple[DataFrame, Placed, list[Column], tuple[Column, Column]]:
-    """What slices come to, in every window that they are in; and the aggregates of windows over such rows."""
+def _aggregate_slices(
+    flow: Flow, slices: Slices, keys: list[Column], aggregates: list[NativeAggregate]
+) -> tuple[DataFrame, WindowedFlow, list[Column], tuple[Column, Column]]:
+    """Aggregates slices, and returns a row for each slice and window with the aggregates of windows over these rows."""
     names = [
-        [f"__part{number}_{index}" for index in range(len(one.partials))]
-        for number, one in enumerate(natives)
+        [f"__part{number}_{index}" for index in range(len(aggregate.partials))]
+        for number, aggregate in enumerate(aggregates)
     ]
     parts = [
         partial.alias(name)
-        for one, own in zip(natives, names, strict=True)
-        for partial, name in zip(one.partials, own, strict=True)
+        for aggregate, part_names in zip(aggregates, names, strict=True)
+        for partial, name in zip(aggregate.partials, part_names, strict=True)
     ]
     point = named(EVENT_TIME)
     times = [F.min(point).alias(EARLIEST), F.max(point).alias(LATEST)]
-    each = flow.frame.groupBy(*keys, slices.start.alias(START)).agg(*parts, *times)
-    rows, in_windows = slices.spread(flow, each)
+    aggregated = flow.frame.groupBy(*keys, slices.start.alias(START)).agg(*parts, *times)
+    rows, windowed = slices.spread(flow, aggregated)
     merged = [
-        one.finish(one.merge(tuple(map(named, own))))
-        for one, own in zip(natives, names, strict=True)
-        if one.merge is not None
+        aggregate.finish(aggregate.merge(tuple(map(named, part_names))))
+        for aggregate, part_names in zip(aggregates, names, strict=True)
+        if aggregate.merge is not None
     ]
-    return rows, in_windows, merged, (F.min(named(EARLIEST)), F.max(named(LATEST)))
+    return rows, windowed, merged, (F.min(named(EARLIEST)), F.max(named(LATEST)))
 
 
-__all__ = ["natively_grouped"]
+__all__ = ["group_natively"]

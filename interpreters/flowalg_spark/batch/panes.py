@@ -1,4 +1,4 @@
-"""What the only pane of a window says of itself: a batch's panes are all first, on time and last."""
+"""The metadata of a window's only pane: a batch's panes are all first, on time and last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowalg.data.shapes import RecordOf
 from flowalg.data.time import MAX_TIME
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
-from flowalg_spark.batch.windows import Placed
+from flowalg_spark.batch.windows import WindowedFlow
 from flowalg_spark.encoding.layout import layout_of, named, places
 from flowalg_spark.encoding.meta import (
     CHANGE,
@@ -33,50 +33,52 @@ from flowalg_spark.expressions.integers import long
 from flowalg_spark.lowering.flow import Flow, Selection
 
 
-def bounds(in_windows: Placed, strategy: WindowingStrategy, earliest: Column, latest: Column) -> list[Column]:
-    """The aggregates of event times that a window's end or its pane's event time is made of."""
-    found = [] if in_windows.end_of is None else [in_windows.end_of(latest).alias(END)]
+def bound_aggregates(
+    windowed: WindowedFlow, strategy: WindowingStrategy, earliest: Column, latest: Column
+) -> list[Column]:
+    """Returns the aggregates of event times for the window's end and its pane's event time, where they need any."""
+    ends = [] if windowed.end_of is None else [windowed.end_of(latest).alias(END)]
     match strategy.timestamp_combiner:
         case TimestampCombiner.END_OF_WINDOW:
-            return found
+            return ends
         case TimestampCombiner.EARLIEST:
-            return [*found, earliest.alias(EVENT_TIME)]
+            return [*ends, earliest.alias(EVENT_TIME)]
         case TimestampCombiner.LATEST:
-            return [*found, latest.alias(EVENT_TIME)]
+            return [*ends, latest.alias(EVENT_TIME)]
 
 
-def panes(
+def pane_flow(
     flow: Flow,
     rows: DataFrame,
     pair: RecordOf,
     columns: tuple[str, ...],
-    in_windows: Placed,
+    windowed: WindowedFlow,
     strategy: WindowingStrategy,
     time: Column,
     *,
-    spanned: bool = False,
+    has_span: bool = False,
 ) -> Flow:
     """The flow of a batch's panes: first, on time and last, each with its window and event time.
 
-    With ``spanned`` the rows have a ``SPAN``, which then travels along.
+    With ``has_span`` the rows have a ``SPAN``, which then travels along.
     """
-    end = named(END) if in_windows.end is None else in_windows.end
+    end = named(END) if windowed.end is None else windowed.end
     at_end = strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW
     names = places(layout_of(pair))
-    found = {new: named(old) for old, new in zip(columns, names, strict=True)}
-    meta = pane_columns(in_windows.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
-    found |= meta
-    kinds = pane_meta()
-    if spanned:
-        found[SPAN] = named(SPAN)
-        kinds[SPAN] = META_TYPES[SPAN]
-    return evolve(flow, frame=Selection(rows, found), shape=pair, meta=kinds)
+    selected = {new: named(old) for old, new in zip(columns, names, strict=True)}
+    meta = pane_columns(windowed.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
+    selected |= meta
+    meta_types = pane_meta()
+    if has_span:
+        selected[SPAN] = named(SPAN)
+        meta_types[SPAN] = META_TYPES[SPAN]
+    return evolve(flow, frame=Selection(rows, selected), shape=pair, meta=meta_types)
 
 
 def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -> Mapping[str, Column]:
-    """What the only pane of a window says of itself, in the types and the order of ``PANE_META``.
+    """Returns the metadata of a window's only pane, in the types and the order of ``PANE_META``.
 
-    The points in time that are given are 64-bit integers.
+    The given points in time are 64-bit integers.
     """
     return {
         EVENT_TIME: event_time,
@@ -92,4 +94,4 @@ def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -
     }
 
 
-__all__ = ["bounds", "pane_columns", "panes"]
+__all__ = ["bound_aggregates", "pane_columns", "pane_flow"]

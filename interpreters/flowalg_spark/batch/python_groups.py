@@ -1,6 +1,6 @@
-"""Combiners that only Python can run, over Arrow batches: combined per partition first, then per group.
+"""Combiners in Python over Arrow batches: values are combined per partition, and then per group.
 
-Values of a combiner that looks at their order are not combined first; they come sorted by event time.
+For a combiner that depends on the order, values are sorted by event time and combined per group only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner
-from flowalg_spark.batch.runs import groups_of, runs
+from flowalg_spark.batch.consecutive_groups import consecutive_groups, group_keys
 from flowalg_spark.encoding.layout import Layout
 from flowalg_spark.encoding.meta import EVENT_TIME
 from flowalg_spark.encoding.values import integers, read, write
@@ -22,29 +22,32 @@ ACCUMULATOR: Final = "__accumulator"
 EARLIEST: Final = "__earliest"
 LATEST: Final = "__latest"
 
-_MOST_GROUPS: Final = 50_000
-"""How many accumulators a task holds before it hands them on."""
+_MAX_GROUPS: Final = 50_000
+"""The most accumulators that a task holds before it emits them."""
+
+_BATCH_ROWS: Final = 10_000
+"""The number of groups in a batch of results."""
 
 AnyCombiner = Combiner[object, object, object]
 
 
 @define
 class Partial:
-    """What some values of a group come to, and their earliest and latest event times."""
+    """The accumulator of some values of a group, and their earliest and latest event times."""
 
     accumulator: object
     earliest: int
     latest: int
 
     def widen(self, earliest: int, latest: int) -> None:
-        """Take in the event times of more values."""
+        """Includes the event times of more values."""
         self.earliest = min(self.earliest, earliest)
         self.latest = max(self.latest, latest)
 
 
 @frozen
-class Precombined:
-    """The accumulators of a partition's groups, one row each; a group may come more than once."""
+class CombinePartition:
+    """Combines the rows of a partition to a row for each group; a group may have several rows."""
 
     by: tuple[str, ...]
     value: Layout
@@ -52,21 +55,23 @@ class Precombined:
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One batch of accumulators after another."""
+        """Returns batches of accumulators."""
         table: dict[tuple[object, ...], Partial] = {}
         for batch in batches:
             self.absorb(batch, table)
-            if len(table) > _MOST_GROUPS:
-                yield self.packed(table)
+            if len(table) > _MAX_GROUPS:
+                yield self.pack_rows(table)
                 table = {}
         if table:
-            yield self.packed(table)
+            yield self.pack_rows(table)
 
     def absorb(self, batch: pa.RecordBatch, table: dict[tuple[object, ...], Partial]) -> None:
-        """Add a batch's values to the accumulators of their groups."""
+        """Adds a batch's values to the accumulators of their groups."""
         add, zero = self.combiner.add, self.combiner.zero
         times = integers(batch, EVENT_TIME)
-        for group, value, time in zip(groups_of(batch, self.by), read(self.value, batch), times, strict=True):
+        for group, value, time in zip(
+            group_keys(batch, self.by), read(self.value, batch), times, strict=True
+        ):
             known = table.get(group)
             if known is None:
                 table[group] = Partial(add(zero(), value), time, time)
@@ -74,19 +79,19 @@ class Precombined:
                 known.accumulator = add(known.accumulator, value)
                 known.widen(time, time)
 
-    def packed(self, table: dict[tuple[object, ...], Partial]) -> pa.RecordBatch:
-        """The accumulators as rows."""
+    def pack_rows(self, table: dict[tuple[object, ...], Partial]) -> pa.RecordBatch:
+        """Returns the accumulators as rows."""
         partials = list(table.values())
         columns: list[Sequence[object]] = list(zip(*table, strict=True))
-        columns.append([pickle.dumps(one.accumulator) for one in partials])
-        columns += [[one.earliest for one in partials], [one.latest for one in partials]]
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, self.schema.types, strict=True)]
+        columns.append([pickle.dumps(partial.accumulator) for partial in partials])
+        columns += [[partial.earliest for partial in partials], [partial.latest for partial in partials]]
+        arrays = [pa.array(values, type_) for values, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 @frozen
-class Finishing:
-    """The results of groups whose rows come together: values in order, or accumulators if ``value`` is ``None``."""
+class CombineGroups:
+    """Combines groups whose rows are consecutive; they have values, or accumulators if ``value`` is ``None``."""
 
     by: tuple[str, ...]
     value: Layout | None
@@ -96,18 +101,18 @@ class Finishing:
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A row for each group, in batches of about as many rows as came."""
-        rows = Rows(self)
-        for _, parts in runs(batches, self.by):
+        """Returns a row for each group, in batches."""
+        rows = FinishedGroups(self)
+        for _, parts in consecutive_groups(batches, self.by):
             rows.add(parts)
-            if len(rows.results) >= 10_000:
-                yield rows.emitted()
-                rows = Rows(self)
+            if len(rows.results) >= _BATCH_ROWS:
+                yield rows.to_batch()
+                rows = FinishedGroups(self)
         if rows.results:
-            yield rows.emitted()
+            yield rows.to_batch()
 
-    def finished(self, parts: list[pa.RecordBatch]) -> tuple[object, int, int]:
-        """The result of one group, and its earliest and latest event times."""
+    def finish(self, parts: list[pa.RecordBatch]) -> tuple[object, int, int]:
+        """Returns the result of one group, and its earliest and latest event times."""
         combiner = self.combiner
         accumulator = combiner.zero()
         earliest: list[int] = []
@@ -115,7 +120,8 @@ class Finishing:
         for part in parts:
             if self.value is None:
                 for packed in cast("list[bytes]", part.column(ACCUMULATOR).to_pylist()):
-                    accumulator = combiner.merge(accumulator, pickle.loads(packed))  # of our own making
+                    # trusted: pickled by ``CombinePartition``
+                    accumulator = combiner.merge(accumulator, pickle.loads(packed))
                 earliest += integers(part, EARLIEST)
                 latest += integers(part, LATEST)
             else:
@@ -128,31 +134,31 @@ class Finishing:
 
 
 @define
-class Rows:
-    """Finished groups on their way out."""
+class FinishedGroups:
+    """The results of groups before they become a batch."""
 
-    finishing: Finishing
+    combine_groups: CombineGroups
     groups: list[pa.RecordBatch] = field(factory=list)
     results: list[object] = field(factory=list)
     earliest: list[int] = field(factory=list)
     latest: list[int] = field(factory=list)
 
     def add(self, parts: list[pa.RecordBatch]) -> None:
-        """Finish one group."""
-        result, earliest, latest = self.finishing.finished(parts)
-        self.groups.append(parts[0].slice(0, 1).select(list(self.finishing.by)))
+        """Finishes one group, whose rows are in these slices of batches."""
+        result, earliest, latest = self.combine_groups.finish(parts)
+        self.groups.append(parts[0].slice(0, 1).select(list(self.combine_groups.by)))
         self.results.append(result)
         self.earliest.append(earliest)
         self.latest.append(latest)
 
-    def emitted(self) -> pa.RecordBatch:
-        """The groups as one batch."""
-        finishing = self.finishing
-        keys = pa.Table.from_batches(self.groups).combine_chunks() if finishing.by else None
-        arrays = [] if keys is None else [keys.column(name).combine_chunks() for name in finishing.by]
-        arrays += write(finishing.result, self.results, f"the result of {finishing.label}")
+    def to_batch(self) -> pa.RecordBatch:
+        """Returns the groups as one batch."""
+        combine = self.combine_groups
+        keys = pa.Table.from_batches(self.groups).combine_chunks() if combine.by else None
+        arrays = [] if keys is None else [keys.column(name).combine_chunks() for name in combine.by]
+        arrays += write(combine.result, self.results, f"the result of {combine.label}")
         arrays += [pa.array(self.earliest, pa.int64()), pa.array(self.latest, pa.int64())]
-        return pa.RecordBatch.from_arrays(arrays, schema=finishing.schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=combine.schema)
 
 
-__all__ = ["ACCUMULATOR", "EARLIEST", "LATEST", "Finishing", "Precombined"]
+__all__ = ["ACCUMULATOR", "EARLIEST", "LATEST", "CombineGroups", "CombinePartition"]

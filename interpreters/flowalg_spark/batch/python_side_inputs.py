@@ -1,9 +1,8 @@
-"""Side inputs that only Python can read: mappings, and windows that have no columns.
+"""Side inputs that Python reads: mappings, and sides whose windows are not expressions of Spark.
 
-The side travels like a broadcast variable, but as data, so that it works over Spark Connect: all of it lies in one
-row, which a broadcast join puts beside every row, and which is kept beside the first of each partition. The function
-of Arrow batches that follows sees its partition from that row on, and keeps what it has read. So the side of a
-pipeline must fit into the memory of a worker, and into one row of Spark, which is 2 GB.
+The side is broadcast as data, because Spark Connect has no broadcast variables: a broadcast join adds all of it as one
+column, whose value is kept in the first row of each partition only. The function over Arrow batches reads it from that
+row. So a side must fit in a worker's memory, and in one row of Spark (2 GB).
 """
 
 from __future__ import annotations
@@ -37,16 +36,18 @@ _ROWS_OF_A_PARTITION: Final = 2**33
 """``monotonically_increasing_id`` counts the rows of a partition, above its number times this."""
 
 
-def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: tuple[Step, ...]) -> Flow:
-    """Each element beside what it reads, and through the steps that follow.
+def lower_side_input_in_python(
+    node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: tuple[Step, ...]
+) -> Flow:
+    """Returns each element with the value that it reads from the side, after the given steps.
 
-    The steps that read a mapping run in the same pass, which ends where no element has it any more.
+    The steps over elements that contain a mapping run in the same pass, since a mapping has no columns.
     """
     effective = node.side.windowing
     windows = effective.strategy.windows
     together = steps_on_mapping(analyse(steps, shape))
     after = together[-1].after if together else shape
-    assert after is not None, "steps run together up to one whose result is known"
+    assert after is not None, "the last step on a mapping has a result of a known shape"
     point = named(EVENT_TIME)
     bounds = [point, point] if effective.fresh else [named(START), named(END)]
     row = F.struct(
@@ -55,18 +56,18 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
         nested(side.element).alias("value"),
     )
     everything = side.frame.agg(F.collect_list(row).alias(_SIDE))
-    # Rows are numbered above the join, because below it Spark may number them before it divides them into partitions.
+    # Rows are numbered after the join: before it, Spark may number them and then change the partitions.
     number = F.monotonically_increasing_id() % F.lit(_ROWS_OF_A_PARTITION)
     found = main.frame.crossJoin(F.broadcast(everything)).withColumn(
         _SIDE, F.when(number == F.lit(0), named(_SIDE))
     )
-    function = Beside(
+    function = ReadSide(
         layout_of(main.shape),
         side.shape,
         windows,
         effective.fresh,
         node.view,
-        tuple(one.step for one in together),
+        tuple(step.step for step in together),
         layout_of(after),
         arrow_schema(row_schema(after, main.meta)),
     )
@@ -76,8 +77,8 @@ def beside_in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, ste
 
 
 @frozen
-class Beside:
-    """Elements of a partition beside what they read of a side, which comes with the first row."""
+class ReadSide:
+    """Adds the value that each element of a partition reads from a side, which is in the first row."""
 
     main: Layout
     side: Shape
@@ -89,39 +90,39 @@ class Beside:
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches after the steps."""
+        """Returns the batches after the steps."""
         values: dict[Window, list[object]] | None = None
         known: dict[Window, object] = {}
         for batch in batches:
             if batch.num_rows:
-                values = self.arrived(batch) if values is None else values
-                yield self.transformed(batch, values, known)
+                values = self.side_values(batch) if values is None else values
+                yield self.transform(batch, values, known)
 
-    def arrived(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:
-        """The values of each window of the side, in order of event time."""
+    def side_values(self, batch: pa.RecordBatch) -> dict[Window, list[object]]:
+        """Returns the values of each window of the side, in order of event time."""
         rows = cast("list[dict[str, object]] | None", batch.column(_SIDE)[0].as_py())
-        assert rows is not None, "the first row of a partition has the side beside it"
+        assert rows is not None, "the first row of a partition has the side"
         found: dict[Window, list[object]] = {}
-        for row in sorted(rows, key=lambda one: cast("int", one["time"])):
+        for row in sorted(rows, key=lambda row: cast("int", row["time"])):
             found.setdefault(self.window_of(row), []).append(decode(row["value"], self.side))
         return found
 
     def window_of(self, row: dict[str, object]) -> Window:
-        """The window of the side that a value of the side is in."""
+        """Returns the window of a value of the side."""
         time, start, end = (EventTime(cast("int", row[name])) for name in ("time", "start", "end"))
         return window_read(self.windows, time) if self.fresh else Window(start, end)
 
     def read(self, time: int, values: dict[Window, list[object]], known: dict[Window, object]) -> object:
-        """What an element of an event time reads."""
+        """Returns the value that an element with this event time reads."""
         window = window_read(self.windows, EventTime(time))
         if window not in known:
             known[window] = self.view.read(values.get(window, []), window)
         return known[window]
 
-    def transformed(
+    def transform(
         self, batch: pa.RecordBatch, values: dict[Window, list[object]], known: dict[Window, object]
     ) -> pa.RecordBatch:
-        """One batch after the steps."""
+        """Returns one batch after the steps."""
         times = integers(batch, EVENT_TIME)
         pairs: list[object] = [
             (element, self.read(time, values, known))
@@ -138,4 +139,4 @@ class Beside:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-__all__ = ["Beside", "beside_in_python"]
+__all__ = ["ReadSide", "lower_side_input_in_python"]

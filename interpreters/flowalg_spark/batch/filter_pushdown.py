@@ -1,9 +1,8 @@
-"""Filters that reach the scan: the rows that the user's filters drop anyway, left out where the data are read.
+"""Filter pushdown: the filters of a pipeline that compare fields with constants, applied to the stored columns.
 
-What a source gives is checked for nulls that its record class does not allow, and a filter on a checked column is none
-that Parquet understands. So the part of a filter that compares fields with constants is said once more, of the columns
-as they are stored. It keeps rows with a null in a field that it looks at, which the check then refuses: a filter hides
-no bad row from the check of the fields that it reads.
+A source's columns are checked for nulls that its record class does not allow, and Spark does not push a filter on a
+checked column down to Parquet. So such a filter is applied a second time, to the stored columns. It keeps rows with a
+null in a field that it reads, for the check to reject.
 """
 
 from __future__ import annotations
@@ -42,35 +41,35 @@ _COMPARISONS: Final = (
 )
 
 
-def scanned(source: SourceNode, frame: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
-    """The rows of a source's frame that the first filters among the steps do not drop, as far as a scan can tell.
+def push_down_filters(source: SourceNode, frame: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
+    """Returns a source's frame without the rows that the first filters among the steps drop, where a scan can filter.
 
-    Raises ``SchemaMismatchError`` for a frame that is not of the source's records.
+    Raises ``SchemaMismatchError`` for a frame whose schema does not match the source's record class.
     """
     require_schema(source, frame.schema)
     element = stored(source.shape, frame.schema)
-    kept = []
+    filters = []
     for condition in _conditions(Param(source.shape), steps):
-        missing = (one for one in _fields(condition) if not isinstance(one.shape, OptionalOf))
-        nulls = (single(one, element).isNull() for one in missing)
-        kept.append(reduce(Column.__or__, nulls, single(condition, element)))
-    return frame.filter(reduce(Column.__and__, kept)) if kept else frame
+        required = (field for field in _fields(condition) if not isinstance(field.shape, OptionalOf))
+        nulls = (single(field, element).isNull() for field in required)
+        filters.append(reduce(Column.__or__, nulls, single(condition, element)))
+    return frame.filter(reduce(Column.__and__, filters)) if filters else frame
 
 
 def _conditions(element: Expr, steps: tuple[Step, ...]) -> Iterator[Expr]:
-    """What scans can tell of the filters up to the first step that Python computes, or that can fail."""
+    """Returns the pushable conditions of the filters before the first step that is not lifted or can fail."""
     for step in steps:
-        found = analyse_function(step.function, element)
+        lifted = analyse_function(step.function, element)
         match step:
-            case Filter() if first_opaque(found) is None:
-                yield from (one for one in _conjuncts(found) if _told_by_a_scan(one))
-            case Map() if first_opaque(found) is None:
-                element = found
-            case WithTimestamps() if first_opaque(found) is None:
+            case Filter() if first_opaque(lifted) is None:
+                yield from (condition for condition in _conjuncts(lifted) if _is_pushable(condition))
+            case Map() if first_opaque(lifted) is None:
+                element = lifted
+            case WithTimestamps() if first_opaque(lifted) is None:
                 pass
             case _:
                 return
-        if can_raise_in_engine(found):
+        if can_raise_in_engine(lifted):
             return
 
 
@@ -82,11 +81,11 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
         yield expr
 
 
-def _told_by_a_scan(expr: Expr) -> bool:
-    """Whether an expression only compares fields of the record with constants, or is one that is true or not."""
+def _is_pushable(expr: Expr) -> bool:
+    """Whether a condition is a boolean field, or only compares fields of the record with constants."""
     match expr:
         case Apply(op=op, args=args) if op in _COMPARISONS:
-            return all(_is_field(one) or isinstance(one, Constant) for one in args) and (
+            return all(_is_field(arg) or isinstance(arg, Constant) for arg in args) and (
                 sum(map(_is_field, args)) == 1
             )
         case Apply(op=Op.IS_NONE, args=(of,)):
@@ -94,23 +93,23 @@ def _told_by_a_scan(expr: Expr) -> bool:
         case Param() | Part():
             return _is_field(expr)
         case Apply(op=Op.NOT, args=(of,)):
-            return _told_by_a_scan(of)
+            return _is_pushable(of)
         case Choice(condition=left, then=then, otherwise=otherwise) if then == TRUE or otherwise == FALSE:
-            return _told_by_a_scan(left) and _told_by_a_scan(otherwise if then == TRUE else then)
+            return _is_pushable(left) and _is_pushable(otherwise if then == TRUE else then)
         case _:
             return False
 
 
 def _is_field(expr: Expr) -> bool:
-    """Whether an expression is a field of the record, or of a record inside."""
+    """Whether an expression is a field of the record, or of a nested record."""
     return isinstance(expr, Param) or (isinstance(expr, Part) and _is_field(expr.of))
 
 
 def _fields(expr: Expr) -> tuple[Expr, ...]:
-    """The fields that an expression looks at."""
+    """Returns the fields that an expression reads."""
     if _is_field(expr):
         return (expr,)
     return tuple(field for child in children(expr) for field in _fields(child))
 
 
-__all__ = ["scanned"]
+__all__ = ["push_down_filters"]

@@ -1,4 +1,4 @@
-"""Rows that belong together and come together: a sorted partition, cut where its group changes."""
+"""The groups of a sorted partition: consecutive rows with equal grouping columns."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 
-def runs(
+def consecutive_groups(
     batches: Iterable[pa.RecordBatch], by: tuple[str, ...]
 ) -> Iterator[tuple[tuple[object, ...], list[pa.RecordBatch]]]:
-    """Each group of consecutive rows that agree in some columns, with those columns' values, as slices of batches."""
+    """Returns each group of consecutive rows with equal values in the columns ``by``: these, and slices of batches."""
     current: tuple[object, ...] | None = None
     parts: list[pa.RecordBatch] = []
     for batch in batches:
         start = 0
-        for index, group in enumerate(groups_of(batch, by)):
+        for index, group in enumerate(group_keys(batch, by)):
             if group == current:
                 continue
             if index > start:
@@ -29,8 +29,8 @@ def runs(
         yield current, parts
 
 
-def groups_of(batch: pa.RecordBatch, by: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
-    """The values of some columns, row by row, in a form that can be hashed."""
+def group_keys(batch: pa.RecordBatch, by: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
+    """Returns the values of some columns for each row, in hashable form."""
     if not by:
         return iter([()] * batch.num_rows)
     return zip(*(_hashable(batch, name) for name in by), strict=True)
@@ -51,4 +51,4 @@ def _frozen(value: object) -> object:
     return value
 
 
-__all__ = ["groups_of", "runs"]
+__all__ = ["consecutive_groups", "group_keys"]
