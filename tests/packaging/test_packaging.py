@@ -1,4 +1,4 @@
-"""What is imported, exported and shipped: faults here break users before any semantics do."""
+"""Imports, exports and typing information of the packages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PACKAGES = ("flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "fl
 
 
 def modules_after(imported: str) -> set[str]:
-    """The top-level modules that a fresh interpreter has after importing a package and all its modules."""
+    """Returns the top-level modules of a fresh interpreter after importing a package and all its modules."""
     code = (
         f"import sys, pkgutil, importlib, {imported} as package\n"
-        "for one in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
-        "    importlib.import_module(one.name)\n"
+        "for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "    importlib.import_module(module.name)\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -47,31 +47,31 @@ def modules_after(imported: str) -> set[str]:
         ("flowalg_tools", {"pyspark", "hypothesis", "flowalg_spark", "flowalg_laws"}),
     ],
 )
-def test_dependencies_point_one_way(package: str, forbidden: set[str]) -> None:
-    """The core imports no interpreter, engine or test library; the shard step no Spark; Spark no tests."""
+def test_packages_import_only_what_they_may(package: str, forbidden: set[str]) -> None:
+    """The core imports no interpreter, engine or test library; the shard step no Spark; Spark no test library."""
     assert modules_after(package) & forbidden == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_module_exports_what_it_lists(package: str) -> None:
-    """Each module of each package has an ``__all__`` whose names exist, sorted as ruff sorts them; a room need not."""
+def test_every_name_in_an_all_exists(package: str) -> None:
+    """Each module has an ``__all__`` whose names exist, sorted as ruff sorts them; a package need not have one."""
     top = importlib.import_module(package)
-    for one in pkgutil.walk_packages(top.__path__, f"{package}."):
-        module = importlib.import_module(one.name)
-        assert one.ispkg or hasattr(module, "__all__"), one.name
-        assert all(hasattr(module, name) for name in getattr(module, "__all__", ())), one.name
+    for info in pkgutil.walk_packages(top.__path__, f"{package}."):
+        module = importlib.import_module(info.name)
+        assert info.ispkg or hasattr(module, "__all__"), info.name
+        assert all(hasattr(module, name) for name in getattr(module, "__all__", ())), info.name
 
 
-def test_the_public_surface_is_one_list() -> None:
-    """``flowalg.__all__`` is all that the package shows, apart from its modules."""
+def test_all_lists_the_whole_public_surface() -> None:
+    """``flowalg.__all__`` has all public names of the package, apart from its modules."""
     shown = {name for name in vars(flowalg) if not name.startswith("_")}
-    modules = {one.name for one in pkgutil.iter_modules(flowalg.__path__)}
+    modules = {info.name for info in pkgutil.iter_modules(flowalg.__path__)}
     assert shown - modules == set(flowalg.__all__) - modules
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_package_is_typed(package: str) -> None:
-    """A ``py.typed`` lies in each package, so that its types reach users."""
+    """Each package has a ``py.typed``, so type checkers read its annotations."""
     top = importlib.import_module(package)
     assert top.__file__ is not None
     assert (Path(top.__file__).parent / "py.typed").exists()

@@ -1,6 +1,6 @@
 """The structure of the code: each folder is a room, and imports between rooms form no cycle.
 
-This family catches an import that closes a cycle of rooms, or an import of presentation code by the core.
+The tests catch an import that closes a cycle of rooms, or an import of presentation code by the core.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def modules() -> Mapping[str, Path]:
 
 
 def top_room(room: str) -> str:
-    """The outermost room inside the package: ``flowalg.lifting`` for ``flowalg.lifting.tree``."""
+    """Returns the outermost room inside the package: ``flowalg.lifting`` for ``flowalg.lifting.tree``."""
     return ".".join(room.split(".")[:2])
 
 
 def room_of(module: str) -> str:
-    """The package that a module is in. A ``__main__`` is a room of its own, since it imports its package."""
+    """Returns the package that a module is in. A ``__main__`` is a room of its own, since it imports its package."""
     if module.endswith(".__main__"):
         return module
     return module if modules()[module].name == "__init__.py" else module.rpartition(".")[0]
@@ -63,7 +63,7 @@ def imports_of(module: str) -> Iterator[str]:
 
 
 def nodes_in_cycles(graph: Mapping[str, set[str]]) -> list[str]:
-    """The nodes on a cycle, or between two cycles: nodes without successors or predecessors are removed repeatedly."""
+    """Returns the nodes on a cycle or between two cycles, by removing nodes without successors or predecessors."""
     left = {name: set(targets) for name, targets in graph.items()}
     while leaves := {name for name in left if not left[name] & left.keys()}:
         left = {name: targets for name, targets in left.items() if name not in leaves}
@@ -75,7 +75,7 @@ def nodes_in_cycles(graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def imports_between(room_of_module: Callable[[str], str]) -> Mapping[str, set[str]]:
-    """The imports between rooms. A package that only re-exports the rooms inside it does not import them."""
+    """Returns the imports between rooms. A package that only re-exports the rooms inside it does not import them."""
     graph: dict[str, set[str]] = defaultdict(set)
     for module, path in modules().items():
         room = room_of_module(module)

@@ -1,8 +1,8 @@
-"""What type checkers make of the public surface: the second half of the product's promise.
+"""The types that checkers infer for the public surface.
 
-``typing/*.py`` are tables of inferred types. ``make check`` holds both checkers to them, in pyright's strict mode,
-where nothing may be unknown, so they are not checked again here. ``typing/must_fail/*.txt`` have the mistakes that
-must be errors at the desk. ``typed_surface`` says what the tables must speak of.
+``typing/*.py`` are tables of inferred types. ``make check`` checks them with mypy and with pyright's strict mode, where
+no type may be unknown, so they are not checked again here. ``typing/must_fail/*.txt`` have mistakes that the checkers
+must report. ``typed_surface`` defines what the tables must cover.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 import pytest
 from attrs import frozen
 
-from tests.packaging.typed_surface import members, spoken_of, surface
+from tests.packaging.typed_surface import covered_by, members, surface
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -27,7 +27,7 @@ TABLES = sorted(set((HERE / "typing").glob("*.py")) - {HERE / "typing" / "record
 MUST_FAIL = sorted((HERE / "typing" / "must_fail").glob("*.txt"))
 
 Place: TypeAlias = tuple[str, int]
-"""A file's name, and a line of it."""
+"""A file's name, and a line number in it."""
 
 NO_TYPE_TO_ASSERT: Final = {
     "flowalg_laws.checks.check.check_combiner": "returns None; a call of each form is in the table",
@@ -46,14 +46,14 @@ NO_TYPE_TO_ASSERT: Final = {
 
 @frozen
 class Finding:
-    """An error that a checker reports: where, and of which kind."""
+    """An error that a checker reports: its place and its code."""
 
     place: Place
     code: str
 
 
 def run(*arguments: str) -> str:
-    """What a checker prints."""
+    """Returns the output of a checker."""
     done = subprocess.run(
         [sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
     )
@@ -61,23 +61,26 @@ def run(*arguments: str) -> str:
 
 
 def mypy(paths: Sequence[Path]) -> list[Finding]:
-    """The errors of mypy."""
+    """Returns the errors of mypy."""
     printed = run("mypy", "--strict", "--show-absolute-path", *map(str, paths))
     found = re.findall(r"^(.*?):(\d+): error: .*?(?:\[([\w-]+)\])?$", printed, re.MULTILINE)
     return [Finding((Path(path).name, int(line)), code) for path, line, code in found]
 
 
 def pyright(paths: Sequence[Path]) -> list[Finding]:
-    """The errors of pyright."""
+    """Returns the errors of pyright."""
     found = json.loads(run("pyright", "--outputjson", *map(str, paths)))
     return [
-        Finding((Path(one["file"]).name, one["range"]["start"]["line"] + 1), one.get("rule", "syntax"))
-        for one in found["generalDiagnostics"]
-        if one["severity"] == "error"
+        Finding(
+            (Path(diagnostic["file"]).name, diagnostic["range"]["start"]["line"] + 1),
+            diagnostic.get("rule", "syntax"),
+        )
+        for diagnostic in found["generalDiagnostics"]
+        if diagnostic["severity"] == "error"
     ]
 
 
-# Errors that say nothing about how a value was used, but that the line itself is no such use.
+# Errors of the line itself instead of the types of its values, such as an undefined name.
 NOT_ABOUT_TYPES: Final = {
     "import-not-found",
     "name-defined",
@@ -90,12 +93,12 @@ NOT_ABOUT_TYPES: Final = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("checker", [mypy, pyright])
-def test_mistakes_are_errors_at_the_desk(
+def test_type_checkers_report_every_marked_mistake(
     checker: Callable[[Sequence[Path]], list[Finding]], tmp_path: Path
 ) -> None:
-    """Each checker refuses the marked lines and no others.
+    """Each checker reports an error on the marked lines and on no others.
 
-    A mark may name one checker: the other one accepts the line, which is then a limit that is known.
+    A mark may name one checker; the other one accepts the line, which is a known limit.
     """
     marked: set[Place] = set()
     modules = []
@@ -104,34 +107,34 @@ def test_mistakes_are_errors_at_the_desk(
         module.write_text(path.read_text())
         modules.append(module)
         for number, line in enumerate(path.read_text().splitlines(), start=1):
-            if line.endswith(("# refused", f"# refused by {checker.__name__}")):
+            if line.endswith(("# error", f"# error in {checker.__name__}")):
                 marked.add((module.name, number))
     found = checker(modules)
-    assert {one.place for one in found} == marked
-    assert [one for one in found if one.code in NOT_ABOUT_TYPES] == []
+    assert {finding.place for finding in found} == marked
+    assert [finding for finding in found if finding.code in NOT_ABOUT_TYPES] == []
     assert len(marked) > 500
 
 
-def test_every_public_name_and_member_has_a_row() -> None:
-    """The tables speak of the whole public surface, but for what has no type to assert, of which each has a reason."""
-    rows = frozenset[str]().union(*(spoken_of(path.read_text()) for path in TABLES))
+def test_the_tables_cover_the_whole_public_surface() -> None:
+    """Every public name and member has a row, except those without a type to assert, each with a reason."""
+    rows = frozenset[str]().union(*(covered_by(path.read_text()) for path in TABLES))
     assert sorted(surface() - rows - NO_TYPE_TO_ASSERT.keys()) == []
     assert sorted(NO_TYPE_TO_ASSERT.keys() - (surface() - rows)) == []
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_nothing_in_a_table_is_of_any_type(path: Path) -> None:
-    """Pyright reads each table strictly, so that no type is unknown, and no row asserts that a type is ``Any``."""
+def test_no_row_of_a_table_asserts_any(path: Path) -> None:
+    """Each table is checked by strict pyright, so no type is unknown, and no row asserts the type ``Any``."""
     text = path.read_text()
     assert "\n# pyright: strict\n" in text
-    assert "Any" not in {one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)}
+    assert "Any" not in {name.id for name in ast.walk(ast.parse(text)) if isinstance(name, ast.Name)}
 
 
 HEAD = "from typing import assert_type\nfrom flowalg import AtCount, OnceTrigger, Window, PCollection as C\n"
 
 
 @pytest.mark.parametrize(
-    ("signature", "expression", "spoken"),
+    ("signature", "expression", "covered"),
     [
         ("", "AtCount(3)", {"flowalg.triggers.syntax.AtCount"}),
         (
@@ -158,19 +161,19 @@ HEAD = "from typing import assert_type\nfrom flowalg import AtCount, OnceTrigger
         ("w: object", "w.end", set()),
     ],
 )
-def test_a_row_speaks_of_what_stands_in_it(signature: str, expression: str, spoken: set[str]) -> None:
-    """A table's syntax is read as ``typed_surface`` says, and of nothing more."""
+def test_a_row_covers_the_names_and_members_in_it(signature: str, expression: str, covered: set[str]) -> None:
+    """The syntax of a table is read as ``typed_surface`` describes."""
     row = f"def rows({signature}):\n    assert_type({expression}, object)\n"
-    assert spoken_of(HEAD + row) == spoken
+    assert covered_by(HEAD + row) == covered
 
 
-def test_a_member_without_a_row_is_noticed() -> None:
-    """The surface has what is public and this project's, not what is private or inherited from others."""
+def test_the_surface_has_the_public_members_of_this_project() -> None:
+    """The surface has public members of this project's classes, without private members and those of other projects."""
 
     class Parent(Exception):
         shown: int = 3
 
-        def told(self) -> int:
+        def total(self) -> int:
             return self._hidden()
 
         def _hidden(self) -> int:
@@ -186,15 +189,15 @@ def test_a_member_without_a_row_is_noticed() -> None:
 
     Parent.__module__ = Child.__module__ = "flowalg.pretended"
     here = f"flowalg.pretended.{Parent.__qualname__}"
-    expected = {f"{here}.shown", f"{here}.told", f"{here}.__or__"}
+    expected = {f"{here}.shown", f"{here}.total", f"{here}.__or__"}
     assert members(Parent) == expected
     assert members(Child) == expected | {f"flowalg.pretended.{Child.__qualname__}.own"}
 
 
-def test_the_surface_is_that_of_the_packages() -> None:
-    """A package that is left out takes its names with it: the surface is computed, not listed."""
+def test_the_surface_is_computed_from_the_packages() -> None:
+    """The surface of a package has no names of the packages that are left out."""
     left_out = surface() - surface(["flowalg"])
-    assert {one.split(".")[0] for one in left_out} == {
+    assert {name.split(".")[0] for name in left_out} == {
         "flowalg_laws",
         "flowalg_reference",
         "flowalg_shard",

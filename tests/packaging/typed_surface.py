@@ -1,16 +1,16 @@
-"""The public surface by introspection, and what of it the tables of types speak of, by their syntax.
+"""The public surface, by introspection, and the part of it that the tables of types cover, by their syntax.
 
 The surface is every name in the ``__all__`` of the packages below, and every public member of those that are classes:
-methods, properties, fields and operators that this project defines. An inherited member is its definer's, so one row
-for a base class is a row for all; the flowalg_shard package is an engine's inner part: of it only what public classes
-inherit is here.
+methods, properties, fields and operators that this project defines. An inherited member belongs to the class that
+defines it, so one row for a base class is a row for all. The flowalg_shard package is internal to engines: only what
+public classes inherit from it is included.
 
-A table speaks of a member when an ``assert_type`` has it, in its first argument, after a parameter of the function
-around it, after a class, or after a call of a class; a parameter whose type is a union stands for all of its members.
-It speaks of a name when an ``assert_type`` has it, or the type of such a parameter. What this cannot see: whether
-each overload has a row, whether the asserted type depends on the member at all, and members of what an expression
-gives (``a.map(f).filter`` is a row for ``map`` alone). So it finds what was forgotten; whether a row says something,
-its author must know.
+A table covers a member when an ``assert_type`` has it, in its first argument, after a parameter of the enclosing
+function, after a class, or after a call of a class; a parameter whose type is a union represents all of its members.
+A table covers a name when an ``assert_type`` has it, or the type of such a parameter. Limits: the check does not see
+whether each overload has a row, whether the asserted type depends on the member at all, or the members of the result
+of an expression (``a.map(f).filter`` is a row for ``map`` alone). So it finds forgotten members; whether a row is a
+good test is for its author to judge.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OPERATORS: Final = frozenset({*_BINARY.values(), *_CALLED.values(), "__contains
 
 
 def name_in(module: str, name: str) -> str:
-    """A public name as reports and tables agree on it: classes and functions go by where they are defined."""
+    """Returns the name of a public object in reports and tables, with the module that defines a class or function."""
     found = getattr(import_module(module), name)
     if inspect.isclass(found) or inspect.isfunction(found):
         return f"{found.__module__}.{found.__qualname__}"
@@ -53,7 +53,7 @@ def name_in(module: str, name: str) -> str:
 
 
 def member_of(cls: type, name: str) -> str | None:
-    """A member of a class, by the class that defines it; ``None`` if no class of this project does."""
+    """Returns a member of a class, by the class that defines it; ``None`` if no class of this project does."""
     definer = next((base for base in cls.__mro__ if name in vars(base)), None)
     if definer is None or not definer.__module__.startswith("flowalg"):
         return None
@@ -61,16 +61,16 @@ def member_of(cls: type, name: str) -> str | None:
 
 
 def members(cls: type) -> frozenset[str]:
-    """The public members of a class that this project defines; those of an enum are values, and not meant."""
+    """Returns the public members of a class that this project defines; the values of an enum are left out."""
     names = {name for base in cls.__mro__ for name in vars(base)}
     public = {name for name in names if not name.startswith("_") or name in _OPERATORS}
     values = set(cls.__members__) if issubclass(cls, Enum) else set[str]()
     found = (member_of(cls, name) for name in public - values)
-    return frozenset(one for one in found if one is not None)
+    return frozenset(member for member in found if member is not None)
 
 
 def surface(packages: Sequence[str] = PACKAGES) -> frozenset[str]:
-    """All public names of some packages, and the public members of all public classes there."""
+    """Returns all public names of some packages, and the public members of all public classes there."""
     found: set[str] = set()
     for module in packages:
         exported: list[str] = import_module(module).__all__
@@ -85,13 +85,13 @@ def surface(packages: Sequence[str] = PACKAGES) -> frozenset[str]:
 
 @frozen
 class _Table:
-    """One table: what its imports call things, as modules with names, and as values."""
+    """The names that a table imports: from modules, and as values."""
 
     names: Mapping[str, tuple[str, str]]
     values: Mapping[str, object]
 
-    def named(self, expression: ast.expr) -> str | None:
-        """The public name that an expression is, if it is one."""
+    def public_name(self, expression: ast.expr) -> str | None:
+        """Returns the public name of an expression; ``None`` if it is not the name of a public object."""
         match expression:
             case ast.Name(id=name) if name in self.names:
                 return name_in(*self.names[name])
@@ -102,19 +102,19 @@ class _Table:
                 return None
 
     def classes(self, annotation: ast.expr | None) -> tuple[type, ...]:
-        """The classes that a type or an alias is made of: several for a union."""
+        """Returns the classes of a type or an alias: several for a union."""
         match annotation:
             case ast.Name(id=name):
                 value = self.values.get(name)
                 parts: tuple[object, ...] = get_args(value) or (value,)
-                return tuple(one for one in parts if isinstance(one, type))
+                return tuple(part for part in parts if isinstance(part, type))
             case ast.Subscript(value=generic):
                 return self.classes(generic)
             case _:
                 return ()
 
     def owners(self, base: ast.expr, parameters: Mapping[str, tuple[type, ...]]) -> tuple[type, ...]:
-        """The classes of what stands before a dot or beside an operator, where its syntax says so."""
+        """Returns the classes of the expression before a dot or an operator, where the syntax shows them."""
         match base:
             case ast.Name(id=name) if name in parameters:
                 return parameters[name]
@@ -124,27 +124,27 @@ class _Table:
                 return self.classes(base)
 
 
-def spoken_of(text: str) -> frozenset[str]:
-    """What the rows of a table speak of."""
+def covered_by(text: str) -> frozenset[str]:
+    """Returns the members and names that the rows of a table cover."""
     tree = ast.parse(text)
-    table = _imported(tree)
+    table = _table_of(tree)
     found: set[str] = set()
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
-            parameters = {one.arg: table.classes(one.annotation) for one in function.args.args}
+            parameters = {argument.arg: table.classes(argument.annotation) for argument in function.args.args}
             for parameter in function.args.args:
                 found.update(_names_in(parameter, table))
             for node in ast.walk(function):
                 match node:
                     case ast.Call(func=ast.Name(id="assert_type"), args=[expression, asserted]):
-                        found.update(_in_row(expression, table, parameters))
+                        found.update(_members_in(expression, table, parameters))
                         found.update(_names_in(asserted, table))
                     case _:
                         pass
     return frozenset(found)
 
 
-def _imported(tree: ast.Module) -> _Table:
+def _table_of(tree: ast.Module) -> _Table:
     names: dict[str, tuple[str, str]] = {}
     values: dict[str, object] = {}
     for node in tree.body:
@@ -160,7 +160,9 @@ def _imported(tree: ast.Module) -> _Table:
     return _Table(names, values)
 
 
-def _in_row(expression: ast.expr, table: _Table, parameters: Mapping[str, tuple[type, ...]]) -> Iterator[str]:
+def _members_in(
+    expression: ast.expr, table: _Table, parameters: Mapping[str, tuple[type, ...]]
+) -> Iterator[str]:
     yield from _names_in(expression, table)
     for node in ast.walk(expression):
         for base, name in _accesses(node):
@@ -171,7 +173,7 @@ def _in_row(expression: ast.expr, table: _Table, parameters: Mapping[str, tuple[
 
 
 def _accesses(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """The members that a piece of syntax uses, and of what."""
+    """Yields the members that a piece of syntax uses, each with the expression that it is a member of."""
     match node:
         case ast.Attribute(value=base, attr=name):
             yield base, name
@@ -186,8 +188,8 @@ def _accesses(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _names_in(tree: ast.AST, table: _Table) -> frozenset[str]:
-    named = (table.named(one) for one in ast.walk(tree) if isinstance(one, ast.expr))
-    return frozenset(one for one in named if one is not None)
+    public = (table.public_name(node) for node in ast.walk(tree) if isinstance(node, ast.expr))
+    return frozenset(name for name in public if name is not None)
 
 
-__all__ = ["PACKAGES", "member_of", "members", "name_in", "spoken_of", "surface"]
+__all__ = ["PACKAGES", "covered_by", "member_of", "members", "name_in", "surface"]

@@ -44,7 +44,7 @@ from tests.packaging.typing.records import Flight, Stats
 
 
 def longest(so_far: str, flight: Flight) -> str:
-    """An accumulating function with annotations."""
+    """Returns the longer name; the function has annotations."""
     return max(so_far, flight.origin, key=len)
 
 
@@ -54,7 +54,7 @@ def of_values(
     prices: PCollection[KV[str, Decimal]],
     full: PCollection[KV[str, bool]],
 ) -> None:
-    """What each makes of plain values."""
+    """Combiners of plain values."""
     assert_type(seats.combine_per_key(Sum()), PCollection[KV[str, int]])
     assert_type(delays.combine_per_key(Sum[float]()), PCollection[KV[str, float]])
     assert_type(seats.combine_per_key(Mean()), PCollection[KV[str, float]])
@@ -72,8 +72,8 @@ def of_values(
     assert_type(prices.combine_per_key(ApproximateDistinct()), PCollection[KV[str, int]])
 
 
-def of_functions(keyed: PCollection[KV[str, Flight]]) -> None:
-    """What each makes of what a function gives."""
+def of_mapped_values(keyed: PCollection[KV[str, Flight]]) -> None:
+    """Combiners of the results of a function."""
     assert_type(keyed.combine_per_key(Sum.of(lambda f: f.seats)), PCollection[KV[str, int]])
     assert_type(keyed.combine_per_key(Sum.of(lambda f: f.delay)), PCollection[KV[str, float]])
     assert_type(keyed.combine_per_key(Mean.of(lambda f: f.seats)), PCollection[KV[str, float]])
@@ -92,7 +92,7 @@ def of_functions(keyed: PCollection[KV[str, Flight]]) -> None:
 
 
 def several(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -> None:
-    """``together``, of one to four, as a tuple and into something."""
+    """``together`` of one to four combiners, as a tuple and into a record."""
     assert_type(flights.combine_globally(together(Count(), into=str)), PCollection[str])
     assert_type(
         flights.combine_globally(together(Count(), Mean.of(lambda f: f.delay))),
@@ -143,7 +143,7 @@ def several(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -
     )
 
 
-def of_ones_own(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]) -> None:
+def user_defined(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]) -> None:
     """Combiners of plain functions."""
     assert_type(seats.combine_per_key(reduce_combiner(math.gcd, zero=0)), PCollection[KV[str, int]])
     assert_type(seats.combine_per_key(reduce_combiner(lambda a, b: a * b, zero=1)), PCollection[KV[str, int]])
@@ -185,7 +185,7 @@ def of_ones_own(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, 
 
 
 def monoid(monoid: Combiner[Flight, str, int], flight: Flight) -> None:
-    """What every combiner does."""
+    """The methods of every combiner."""
     assert_type(monoid.zero(), str)
     assert_type(monoid.add("", flight), str)
     assert_type(monoid.merge("", ""), str)
@@ -196,13 +196,13 @@ def monoid(monoid: Combiner[Flight, str, int], flight: Flight) -> None:
 
 
 def group(group: Group[Flight, str, int], flight: Flight) -> None:
-    """What a group does besides."""
+    """The methods of a combiner that can subtract."""
     assert_type(group.subtract("", flight), str)
     assert_type(group.is_signed, bool)
 
 
 def sums(ints: Sum[int], floats: Sum[float]) -> None:
-    """``Sum``, of which a bare one is of integers."""
+    """``Sum``; without a type argument it is of integers."""
     assert_type(Sum(), Sum[int])
     assert_type(ints.zero(), int)
     assert_type(ints.add(0, 1), int)
@@ -226,13 +226,13 @@ def counts(count: Count, value: object) -> None:
     assert_type(count.has_empty_result, bool)
 
 
-def means(mean: Mean, held: Total, variance: Variance, moments: Moments) -> None:
+def means(mean: Mean, total: Total, variance: Variance, moments: Moments) -> None:
     """``Mean`` and ``Variance``."""
     assert_type(mean.zero(), Total)
-    assert_type(mean.add(held, 1.0), Total)
-    assert_type(mean.merge(held, held), Total)
-    assert_type(mean.subtract(held, 1), Total)
-    assert_type(mean.extract(held), float)
+    assert_type(mean.add(total, 1.0), Total)
+    assert_type(mean.merge(total, total), Total)
+    assert_type(mean.subtract(total, 1), Total)
+    assert_type(mean.extract(total), float)
     assert_type(variance.zero(), Moments)
     assert_type(variance.add(moments, 1.0), Moments)
     assert_type(variance.merge(moments, moments), Moments)
@@ -285,17 +285,17 @@ def quantified(some: AnyOf, every: AllOf, truths: Truths) -> None:
     assert_type(every.extract(truths), bool)
 
 
-def sketches(one: Quantile, several: Quantiles, distinct: ApproximateDistinct, value: object) -> None:
+def sketches(quantile: Quantile, several: Quantiles, distinct: ApproximateDistinct, value: object) -> None:
     """``Quantile``, ``Quantiles`` and ``ApproximateDistinct``."""
     assert_type(distinct.has_empty_result, bool)
-    assert_type(one.q, float)
-    assert_type(one.relative_error, float)
-    assert_type(one.zero(), Buckets)
-    assert_type(one.add((), 1.0), Buckets)
-    assert_type(one.merge((), ()), Buckets)
-    assert_type(one.subtract((), 1.0), Buckets)
-    assert_type(one.at((), (0.5,)), list[float])
-    assert_type(one.extract(()), float)
+    assert_type(quantile.q, float)
+    assert_type(quantile.relative_error, float)
+    assert_type(quantile.zero(), Buckets)
+    assert_type(quantile.add((), 1.0), Buckets)
+    assert_type(quantile.merge((), ()), Buckets)
+    assert_type(quantile.subtract((), 1.0), Buckets)
+    assert_type(quantile.at((), (0.5,)), list[float])
+    assert_type(quantile.extract(()), float)
     assert_type(several.qs, tuple[float, ...])
     assert_type(several.relative_error, float)
     assert_type(several.extract(()), list[float])

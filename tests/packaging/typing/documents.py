@@ -27,10 +27,10 @@ from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POL
 from tests.packaging.typing.records import Flight
 
 
-def written(
+def write(
     totals: PCollection[KV[str, int]], flights: Source[Flight], trigger: Trigger, timeline: Timeline[Flight]
 ) -> None:
-    """Values as JSON."""
+    """Values are written as JSON."""
     assert_type(to_json(totals), str)
     assert_type(to_json(flights, indent=2), str)
     assert_type(to_json(trigger), str)
@@ -38,8 +38,8 @@ def written(
     assert_type(to_json(Perfect()), str)
 
 
-def read(text: str) -> None:
-    """And back: of a class, or of a kind of which there are several classes."""
+def read_back(text: str) -> None:
+    """Values are read back as a class, or as a kind that has several classes."""
     assert_type(from_json(text, PCollection[KV[str, int]]), PCollection[KV[str, int]])
     assert_type(from_json(text, Source[Flight]), Source[Flight])
     assert_type(from_json(text, AtPeriod), AtPeriod)

@@ -25,7 +25,7 @@ from flowalg import (
 
 
 def errors(error: ArgumentError) -> None:
-    """All are ``FlowalgError``."""
+    """All errors are ``FlowalgError``."""
     assert_type(ArgumentError("count", 3, "an even int", why="it is odd"), ArgumentError)
     assert_type(error.argument, str)
     known: list[FlowalgError] = [
@@ -45,8 +45,8 @@ def errors(error: ArgumentError) -> None:
     assert_type(known, list[FlowalgError])
 
 
-def like_those_of_python(
+def bases(
     argument: ArgumentError, record: RecordTypeError, unbound: UnboundSourceError, number: ValueRangeError
 ) -> tuple[ValueError, TypeError, KeyError, ArithmeticError]:
-    """What catches Python's own catches them."""
+    """Each error is also an instance of the built-in error of its kind."""
     return argument, record, unbound, number

@@ -43,7 +43,7 @@ def interpreters(
     timeline: Timeline[Flight],
     other: Timeline[str],
 ) -> None:
-    """An interpreter is one value, and the run has the pipeline's element type."""
+    """An interpreter is a value, and its run has the pipeline's element type."""
     assert_type(engine.capabilities, Capabilities)
     assert_type(engine.run(totals, {flights: timeline}), Run[KV[str, int]])
     assert_type(engine.run(totals, {flights: timeline, names: other}), Run[KV[str, int]])
@@ -54,7 +54,7 @@ def interpreters(
 def references(
     totals: PCollection[KV[str, int]], flights: Source[Flight], timeline: Timeline[Flight]
 ) -> None:
-    """The reference, in both modes and as a batch, is an interpreter whose runs say more."""
+    """The reference, in both modes and as a batch, is an interpreter whose runs have more details."""
     continuous, batch = Reference(), ReferenceBatch()
     engines: list[Interpreter] = [continuous, Reference(mode=Mode.MICRO_BATCH), batch]
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
@@ -74,7 +74,7 @@ def on_spark(
     stream: StreamInput,
     time: datetime,
 ) -> None:
-    """Spark batch and Spark streaming take timelines as every interpreter does, and inputs of their own."""
+    """Spark batch and Spark streaming take timelines, as every interpreter does, and inputs of their own."""
     batch, streaming = SparkBatch(spark, time=time), SparkStreaming(spark, shards=2)
     engines: list[Interpreter] = [batch, streaming]
     assert_type([engine.run(totals, {flights: timeline}) for engine in engines], list[Run[KV[str, int]]])
@@ -93,7 +93,7 @@ def on_spark(
 
 
 def runs(run: Run[KV[str, int]], unkeyed: Run[int], drop: DroppedElement) -> None:
-    """What every run has."""
+    """The results that every run has."""
     assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(run.dropped, tuple[Drop, ...])
     assert_type(run.final_values(), tuple[WindowedValue[KV[str, int]], ...])
@@ -107,7 +107,7 @@ def runs(run: Run[KV[str, int]], unkeyed: Run[int], drop: DroppedElement) -> Non
 
 
 def values(final: WindowedValue[KV[str, int]], plain: WindowedValue[int]) -> None:
-    """A final value; those of pairs have a key and a value."""
+    """A final value; that of a pair has a key and a value."""
     assert_type(final.element, KV[str, int])
     assert_type(final.key, str)
     assert_type(final.value, int)
@@ -116,8 +116,8 @@ def values(final: WindowedValue[KV[str, int]], plain: WindowedValue[int]) -> Non
     assert_type(plain.element, int)
 
 
-def declared(can: Capabilities) -> None:
-    """What an interpreter says of itself."""
+def capabilities(can: Capabilities) -> None:
+    """The capabilities that an interpreter declares."""
     assert_type(can.interpreter, str)
     assert_type(can.missing, Mapping[Feature, str])
     assert_type(can.mode, Mode)

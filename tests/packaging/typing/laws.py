@@ -90,26 +90,26 @@ def doubling(n: int) -> Equation[int]:
     return Equation(n + n, 2 * n)
 
 
-def laws(one: Law[[int], int], equation: Equation[int]) -> None:
-    """A law is a function that gives two sides."""
+def laws(law_of_ints: Law[[int], int], equation: Equation[int]) -> None:
+    """A law is a function that returns two sides."""
     assert_type(Equation(1, 2), Equation[int])
     assert_type(Equation(1, 2, equality=Equality.EXACT).equality, Equality)
     assert_type(equation.left, int)
     assert_type(equation.right, int)
     assert_type(law(doubling)(3), Equation[int] | None)
-    assert_type(one(3), Equation[int] | None)
-    assert_type(one.sides(3), Equation[int] | None)
-    assert_type(one.sides, Callable[[int], Equation[int] | None])
-    assert_type(one.holds(3), bool)
-    assert_type(one.name, str)
-    assert_type(one.statement, str)
-    assert_type(one.condition, str)
-    assert_type(one.source, str)
-    assert_type(one.relied_on_by, str)
+    assert_type(law_of_ints(3), Equation[int] | None)
+    assert_type(law_of_ints.sides(3), Equation[int] | None)
+    assert_type(law_of_ints.sides, Callable[[int], Equation[int] | None])
+    assert_type(law_of_ints.holds(3), bool)
+    assert_type(law_of_ints.name, str)
+    assert_type(law_of_ints.statement, str)
+    assert_type(law_of_ints.condition, str)
+    assert_type(law_of_ints.source, str)
+    assert_type(law_of_ints.relied_on_by, str)
 
 
-def known(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None:
-    """The laws that there are."""
+def catalogue(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None:
+    """The catalogue of laws."""
     assert_type(CATALOGUE, Mapping[str, tuple[Law[..., object], ...]])
     assert_type(CLOCK_LAWS, tuple[Law[..., object], ...])
     assert_type(COLLECTION_LAWS, tuple[Law[..., object], ...])
@@ -122,25 +122,29 @@ def known(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None
     assert_type(LOOP_LAWS, tuple[Law[..., object], ...])
     assert_type(LATTICE_LAWS, tuple[Law[..., Trigger], ...])
     assert_type(TRIGGER_LAWS, tuple[Law[..., Trigger], ...])
-    assert_type([one(policy, history) for one in WATERMARK_LAWS], list[Equation[object] | None])
-    assert_type([one(some, 1, 2, 3, "a") for one in COMBINER_LAWS], list[Equation[object] | None])
+    assert_type(
+        [watermark_law(policy, history) for watermark_law in WATERMARK_LAWS], list[Equation[object] | None]
+    )
+    assert_type(
+        [combiner_law(some, 1, 2, 3, "a") for combiner_law in COMBINER_LAWS], list[Equation[object] | None]
+    )
 
 
-def checks(one: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -> None:
-    """What runs them."""
-    check_law(one)
-    check_law(one, n=st.integers(0, 3))
+def checks(law_of_ints: Law[[int], int], of_triggers: Law[[Trigger], Trigger]) -> None:
+    """Checks of laws and of user-defined parts."""
+    check_law(law_of_ints)
+    check_law(law_of_ints, n=st.integers(0, 3))
     check_law(of_triggers)
     check_law(of_triggers, t=triggers())
     check_combiner(Sum(), st.integers())
-    check_combiner(Mean(), st.floats(), equal=lambda one, other: abs(one - other) < 1e-9)
+    check_combiner(Mean(), st.floats(), equal=lambda first, second: abs(first - second) < 1e-9)
     check_watermark_policy(Perfect())
     check_watermark_policy(Perfect(), histories(most=3))
     check_window_fn(WindowingStrategy().windows, keys=st.text())
 
 
 def differences(trigger: Trigger, found: Difference, none: NoDifference, scenario: Scenario) -> None:
-    """What tells two triggers apart."""
+    """The difference between two triggers."""
     assert_type(find_difference(trigger, trigger), Difference | NoDifference)
     assert_type(find_difference(trigger, trigger, timelines=3, among=scenarios()), Difference | NoDifference)
     assert_type(found.left, Trigger)
@@ -156,8 +160,8 @@ def differences(trigger: Trigger, found: Difference, none: NoDifference, scenari
     assert_type(observe(trigger, scenario), Observed)
 
 
-def generated(flights: PCollection[int], strategy: WindowingStrategy) -> None:
-    """Strategies, and what serves them."""
+def strategies(flights: PCollection[int], strategy: WindowingStrategy) -> None:
+    """Strategies, and helpers for them."""
     assert_type(READINGS, Source[Reading])
     assert_type(VALUES, PCollection[KV[str, int]])
     assert_type(readings(keys="abc"), SearchStrategy[Reading])
@@ -176,8 +180,8 @@ def generated(flights: PCollection[int], strategy: WindowingStrategy) -> None:
     assert_type(apply_windowing(flights, strategy), PCollection[int])
 
 
-def recorded(reading: Reading) -> None:
-    """A small record to generate."""
+def generated_records(reading: Reading) -> None:
+    """A small record for generated inputs."""
     assert_type(reading.key, str)
     assert_type(reading.value, int)
     assert_type(reading.at, datetime)
@@ -185,6 +189,6 @@ def recorded(reading: Reading) -> None:
 
 
 def conformance(engine: Interpreter) -> None:
-    """The suite for interpreters."""
+    """The conformance suite for interpreters."""
     assert_type(check_interpreter(engine, generated=3), Report)
     assert_type(check_interpreter(Reference(), ordered=True, drops=False, at_once=2), Report)

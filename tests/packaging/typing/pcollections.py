@@ -44,8 +44,8 @@ from flowalg.pipeline.side_inputs import View
 from tests.packaging.typing.records import Flight, Stats
 
 
-def unpacked(pair: KV[str, int], several: list[KV[str, int]]) -> None:
-    """Pairs unpack, and each part has a type of its own."""
+def unpack_pairs(pair: KV[str, int], several: list[KV[str, int]]) -> None:
+    """Pairs unpack, and each part keeps its own type."""
     assert_type(KV("JFK", 3), KV[str, int])
     assert_type(KV(key="JFK", value=3), KV[str, int])
     assert_type(pair.key, str)
@@ -58,23 +58,23 @@ def unpacked(pair: KV[str, int], several: list[KV[str, int]]) -> None:
     assert_type(iter(pair), Iterator[str | int])
 
 
-def widened(pair: KV[str, int]) -> KV[object, float]:
-    """A pair of narrower parts."""
+def widen(pair: KV[str, int]) -> KV[object, float]:
+    """Returns a pair as one of wider types."""
     return pair
 
 
 def long_haul(flights: PCollection[Flight]) -> PCollection[str]:
-    """A composite."""
+    """Returns a composite transform."""
     return flights.filter(lambda f: f.delay > 1.0).map(lambda f: f.origin)
 
 
-def checked(flight: Flight) -> Result[Flight, str]:
-    """A function that fails as data."""
+def validate(flight: Flight) -> Result[Flight, str]:
+    """Returns a flight, or a failure as data."""
     return Success(flight) if flight.seats else Failure(flight.origin)
 
 
-def entering(flights: Source[Flight], flight: Flight) -> None:
-    """Where elements enter."""
+def inputs(flights: Source[Flight], flight: Flight) -> None:
+    """Sources and their elements."""
     assert_type(Source("flights", Flight, event_time=lambda f: f.at), Source[Flight])
     assert_type(flights.name, str)
     assert_type(flights.event_time_of(flight), datetime)
@@ -83,7 +83,7 @@ def entering(flights: Source[Flight], flight: Flight) -> None:
 
 
 def element_wise(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -> None:
-    """One element at a time."""
+    """Element-wise transforms."""
     assert_type(flights.map(lambda f: f.seats), PCollection[int])
     assert_type(flights.map(lambda f: (f.origin, f.delay)), PCollection[tuple[str, float]])
     assert_type(flights.map(lambda f: f.origin.upper(), result=str), PCollection[str])
@@ -106,16 +106,16 @@ def element_wise(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight
 
 
 def several_outputs(flights: PCollection[Flight]) -> None:
-    """One collection as several."""
-    assert_type(flights.split(checked), tuple[PCollection[Flight], PCollection[str]])
-    said = flights.split(checked, result=Flight, failure=str)
-    assert_type(said, tuple[PCollection[Flight], PCollection[str]])
+    """One collection with several outputs."""
+    assert_type(flights.split(validate), tuple[PCollection[Flight], PCollection[str]])
+    outputs = flights.split(validate, result=Flight, failure=str)
+    assert_type(outputs, tuple[PCollection[Flight], PCollection[str]])
     assert_type(flights.map(lambda f: f.seats if f.full else f.origin).only(int), PCollection[int])
     assert_type(flights.only(Flight), PCollection[Flight])
 
 
 def windows(keyed: PCollection[KV[str, Flight]]) -> None:
-    """What ``window`` is told; elements stay what they are."""
+    """Windowing keeps the types of elements."""
     minutes = FixedWindows(timedelta(minutes=1))
     assert_type(keyed.window(minutes), PCollection[KV[str, Flight]])
     assert_type(
@@ -132,8 +132,8 @@ def windows(keyed: PCollection[KV[str, Flight]]) -> None:
     assert_type(keyed.window(minutes, allowed_lateness=timedelta(hours=1)), PCollection[KV[str, Flight]])
 
 
-def one_combiner(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]) -> None:
-    """``combine_per_key`` of one combiner; what each combiner gives is in ``combiners.py``."""
+def single_combiner(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]) -> None:
+    """``combine_per_key`` with one combiner; the result of each combiner is in ``combiners.py``."""
     assert_type(seats.combine_per_key(Sum()), PCollection[KV[str, int]])
     assert_type(keyed.combine_per_key(Count()), PCollection[KV[str, int]])
     assert_type(keyed.combine_per_key(Count(), into=str), PCollection[KV[str, str]])
@@ -142,7 +142,7 @@ def one_combiner(keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str,
 
 
 def several_combiners(keyed: PCollection[KV[str, Flight]]) -> None:
-    """``combine_per_key`` of two to four, as a tuple and into something."""
+    """``combine_per_key`` with two to four combiners, as a tuple and into a record."""
     assert_type(
         keyed.combine_per_key(Count(), Sum.of(lambda f: f.seats)), PCollection[KV[str, tuple[int, int]]]
     )
@@ -187,7 +187,7 @@ def several_combiners(keyed: PCollection[KV[str, Flight]]) -> None:
 
 
 def groupings(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]]) -> None:
-    """The groupings that have names of their own."""
+    """Groupings with names of their own."""
     assert_type(keyed.group_by_key(), PCollection[KV[str, list[Flight]]])
     assert_type(flights.combine_globally(Count()), PCollection[int])
     assert_type(flights.combine_globally(Mean.of(lambda f: f.delay)), PCollection[float])
@@ -200,7 +200,7 @@ def groupings(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]])
 def joins(
     flights: PCollection[Flight], keyed: PCollection[KV[str, Flight]], seats: PCollection[KV[str, int]]
 ) -> None:
-    """Several collections as one."""
+    """Joins of several collections."""
     assert_type(flatten(seats, seats, seats), PCollection[KV[str, int]])
     assert_type(flatten(flights), PCollection[Flight])
     assert_type(seats.co_group_by_key(keyed), PCollection[KV[str, tuple[list[int], list[Flight]]]])
@@ -249,8 +249,8 @@ def pairs(pair: KV[str, Flight]) -> None:
     assert_type(pair.value, Flight)
 
 
-def told(seats: PCollection[KV[str, int]], hazard: Hazard, table: PaneTable[KV[str, int]]) -> None:
-    """What a pipeline says of itself."""
+def structure(seats: PCollection[KV[str, int]], hazard: Hazard, table: PaneTable[KV[str, int]]) -> None:
+    """The structure and the hazards of a pipeline."""
     assert_type(sources(seats), tuple[Source[object], ...])
     assert_type(table.panes, tuple[Pane[KV[str, int]], ...])
     assert_type(explain(seats), str)

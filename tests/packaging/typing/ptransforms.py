@@ -1,4 +1,4 @@
-"""Transforms as values: what both checkers infer of each, and of the lambdas in them."""
+"""Transforms as values: the types that both checkers infer for each, and for the lambdas in them."""
 
 # pyright: strict
 
@@ -34,19 +34,19 @@ SEATS = PTransform.of(
 
 
 @ptransform
-def doubled(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
-    """Each value twice."""
+def double(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Returns each value doubled."""
     return pairs.map_values(lambda n: 2 * n)
 
 
 @ptransform(name="count per key")
-def counted(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
-    """How many values each key has."""
+def count(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
+    """Returns the number of values of each key."""
     return pairs.combine_per_key(Count())
 
 
 def same(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
-    """The same collection."""
+    """Returns the same collection."""
     return pairs
 
 
@@ -60,13 +60,13 @@ def members(long: PTransform[Flight, Flight], seats: PTransform[Flight, KV[str, 
 
 
 def transforms(flights: PCollection[Flight]) -> None:
-    """Application, composition, identity."""
+    """Application, composition and identity."""
     assert_type(ptransform(same), PTransform[KV[str, int], KV[str, int]])
     assert_type(ptransform(name="same")(same), PTransform[KV[str, int], KV[str, int]])
     assert_type(LONG, PTransform[Flight, Flight])
     assert_type(SEATS, PTransform[Flight, KV[str, int]])
-    assert_type(doubled, PTransform[KV[str, int], KV[str, int]])
-    assert_type(counted, PTransform[KV[str, int], KV[str, int]])
+    assert_type(double, PTransform[KV[str, int], KV[str, int]])
+    assert_type(count, PTransform[KV[str, int], KV[str, int]])
     assert_type(PTransform.identity(Flight), PTransform[Flight, Flight])
     assert_type(
         PTransform.of(KV[str, int], lambda pairs: pairs.map(lambda p: p.key)), PTransform[KV[str, int], str]
@@ -74,7 +74,7 @@ def transforms(flights: PCollection[Flight]) -> None:
     assert_type(SEATS(flights), PCollection[KV[str, int]])
     assert_type(flights.apply(SEATS), PCollection[KV[str, int]])
     assert_type(LONG >> SEATS, PTransform[Flight, KV[str, int]])
-    assert_type(flights.apply(LONG >> SEATS >> doubled), PCollection[KV[str, int]])
+    assert_type(flights.apply(LONG >> SEATS >> double), PCollection[KV[str, int]])
     assert_type(flights.apply(lambda these: these.map(lambda f: f.seats), label="seats"), PCollection[int])
     assert_type(explain(SEATS), str)
     assert_type(to_json(SEATS), str)

@@ -1,4 +1,4 @@
-"""The records that the tables of types are about."""
+"""Records for the tables of types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import frozen
 
 @frozen
 class Flight:
-    """A record with one field of each kind that the tables need."""
+    """A record with a field of each kind that the tables need."""
 
     origin: str
     seats: int
@@ -22,7 +22,7 @@ class Flight:
 
 @frozen
 class Stats:
-    """Named results."""
+    """A record of named results."""
 
     departures: int
     mean_delay: float

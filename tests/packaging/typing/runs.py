@@ -47,7 +47,7 @@ def runs(
     timeline: Timeline[Flight],
     other: Timeline[str],
 ) -> None:
-    """Over timelines, which may be given in place or be a variable."""
+    """Runs over timelines; the inputs may be a literal or a variable."""
     assert_type(reference.run(totals, {flights: timeline}), ReferenceRun[KV[str, int]])
     assert_type(reference.run(totals, {flights: timeline, names: other}), ReferenceRun[KV[str, int]])
     assert_type(reference.run(totals, {flights: timeline}, mode=Mode.MICRO_BATCH), ReferenceRun[KV[str, int]])
@@ -58,7 +58,7 @@ def runs(
 
 
 def batches(flights: Source[Flight], names: Source[str], flight: Flight, time: datetime) -> None:
-    """Over bounded data."""
+    """Batches over bounded data."""
     by_length = flights.key_by(lambda f: len(f.origin)).combine_per_key(Count())
     assert_type(reference.run_batch(by_length, {flights: [flight]}), ReferenceRun[KV[int, int]])
     assert_type(
@@ -68,13 +68,13 @@ def batches(flights: Source[Flight], names: Source[str], flight: Flight, time: d
     assert_type(reference.run_batch(by_length, of_one, time=time), ReferenceRun[KV[int, int]])
 
 
-def published() -> None:
-    """What the interpreter lacks, as data."""
+def limitations() -> None:
+    """The limitations of the interpreter, as data."""
     assert_type(reference.CAPABILITIES, Capabilities)
 
 
 def results(run: ReferenceRun[KV[str, int]], reading: WatermarkReading) -> None:
-    """What there is to see."""
+    """Panes, drops and watermarks of a run."""
     assert_type(run.panes, tuple[Pane[KV[str, int]], ...])
     assert_type([pane.value for pane in run.panes], list[int])
     assert_type({pane.key: pane.index for pane in run.panes}, dict[str, int])
@@ -89,14 +89,14 @@ def results(run: ReferenceRun[KV[str, int]], reading: WatermarkReading) -> None:
 def questions(
     run: ReferenceRun[KV[str, int]], pane: Pane[KV[str, int]], window: Window, time: datetime
 ) -> None:
-    """Why a pane came, and why a window has not come out."""
+    """Explanations of a pane and of a missing pane."""
     assert_type(reference.explain_when(run, pane), Explanation[KV[str, int]])
     assert_type(reference.why_not(run, "a", window), WhyNot)
     assert_type(reference.why_not(run, "a", window, at=time), WhyNot)
 
 
 def explanations(why: Explanation[KV[str, int]]) -> None:
-    """What there is in an explanation."""
+    """The parts of an explanation."""
     assert_type(why.pane, Pane[KV[str, int]])
     assert_type(why.grouping, str)
     assert_type(why.key, object)
@@ -110,7 +110,7 @@ def explanations(why: Explanation[KV[str, int]]) -> None:
 def answers(
     found: WhyNot, awaited: AwaitedCondition, condition: Condition, hold: WatermarkHold, spec: RunSpec
 ) -> None:
-    """What there is in an answer."""
+    """The parts of the explanation of a missing pane."""
     assert_type(found.grouping, str)
     assert_type(found.key, object)
     assert_type(found.window, Window)

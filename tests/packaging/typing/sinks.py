@@ -35,7 +35,7 @@ from flowalg import KV, Pane, PCollection
 
 
 def targets(file: SQLite, server: PostgreSQL, table: Table) -> None:
-    """The databases that are here."""
+    """The databases that are supported."""
     assert_type(SQLite("panes.db"), SQLite)
     assert_type(SQLite(Path("panes.db")).path, str)
     assert_type(PostgreSQL("dbname=panes"), PostgreSQL)
@@ -51,7 +51,7 @@ def targets(file: SQLite, server: PostgreSQL, table: Table) -> None:
 
 
 def tables(table: Table, column: Column, kind: Kind, written: Written) -> None:
-    """What a target is told."""
+    """The description of a table for a target."""
     assert_type(Table("t", (Column("a", Kind.TEXT, nullable=True),), ("a",)), Table)
     assert_type(table.name, str)
     assert_type(table.columns, tuple[Column, ...])
@@ -67,7 +67,7 @@ def tables(table: Table, column: Column, kind: Kind, written: Written) -> None:
 
 
 def protocol(target: Target, transaction: Transaction, table: Table, row: Row, written: Written) -> None:
-    """What a target does."""
+    """The methods of a target."""
     assert_type(target.transaction(), AbstractContextManager[Transaction])
     assert_type(transaction.last("t"), Written | None)
     transaction.note("t", written)
@@ -79,11 +79,11 @@ def protocol(target: Target, transaction: Transaction, table: Table, row: Row, w
     assert_type(row, Row)
 
 
-class Mine:
-    """A target of one's own."""
+class CustomTarget:
+    """A user-defined target."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """Not shown."""
+        """The body does not matter here."""
         raise NotImplementedError
 
 
@@ -99,9 +99,9 @@ def sinks(
 ) -> None:
     """Functions for ``foreachBatch``."""
     assert_type(upsert(totals, SQLite("panes.db"), table="totals"), Upsert)
-    assert_type(upsert(names, Mine(), table="names", by=["value"], query="names", since=3), Upsert)
+    assert_type(upsert(names, CustomTarget(), table="names", by=["value"], query="names", since=3), Upsert)
     assert_type(changelog(totals, PostgreSQL("dbname=panes"), table="log"), Changelog)
-    assert_type(changelog(totals, Mine(), table="log", query="names", since=3), Changelog)
+    assert_type(changelog(totals, CustomTarget(), table="log", query="names", since=3), Changelog)
     assert_type(panes.writeStream.foreachBatch(latest), DataStreamWriter)
     assert_type(panes.with_drops().writeStream.foreachBatch(log), DataStreamWriter)
     assert_type(latest.pipeline, PCollection[object])

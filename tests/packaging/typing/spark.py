@@ -45,7 +45,7 @@ from tests.packaging.typing.records import Flight
 
 
 def sessions() -> None:
-    """A session on this machine."""
+    """A local session."""
     assert_type(local_session("flights", cores=2, memory="1g", log=Path("log")), SparkSession)
 
 
@@ -56,7 +56,7 @@ def batches(
     frame: DataFrame,
     time: datetime,
 ) -> None:
-    """Over bounded frames, which may be given in place or be a variable."""
+    """Batch runs over bounded frames; the inputs may be a literal or a variable."""
     assert_type(batch.compile(totals, {flights: frame}), PaneFrame[KV[str, int]])
     assert_type(batch.compile(totals, {flights: frame, names: frame}, time=time), PaneFrame[KV[str, int]])
     assert_type(batch.run(totals, {flights: frame}), tuple[Pane[KV[str, int]], ...])
@@ -73,7 +73,7 @@ def several(
     frame: DataFrame,
     time: datetime,
 ) -> None:
-    """Several outputs together: each keeps its type in a tuple; a list has one."""
+    """Several outputs: a tuple keeps the type of each; a list has one type."""
     given = {flights: frame}
     both = batch.compile_all((totals, most), given)
     assert_type(both, tuple[PaneFrame[KV[str, int]], PaneFrame[int]])
@@ -88,7 +88,7 @@ def several(
 
 
 def sources(spark: SparkSession, flights: Source[Flight], names: Source[str]) -> None:
-    """Data held to their source."""
+    """Frames, sources and their elements."""
     assert_type(schema_of(flights), StructType)
     assert_type(schema_of(names), StructType)
     assert_type(read_table(spark, flights, "flights"), DataFrame)
@@ -105,7 +105,7 @@ def metrics_of_a_stream(
     stored: DataFrame,
     progress: StreamingQueryProgress,
 ) -> None:
-    """What a run tells of itself."""
+    """The metrics of a run."""
     assert_type(streaming.compile(totals, {flights: stream}, metrics=True), PaneFrame[KV[str, int]])
     assert_type(frame.with_metrics(), DataFrame)
     assert_type(metrics(stored), DataFrame)
@@ -113,27 +113,27 @@ def metrics_of_a_stream(
     assert_type(bad_records(progress), int)
 
 
-def measured(one: StageMetrics) -> None:
+def stage(metrics: StageMetrics) -> None:
     """The metrics of a stage."""
-    assert_type(one.number, int)
-    assert_type(one.stage, str)
-    assert_type(one.processing_time, datetime)
-    assert_type(one.watermark, datetime)
-    assert_type(one.watermark_lag, float | None)
-    assert_type(one.elements, int)
-    assert_type(one.windows, int)
-    assert_type(one.state_bytes, int)
-    assert_type(one.early, int)
-    assert_type(one.on_time, int)
-    assert_type(one.late, int)
-    assert_type(one.retraction, int)
-    assert_type(one.expired, int)
-    assert_type(one.closed, int)
-    assert_type(one.step_seconds, float)
+    assert_type(metrics.number, int)
+    assert_type(metrics.stage, str)
+    assert_type(metrics.processing_time, datetime)
+    assert_type(metrics.watermark, datetime)
+    assert_type(metrics.watermark_lag, float | None)
+    assert_type(metrics.elements, int)
+    assert_type(metrics.windows, int)
+    assert_type(metrics.state_bytes, int)
+    assert_type(metrics.early, int)
+    assert_type(metrics.on_time, int)
+    assert_type(metrics.late, int)
+    assert_type(metrics.retraction, int)
+    assert_type(metrics.expired, int)
+    assert_type(metrics.closed, int)
+    assert_type(metrics.step_seconds, float)
 
 
 def replays(log: ReplayLog, flights: Source[Flight], stored: DataFrame, table: pa.Table) -> None:
-    """A run to replay."""
+    """The replay of a run."""
     assert_type(replay_log(stored), ReplayLog)
     assert_type(replay_log(table), ReplayLog)
     assert_type(log.batches, tuple[MicroBatch, ...])
@@ -156,7 +156,7 @@ def streams(
     stream: StreamInput,
     spark: SparkSession,
 ) -> None:
-    """Over unbounded frames."""
+    """Streams over unbounded frames."""
     assert_type(streaming.compile(totals, {flights: stream}), PaneFrame[KV[str, int]])
     assert_type(
         streaming.compile(totals, {flights: stream, names: stream}, shards=4), PaneFrame[KV[str, int]]
@@ -168,7 +168,7 @@ def streams(
 
 
 def inputs(frame: DataFrame, stream: StreamInput) -> None:
-    """What a stream says about time."""
+    """The inputs of a stream: the watermark, the processing time and the end."""
     policy = BoundedOutOfOrderness(timedelta(seconds=30))
     assert_type(StreamInput(frame, policy), StreamInput)
     assert_type(
@@ -191,7 +191,7 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
 
 
 def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], note: LiftingNote) -> None:
-    """What compiling gives: an ordinary frame, and more."""
+    """The result of compiling: a frame with notes on lifting and drops."""
     assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
     assert_type(collect(totals, panes.with_drops()), tuple[Pane[KV[str, int]], ...])
     assert_type(panes.with_drops(), DataFrame)

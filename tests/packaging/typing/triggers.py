@@ -1,6 +1,6 @@
 """Triggers and their operators: expressions and the types that both checkers infer; checked, never run.
 
-A parameter of type ``OnceTrigger`` or ``Trigger`` stands for every class of that union.
+A parameter of type ``OnceTrigger`` or ``Trigger`` represents every class of that union.
 """
 
 # pyright: strict
@@ -36,8 +36,8 @@ from flowalg.data.time import Micros
 from flowalg.triggers.syntax import Measure, Predicate
 
 
-def made() -> None:
-    """How each is made."""
+def constructors() -> None:
+    """The constructors of triggers."""
     assert_type(AtWatermark(), AtWatermark)
     assert_type(AtWatermark(percentile=0.9), AtWatermark)
     assert_type(AtCount(3), AtCount)
@@ -58,7 +58,7 @@ def made() -> None:
 
 
 def operators(once: OnceTrigger, other: OnceTrigger, trigger: Trigger) -> None:
-    """Of once-triggers, and of all."""
+    """Operators of once-triggers, and of all triggers."""
     assert_type(once & other, And)
     assert_type(once | other, Or)
     assert_type(trigger >> other, SequenceOf)
@@ -68,7 +68,7 @@ def operators(once: OnceTrigger, other: OnceTrigger, trigger: Trigger) -> None:
 
 
 def early_and_late(trigger: Trigger) -> None:
-    """The papers' idiom."""
+    """Early, on-time and late firings, as in the papers."""
     assert_type(AtWatermark().with_early_firings(trigger), SequenceOf)
     assert_type(AtWatermark().with_late_firings(trigger), SequenceOf)
     assert_type(SequenceOf(AtWatermark()).with_late_firings(trigger), SequenceOf)
@@ -78,7 +78,7 @@ def early_and_late(trigger: Trigger) -> None:
 def leaves(
     count: AtCount, element: AtElement, measure: AtMeasure, signal: AtSignal, watermark: AtWatermark
 ) -> None:
-    """What they hold."""
+    """The fields of triggers without parts."""
     assert_type(count.count, int)
     assert_type(element.predicate, Predicate)
     assert_type(measure.measure, Measure)
@@ -87,8 +87,8 @@ def leaves(
     assert_type(watermark.percentile, float | None)
 
 
-def clocked(period: AtPeriod, delay: AfterDelay, first: ProcessingTime) -> None:
-    """Those that go by the clock."""
+def processing_time_triggers(period: AtPeriod, delay: AfterDelay, first: ProcessingTime) -> None:
+    """Triggers by processing time."""
     assert_type(period.period, timedelta)
     assert_type(period.offset, timedelta)
     assert_type(period.deadline(first), ProcessingTime)
@@ -97,8 +97,10 @@ def clocked(period: AtPeriod, delay: AfterDelay, first: ProcessingTime) -> None:
     assert_type(delay.deadline(first), ProcessingTime)
 
 
-def composed(both: And, either: Or, sequence: SequenceOf, repeat: Repeat, limited: OrFinally) -> None:
-    """What composites are made of."""
+def composite_triggers(
+    both: And, either: Or, sequence: SequenceOf, repeat: Repeat, limited: OrFinally
+) -> None:
+    """The parts of composite triggers."""
     assert_type(both.triggers, tuple[OnceTrigger, ...])
     assert_type(either.triggers, tuple[OnceTrigger, ...])
     assert_type(sequence.triggers, tuple[Trigger, ...])
@@ -108,6 +110,6 @@ def composed(both: And, either: Or, sequence: SequenceOf, repeat: Repeat, limite
 
 
 def functions(trigger: Trigger) -> None:
-    """What can be said of a trigger."""
+    """Functions of triggers."""
     assert_type(normalise(trigger), Trigger)
     assert_type(describe(trigger), str)

@@ -30,8 +30,8 @@ from flowalg.watermarks import PartitionClock, RecentLags
 SECOND = timedelta(seconds=1)
 
 
-def made() -> None:
-    """How each is made; all take the same options."""
+def constructors() -> None:
+    """The constructors of policies; all take the same options."""
     assert_type(Perfect(), Perfect)
     assert_type(MonotonicTimestamps(idle_after=SECOND), MonotonicTimestamps)
     assert_type(BoundedOutOfOrderness(SECOND, idle_after=SECOND, max_ahead=SECOND), BoundedOutOfOrderness)
@@ -47,13 +47,13 @@ def every_policy(
     clock: SourceClock,
     observation: Observation,
     event: EventTime,
-    seen: ProcessingTime,
+    now: ProcessingTime,
 ) -> None:
-    """What every policy does."""
+    """The methods of every policy."""
     assert_type(policy.start(), SourceClock)
     assert_type(policy.summarize([observation]), ClockSummary)
     assert_type(policy.summarize((), source_watermark=event, ended=True), ClockSummary)
-    assert_type(policy.advance(clock, policy.summarize([]), seen), SourceClock)
+    assert_type(policy.advance(clock, policy.summarize([]), now), SourceClock)
     assert_type(policy.candidate(clock), int | None)
     assert_type(policy.keeps_lags, bool)
     assert_type(policy.description, str)
@@ -109,7 +109,7 @@ def ingress(policy: IngressTime, clock: SourceClock) -> None:
     assert_type(policy.description, str)
 
 
-def of_ones_own(policy: CustomPolicy, clock: SourceClock) -> None:
+def user_defined(policy: CustomPolicy, clock: SourceClock) -> None:
     """``CustomPolicy``."""
     assert_type(policy.name, str)
     assert_type(policy.watermark_of, Callable[[ClockView], datetime | None])
@@ -120,7 +120,7 @@ def of_ones_own(policy: CustomPolicy, clock: SourceClock) -> None:
 
 
 def views(view: ClockView) -> None:
-    """What a function of the user's sees."""
+    """The view of the clock that a user-defined function receives."""
     assert_type(view.processing_time, datetime)
     assert_type(view.watermark, datetime)
     assert_type(view.reached, datetime | None)
@@ -130,7 +130,7 @@ def views(view: ClockView) -> None:
     assert_type(view.lag(0.9), timedelta | None)
 
 
-def clocks(clock: SourceClock, report: ClockSummary, seen: ProcessingTime) -> None:
+def clocks(clock: SourceClock, report: ClockSummary, now: ProcessingTime) -> None:
     """The state of a policy."""
     assert_type(clock.watermark, EventTime)
     assert_type(clock.processing_time, ProcessingTime)
@@ -138,14 +138,14 @@ def clocks(clock: SourceClock, report: ClockSummary, seen: ProcessingTime) -> No
     assert_type(clock.source_watermark, EventTime | None)
     assert_type(clock.lags, RecentLags)
     assert_type(clock.percentiles, Mapping[float, EventTime])
-    assert_type(clock.observe(report, seen, 60), SourceClock)
+    assert_type(clock.observe(report, now, 60), SourceClock)
     assert_type(clock.idle_partitions(60), frozenset[str])
     assert_type(clock.reached(None), EventTime | None)
     assert_type(clock.reached_by_partition(None), dict[str, EventTime])
 
 
-def reports(report: ClockSummary, observation: Observation, event: EventTime, seen: ProcessingTime) -> None:
-    """What an instant says."""
+def reports(report: ClockSummary, observation: Observation, event: EventTime, now: ProcessingTime) -> None:
+    """The summary of an instant."""
     assert_type(ClockSummary(), ClockSummary)
     assert_type(report.partitions, Mapping[str, PartitionClock])
     assert_type(report.latest_processing, ProcessingTime | None)
@@ -154,7 +154,7 @@ def reports(report: ClockSummary, observation: Observation, event: EventTime, se
     assert_type(report.ended, bool)
     assert_type(report.lags, Mapping[Micros, int])
     assert_type(report.merge(report), ClockSummary)
-    assert_type(Observation("east", event, seen), Observation)
+    assert_type(Observation("east", event, now), Observation)
     assert_type(observation.partition, str)
     assert_type(observation.event_time, EventTime)
     assert_type(observation.processing_time, ProcessingTime)

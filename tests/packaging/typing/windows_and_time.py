@@ -55,12 +55,12 @@ from tests.packaging.typing.records import Flight
 MINUTE = timedelta(minutes=1)
 
 
-def times(point: datetime, event: EventTime, seen: ProcessingTime) -> None:
-    """Two domains, and their bounds."""
+def times(point: datetime, event: EventTime, processing: ProcessingTime) -> None:
+    """Two time domains, and their bounds."""
     assert_type(event_time(point), EventTime)
     assert_type(processing_time(point), ProcessingTime)
     assert_type(event.datetime, datetime)
-    assert_type(seen.datetime, datetime)
+    assert_type(processing.datetime, datetime)
     assert_type(EventTime(3), EventTime)
     assert_type(ProcessingTime("2024-01-01T12:00:00Z"), ProcessingTime)
     assert_type(event - event, int)
@@ -70,7 +70,7 @@ def times(point: datetime, event: EventTime, seen: ProcessingTime) -> None:
 
 
 def windows(window: Window, event: EventTime) -> None:
-    """Intervals."""
+    """Windows are intervals of event time."""
     assert_type(Window(event, event), Window)
     assert_type(GLOBAL_WINDOW, Window)
     assert_type(window.start, EventTime)
@@ -81,7 +81,7 @@ def windows(window: Window, event: EventTime) -> None:
 
 
 def strategies(every: WindowFn, event: EventTime, key: str, some: list[Window]) -> None:
-    """Where in event time; ``every`` stands for all of them."""
+    """Window functions; ``every`` represents all of them."""
     assert_type(GlobalWindows(), GlobalWindows)
     assert_type(FixedWindows(MINUTE, offset=timedelta(0)), FixedWindows)
     assert_type(FixedWindows(MINUTE, offset_by_key=lambda team: MINUTE * team), FixedWindows)
@@ -94,8 +94,8 @@ def strategies(every: WindowFn, event: EventTime, key: str, some: list[Window]) 
     assert_type(Sessions(MINUTE).merge(some), list[list[Window]])
 
 
-def held(fixed: FixedWindows, sliding: SlidingWindows, sessions: Sessions) -> None:
-    """What they hold."""
+def fields(fixed: FixedWindows, sliding: SlidingWindows, sessions: Sessions) -> None:
+    """The fields of fixed windows, sliding windows and sessions."""
     assert_type(fixed.size, timedelta)
     assert_type(fixed.offset, timedelta)
     assert_type(fixed.offset_by_key, OffsetByKey | None)
@@ -108,14 +108,14 @@ def held(fixed: FixedWindows, sliding: SlidingWindows, sessions: Sessions) -> No
 
 
 def calendars(days: CalendarDays, weeks: CalendarWeeks, months: CalendarMonths) -> None:
-    """What they hold."""
+    """The fields of calendar windows."""
     assert_type(days.zone, str)
     assert_type(weeks.zone, str)
     assert_type(weeks.first_day, int)
     assert_type(months.zone, str)
 
 
-def of_ones_own(own: CustomWindows, some: list[Window]) -> None:
+def user_defined(custom: CustomWindows, some: list[Window]) -> None:
     """Windows of plain functions."""
     assert_type(
         CustomWindows("hours", lambda point, key: [Window(point, EventTime(point + len(key)))]),
@@ -125,14 +125,14 @@ def of_ones_own(own: CustomWindows, some: list[Window]) -> None:
         CustomWindows("hours", lambda point, _: [Window(point, MAX_TIME)], lambda windows: [windows[:1]]),
         CustomWindows,
     )
-    assert_type(own.name, str)
-    assert_type(own.assign_with, Assign)
-    assert_type(own.merge_with, Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]] | None)
-    assert_type(own.merge(some), list[list[Window]])
+    assert_type(custom.name, str)
+    assert_type(custom.assign_with, Assign)
+    assert_type(custom.merge_with, Callable[[tuple[Window, ...]], Iterable[Iterable[Window]]] | None)
+    assert_type(custom.merge(some), list[list[Window]])
 
 
 def windowing(strategy: WindowingStrategy) -> None:
-    """Where, when and how as one value."""
+    """A windowing strategy: windows, trigger, accumulation and lateness as one value."""
     assert_type(WindowingStrategy(Sessions(MINUTE), allowed_lateness=FOREVER), WindowingStrategy)
     assert_type(WindowingStrategy(trigger=AtCount(3), allowed_lateness=MINUTE), WindowingStrategy)
     assert_type(strategy.windows, WindowFn)
@@ -146,7 +146,7 @@ def windowing(strategy: WindowingStrategy) -> None:
 
 
 def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: Instant[Flight]) -> None:
-    """Timelines and their instants."""
+    """Timelines made by hand, and their instants."""
     assert_type(Timeline[Flight](), Timeline[Flight])
     assert_type(timeline.at(at, flight, flight, watermark=at), Timeline[Flight])
     assert_type(timeline.at(at, percentiles={0.9: at}, signals=["flush"]), Timeline[Flight])
@@ -158,7 +158,7 @@ def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: I
     assert_type(timeline.instants, tuple[Instant[Flight], ...])
     assert_type(iter(timeline), Iterator[Instant[Flight]])
     assert_type(len(timeline), int)
-    assert_type([one.elements for one in timeline], list[tuple[Flight, ...]])
+    assert_type([moment.elements for moment in timeline], list[tuple[Flight, ...]])
     assert_type(instant.processing_time, ProcessingTime)
     assert_type(instant.elements, tuple[Flight, ...])
     assert_type(instant.watermark, EventTime)
@@ -168,7 +168,7 @@ def by_hand(at: datetime, flight: Flight, timeline: Timeline[Flight], instant: I
 
 
 def from_records(flights: Source[Flight], flight: Flight, at: datetime) -> None:
-    """Timelines of records that carry both times."""
+    """Timelines of records that have both times."""
     policy = BoundedOutOfOrderness(MINUTE)
     assert_type(Timeline.batch([flight], time=at), Timeline[Flight])
     assert_type(Timeline.batch([flight], time=at).elements, tuple[Flight, ...])
@@ -203,7 +203,7 @@ def from_records(flights: Source[Flight], flight: Flight, at: datetime) -> None:
 
 
 def panes(pane: Pane[KV[str, int]], unkeyed: Pane[float], info: PaneInfo) -> None:
-    """What a grouping emits."""
+    """The panes of a grouping."""
     assert_type(Pane(3, GLOBAL_WINDOW, MIN_TIME, info), Pane[int])
     assert_type(pane.element, KV[str, int])
     assert_type(pane.key, str)
@@ -222,7 +222,7 @@ def panes(pane: Pane[KV[str, int]], unkeyed: Pane[float], info: PaneInfo) -> Non
 
 
 def pane_infos(info: PaneInfo) -> None:
-    """What a pane says about itself."""
+    """The fields of pane information."""
     assert_type(info.change, Change)
     assert_type(info.timing, Timing)
     assert_type(info.index, int)
@@ -233,7 +233,7 @@ def pane_infos(info: PaneInfo) -> None:
 
 
 def drops(drop: Drop) -> None:
-    """Elements that a window did not take."""
+    """Dropped elements."""
     assert_type(drop.key, object)
     assert_type(drop.window, Window)
     assert_type(drop.reason, DropReason)
