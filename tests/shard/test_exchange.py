@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 from flowalg_shard import FromSource, SourceReport, Stage, aggregate_columns, unpack
 from flowalg_shard.tables.columns import ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD
-from flowalg_spark.encoding.meta import REASON, REFUSED_META
+from flowalg_spark.encoding.meta import DROP_META, DROP_REASON
 from flowalg_spark.streaming.exchange import BUNDLE_SCHEMA, Precombined, ToBundles
 
 from flowalg import (
@@ -91,10 +91,10 @@ def test_drops_of_earlier_stages_pass_through_one_shard() -> None:
     """Drops of earlier stages pass through one shard, once and unchanged."""
     refused = rows(2, keys=2, minutes=1).with_columns(
         pl.lit(False).alias(KEEP),
-        pl.Series(REASON, [None, "expired"]),
-        *(pl.lit(None).alias(name) for name in REFUSED_META if name != REASON),
+        pl.Series(DROP_REASON, [None, "expired"]),
+        *(pl.lit(None).alias(name) for name in DROP_META if name != DROP_REASON),
     )
     first, second = sent(refused, (0, 1))
     (passing,) = unpack(first.refused).to_dicts()
-    assert passing[REASON] == "expired"
+    assert passing[DROP_REASON] == "expired"
     assert second.refused == b""

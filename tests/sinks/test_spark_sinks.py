@@ -17,7 +17,7 @@ import pytest
 from attrs import frozen
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark import batch, final_values, record_table, streaming
-from flowalg_spark.encoding.json_text import json_text
+from flowalg_spark.encoding.json_text import encode_json
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
 from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
 from flowalg_spark.sinks.drops import drops_table
@@ -182,7 +182,7 @@ def test_the_changelog_is_all_panes_in_order(written: Stream) -> None:
 def test_drops_have_a_table_of_their_own(written: Stream) -> None:
     """Beside either table: nothing that came in vanishes."""
     expected = Counter(
-        (json_text(drop.element.key, KEY), drop.reason.value, drop.window.start.datetime)
+        (encode_json(drop.element.key, KEY), drop.reason.value, drop.window.start.datetime)
         for drop in RUN.dropped
         if isinstance(drop.element, KV)
     )

@@ -8,7 +8,7 @@ import flowalg_reference as reference
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines, windowing_strategies
-from flowalg_spark.frames.ordering import in_order
+from flowalg_spark.frames.ordering import sort_panes
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -26,8 +26,8 @@ def test_retractions_come_before_what_takes_their_place(
     shuffled = list(panes)
     chance.shuffle(shuffled)
     standing: dict[tuple[object, ...], int] = {}
-    assert sorted(map(repr, in_order(shuffled))) == sorted(map(repr, panes))
-    for pane in in_order(shuffled):
+    assert sorted(map(repr, sort_panes(shuffled))) == sorted(map(repr, panes))
+    for pane in sort_panes(shuffled):
         place = (pane.element, pane.window)
         standing[place] = standing.get(place, 0) + (1 if pane.change is Change.VALUE else -1)
         assert standing[place] >= 0, pane
@@ -44,4 +44,4 @@ def test_values_keep_the_order_of_the_reference(
     assume(len({(one.processing_time, one.watermark) for one in timeline}) == len(timeline.instants))
     run = reference.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
     values = [pane for pane in run.panes if pane.change is Change.VALUE]
-    assert list(in_order(values[::-1])) == values
+    assert list(sort_panes(values[::-1])) == values

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from flowalg_spark import batch
-from flowalg_spark.encoding.layout import named, remembered
+from flowalg_spark.encoding.layout import cache_columns, col
 from flowalg_spark.lowering.py4j_cache import looked_up_once, unrecorded
 from pyspark import SparkContext
 from pyspark.errors import utils
@@ -51,9 +51,9 @@ def test_compiling_leaves_the_switch_as_it_is(spark: SparkSession) -> None:
 def test_a_column_is_made_once_where_that_is_remembered(spark: SparkSession) -> None:
     """And each time elsewhere."""
     del spark
-    with remembered():
-        assert named("a.b") is named("a.b")
-    assert named("a.b") is not named("a.b")
+    with cache_columns():
+        assert col("a.b") is col("a.b")
+    assert col("a.b") is not col("a.b")
 
 
 def _calls(work: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> int:

@@ -14,9 +14,9 @@ from attrs import frozen
 from flowalg_laws.kit.readings import Reading
 from flowalg_spark.encoding.layout import Branch, layout_of
 from flowalg_spark.encoding.meta import END, EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, START
-from flowalg_spark.encoding.records import built
+from flowalg_spark.encoding.records import build_records
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.encoding.values import write
+from flowalg_spark.encoding.values import write_arrays
 from flowalg_spark.lowering.flow import row_schema
 from flowalg_spark.lowering.python_rows import PythonSteps
 from flowalg_spark.streaming.python_values import InWindows
@@ -151,8 +151,8 @@ def test_what_a_column_holds_is_checked() -> None:
     ]
     for values, message in cases:
         with pytest.raises((ElementError, ValueRangeError), match=re.escape(message)):
-            write(layout_of(INTEGER), values, "there")
-    assert write(layout_of(FLOAT), [1, 2.5], "there")[0].to_pylist() == [1.0, 2.5]
+            write_arrays(layout_of(INTEGER), values, "there")
+    assert write_arrays(layout_of(FLOAT), [1, 2.5], "there")[0].to_pylist() == [1.0, 2.5]
 
 
 @frozen
@@ -193,7 +193,7 @@ class Named:
 @pytest.mark.parametrize("cls", [Loose, Hashed, Named, KV])
 def test_records_from_columns_are_what_their_class_makes(cls: type) -> None:
     """Equal, of equal hash, and as frozen as any other; whether the class has slots, or more than its fields."""
-    found = built(cls, [[1, 2], ["a", "b"]])
+    found = build_records(cls, [[1, 2], ["a", "b"]])
     names = [one.name for one in attrs.fields(cls)]
     made = [cls(**dict(zip(names, row, strict=True))) for row in ((1, "a"), (2, "b"))]
     assert found == made
@@ -205,5 +205,5 @@ def test_records_from_columns_are_what_their_class_makes(cls: type) -> None:
 
 def test_what_happens_when_a_record_is_made_happens() -> None:
     """Code of the class's own runs for each record."""
-    built(Numbered, [[1, 2]])
+    build_records(Numbered, [[1, 2]])
     assert Numbered.made == [1, 2]

@@ -123,7 +123,7 @@ def in_python(one: Simple, batch_of_sales: pa.RecordBatch) -> float:
     call = Call(one.f if found is None else found[0])
     read = required_shape(one.f, shape) if found is None else INTEGER
     column = PythonColumn(Map(call), call, layout_of(read), one.result, guarded=False)
-    names = ["amount"] if found is not None else [leaf.at for leaf in leaves(layout_of(read))]
+    names = ["amount"] if found is not None else [leaf.column for leaf in leaves(layout_of(read))]
     arrays = [batch_of_sales.column(name) for name in names]
     times = []
     for _ in range(ROUNDS):

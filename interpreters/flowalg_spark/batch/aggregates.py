@@ -26,9 +26,9 @@ from flowalg.data.shapes import (
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
-from flowalg_spark.encoding.layout import Columns, Leaf, nested
+from flowalg_spark.encoding.layout import Columns, Leaf, nest
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.expressions import single
+from flowalg_spark.expressions import compile_scalar
 
 AnyCombiner = Combiner[object, object, object]
 
@@ -68,7 +68,7 @@ def native_aggregate(
     ``time`` is the event time of a row, and ``label`` the transform that error messages name.
     """
     shape = argument.shape
-    value = nested(argument)
+    value = nest(argument)
     match combiner.combiner if isinstance(combiner, Over) else combiner:
         case Count():
             return _mergeable((F.count(F.lit(1)),), (F.sum,), _first)
@@ -137,23 +137,25 @@ def _raise_for_nan(name: str, label: str) -> Column:
 
 def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
     """Returns the aggregate for ``TopN``; ``None`` if Spark does not order the values by ``by`` as Python does."""
-    rank = Leaf(argument.shape, nested(argument))
+    rank = Leaf(argument.shape, nest(argument))
     if top.by is not None:
         expression = qualify_locations("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
         if first_opaque(expression) is not None or expression.shape is None:
             return None
         if expression.shape not in ORDERED:
             return None
-        rank = Leaf(expression.shape, single(expression, argument))
+        rank = Leaf(expression.shape, compile_scalar(expression, argument))
     if rank.shape not in ORDERED or top.n > _MAX_TOP_N:
         return None
     if top.by is None and rank.shape == FLOAT:
         # Spark orders NaN as the greatest value, so it is the first of the result.
         return NativeAggregate(
-            (F.max_by(rank.at, rank.at, top.n),), None, lambda parts: _with_first_not_nan(parts[0], label)
+            (F.max_by(rank.column, rank.column, top.n),),
+            None,
+            lambda parts: _with_first_not_nan(parts[0], label),
         )
-    by = _without_nan(rank.at, rank.shape, "TopN", label)
-    return NativeAggregate((F.max_by(nested(argument), by, top.n),), None, _first)
+    by = _without_nan(rank.column, rank.shape, "TopN", label)
+    return NativeAggregate((F.max_by(nest(argument), by, top.n),), None, _first)
 
 
 def _with_first_not_nan(values: Column, label: str) -> Column:

@@ -40,10 +40,10 @@ from flowalg_spark.batch.filter_pushdown import push_down_filters
 from flowalg_spark.batch.groups import lower_grouping
 from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_input
 from flowalg_spark.capabilities import BATCH
-from flowalg_spark.expressions.integers import long
-from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_all, drop_type, pane_frame, visible
-from flowalg_spark.lowering.binding import bound_source, require_frame
-from flowalg_spark.lowering.element_wise import through_steps
+from flowalg_spark.expressions.integers import long_literal
+from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_all, drop_type, pane_frame, user_frame
+from flowalg_spark.lowering.binding import bind_source, require_frame
+from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.flow import Flow, union
 from flowalg_spark.lowering.py4j_cache import few_calls
 
@@ -108,7 +108,7 @@ def compile_all(
         last_grouping(pipeline.node)
     first, *others = (pipeline.node for pipeline in pipelines)
     frames = inputs_by_name(first, inputs, "frame", *others)
-    clock = F.unix_micros(F.current_timestamp()) if time is None else long(processing_time(time))
+    clock = F.unix_micros(F.current_timestamp()) if time is None else long_literal(processing_time(time))
     lowering = _Lowering({name: require_frame(name, frame) for name, frame in frames.items()}, clock)
     flow = Fold(lowering)
     with few_calls():
@@ -165,7 +165,7 @@ def _with_empty_drops(flow: Flow, node: Node, *, metrics: bool) -> DataFrame:
             "with_metrics: batch has no metrics; they are for streaming.compile(..., metrics=True)"
         )
     drops = drop_type(_last_pair(node))
-    return visible(flow, F.lit(None).cast(drops).alias("drop"))
+    return user_frame(flow, F.lit(None).cast(drops).alias("drop"))
 
 
 def _last_pair(node: Node) -> RecordOf:
@@ -186,7 +186,7 @@ class _Lowering:
         """Returns the flow of a node, from those of its inputs."""
         match node:
             case SourceNode(name=name):
-                return bound_source(node, self.frames[name], None)
+                return bind_source(node, self.frames[name], None)
             case Hole():
                 raise node.refused()
             case WindowInto(input=inner):
@@ -211,14 +211,14 @@ class _Lowering:
                 steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *after),
             ):
                 pairs = lower_join(grouping, tuple(map(flow, inputs)), self.time, outer=outer)
-                return through_steps(pairs, tuple(after))
+                return apply_steps(pairs, tuple(after))
             case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
                 return lower_side_input(reading, flow(inner), flow(side), steps)
             case ElementWise(input=SourceNode(name=name) as source, steps=steps):
                 frame = push_down_filters(source, self.frames[name], steps)
-                return through_steps(bound_source(source, frame, None), steps)
+                return apply_steps(bind_source(source, frame, None), steps)
             case ElementWise(input=inner, steps=steps):
-                return through_steps(flow(inner), steps)
+                return apply_steps(flow(inner), steps)
 
 
 __all__ = ["CAPABILITIES", "compile", "compile_all", "run", "run_all"]

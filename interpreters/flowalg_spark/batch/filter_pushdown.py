@@ -31,9 +31,9 @@ from flowalg.lifting.tree.expressions import (
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
-from flowalg_spark.expressions import single
+from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.lowering.binding import require_schema
-from flowalg_spark.lowering.checking import stored
+from flowalg_spark.lowering.checking import source_columns
 
 _COMPARISONS: Final = (
     *(Op.EQUAL, Op.LESS, Op.LESS_EQUAL, Op.ONE_OF),
@@ -47,12 +47,12 @@ def push_down_filters(source: SourceNode, frame: DataFrame, steps: tuple[Step, .
     Raises ``SchemaMismatchError`` for a frame whose schema does not match the source's record class.
     """
     require_schema(source, frame.schema)
-    element = stored(source.shape, frame.schema)
+    element = source_columns(source.shape, frame.schema)
     filters = []
     for condition in _conditions(Param(source.shape), steps):
         required = (field for field in _fields(condition) if not isinstance(field.shape, OptionalOf))
-        nulls = (single(field, element).isNull() for field in required)
-        filters.append(reduce(Column.__or__, nulls, single(condition, element)))
+        nulls = (compile_scalar(field, element).isNull() for field in required)
+        filters.append(reduce(Column.__or__, nulls, compile_scalar(condition, element)))
     return frame.filter(reduce(Column.__and__, filters)) if filters else frame
 
 

@@ -14,7 +14,7 @@ from flowalg_spark.batch.native_groups import group_natively
 from flowalg_spark.batch.panes import pane_flow
 from flowalg_spark.batch.python_groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
 from flowalg_spark.batch.windows import assign_windows
-from flowalg_spark.encoding.layout import layout_of, leaves, named, pair_of, places
+from flowalg_spark.encoding.layout import col, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN
 from flowalg_spark.encoding.schema import arrow_schema, spark_type
 from flowalg_spark.lowering.flow import Flow, LiftingNote
@@ -36,17 +36,17 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
             f"{node.label}: the type of the combiner's result is unknown; annotate its return type"
         )
     effective = node.input.windowing
-    windowed = assign_windows(flow.without(SPAN), effective.strategy.windows, fresh=effective.fresh)
+    windowed = assign_windows(flow.without_meta(SPAN), effective.strategy.windows, fresh=effective.fresh)
     pair = kv_of(key.shape, result)
-    key_layout, value_layout = pair_of(layout_of(flow.shape))
-    keys = places(key_layout)
+    key_layout, value_layout = key_and_value(layout_of(flow.shape))
+    keys = leaf_columns(key_layout)
     by = (*keys, *windowed.by)
     types = {field.name: field for field in windowed.flow.frame.schema.fields}
     group_fields = [types[name] for name in by]
     frame = windowed.flow.frame
-    columns = [named(name) for name in by]
+    columns = [col(name) for name in by]
     if node.combiner.is_ordered:
-        frame = frame.repartition(*columns).sortWithinPartitions(*columns, named(EVENT_TIME))
+        frame = frame.repartition(*columns).sortWithinPartitions(*columns, col(EVENT_TIME))
         values = value_layout
     else:
         times = [T.StructField(name, T.LongType()) for name in (EARLIEST, LATEST)]
@@ -56,8 +56,8 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
             frame.mapInArrow(combine_partition, packed).repartition(*columns).sortWithinPartitions(*columns)
         )
         values = None
-    result_layout = pair_of(layout_of(pair))[1]
-    results = [T.StructField(leaf.at, spark_type(leaf.shape)) for leaf in leaves(result_layout)]
+    result_layout = key_and_value(layout_of(pair))[1]
+    results = [T.StructField(leaf.column, spark_type(leaf.shape)) for leaf in leaves(result_layout)]
     schema = T.StructType(
         [*group_fields, *results, *(T.StructField(name, T.LongType()) for name in (EARLIEST, LATEST))]
     )
@@ -65,15 +65,17 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     rows = frame.mapInArrow(combine_groups, schema)
     match effective.strategy.timestamp_combiner:
         case TimestampCombiner.EARLIEST:
-            rows = rows.withColumn(EVENT_TIME, named(EARLIEST))
+            rows = rows.withColumn(EVENT_TIME, col(EARLIEST))
         case TimestampCombiner.LATEST:
-            rows = rows.withColumn(EVENT_TIME, named(LATEST))
+            rows = rows.withColumn(EVENT_TIME, col(LATEST))
         case TimestampCombiner.END_OF_WINDOW:
             pass
     if windowed.end_of is not None:
-        rows = rows.withColumn(END, windowed.end_of(named(LATEST)))
+        rows = rows.withColumn(END, windowed.end_of(col(LATEST)))
     names = (*keys, *(result.name for result in results))
-    noted = windowed.flow.noted(LiftingNote(f"{node.label}({node.combiner.title})", "its combiner", None))
+    noted = windowed.flow.with_notes(
+        LiftingNote(f"{node.label}({node.combiner.title})", "its combiner", None)
+    )
     return pane_flow(noted, rows, pair, names, windowed, effective.strategy, time)
 
 

@@ -21,19 +21,19 @@ from flowalg_spark.batch.windows import WindowedFlow, assign_windows, fixed_star
 from flowalg_spark.encoding.layout import (
     Branch,
     Leaf,
+    col,
+    flatten_columns,
+    key_and_value,
     layout_of,
+    leaf_columns,
     leaves,
-    named,
-    nested,
-    pair_of,
-    places,
-    spread,
-    unnested,
+    nest,
+    unnest,
 )
-from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN, START, pane_meta
+from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN, START, pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.expressions.integers import long
-from flowalg_spark.lowering.element_wise import through_steps
+from flowalg_spark.expressions.integers import long_literal
+from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.pairs import require_pairs
 from flowalg_spark.lowering.side_inputs import shape_with_side
@@ -52,16 +52,14 @@ def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) ->
     windowed = assign_windows(
         _tag_union(flows, key, shapes), effective.strategy.windows, fresh=effective.fresh
     )
-    keys = places(key_layout(windowed.flow))
+    keys = leaf_columns(key_layout(windowed.flow))
     names = [f"value/_{number}" for number in range(1, len(flows) + 1)]
-    tag = named(f"value/_{len(flows) + 1}")
-    point = named(EVENT_TIME)
+    tag = col(f"value/_{len(flows) + 1}")
+    point = col(EVENT_TIME)
     aggregates = [
         F.transform(
             F.array_sort(
-                F.collect_list(
-                    F.when(tag == F.lit(number), F.struct(point.alias("t"), named(name).alias("v")))
-                )
+                F.collect_list(F.when(tag == F.lit(number), F.struct(point.alias("t"), col(name).alias("v"))))
             ),
             lambda pair: pair["v"],
         ).alias(name)
@@ -71,7 +69,7 @@ def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) ->
     if effective.strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
         extreme = F.min if effective.strategy.timestamp_combiner is TimestampCombiner.EARLIEST else F.max
         bounds.append(extreme(point).alias(EVENT_TIME))
-    rows = windowed.flow.frame.groupBy(*map(named, (*keys, *windowed.by))).agg(*aggregates, *bounds)
+    rows = windowed.flow.frame.groupBy(*map(col, (*keys, *windowed.by))).agg(*aggregates, *bounds)
     pair = kv_of(key, TupleOf(tuple(ListOf(shape) for shape in shapes)))
     return pane_flow(windowed.flow, rows, pair, (*keys, *names), windowed, effective.strategy, time)
 
@@ -79,22 +77,22 @@ def lower_co_group(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column) ->
 def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -> Flow:
     """Returns the union of flows: each has a column for its values, and a row has the number of its flow."""
     shape = kv_of(key, TupleOf((*(optional(of) for of in shapes), INTEGER)))
-    names = places(layout_of(shape))
+    names = leaf_columns(layout_of(shape))
     whole: Flow | None = None
-    for number, flow in enumerate(each.without(SPAN) for each in flows):
-        key_columns, value_columns = pair_of(flow.element)
+    for number, flow in enumerate(each.without_meta(SPAN) for each in flows):
+        key_columns, value_columns = key_and_value(flow.element)
         values = [
-            nested(value_columns) if position == number else F.lit(None).cast(spark_type(of))
+            nest(value_columns) if position == number else F.lit(None).cast(spark_type(of))
             for position, of in enumerate(shapes)
         ]
-        columns = [*places(key_columns), *values, F.lit(number).cast("bigint")]
+        columns = [*leaf_columns(key_columns), *values, F.lit(number).cast("bigint")]
         selected = [column.alias(name) for column, name in zip(columns, names, strict=True)]
-        frame = flow.frame.select(*selected, *map(named, flow.meta))
+        frame = flow.frame.select(*selected, *map(col, flow.meta))
         if whole is None:
             whole = evolve(flow, frame=frame, shape=shape)
         else:
-            aligned = frame.select(*map(named, whole.frame.columns))
-            whole = evolve(whole, frame=whole.frame.union(aligned)).noted(*flow.notes)
+            aligned = frame.select(*map(col, whole.frame.columns))
+            whole = evolve(whole, frame=whole.frame.union(aligned)).with_notes(*flow.notes)
     assert whole is not None, "there are two flows or more"
     return whole
 
@@ -112,7 +110,7 @@ def lower_join(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, out
     ) or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
         return _explode_lists(lower_co_group(node, flows, time), outer=outer)
     if not all(SPAN in flow.meta for flow in flows):
-        flows = tuple(flow.without(SPAN) for flow in flows)
+        flows = tuple(flow.without_meta(SPAN) for flow in flows)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
     return _equi_join(left, right, time, outer=outer)
 
@@ -124,32 +122,32 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, *, outer: 
     second = pairs[1].fields[1].shape
     keys = leaves(key_layout(left.flow))
     right_keys = leaves(key_layout(right.flow))
-    right_values = places(pair_of(right.flow.element)[1])
+    right_values = leaf_columns(key_and_value(right.flow.element)[1])
     value = [column.alias(f"{_RIGHT}v{i}") for i, column in enumerate(right_values)]
-    others = [named(leaf.at).alias(f"{_RIGHT}{leaf.at}") for leaf in right_keys]
-    by = [named(name).alias(f"{_RIGHT}{name}") for name in right.by]
+    others = [col(leaf.column).alias(f"{_RIGHT}{leaf.column}") for leaf in right_keys]
+    by = [col(name).alias(f"{_RIGHT}{name}") for name in right.by]
     matched = F.lit(True).alias(f"{_RIGHT}matched")
     renamed = right.flow.frame.select(*others, *by, *value, matched)
-    on = [_equals(leaf.at, leaf.shape) for leaf in keys] + [
-        named(name) == named(f"{_RIGHT}{name}") for name in left.by
+    on = [_equals(leaf.column, leaf.shape) for leaf in keys] + [
+        col(name) == col(f"{_RIGHT}{name}") for name in left.by
     ]
     how = "left" if outer else "inner"
     frame = left.flow.frame.join(renamed, on, how) if on else left.flow.frame.crossJoin(renamed)
-    found = [named(f"{_RIGHT}v{i}") for i in range(len(value))]
-    columns = [*places(left.flow.element)]
+    found = [col(f"{_RIGHT}v{i}") for i in range(len(value))]
+    columns = [*leaf_columns(left.flow.element)]
     if outer:
-        whole = nested(_to_layout(second, found))
-        columns.append(F.when(named(f"{_RIGHT}matched").isNotNull(), whole))
+        whole = nest(_to_layout(second, found))
+        columns.append(F.when(col(f"{_RIGHT}matched").isNotNull(), whole))
     else:
         columns += found
     pair = kv_of(key, TupleOf((first, optional(second) if outer else second)))
     assert left.end is not None, "a window that does not merge has an end"
     meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
-    names = places(layout_of(pair))
+    names = leaf_columns(layout_of(pair))
     selected = dict(zip(names, columns, strict=True))
     selected |= meta
     rows = Selection(frame, selected)
-    return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta()).noted(*right.flow.notes)
+    return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta_types()).with_notes(*right.flow.notes)
 
 
 def _to_layout(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Column]:
@@ -165,7 +163,7 @@ def _to_layout(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Col
 
 
 def _equals(name: str, shape: Shape) -> Column:
-    left, right = named(name), named(f"{_RIGHT}{name}")
+    left, right = col(name), col(f"{_RIGHT}{name}")
     return left.eqNullSafe(right) if isinstance(shape, OptionalOf) else left == right
 
 
@@ -179,21 +177,21 @@ def _explode_lists(flow: Flow, *, outer: bool) -> Flow:
     assert isinstance(left, ListOf)
     assert isinstance(right, ListOf)
     explode = F.explode_outer if outer else F.explode
-    others = [named(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
-    lefts = flow.frame.select(*others, named("value/_2"), F.explode(named("value/_1")).alias("value/_1"))
-    rows = lefts.select(*others, named("value/_1"), explode(named("value/_2")).alias("value/_2"))
+    others = [col(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
+    lefts = flow.frame.select(*others, col("value/_2"), F.explode(col("value/_1")).alias("value/_1"))
+    rows = lefts.select(*others, col("value/_1"), explode(col("value/_2")).alias("value/_2"))
     second = optional(right.of) if outer else right.of
     pair = kv_of(key, TupleOf((left.of, second)))
     element = _pair_columns(flow, left.of, second)
-    frame = rows.select(*spread(element, pair), *map(named, flow.meta))
+    frame = rows.select(*flatten_columns(element, pair), *map(col, flow.meta))
     return evolve(flow, frame=frame, shape=pair)
 
 
 def _pair_columns(flow: Flow, left: Shape, right: Shape) -> Branch[Column]:
     """Returns the columns of a key and two values; each value is in one column of the frame."""
-    key, _ = pair_of(flow.element)
+    key, _ = key_and_value(flow.element)
     shape = TupleOf((left, right))
-    values = Branch(shape, (unnested(named("value/_1"), left), unnested(named("value/_2"), right)))
+    values = Branch(shape, (unnest(col("value/_1"), left), unnest(col("value/_2"), right)))
     assert isinstance(flow.shape, RecordOf)
     return Branch(kv_of(flow.shape.fields[0].shape, shape), (key, values))
 
@@ -208,31 +206,31 @@ def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, 
     start = _side_window_start(effective.strategy.windows)
     if isinstance(view, AsMap) or start is None or not _has_literal(view.default):
         return lower_side_input_in_python(node, main, side, shape_with_side(main, side, view), steps)
-    side_start = named(START) if not effective.fresh else start
+    side_start = col(START) if not effective.fresh else start
     element = side.element
-    values = side.frame.select(side_start.alias(f"{_SIDE} start"), nested(element).alias(_SIDE))
-    side_values = values.groupBy(named(f"{_SIDE} start")).agg(
-        F.first(named(_SIDE)).alias(_SIDE), F.count(F.lit(1)).alias(_COUNT)
+    values = side.frame.select(side_start.alias(f"{_SIDE} start"), nest(element).alias(_SIDE))
+    side_values = values.groupBy(col(f"{_SIDE} start")).agg(
+        F.first(col(_SIDE)).alias(_SIDE), F.count(F.lit(1)).alias(_COUNT)
     )
     reading = main.frame.withColumn(f"{_SIDE} read", start)
-    found = reading.join(F.broadcast(side_values), named(f"{_SIDE} read") == named(f"{_SIDE} start"), "left")
+    found = reading.join(F.broadcast(side_values), col(f"{_SIDE} read") == col(f"{_SIDE} start"), "left")
     shape = shape_with_side(main, side, view)
     read = shape.items[1]
     several = F.raise_error(
         F.concat(
             F.lit("as_singleton() has "),
-            named(_COUNT).cast("string"),
+            col(_COUNT).cast("string"),
             F.lit(" values in a window; it must have one"),
         )
     )
     value = (
-        F.when(named(_COUNT) == F.lit(1), named(_SIDE))
-        .when(named(_COUNT).isNull(), _default_value(view, side.shape))
+        F.when(col(_COUNT) == F.lit(1), col(_SIDE))
+        .when(col(_COUNT).isNull(), _default_value(view, side.shape))
         .otherwise(several)
     )
-    columns = Branch(shape, (main.element, unnested(value, read)))
-    frame = found.select(*spread(columns, shape), *map(named, main.meta))
-    return through_steps(evolve(main, frame=frame, shape=shape).noted(*side.notes), steps)
+    columns = Branch(shape, (main.element, unnest(value, read)))
+    frame = found.select(*flatten_columns(columns, shape), *map(col, main.meta))
+    return apply_steps(evolve(main, frame=frame, shape=shape).with_notes(*side.notes), steps)
 
 
 def _has_literal(default: object) -> bool:
@@ -254,7 +252,7 @@ def _side_window_start(windows: WindowFn) -> Column | None:
     """Returns the start of the side's window for an element; ``None`` if only Python can compute it."""
     match windows:
         case GlobalWindows():
-            return long(MIN_TIME)
+            return long_literal(MIN_TIME)
         case FixedWindows(offset_by_key=None):
             return fixed_start(windows)
         case _:

@@ -24,9 +24,9 @@ from flowalg_spark.batch.windows import (
     has_window_expression,
     key_layout,
 )
-from flowalg_spark.encoding.layout import named, places
+from flowalg_spark.encoding.layout import col, leaf_columns
 from flowalg_spark.encoding.meta import EVENT_TIME, SPAN, START
-from flowalg_spark.lowering.arguments import Arguments, arguments, single_combiners
+from flowalg_spark.lowering.arguments import Arguments, combiner_arguments, component_combiners
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.pairs import require_pairs
 
@@ -35,22 +35,22 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
     """Returns the panes of a grouping; ``None`` if Spark has no aggregate for one of its combiners."""
     key, value = require_pairs(flow, node.label).fields
     result = combined_shape(node.combiner, value.shape)
-    if result is None or not all(map(may_be_native, single_combiners(node.combiner))):
+    if result is None or not all(map(may_be_native, component_combiners(node.combiner))):
         return None
     effective = node.input.windowing
     narrow = effective.fresh and not has_window_expression(effective.strategy.windows)
-    ready = arguments(flow, node, narrow=narrow)
+    ready = combiner_arguments(flow, node, narrow=narrow)
     aggregates = _native_aggregates(ready, node.label)
     if aggregates is None:
         return None
-    keys = [named(name) for name in places(key_layout(ready.flow))]
+    keys = [col(name) for name in leaf_columns(key_layout(ready.flow))]
     slices = Slices.of(effective.strategy.windows, fresh=effective.fresh)
     if slices is not None and all(aggregate.merge is not None for aggregate in aggregates):
         rows, windowed, results, times = _aggregate_slices(ready.flow, slices, keys, aggregates)
     else:
         windowed = assign_windows_lazily(ready.flow, effective.strategy.windows, fresh=effective.fresh)
         rows, results = windowed.flow.frame, [aggregate.result for aggregate in aggregates]
-        times = (F.min(named(EVENT_TIME)), F.max(named(EVENT_TIME)))
+        times = (F.min(col(EVENT_TIME)), F.max(col(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]
     span = _span_columns(windowed)
     starts = [START] if windowed.by == (SPAN,) else windowed.by
@@ -61,7 +61,7 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
     )
     windows = effective.strategy.windows
     has_span = isinstance(windows, FixedWindows) and windows.offset_by_key is None
-    columns = (*places(key_layout(ready.flow)), *names)
+    columns = (*leaf_columns(key_layout(ready.flow)), *names)
     pair = kv_of(key.shape, result)
     return pane_flow(
         ready.flow, grouped, pair, columns, windowed, effective.strategy, time, has_span=has_span
@@ -71,7 +71,7 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
 def _span_columns(windowed: WindowedFlow) -> list[Column]:
     """Returns the grouping column for the windows of a key; none if there is only one window."""
     if windowed.by in ((), (SPAN,)):
-        return [named(name) for name in windowed.by]
+        return [col(name) for name in windowed.by]
     return [F.struct(*(windowed.column(name).alias(name) for name in windowed.by))]
 
 
@@ -79,7 +79,7 @@ def _native_aggregates(ready: Arguments, label: str) -> list[NativeAggregate] | 
     """Returns the aggregate of each combiner, if all have one."""
     aggregates = []
     for combiner, argument in zip(ready.combiners, ready.read, strict=True):
-        aggregate = native_aggregate(combiner, argument, named(EVENT_TIME), label)
+        aggregate = native_aggregate(combiner, argument, col(EVENT_TIME), label)
         if aggregate is None:
             return None
         aggregates.append(aggregate)
@@ -99,16 +99,16 @@ def _aggregate_slices(
         for aggregate, part_names in zip(aggregates, names, strict=True)
         for partial, name in zip(aggregate.partials, part_names, strict=True)
     ]
-    point = named(EVENT_TIME)
+    point = col(EVENT_TIME)
     times = [F.min(point).alias(EARLIEST), F.max(point).alias(LATEST)]
     aggregated = flow.frame.groupBy(*keys, slices.start.alias(START)).agg(*parts, *times)
     rows, windowed = slices.spread(flow, aggregated)
     merged = [
-        aggregate.finish(aggregate.merge(tuple(map(named, part_names))))
+        aggregate.finish(aggregate.merge(tuple(map(col, part_names))))
         for aggregate, part_names in zip(aggregates, names, strict=True)
         if aggregate.merge is not None
     ]
-    return rows, windowed, merged, (F.min(named(EARLIEST)), F.max(named(LATEST)))
+    return rows, windowed, merged, (F.min(col(EARLIEST)), F.max(col(LATEST)))
 
 
 __all__ = ["group_natively"]

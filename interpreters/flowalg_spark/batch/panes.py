@@ -13,7 +13,7 @@ from flowalg.data.time import MAX_TIME
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_spark.batch.windows import WindowedFlow
-from flowalg_spark.encoding.layout import layout_of, named, places
+from flowalg_spark.encoding.layout import col, layout_of, leaf_columns
 from flowalg_spark.encoding.meta import (
     CHANGE,
     END,
@@ -27,9 +27,9 @@ from flowalg_spark.encoding.meta import (
     START,
     TIMING,
     WATERMARK,
-    pane_meta,
+    pane_meta_types,
 )
-from flowalg_spark.expressions.integers import long
+from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.flow import Flow, Selection
 
 
@@ -62,15 +62,15 @@ def pane_flow(
 
     With ``has_span`` the rows have a ``SPAN``, which then travels along.
     """
-    end = named(END) if windowed.end is None else windowed.end
+    end = col(END) if windowed.end is None else windowed.end
     at_end = strategy.timestamp_combiner is TimestampCombiner.END_OF_WINDOW
-    names = places(layout_of(pair))
-    selected = {new: named(old) for old, new in zip(columns, names, strict=True)}
-    meta = pane_columns(windowed.start, end, end - F.lit(1) if at_end else named(EVENT_TIME), time)
+    names = leaf_columns(layout_of(pair))
+    selected = {new: col(old) for old, new in zip(columns, names, strict=True)}
+    meta = pane_columns(windowed.start, end, end - F.lit(1) if at_end else col(EVENT_TIME), time)
     selected |= meta
-    meta_types = pane_meta()
+    meta_types = pane_meta_types()
     if has_span:
-        selected[SPAN] = named(SPAN)
+        selected[SPAN] = col(SPAN)
         meta_types[SPAN] = META_TYPES[SPAN]
     return evolve(flow, frame=Selection(rows, selected), shape=pair, meta=meta_types)
 
@@ -86,11 +86,11 @@ def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -
         END: end,
         CHANGE: F.lit(Change.VALUE.value),
         TIMING: F.lit(Timing.ON_TIME.value),
-        INDEX: long(0),
+        INDEX: long_literal(0),
         IS_FIRST: F.lit(True),
         IS_LAST: F.lit(True),
         PANE_TIME: time,
-        WATERMARK: long(MAX_TIME),
+        WATERMARK: long_literal(MAX_TIME),
     }
 
 

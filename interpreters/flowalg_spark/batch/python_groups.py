@@ -16,7 +16,7 @@ from flowalg.combiners.core import Combiner
 from flowalg_spark.batch.consecutive_groups import consecutive_groups, group_keys
 from flowalg_spark.encoding.layout import Layout
 from flowalg_spark.encoding.meta import EVENT_TIME
-from flowalg_spark.encoding.values import integers, read, write
+from flowalg_spark.encoding.values import read_elements, read_integers, write_arrays
 
 ACCUMULATOR: Final = "__accumulator"
 EARLIEST: Final = "__earliest"
@@ -68,9 +68,9 @@ class CombinePartition:
     def absorb(self, batch: pa.RecordBatch, table: dict[tuple[object, ...], Partial]) -> None:
         """Adds a batch's values to the accumulators of their groups."""
         add, zero = self.combiner.add, self.combiner.zero
-        times = integers(batch, EVENT_TIME)
+        times = read_integers(batch, EVENT_TIME)
         for group, value, time in zip(
-            group_keys(batch, self.by), read(self.value, batch), times, strict=True
+            group_keys(batch, self.by), read_elements(self.value, batch), times, strict=True
         ):
             known = table.get(group)
             if known is None:
@@ -122,12 +122,12 @@ class CombineGroups:
                 for packed in cast("list[bytes]", part.column(ACCUMULATOR).to_pylist()):
                     # trusted: pickled by ``CombinePartition``
                     accumulator = combiner.merge(accumulator, pickle.loads(packed))
-                earliest += integers(part, EARLIEST)
-                latest += integers(part, LATEST)
+                earliest += read_integers(part, EARLIEST)
+                latest += read_integers(part, LATEST)
             else:
-                for value in read(self.value, part):
+                for value in read_elements(self.value, part):
                     accumulator = combiner.add(accumulator, value)
-                times = integers(part, EVENT_TIME)
+                times = read_integers(part, EVENT_TIME)
                 earliest += times
                 latest += times
         return combiner.extract(accumulator), min(earliest), max(latest)
@@ -156,7 +156,7 @@ class FinishedGroups:
         combine = self.combine_groups
         keys = pa.Table.from_batches(self.groups).combine_chunks() if combine.by else None
         arrays = [] if keys is None else [keys.column(name).combine_chunks() for name in combine.by]
-        arrays += write(combine.result, self.results, f"the result of {combine.label}")
+        arrays += write_arrays(combine.result, self.results, f"the result of {combine.label}")
         arrays += [pa.array(self.earliest, pa.int64()), pa.array(self.latest, pa.int64())]
         return pa.RecordBatch.from_arrays(arrays, schema=combine.schema)
 

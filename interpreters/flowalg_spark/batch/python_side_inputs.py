@@ -22,11 +22,11 @@ from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_spark.encoding.layout import Layout, layout_of, named, nested
+from flowalg_spark.encoding.layout import Layout, col, layout_of, nest
 from flowalg_spark.encoding.meta import END, EVENT_TIME, START
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.encoding.values import decode, integers, read, write
-from flowalg_spark.lowering.element_wise import note_of, through_steps
+from flowalg_spark.encoding.values import decode, read_elements, read_integers, write_arrays
+from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema
 from flowalg_spark.lowering.python_rows import Rows
 from flowalg_spark.lowering.side_inputs import steps_on_mapping
@@ -48,18 +48,18 @@ def lower_side_input_in_python(
     together = steps_on_mapping(analyse(steps, shape))
     after = together[-1].after if together else shape
     assert after is not None, "the last step on a mapping has a result of a known shape"
-    point = named(EVENT_TIME)
-    bounds = [point, point] if effective.fresh else [named(START), named(END)]
+    point = col(EVENT_TIME)
+    bounds = [point, point] if effective.fresh else [col(START), col(END)]
     row = F.struct(
         point.alias("time"),
         *(bound.alias(name) for bound, name in zip(bounds, ("start", "end"), strict=True)),
-        nested(side.element).alias("value"),
+        nest(side.element).alias("value"),
     )
     everything = side.frame.agg(F.collect_list(row).alias(_SIDE))
     # Rows are numbered after the join: before it, Spark may number them and then change the partitions.
     number = F.monotonically_increasing_id() % F.lit(_ROWS_OF_A_PARTITION)
     found = main.frame.crossJoin(F.broadcast(everything)).withColumn(
-        _SIDE, F.when(number == F.lit(0), named(_SIDE))
+        _SIDE, F.when(number == F.lit(0), col(_SIDE))
     )
     function = ReadSide(
         layout_of(main.shape),
@@ -71,9 +71,9 @@ def lower_side_input_in_python(
         layout_of(after),
         arrow_schema(row_schema(after, main.meta)),
     )
-    notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(note_of, together)]
-    flow = evolve(main, frame=found).mapped_in_arrow(function, after)
-    return through_steps(flow.noted(*side.notes, *notes), steps[len(together) :])
+    notes = [LiftingNote("with_side", "a side input that has no columns", None), *map(lifting_note, together)]
+    flow = evolve(main, frame=found).map_in_arrow(function, after)
+    return apply_steps(flow.with_notes(*side.notes, *notes), steps[len(together) :])
 
 
 @frozen
@@ -123,16 +123,16 @@ class ReadSide:
         self, batch: pa.RecordBatch, values: dict[Window, list[object]], known: dict[Window, object]
     ) -> pa.RecordBatch:
         """Returns one batch after the steps."""
-        times = integers(batch, EVENT_TIME)
+        times = read_integers(batch, EVENT_TIME)
         pairs: list[object] = [
             (element, self.read(time, values, known))
-            for element, time in zip(read(self.main, batch), times, strict=True)
+            for element, time in zip(read_elements(self.main, batch), times, strict=True)
         ]
         rows = Rows(pairs, [*times], list(range(batch.num_rows)))
         for step in self.steps:
-            rows.through(step)
+            rows.apply_step(step)
         where = f"the result of {self.steps[-1].label if self.steps else 'with_side'}"
-        arrays = write(self.after, rows.elements, where)
+        arrays = write_arrays(self.after, rows.elements, where)
         others = batch.take(pa.array(rows.origins, pa.int64()))
         for name in self.schema.names[len(arrays) :]:
             arrays.append(pa.array(rows.times, pa.int64()) if name == EVENT_TIME else others.column(name))

@@ -13,7 +13,7 @@ from flowalg.windows.window_functions import WindowFn, as_merging
 from flowalg_spark.batch.consecutive_groups import consecutive_groups
 from flowalg_spark.encoding.layout import Layout
 from flowalg_spark.encoding.meta import END, EVENT_TIME, START
-from flowalg_spark.encoding.values import integers, read
+from flowalg_spark.encoding.values import read_elements, read_integers
 
 
 @frozen
@@ -27,8 +27,8 @@ class AssignWindows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns the batches in windows."""
         for batch in batches:
-            keys = read(self.key, batch)
-            points = integers(batch, EVENT_TIME)
+            keys = read_elements(self.key, batch)
+            points = read_integers(batch, EVENT_TIME)
             origins: list[int] = []
             windows: list[Window] = []
             for index, (key, point) in enumerate(zip(keys, points, strict=True)):
@@ -50,7 +50,7 @@ class MergeWindows:
         """Returns the batches, one key at a time, with merged windows."""
         for _, parts in consecutive_groups(batches, self.keys):
             table = pa.Table.from_batches(parts)
-            starts, ends = (integers(table, name) for name in (START, END))
+            starts, ends = (read_integers(table, name) for name in (START, END))
             before = [
                 Window(EventTime(start), EventTime(end)) for start, end in zip(starts, ends, strict=True)
             ]

@@ -24,7 +24,7 @@ from flowalg.windows.window_functions import (
     as_merging,
 )
 from flowalg_spark.batch.python_windows import AssignWindows, MergeWindows
-from flowalg_spark.encoding.layout import Layout, layout_of, named, pair_of, places
+from flowalg_spark.encoding.layout import Layout, col, key_and_value, layout_of, leaf_columns
 from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN, START
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.flow import Flow, row_schema
@@ -50,7 +50,7 @@ class WindowedFlow:
 
     def column(self, name: str) -> Column:
         """Returns a column in ``by``, from the flow or computed."""
-        return self.computed[name] if name in self.computed else named(name)
+        return self.computed[name] if name in self.computed else col(name)
 
 
 def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool) -> WindowedFlow:
@@ -74,7 +74,7 @@ def assign_windows_lazily(flow: Flow, windows: WindowFn, *, fresh: bool) -> Wind
     """As ``assign_windows``, but the start of a fixed window is left to the grouping, as a ``computed`` column."""
     if not fresh:
         return _existing_windows(flow, windows)
-    point = named(EVENT_TIME)
+    point = col(EVENT_TIME)
     match windows:
         case GlobalWindows():
             # Nothing else reads the event times, and Spark would not compute the check of a column that is not read.
@@ -82,7 +82,7 @@ def assign_windows_lazily(flow: Flow, windows: WindowFn, *, fresh: bool) -> Wind
             return WindowedFlow(checked, (), _long_literal(MIN_TIME), _long_literal(MAX_TIME))
         case FixedWindows(offset_by_key=None):
             start = {START: fixed_start(windows)}
-            return WindowedFlow(flow, (START,), named(START), _fixed_end(windows), computed=start)
+            return WindowedFlow(flow, (START,), col(START), _fixed_end(windows), computed=start)
         case SlidingWindows():
             return _assign_sliding(flow, windows)
         case Sessions(gap=gap):
@@ -102,10 +102,10 @@ def _existing_windows(flow: Flow, windows: WindowFn) -> WindowedFlow:
             return WindowedFlow(flow, (), _long_literal(MIN_TIME), _long_literal(MAX_TIME))
         case FixedWindows(offset_by_key=None):
             return WindowedFlow(
-                flow, (SPAN if SPAN in flow.meta else START,), named(START), _fixed_end(windows)
+                flow, (SPAN if SPAN in flow.meta else START,), col(START), _fixed_end(windows)
             )
         case _:
-            return WindowedFlow(flow, (START, END), named(START), named(END))
+            return WindowedFlow(flow, (START, END), col(START), col(END))
 
 
 def _long_literal(micros: int) -> Column:
@@ -153,7 +153,7 @@ def _assign_sliding(flow: Flow, windows: SlidingWindows) -> WindowedFlow:
 
 
 def _sliding_windows(flow: Flow, windows: SlidingWindows) -> WindowedFlow:
-    end = named(START) + _long_literal(windows.size // _MICROSECOND)
+    end = col(START) + _long_literal(windows.size // _MICROSECOND)
     return WindowedFlow(flow, (START,), _clamp_start(START), F.least(end, _long_literal(MAX_TIME)))
 
 
@@ -163,11 +163,11 @@ def _explode_windows(frame: DataFrame, point: str, windows: SlidingWindows) -> D
     last = F.expr(_latest_multiple(point, windows.offset // _MICROSECOND, period))
     count = -(-size // period)
     starts = F.explode(F.array(*(last - _long_literal(number * period) for number in range(count))))
-    others = [named(name) for name in frame.columns if name != START]
-    exploded = frame.select(*others, named(point).alias(_POINT), starts.alias(START))
+    others = [col(name) for name in frame.columns if name != START]
+    exploded = frame.select(*others, col(point).alias(_POINT), starts.alias(START))
     if size % period:
-        exploded = exploded.filter(named(_POINT) - named(START) < _long_literal(size))
-    return exploded.select(*map(named, frame.columns))
+        exploded = exploded.filter(col(_POINT) - col(START) < _long_literal(size))
+    return exploded.select(*map(col, frame.columns))
 
 
 @frozen
@@ -199,16 +199,16 @@ class Slices:
 
 def _assign_sessions(flow: Flow, gap: int) -> WindowedFlow:
     """Returns a flow in sessions (gaps and islands): one starts where the key has no element within the gap before."""
-    point = named(EVENT_TIME)
-    key = [named(name) for name in places(key_layout(flow))]
+    point = col(EVENT_TIME)
+    key = [col(name) for name in leaf_columns(key_layout(flow))]
     in_time = Over.partitionBy(*key).orderBy(point)
     previous = F.lag(point).over(in_time)
     starts = F.when(previous.isNull() | (point > previous + _long_literal(gap)), point)
     with_starts = flow.with_meta(**{START: starts})
     running = in_time.rowsBetween(Over.unboundedPreceding, Over.currentRow)
-    islands = with_starts.with_meta(**{START: F.last(named(START), ignorenulls=True).over(running)})
+    islands = with_starts.with_meta(**{START: F.last(col(START), ignorenulls=True).over(running)})
     return WindowedFlow(
-        islands, (START,), named(START), None, lambda latest: _clamp(latest + _long_literal(gap))
+        islands, (START,), col(START), None, lambda latest: _clamp(latest + _long_literal(gap))
     )
 
 
@@ -217,18 +217,18 @@ def _assign_in_python(flow: Flow, windows: WindowFn) -> WindowedFlow:
     spread = flow.with_meta(**{START: F.lit(None), END: F.lit(None)})
     schema = arrow_schema(row_schema(spread.shape, spread.meta))
     layout = key_layout(flow)
-    assigned = spread.mapped_in_arrow(AssignWindows(layout, windows, schema), spread.shape)
+    assigned = spread.map_in_arrow(AssignWindows(layout, windows, schema), spread.shape)
     if as_merging(windows) is not None:
-        key = [named(name) for name in places(layout)]
+        key = [col(name) for name in leaf_columns(layout)]
         by_key = assigned.frame.repartition(*key).sortWithinPartitions(*key)
-        merged = MergeWindows(places(layout), windows, schema)
-        assigned = evolve(assigned, frame=by_key).mapped_in_arrow(merged, spread.shape)
-    return WindowedFlow(assigned, (START, END), named(START), named(END))
+        merged = MergeWindows(leaf_columns(layout), windows, schema)
+        assigned = evolve(assigned, frame=by_key).map_in_arrow(merged, spread.shape)
+    return WindowedFlow(assigned, (START, END), col(START), col(END))
 
 
 def key_layout(flow: Flow) -> Layout:
     """Returns the layout of the keys of a flow of pairs."""
-    return pair_of(layout_of(flow.shape))[0]
+    return key_and_value(layout_of(flow.shape))[0]
 
 
 __all__ = [

@@ -34,8 +34,8 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.encoding.records import built
-from flowalg_spark.encoding.values import in_order
+from flowalg_spark.encoding.records import build_records
+from flowalg_spark.encoding.values import sort_values
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What JSON text says."""
@@ -43,42 +43,42 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def json_text(value: object, shape: Shape) -> str:
+def encode_json(value: object, shape: Shape) -> str:
     """A value of a shape as JSON text: equal values give equal texts."""
-    return text_of(json_of(value, shape))
+    return dump_json(json_value(value, shape))
 
 
-def text_of(said: Json) -> str:
+def dump_json(said: Json) -> str:
     """JSON as text, in one form."""
     return json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def value_in(text: str, shape: Shape) -> object:
+def decode_json(text: str, shape: Shape) -> object:
     """The value of a shape that JSON text says."""
     return _value(json.loads(text), shape)
 
 
-def json_of(value: object, shape: Shape) -> Json:
+def json_value(value: object, shape: Shape) -> Json:
     """A value of a shape as JSON."""
     match shape:
         case Scalar():
             return _scalar(value)
         case OptionalOf(of=inner):
-            return None if value is None else json_of(value, inner)
+            return None if value is None else json_value(value, inner)
         case EnumOf():
             return cast("Enum", value).name
         case ListOf(of=inner):
-            return [json_of(item, inner) for item in cast("list[object]", value)]
+            return [json_value(item, inner) for item in cast("list[object]", value)]
         case SetOf(of=inner):
-            return [json_of(item, inner) for item in in_order(cast("frozenset[object]", value))]
+            return [json_value(item, inner) for item in sort_values(cast("frozenset[object]", value))]
         case MapOf(item=pair):
             given = cast("Mapping[object, object]", value)
-            return [json_of(KV(key, given[key]), pair) for key in in_order(given)]
+            return [json_value(KV(key, given[key]), pair) for key in sort_values(given)]
         case TupleOf(items=items):
             parts = zip(cast("tuple[object, ...]", value), items, strict=True)
-            return [json_of(part, one) for part, one in parts]
+            return [json_value(part, one) for part, one in parts]
         case RecordOf(fields=fields):
-            return {one.name: json_of(getattr(value, one.name), one.shape) for one in fields}
+            return {one.name: json_value(getattr(value, one.name), one.shape) for one in fields}
     assert_never(shape)
 
 
@@ -93,14 +93,14 @@ def _scalar(value: object) -> Json:
         case timedelta():
             return value // _MICROSECOND
         case Decimal():
-            return format(plain(value), "f")
+            return format(strip_zeros(value), "f")
         case bool() | int() | float() | str():
             return value
         case _:
             raise AssertionError(f"{value!r} is no scalar")
 
 
-def plain(value: Decimal) -> Decimal:
+def strip_zeros(value: Decimal) -> Decimal:
     """A decimal without trailing zeros, of which the way that it came may have left some."""
     text = format(value, "f")
     return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
@@ -125,7 +125,7 @@ def _value(said: Json, shape: Shape) -> object:
             return tuple(_value(item, one) for item, one in zip(cast("list[Json]", said), items, strict=True))
         case RecordOf(cls=cls, fields=fields):
             parts = cast("dict[str, Json]", said)
-            return built(cls, [[_value(parts[one.name], one.shape)] for one in fields])[0]
+            return build_records(cls, [[_value(parts[one.name], one.shape)] for one in fields])[0]
     assert_never(shape)
 
 
@@ -144,4 +144,4 @@ def _scalar_in(said: Json, shape: Scalar) -> object:
     return Decimal(text) if shape == DECIMAL else said
 
 
-__all__ = ["Json", "json_of", "json_text", "plain", "text_of", "value_in"]
+__all__ = ["Json", "decode_json", "dump_json", "encode_json", "json_value", "strip_zeros"]

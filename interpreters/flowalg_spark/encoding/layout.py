@@ -19,7 +19,7 @@ from flowalg.data.shapes import RecordOf, Shape, TupleOf
 from flowalg_spark.encoding.schema import parts_of
 
 A = TypeVar("A")
-PATH: Final = "/"
+PATH_SEPARATOR: Final = "/"
 """Between the names of a path: in no field's name, and of no meaning to Spark's own names."""
 
 B = TypeVar("B")
@@ -30,7 +30,7 @@ class Leaf(Generic[A]):
     """A value in one column."""
 
     shape: Shape
-    at: A
+    column: A
 
 
 @frozen
@@ -53,7 +53,7 @@ Columns: TypeAlias = Tree[Column]
 def layout_of(shape: Shape, name: str = "") -> Layout:
     """Where an element of the shape lies: the leaves are named by their path, a scalar element ``value``."""
     if isinstance(shape, RecordOf | TupleOf):
-        prefix = f"{name}{PATH}" if name else ""
+        prefix = f"{name}{PATH_SEPARATOR}" if name else ""
         return Branch(shape, tuple(layout_of(one, f"{prefix}{part}") for part, one in parts_of(shape)))
     return Leaf(shape, name or "value")
 
@@ -67,12 +67,12 @@ def leaves(tree: Tree[A]) -> tuple[Leaf[A], ...]:
             return tuple(leaf for part in parts for leaf in leaves(part))
 
 
-def places(tree: Tree[A]) -> tuple[A, ...]:
+def leaf_columns(tree: Tree[A]) -> tuple[A, ...]:
     """What is at the leaves of a tree, in order."""
-    return tuple(leaf.at for leaf in leaves(tree))
+    return tuple(leaf.column for leaf in leaves(tree))
 
 
-def pair_of(tree: Tree[A]) -> tuple[Tree[A], Tree[A]]:
+def key_and_value(tree: Tree[A]) -> tuple[Tree[A], Tree[A]]:
     """The key and the value of a tree of pairs."""
     assert isinstance(tree, Branch), "a pair has parts"
     key, value = tree.parts
@@ -83,8 +83,8 @@ _KNOWN: Final[ContextVar[dict[str, Column] | None]] = ContextVar("known columns"
 
 
 @contextmanager
-def remembered() -> Iterator[None]:
-    """Have ``named`` make each column once, since making one takes several calls of the JVM."""
+def cache_columns() -> Iterator[None]:
+    """Have ``col`` make each column once, since making one takes several calls of the JVM."""
     token = _KNOWN.set({})
     try:
         yield
@@ -92,7 +92,7 @@ def remembered() -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def named(name: str) -> Column:
+def col(name: str) -> Column:
     """The column of that exact name, dots included."""
     known = _KNOWN.get()
     if known is None:
@@ -102,68 +102,68 @@ def named(name: str) -> Column:
     return known[name]
 
 
-def columns_at(layout: Layout, at: Callable[[str], Column] = named) -> Columns:
+def columns_of(layout: Layout, at: Callable[[str], Column] = col) -> Columns:
     """The columns where a layout says that they lie; ``at`` finds the column of a name."""
     match layout:
-        case Leaf(shape=shape, at=name):
+        case Leaf(shape=shape, column=name):
             return Leaf(shape, at(name))
         case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(columns_at(part, at) for part in parts))
+            return Branch(shape, tuple(columns_of(part, at) for part in parts))
 
 
-def unnested(column: Column, shape: Shape) -> Columns:
+def unnest(column: Column, shape: Shape) -> Columns:
     """One column, with structs for records and tuples, as a tree."""
     if isinstance(shape, RecordOf | TupleOf):
-        return Branch(shape, tuple(unnested(column.getField(name), one) for name, one in parts_of(shape)))
+        return Branch(shape, tuple(unnest(column.getField(name), one) for name, one in parts_of(shape)))
     return Leaf(shape, column)
 
 
-def visible_element(shape: Shape) -> Columns:
+def frame_columns(shape: Shape) -> Columns:
     """An element in a frame that a person sees: the fields of a record are columns, others are ``value``."""
     if isinstance(shape, RecordOf):
-        return Branch(shape, tuple(unnested(named(one.name), one.shape) for one in shape.fields))
-    return unnested(named("value"), shape)
+        return Branch(shape, tuple(unnest(col(one.name), one.shape) for one in shape.fields))
+    return unnest(col("value"), shape)
 
 
-def nested(columns: Columns) -> Column:
+def nest(columns: Columns) -> Column:
     """A tree as one column, with structs for its branches."""
     match columns:
-        case Leaf(at=column):
+        case Leaf(column=column):
             return column
         case Branch(shape=shape, parts=parts):
             names = (name for name, _ in parts_of(shape))
-            return F.struct(*(nested(part).alias(name) for name, part in zip(names, parts, strict=True)))
+            return F.struct(*(nest(part).alias(name) for name, part in zip(names, parts, strict=True)))
 
 
-def spread(columns: Columns, shape: Shape) -> list[Column]:
+def flatten_columns(columns: Columns, shape: Shape) -> list[Column]:
     """A tree as the flat columns of the layout of its shape."""
-    names = places(layout_of(shape))
-    return [titled(name, column) for name, column in zip(names, places(columns), strict=True)]
+    names = leaf_columns(layout_of(shape))
+    return [alias_column(name, column) for name, column in zip(names, leaf_columns(columns), strict=True)]
 
 
-def titled(name: str, column: Column) -> Column:
+def alias_column(name: str, column: Column) -> Column:
     """The column under a name; one that has it already takes no call of the JVM."""
     known = _KNOWN.get() or {}
     return column if known.get(name) is column else column.alias(name)
 
 
 __all__ = [
-    "PATH",
+    "PATH_SEPARATOR",
     "Branch",
     "Columns",
     "Layout",
     "Leaf",
     "Tree",
-    "columns_at",
+    "alias_column",
+    "cache_columns",
+    "col",
+    "columns_of",
+    "flatten_columns",
+    "frame_columns",
+    "key_and_value",
     "layout_of",
+    "leaf_columns",
     "leaves",
-    "named",
-    "nested",
-    "pair_of",
-    "places",
-    "remembered",
-    "spread",
-    "titled",
-    "unnested",
-    "visible_element",
+    "nest",
+    "unnest",
 ]

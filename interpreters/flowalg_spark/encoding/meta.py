@@ -30,11 +30,11 @@ SPAN: Final = "__span"
 """The window of a pane as the struct by which it was grouped: see ``batch.native_groups``."""
 
 DROP: Final = "__drop"
-REASON: Final = "__reason"
-DROPPED: Final = "__dropped"
+DROP_REASON: Final = "__drop_reason"
+DROP_COUNT: Final = "__drop_count"
 STAGE: Final = "__stage"
-REFUSED_KEY: Final = "__refused_key"
-REFUSED_VALUE: Final = "__refused_value"
+DROPPED_KEY: Final = "__dropped_key"
+DROPPED_VALUE: Final = "__dropped_value"
 """Of a drop in a pipeline where several stages can drop: which one, and the key and the value as JSON."""
 
 ERROR: Final = "__error"
@@ -61,11 +61,11 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     PANE_TIME: T.LongType(),
     WATERMARK: T.LongType(),
     SPAN: T.StructType([T.StructField(START, T.LongType())]),
-    REASON: T.StringType(),
-    DROPPED: T.LongType(),
+    DROP_REASON: T.StringType(),
+    DROP_COUNT: T.LongType(),
     STAGE: T.StringType(),
-    REFUSED_KEY: T.StringType(),
-    REFUSED_VALUE: T.StringType(),
+    DROPPED_KEY: T.StringType(),
+    DROPPED_VALUE: T.StringType(),
     OBSERVED_TIME: T.LongType(),
     PARTITION: T.StringType(),
     SIGNAL: T.StringType(),
@@ -93,14 +93,24 @@ PANE_META: Final = (
 CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, UPSTREAM, REPORT)
 """What rows say of the clocks, where they do."""
 
-REFUSED_META: Final = (STAGE, REASON, DROPPED, REFUSED_KEY, REFUSED_VALUE, START, END, PANE_TIME, WATERMARK)
+DROP_META: Final = (
+    STAGE,
+    DROP_REASON,
+    DROP_COUNT,
+    DROPPED_KEY,
+    DROPPED_VALUE,
+    START,
+    END,
+    PANE_TIME,
+    WATERMARK,
+)
 """What is said of a drop that has to pass other stages."""
 
-PASSING_META: Final = (*REFUSED_META, ERROR, METRICS)
+FORWARDED_META: Final = (*DROP_META, ERROR, METRICS)
 """What is said on rows that have to pass other stages, where it is."""
 
 
-def pane_meta() -> dict[str, T.DataType]:
+def pane_meta_types() -> dict[str, T.DataType]:
     """What travels with a pane, with the types."""
     return {name: META_TYPES[name] for name in PANE_META}
 
@@ -110,11 +120,16 @@ __all__ = [
     "CHANGE",
     "CLOCK_META",
     "DROP",
-    "DROPPED",
+    "DROPPED_KEY",
+    "DROPPED_VALUE",
+    "DROP_COUNT",
+    "DROP_META",
+    "DROP_REASON",
     "END",
     "ENDED",
     "ERROR",
     "EVENT_TIME",
+    "FORWARDED_META",
     "INDEX",
     "IS_FIRST",
     "IS_LAST",
@@ -125,12 +140,7 @@ __all__ = [
     "PANE_META",
     "PANE_TIME",
     "PARTITION",
-    "PASSING_META",
     "PROCESSING_TIME",
-    "REASON",
-    "REFUSED_KEY",
-    "REFUSED_META",
-    "REFUSED_VALUE",
     "REPORT",
     "SIGNAL",
     "SPAN",
@@ -139,5 +149,5 @@ __all__ = [
     "TIMING",
     "UPSTREAM",
     "WATERMARK",
-    "pane_meta",
+    "pane_meta_types",
 ]

@@ -15,7 +15,7 @@ import attrs
 from flowalg.lifting.operations.records import has_plain_constructor
 
 
-def built(cls: type, columns: list[list[object]]) -> list[object]:
+def build_records(cls: type, columns: list[list[object]]) -> list[object]:
     """The records whose fields lie in columns, in the order of the class's attributes.
 
     Where construction does nothing but store each field in its slot, this is done for a whole column at a time, which
@@ -58,4 +58,4 @@ def _slots(cls: type) -> tuple[MemberDescriptorType, ...] | None:
     return slots if len(slots) == len(names) else None
 
 
-__all__ = ["built"]
+__all__ = ["build_records"]

@@ -96,7 +96,7 @@ def spark_type(shape: Shape) -> T.DataType:
     assert_never(shape)
 
 
-def as_type(column: Column, kind: T.DataType) -> Column:
+def cast_to(column: Column, kind: T.DataType) -> Column:
     """A column as a Spark type.
 
     A simple type goes by its name, which takes one call of the JVM, and any other six. What ``timestamp`` names is for
@@ -141,4 +141,4 @@ def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
             return _ARROW_OF_SPARK[kind]
 
 
-__all__ = ["arrow_schema", "arrow_type", "as_type", "fields_in", "parts_of", "spark_type"]
+__all__ = ["arrow_schema", "arrow_type", "cast_to", "fields_in", "parts_of", "spark_type"]

@@ -32,7 +32,7 @@ from flowalg.data.shapes import (
 from flowalg.data.time import EPOCH
 from flowalg.data.values import conform, sort_key
 from flowalg_spark.encoding.layout import Branch, Layout, Leaf, leaves
-from flowalg_spark.encoding.records import built
+from flowalg_spark.encoding.records import build_records
 from flowalg_spark.encoding.schema import arrow_type, parts_of
 
 AnyArray: TypeAlias = "pa.Array[Any]"
@@ -41,24 +41,24 @@ AnyArray: TypeAlias = "pa.Array[Any]"
 AnyColumn: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
 
 
-def read(layout: Layout, table: pa.RecordBatch | pa.Table) -> list[object]:
+def read_elements(layout: Layout, table: pa.RecordBatch | pa.Table) -> list[object]:
     """The elements that lie in a table's columns."""
-    return read_columns(layout, {one.at: table.column(one.at) for one in leaves(layout)})
+    return read_arrays(layout, {one.column: table.column(one.column) for one in leaves(layout)})
 
 
-def read_columns(layout: Layout, columns: Mapping[str, AnyColumn]) -> list[object]:
+def read_arrays(layout: Layout, columns: Mapping[str, AnyColumn]) -> list[object]:
     """The elements that lie in arrays, by the names of a layout's leaves."""
     match layout:
-        case Leaf(shape=shape, at=name):
+        case Leaf(shape=shape, column=name):
             return _decoded(columns[name], shape)
         case Branch(shape=shape, parts=parts):
-            return _built(shape, [read_columns(part, columns) for part in parts])
+            return _built(shape, [read_arrays(part, columns) for part in parts])
 
 
 def _built(shape: RecordOf | TupleOf, columns: list[list[object]]) -> list[object]:
     if isinstance(shape, TupleOf):
         return list(zip(*columns, strict=True))
-    return built(shape.cls, columns)
+    return build_records(shape.cls, columns)
 
 
 def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
@@ -79,7 +79,7 @@ def _list_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[o
     return values
 
 
-def integers(batch: pa.RecordBatch | pa.Table, name: str) -> list[int]:
+def read_integers(batch: pa.RecordBatch | pa.Table, name: str) -> list[int]:
     """A column of integers without nulls."""
     return cast("list[int]", _decoded(batch.column(name), INTEGER))
 
@@ -118,10 +118,10 @@ def encode(value: object, shape: Shape) -> object:
         case ListOf(of=inner):
             return [encode(item, inner) for item in cast("list[object]", value)]
         case SetOf(of=inner):
-            return [encode(item, inner) for item in in_order(cast("Iterable[object]", value))]
+            return [encode(item, inner) for item in sort_values(cast("Iterable[object]", value))]
         case MapOf():
             pairs = cast("Mapping[object, object]", value)
-            return [encode(KV(key, pairs[key]), shape.item) for key in in_order(pairs)]
+            return [encode(KV(key, pairs[key]), shape.item) for key in sort_values(pairs)]
         case TupleOf(items=items):
             names = (name for name, _ in parts_of(shape))
             values = cast("tuple[object, ...]", value)
@@ -131,17 +131,17 @@ def encode(value: object, shape: Shape) -> object:
     assert_never(shape)
 
 
-def as_json(value: object, shape: Shape) -> str:
+def render_json(value: object, shape: Shape) -> str:
     """A value as JSON text; what JSON has no form for, as ``str`` shows it."""
     return json.dumps(encode(value, shape), default=str, ensure_ascii=False)
 
 
-def in_order(values: Iterable[object]) -> list[object]:
+def sort_values(values: Iterable[object]) -> list[object]:
     """The items of a set in the one order in which sets are stored."""
     return sorted(values, key=sort_key)
 
 
-def write(layout: Layout, elements: list[object], where: str) -> list[AnyArray]:
+def write_arrays(layout: Layout, elements: list[object], where: str) -> list[AnyArray]:
     """Elements as the arrays of a layout's leaves, in order.
 
     Raises ``ElementError`` for an element that is not of the layout's shape, naming the place in it after ``where``.
@@ -154,12 +154,12 @@ def write(layout: Layout, elements: list[object], where: str) -> list[AnyArray]:
             return [
                 array
                 for part, (name, values) in zip(parts, columns, strict=True)
-                for array in write(part, values, f"{where}{name}")
+                for array in write_arrays(part, values, f"{where}{name}")
             ]
 
 
 def write_nested(shape: Shape, elements: list[object], where: str) -> AnyArray:
-    """Elements as one array, with structs for records and tuples; raises as ``write`` does."""
+    """Elements as one array, with structs for records and tuples; raises as ``write_arrays`` does."""
     if not isinstance(shape, RecordOf | TupleOf):
         return _array(elements, shape, where)
     columns = _parts(elements, shape, where)
@@ -207,7 +207,7 @@ def _in_form(values: list[object], shape: Shape) -> bool:
     return shape != TIMESTAMP or all(cast("datetime", one).tzinfo is UTC for one in values)
 
 
-def numbered(chosen: Iterable[bool]) -> AnyArray:
+def take_indices(chosen: Iterable[bool]) -> AnyArray:
     """For each of some rows its number among those that are chosen, and null where it is not: what ``take`` needs to
     put what was made for those alone back in place.
     """
@@ -218,13 +218,13 @@ def numbered(chosen: Iterable[bool]) -> AnyArray:
 __all__ = [
     "AnyArray",
     "AnyColumn",
-    "as_json",
     "decode",
     "encode",
-    "in_order",
-    "integers",
-    "read",
-    "read_columns",
-    "write",
+    "read_arrays",
+    "read_elements",
+    "read_integers",
+    "render_json",
+    "sort_values",
+    "write_arrays",
     "write_nested",
 ]

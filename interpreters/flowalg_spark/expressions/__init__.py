@@ -3,6 +3,6 @@
 Nothing here depends on the session's settings: neither on ANSI mode nor on its time zone.
 """
 
-from flowalg_spark.expressions.compiler import evaluate, single
+from flowalg_spark.expressions.compiler import compile_expression, compile_scalar
 
-__all__ = ["evaluate", "single"]
+__all__ = ["compile_expression", "compile_scalar"]

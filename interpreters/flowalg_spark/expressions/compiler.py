@@ -32,24 +32,30 @@ from flowalg.lifting.tree.expressions import (
 from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
 from flowalg.lifting.tree.intervals import EPOCH_DAY, MICROSECOND, point_micros
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.encoding.layout import Branch, Columns, Leaf, nested, unnested
+from flowalg_spark.encoding.layout import Branch, Columns, Leaf, nest, unnest
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.expressions.errors import overflow
-from flowalg_spark.expressions.integers import ARITHMETIC, EXACT, in_38_digits, in_64_bits, long
+from flowalg_spark.expressions.errors import fail_with_overflow
+from flowalg_spark.expressions.integers import (
+    ARITHMETIC,
+    EXACT,
+    compute_in_38_digits,
+    compute_in_64_bits,
+    long_literal,
+)
 from flowalg_spark.expressions.table import STORING, TABLE
-from flowalg_spark.expressions.times import duration
+from flowalg_spark.expressions.times import interval_from_micros
 
 
-def evaluate(expr: Expr, element: Columns) -> Columns:
+def compile_expression(expr: Expr, element: Columns) -> Columns:
     """The columns that an expression gives for the element that lies in ``element``."""
     return _Compiler(element).columns(expr)
 
 
-def single(expr: Expr, element: Columns) -> Column:
+def compile_scalar(expr: Expr, element: Columns) -> Column:
     """The one column that a scalar expression gives."""
-    columns = evaluate(expr, element)
+    columns = compile_expression(expr, element)
     assert isinstance(columns, Leaf), "a scalar lies in one column"
-    return columns.at
+    return columns.column
 
 
 @frozen
@@ -68,24 +74,24 @@ class _Compiler:
             case Build(shape=shape, parts=parts):
                 return Branch(shape, tuple(map(self.columns, parts)))
             case As(of=of, shape=shape):
-                column = nested(self.columns(of))
-                return unnested(column, shape)
+                column = nest(self.columns(of))
+                return unnest(column, shape)
             case Choice(condition=condition, then=then, otherwise=otherwise, shape=shape):
                 if isinstance(shape, RecordOf | TupleOf):
                     return _chosen(self.single(condition), self.columns(then), self.columns(otherwise))
                 return Leaf(shape, self.scalar(expr))
             case Apply(shape=shape):
-                return unnested(self.scalar(expr), shape)
+                return unnest(self.scalar(expr), shape)
             case Constant(shape=shape):
                 assert shape is not None, "a None without a type is not lifted"
-                return unnested(_constant(expr), shape)
+                return unnest(_constant(expr), shape)
             case Opaque(reason=reason, location=location):
                 raise AssertionError(f"not lifted: {reason} at {location}")
         assert_never(expr)
 
     def single(self, expr: Expr) -> Column:
         """The value of an expression in one column."""
-        return nested(self.columns(expr))
+        return nest(self.columns(expr))
 
     def scalar(self, expr: Apply | Choice) -> Column:
         """The one column of an operation or a choice."""
@@ -125,17 +131,17 @@ class _Compiler:
         attempts = [self.fast(expr)]
         if _only_on_the_way(expr):
             attempts.append(self.exact(expr).try_cast("bigint"))
-        return F.coalesce(*attempts, overflow(_location(expr)))
+        return F.coalesce(*attempts, fail_with_overflow(_location(expr)))
 
     def fast(self, expr: Expr) -> Column:
         """An integer in 64 bits; null where any part of it overflows."""
         match expr:
             case Constant(value=int() as value):
-                return long(value)
+                return long_literal(value)
             case Choice(condition=condition, then=then, otherwise=otherwise):
                 return F.when(self.single(condition), self.fast(then)).otherwise(self.fast(otherwise))
             case Apply(op=op, args=args) if op in ARITHMETIC:
-                return in_64_bits(expr, *map(self.fast, args))
+                return compute_in_64_bits(expr, *map(self.fast, args))
             case Apply():
                 return self.applied(expr)
             case _:
@@ -149,7 +155,7 @@ class _Compiler:
             case Choice(condition=condition, then=then, otherwise=otherwise):
                 return F.when(self.single(condition), self.exact(then)).otherwise(self.exact(otherwise))
             case Apply(op=op, args=args) if op in ARITHMETIC:
-                return in_38_digits(expr, *map(self.exact, args))
+                return compute_in_38_digits(expr, *map(self.exact, args))
             case Apply():
                 return self.applied(expr).cast(EXACT)
             case _:
@@ -159,7 +165,7 @@ class _Compiler:
 def _chosen(condition: Column, then: Columns, otherwise: Columns) -> Columns:
     """A choice between two records or tuples, leaf by leaf."""
     if isinstance(then, Leaf) or isinstance(otherwise, Leaf):
-        return Leaf(then.shape, F.when(condition, nested(then)).otherwise(nested(otherwise)))
+        return Leaf(then.shape, F.when(condition, nest(then)).otherwise(nest(otherwise)))
     parts = (_chosen(condition, a, b) for a, b in zip(then.parts, otherwise.parts, strict=True))
     return Branch(then.shape, tuple(parts))
 
@@ -211,18 +217,20 @@ def _constant(constant: Constant) -> Column:
         case bool() | float() | str() as value:
             return F.lit(value)
         case int() as value:
-            return long(value)
+            return long_literal(value)
         case datetime() as point:
-            return F.timestamp_micros(long(point_micros(point)))
+            return F.timestamp_micros(long_literal(point_micros(point)))
         case date() as day:
             return F.date_from_unix_date(F.lit((day - EPOCH_DAY).days))
         case timedelta() as length:
             whole = Constant(length // MICROSECOND, INTEGER)
-            return duration(Apply(Op.DURATION, (whole,), DURATION, ""), long(length // MICROSECOND))
+            return interval_from_micros(
+                Apply(Op.DURATION, (whole,), DURATION, ""), long_literal(length // MICROSECOND)
+            )
         case Decimal() as value:
             assert constant.shape is not None
             return F.lit(str(value)).cast(spark_type(constant.shape))
     assert_never(constant.value)
 
 
-__all__ = ["evaluate", "single"]
+__all__ = ["compile_expression", "compile_scalar"]

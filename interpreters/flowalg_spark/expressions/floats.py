@@ -12,7 +12,7 @@ from flowalg.lifting.tree.expressions import Apply, Constant, Expr
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import Interval, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.expressions.errors import unless
+from flowalg_spark.expressions.errors import fail_where
 from flowalg_spark.expressions.integers import EXACT
 
 _AS_FLOATS: Final = 2**53
@@ -43,7 +43,7 @@ def less_equal(node: Apply, a: Column, b: Column) -> Column:
     return below & ~F.isnan(b) if _may_be_nan(node.args[1]) else below
 
 
-def divided(node: Apply, a: Column, b: Column) -> Column:
+def divide(node: Apply, a: Column, b: Column) -> Column:
     """``/`` of floats."""
     return _checked(node, b, a / b, "float division by zero")
 
@@ -53,7 +53,7 @@ def modulo(node: Apply, a: Column, b: Column) -> Column:
     return _checked(node, b, _modulo(a, b), "float modulo by zero")
 
 
-def floor_divided(node: Apply, a: Column, b: Column) -> Column:
+def floor_divide(node: Apply, a: Column, b: Column) -> Column:
     """``//`` of floats, by the steps that Python takes."""
     remainder = a % b
     other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
@@ -81,16 +81,18 @@ def _floor(a: Column) -> Column:
 
 def _checked(node: Apply, divisor: Column, value: Column, message: str) -> Column:
     return (
-        unless(divisor == 0, node, f"ZeroDivisionError: {message}", value) if can_fail_itself(node) else value
+        fail_where(divisor == 0, node, f"ZeroDivisionError: {message}", value)
+        if can_fail_itself(node)
+        else value
     )
 
 
 def square_root(node: Apply, a: Column) -> Column:
     """``math.sqrt``."""
-    return unless(a < 0, node, "ValueError: math domain error", F.sqrt(a))
+    return fail_where(a < 0, node, "ValueError: math domain error", F.sqrt(a))
 
 
-def whole(node: Apply, a: Column) -> Column:
+def to_integer(node: Apply, a: Column) -> Column:
     """A float as a 64-bit integer, rounded as the operation says; a failure if there is none."""
     match node.op:
         case Op.FLOOR:
@@ -104,7 +106,7 @@ def whole(node: Apply, a: Column) -> Column:
     limit = F.lit(2.0**63)
     outside = F.isnan(a) | (rounded >= limit) | (rounded < -limit)
     message = "the float is NaN, or has no integer in [-2**63, 2**63)"
-    return unless(outside, node, message, rounded.cast("bigint"))
+    return fail_where(outside, node, message, rounded.cast("bigint"))
 
 
 def is_infinite(_: Apply, a: Column) -> Column:
@@ -112,7 +114,7 @@ def is_infinite(_: Apply, a: Column) -> Column:
     return (a == F.lit(math.inf)) | (a == F.lit(-math.inf))
 
 
-def true_quotient(node: Apply, a: Column, b: Column) -> Column:
+def divide_integers(node: Apply, a: Column, b: Column) -> Column:
     """The float nearest to the quotient of two integers, as Python's ``/`` has it.
 
     Up to 2**53 integers are floats, and one division rounds once. Beyond that floats would round three times.
@@ -122,7 +124,7 @@ def true_quotient(node: Apply, a: Column, b: Column) -> Column:
     if not all(interval(one).within(Interval(-_AS_FLOATS, _AS_FLOATS)) for one in node.args):
         value = F.when(small, value).otherwise(_long_division(a.cast(EXACT), b.cast(EXACT)))
     by_zero = "ZeroDivisionError: division by zero"
-    return unless(b == 0, node, by_zero, value) if can_fail_itself(node) else value
+    return fail_where(b == 0, node, by_zero, value) if can_fail_itself(node) else value
 
 
 def _is_small(expr: Expr, column: Column) -> Column:
@@ -154,14 +156,14 @@ def _power_of_two(exponent: Column) -> Column:
 
 
 __all__ = [
-    "divided",
+    "divide",
+    "divide_integers",
     "equal",
-    "floor_divided",
+    "floor_divide",
     "is_infinite",
     "less",
     "less_equal",
     "modulo",
     "square_root",
-    "true_quotient",
-    "whole",
+    "to_integer",
 ]

@@ -11,7 +11,7 @@ from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import STORED, interval
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.expressions.errors import unless
+from flowalg_spark.expressions.errors import fail_where
 
 EXACT: Final = "decimal(38,0)"
 ARITHMETIC: Final = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.NEGATE, Op.FLOOR_DIVIDE, Op.MODULO)
@@ -20,17 +20,17 @@ ARITHMETIC: Final = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.NEGATE, Op.FLOOR_DIVID
 _BY_ZERO: Final = "ZeroDivisionError: integer division or modulo by zero"
 
 
-def long(value: int) -> Column:
+def long_literal(value: int) -> Column:
     """A 64-bit constant; null if it does not fit."""
     return F.expr(f"CAST({f'{value:d}' if value in STORED else 'NULL'} AS BIGINT)")
 
 
-def quotient(a: Column, b: Column) -> Column:
+def truncating_quotient(a: Column, b: Column) -> Column:
     """The quotient, rounded towards zero, of columns of one kind, as a 64-bit integer."""
     return F.call_function("div", a, b)
 
 
-def in_64_bits(node: Apply, *args: Column) -> Column:
+def compute_in_64_bits(node: Apply, *args: Column) -> Column:
     """An operation in 64 bits; null where it overflows."""
     wide = not interval(node).within(STORED)
     match node.op, args:
@@ -41,7 +41,7 @@ def in_64_bits(node: Apply, *args: Column) -> Column:
         case Op.MULTIPLY, (a, b):
             return F.try_multiply(a, b) if wide else a * b
         case Op.NEGATE, (a,):
-            return F.try_subtract(long(0), a)
+            return F.try_subtract(long_literal(0), a)
         case Op.FLOOR_DIVIDE, (a, b):
             return _checked(node, b, _floor_divided(node, a, b))
         case Op.MODULO, (a, b):
@@ -50,7 +50,7 @@ def in_64_bits(node: Apply, *args: Column) -> Column:
             raise AssertionError(f"{node.op} is no integer arithmetic")
 
 
-def in_38_digits(node: Apply, *args: Column) -> Column:
+def compute_in_38_digits(node: Apply, *args: Column) -> Column:
     """An operation in 38 decimal digits, which lifting has shown to be enough."""
     match node.op, args:
         case Op.ADD, (a, b):
@@ -71,7 +71,7 @@ def in_38_digits(node: Apply, *args: Column) -> Column:
 
 
 def _checked(node: Apply, divisor: Column, value: Column) -> Column:
-    return unless(divisor == F.lit(0), node, _BY_ZERO, value) if can_fail_itself(node) else value
+    return fail_where(divisor == F.lit(0), node, _BY_ZERO, value) if can_fail_itself(node) else value
 
 
 def _floor_divided(node: Apply, a: Column, b: Column) -> Column:
@@ -79,8 +79,10 @@ def _floor_divided(node: Apply, a: Column, b: Column) -> Column:
     divisor = interval(node.args[1])
     remainder = a % b
     down = remainder < 0 if divisor.low > 0 else (remainder != 0) & ((remainder < 0) != (b < 0))
-    rounded = quotient(a, b) - F.when(down, long(1)).otherwise(long(0))
-    return F.when(b == -1, F.try_subtract(long(0), a)).otherwise(rounded) if -1 in divisor else rounded
+    rounded = truncating_quotient(a, b) - F.when(down, long_literal(1)).otherwise(long_literal(0))
+    return (
+        F.when(b == -1, F.try_subtract(long_literal(0), a)).otherwise(rounded) if -1 in divisor else rounded
+    )
 
 
 def _modulo(node: Apply, a: Column, b: Column) -> Column:
@@ -92,4 +94,11 @@ def _modulo(node: Apply, a: Column, b: Column) -> Column:
     return F.when(other_side, remainder + b).otherwise(remainder)
 
 
-__all__ = ["ARITHMETIC", "EXACT", "in_38_digits", "in_64_bits", "long", "quotient"]
+__all__ = [
+    "ARITHMETIC",
+    "EXACT",
+    "compute_in_38_digits",
+    "compute_in_64_bits",
+    "long_literal",
+    "truncating_quotient",
+]

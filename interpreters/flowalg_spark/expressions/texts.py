@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from flowalg.data.shapes import TEXT
 from flowalg.lifting.tree.expressions import Apply, Constant
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.expressions.errors import unless
+from flowalg_spark.expressions.errors import fail_where
 
 
 def _constant(node: Apply, index: int) -> str:
@@ -30,7 +30,7 @@ def find(_: Apply, text: Column, inner: Column) -> Column:
     return (F.position(inner, text) - 1).cast("bigint")
 
 
-def stripped(node: Apply, text: Column, characters: Column) -> Column:
+def strip(node: Apply, text: Column, characters: Column) -> Column:
     """Without some characters at the ends."""
     match node.op:
         case Op.STRIP_LEFT:
@@ -41,7 +41,7 @@ def stripped(node: Apply, text: Column, characters: Column) -> Column:
             return F.btrim(text, characters)
 
 
-def sliced(node: Apply, text: Column, *_: Column) -> Column:
+def slice_text(node: Apply, text: Column, *_: Column) -> Column:
     """Between two constant indices."""
     start = _position(_index(node, 1), text)
     if len(node.args) == 2:
@@ -55,12 +55,14 @@ def _position(index: int, text: Column) -> Column:
     return F.lit(index) if index >= 0 else F.greatest(F.length(text) + index, F.lit(0))
 
 
-def character(node: Apply, text: Column, _: Column) -> Column:
+def character_at(node: Apply, text: Column, _: Column) -> Column:
     """The character at a constant index."""
     index = _index(node, 1)
     too_short = F.length(text) < (index + 1 if index >= 0 else -index)
     place = _position(index, text) + 1
-    return unless(too_short, node, "IndexError: string index out of range", F.substr(text, place, F.lit(1)))
+    return fail_where(
+        too_short, node, "IndexError: string index out of range", F.substr(text, place, F.lit(1))
+    )
 
 
 def split(node: Apply, text: Column, _: Column) -> Column:
@@ -81,12 +83,12 @@ def _escaped(character: str) -> str:
     return f"\\x{{{ord(character):x}}}"
 
 
-def item(node: Apply, items: Column, _: Column) -> Column:
+def item_at(node: Apply, items: Column, _: Column) -> Column:
     """The item at a constant index."""
     index = _index(node, 1)
     too_short = F.size(items) < (index + 1 if index >= 0 else -index)
     place = F.lit(index) if index >= 0 else F.size(items) + index
-    return unless(too_short, node, "IndexError: list index out of range", F.get(items, place))
+    return fail_where(too_short, node, "IndexError: list index out of range", F.get(items, place))
 
 
 def size(node: Apply, of: Column) -> Column:
@@ -94,4 +96,4 @@ def size(node: Apply, of: Column) -> Column:
     return (F.length(of) if node.args[0].shape == TEXT else F.size(of)).cast("bigint")
 
 
-__all__ = ["character", "find", "item", "size", "sliced", "split", "stripped", "words"]
+__all__ = ["character_at", "find", "item_at", "size", "slice_text", "split", "strip", "words"]

@@ -11,8 +11,8 @@ from pyspark.sql import types as T
 from flowalg.lifting.tree.expressions import Apply
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.intervals import DAYS, INSTANTS, STORED, Interval, interval
-from flowalg_spark.expressions.errors import overflow, unless
-from flowalg_spark.expressions.integers import long, quotient
+from flowalg_spark.expressions.errors import fail_where, fail_with_overflow
+from flowalg_spark.expressions.integers import long_literal, truncating_quotient
 
 _DAY: Final = 86_400 * 10**6
 _SECONDS: Final = T.DayTimeIntervalType(3, 3)
@@ -22,33 +22,33 @@ def _in_range(node: Apply, number: Column, bounds: Interval, value: Column) -> C
     if not can_fail_itself(node):
         return value
     outside = (number < F.lit(bounds.low)) | (number > F.lit(bounds.high))
-    return unless(outside, node, "OverflowError: date value out of range", value)
+    return fail_where(outside, node, "OverflowError: date value out of range", value)
 
 
-def instant(node: Apply, micros: Column) -> Column:
+def timestamp_from_micros(node: Apply, micros: Column) -> Column:
     """The point in time so many microseconds after the epoch."""
     return _in_range(node, micros, INSTANTS, F.timestamp_micros(micros.cast("bigint")))
 
 
-def day(node: Apply, days: Column) -> Column:
+def date_from_days(node: Apply, days: Column) -> Column:
     """The date so many days after the epoch."""
     return _in_range(node, days, DAYS, F.date_from_unix_date(days.cast("int")))
 
 
-def duration(node: Apply, micros: Column) -> Column:
+def interval_from_micros(node: Apply, micros: Column) -> Column:
     """The interval of so many microseconds; each of its parts rounds towards zero, so that none overflows."""
     if not interval(node.args[0]).within(STORED):
         outside = (micros < F.lit(STORED.low)) | (micros > F.lit(STORED.high))
-        micros = F.when(outside, overflow(node.location)).otherwise(micros.try_cast("bigint"))
-    seconds = (micros % long(_DAY)).cast("decimal(18,0)") / F.lit(10**6)
-    days = quotient(micros, long(_DAY)).cast("int")
+        micros = F.when(outside, fail_with_overflow(node.location)).otherwise(micros.try_cast("bigint"))
+    seconds = (micros % long_literal(_DAY)).cast("decimal(18,0)") / F.lit(10**6)
+    days = truncating_quotient(micros, long_literal(_DAY)).cast("int")
     return F.make_dt_interval(days, F.lit(0), F.lit(0), seconds.cast("decimal(18,6)"))
 
 
-def duration_micros(_: Apply, of: Column) -> Column:
+def micros_of_interval(_: Apply, of: Column) -> Column:
     """The microseconds of an interval."""
     seconds = of.cast(_SECONDS).cast("decimal(38,6)")
     return (seconds * F.lit(10**6)).cast("bigint")
 
 
-__all__ = ["day", "duration", "duration_micros", "instant"]
+__all__ = ["date_from_days", "interval_from_micros", "micros_of_interval", "timestamp_from_micros"]

@@ -19,7 +19,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.panes import Drop, DropReason
 from flowalg.windows.window import Window
-from flowalg_spark.encoding.json_text import value_in
+from flowalg_spark.encoding.json_text import decode_json
 from flowalg_spark.encoding.values import decode
 
 
@@ -54,7 +54,7 @@ def _key(pipeline: PCollection[object], drop: Mapping[str, object]) -> object:
     stages = {
         node.label: node for node in nodes_of(pipeline.node) if isinstance(node, GroupingNode | WithSide)
     }
-    return value_in(str(drop["key"]), _key_shape(stages[str(stage)]))
+    return decode_json(str(drop["key"]), _key_shape(stages[str(stage)]))
 
 
 def _key_shape(node: GroupingNode | WithSide) -> Shape:

@@ -12,7 +12,7 @@ from pyspark.sql.window import Window as Over
 
 from flowalg.data.errors import ArgumentError
 from flowalg.runs.panes import Change
-from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.layout import col
 
 METRICS_COLUMN: Final = "stage_metrics"
 """The column of what stages tell of themselves."""
@@ -20,7 +20,7 @@ METRICS_COLUMN: Final = "stage_metrics"
 PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
 """The columns of what a pane says of itself."""
 
-OWN_COLUMNS: Final = (*PANE_COLUMNS, "drop", METRICS_COLUMN)
+RESERVED_COLUMNS: Final = (*PANE_COLUMNS, "drop", METRICS_COLUMN)
 """The columns of a frame of panes that are not the element's."""
 
 _TOP: Final = "__top"
@@ -40,18 +40,18 @@ def final_values(panes: DataFrame, *, by: Sequence[str] | None = None) -> DataFr
     panes, and for columns that it does not have.
     """
     apart = _apart(panes, by)
-    elements = [name for name in panes.columns if name not in OWN_COLUMNS]
+    elements = [name for name in panes.columns if name not in RESERVED_COLUMNS]
     index = F.col("pane").getField("index")
-    of_window = Over.partitionBy(*map(named, apart), F.col("window"))
+    of_window = Over.partitionBy(*map(col, apart), F.col("window"))
     taken_back = F.when(F.col("change") == F.lit(Change.RETRACTION.value), index)
-    judged = only_panes(panes).select(
+    judged = filter_panes(panes).select(
         "*", F.max(index).over(of_window).alias(_TOP), F.max(taken_back).over(of_window).alias(_GONE)
     )
-    stands: Column = (index == named(_TOP)) & (named(_GONE).isNull() | (named(_GONE) < named(_TOP)))
-    return judged.filter(stands).select(*map(named, elements), "window", "event_time")
+    stands: Column = (index == col(_TOP)) & (col(_GONE).isNull() | (col(_GONE) < col(_TOP)))
+    return judged.filter(stands).select(*map(col, elements), "window", "event_time")
 
 
-def only_panes(frame: DataFrame) -> DataFrame:
+def filter_panes(frame: DataFrame) -> DataFrame:
     """The rows that are panes, of a frame that may have others."""
     others = (F.col(name).isNull() for name in ("drop", METRICS_COLUMN) if name in frame.columns)
     return reduce(DataFrame.filter, others, frame)
@@ -75,7 +75,7 @@ def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
                 "the columns that tell the values of one window apart, for elements that are no pairs",
             )
         return ("key",)
-    elements = [name for name in columns if name not in OWN_COLUMNS]
+    elements = [name for name in columns if name not in RESERVED_COLUMNS]
     if isinstance(by, str) or any(name not in elements for name in by):
         raise ArgumentError(
             "by", by, f"names of columns of the element, of which there are {', '.join(elements)}"
@@ -83,4 +83,4 @@ def _apart(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(by)
 
 
-__all__ = ["METRICS_COLUMN", "OWN_COLUMNS", "PANE_COLUMNS", "final_values", "only_panes"]
+__all__ = ["METRICS_COLUMN", "PANE_COLUMNS", "RESERVED_COLUMNS", "filter_panes", "final_values"]

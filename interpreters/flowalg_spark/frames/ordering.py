@@ -13,7 +13,7 @@ from flowalg.runs.panes import Change, Pane
 A = TypeVar("A")
 
 
-def in_order(panes: Sequence[Pane[A]]) -> Iterator[Pane[A]]:
+def sort_panes(panes: Sequence[Pane[A]]) -> Iterator[Pane[A]]:
     """The panes instant by instant; in each by window and key, and what a pane takes the place of before it."""
     instants = sorted(panes, key=_instant)
     for _, together in groupby(instants, key=_instant):
@@ -51,4 +51,4 @@ def _key(element: object) -> tuple[object, ...]:
     return sort_key(element.key) if isinstance(element, KV) else ()
 
 
-__all__ = ["in_order"]
+__all__ = ["sort_panes"]

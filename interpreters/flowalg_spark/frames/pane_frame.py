@@ -26,11 +26,11 @@ from flowalg.windows.window import Window
 from flowalg_spark.encoding.layout import (
     Branch,
     Columns,
+    col,
+    flatten_columns,
+    frame_columns,
     layout_of,
-    named,
-    nested,
-    spread,
-    visible_element,
+    nest,
 )
 from flowalg_spark.encoding.meta import (
     CHANGE,
@@ -47,9 +47,9 @@ from flowalg_spark.encoding.meta import (
     WATERMARK,
 )
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.encoding.values import integers, read
-from flowalg_spark.frames.final_values import OWN_COLUMNS, final_values, only_panes
-from flowalg_spark.frames.ordering import in_order
+from flowalg_spark.encoding.values import read_elements, read_integers
+from flowalg_spark.frames.final_values import RESERVED_COLUMNS, filter_panes, final_values
+from flowalg_spark.frames.ordering import sort_panes
 from flowalg_spark.lowering.flow import Flow, LiftingNote
 
 A = TypeVar("A")
@@ -58,9 +58,9 @@ A_co = TypeVar("A_co", covariant=True)
 _NUMBER: Final = "__number"
 
 
-def visible(flow: Flow, *others: Column) -> DataFrame:
+def user_frame(flow: Flow, *others: Column) -> DataFrame:
     """The panes of a flow as a user sees them, and beside them other columns."""
-    selection = flow.unselected
+    selection = flow.selection
     at = selection.columns.__getitem__
     columns = [
         *_element_columns(flow.shape, selection.element(flow.shape)),
@@ -72,13 +72,13 @@ def visible(flow: Flow, *others: Column) -> DataFrame:
 def _element_columns(shape: Shape, element: Columns) -> list[Column]:
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
         for one in shape.fields:
-            if one.name in OWN_COLUMNS:
+            if one.name in RESERVED_COLUMNS:
                 raise RecordTypeError(
                     f"{shape}.{one.name} would be hidden by the column {one.name} that every pane has; "
                     "rename the field"
                 )
-        return [nested(part).alias(one.name) for part, one in zip(element.parts, shape.fields, strict=True)]
-    return [nested(element).alias("value")]
+        return [nest(part).alias(one.name) for part, one in zip(element.parts, shape.fields, strict=True)]
+    return [nest(element).alias("value")]
 
 
 def _pane_columns(at: Callable[[str], Column], *, guarded: bool) -> list[Column]:
@@ -123,14 +123,14 @@ def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
     frame with drops they are the panes.
     For results that fit in memory.
     """
-    return panes_in(flat(pipeline, frame).toArrow(), pipeline)
+    return read_panes(flatten_frame(pipeline, frame).toArrow(), pipeline)
 
 
 def collect_all(
     pipelines: Sequence[PCollection[object]], frames: Sequence[DataFrame]
 ) -> tuple[tuple[Pane[object], ...], ...]:
     """The panes of several frames, each as ``collect`` gives them, by one query: what they share is computed once."""
-    flats = [flat(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
+    flats = [flatten_frame(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
     # Nullable, as a part is on the rows of the others; Arrow does not forgive a schema that says otherwise.
     kinds = [
         T.StructType([T.StructField(field.name, field.dataType) for field in one.schema]) for one in flats
@@ -140,19 +140,19 @@ def collect_all(
         for number, one in enumerate(flats)
     ]
     table = reduce(lambda one, other: one.union(other), parts).toArrow()
-    return tuple(panes_in(_part(table, number), pipeline) for number, pipeline in enumerate(pipelines))
+    return tuple(read_panes(_part(table, number), pipeline) for number, pipeline in enumerate(pipelines))
 
 
 def _beside_nothing(frame: DataFrame, number: int, kinds: Sequence[T.StructType]) -> Iterator[Column]:
     """A frame's rows in the column of its number, and nothing in those of the others."""
     for place, kind in enumerate(kinds):
-        column = F.struct(*map(named, frame.columns)) if place == number else F.lit(None)
+        column = F.struct(*map(col, frame.columns)) if place == number else F.lit(None)
         yield column.cast(kind).alias(f"_{place}")
 
 
 def _part(table: pa.Table, number: int) -> pa.Table:
     """The rows of one of several frames, with its columns."""
-    mine = [one == number for one in integers(table, _NUMBER)]
+    mine = [one == number for one in read_integers(table, _NUMBER)]
     packed = table.select([f"_{number}"]).filter(pa.array(mine, pa.bool_())).flatten()
     return packed.rename_columns([name.partition(".")[2] for name in packed.column_names])
 
@@ -163,23 +163,23 @@ def _shape_of(pipeline: PCollection[object]) -> Shape:
     return pipeline.shape
 
 
-def flat(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
+def flatten_frame(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
     """The panes of a frame with a column for each leaf of their elements, and for all that a pane says of itself."""
-    return only_panes(frame).select(*flat_columns(pipeline))
+    return filter_panes(frame).select(*flat_columns(pipeline))
 
 
 def flat_columns(pipeline: PCollection[object]) -> list[Column]:
-    """The columns that ``flat`` selects, of a frame that may have drops."""
+    """The columns that ``flatten_frame`` selects, of a frame that may have drops."""
     shape = _shape_of(pipeline)
-    return [*spread(visible_element(shape), shape), *_flat_meta()]
+    return [*flatten_columns(frame_columns(shape), shape), *_flat_meta()]
 
 
-def panes_in(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
+def read_panes(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
     """The panes that lie in the columns of ``flat_columns``, in order."""
-    elements = read(layout_of(_shape_of(pipeline)), table)
+    elements = read_elements(layout_of(_shape_of(pipeline)), table)
     meta = table.select(list(PANE_META)).to_pylist()
     panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
-    return tuple(in_order(panes))
+    return tuple(sort_panes(panes))
 
 
 def _pane(element: A, row: dict[str, object]) -> Pane[A]:
@@ -283,8 +283,8 @@ def _class_over(base: type[DataFrame]) -> type[DataFrame]:
 
 def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: WithDrops) -> PaneFrame[A]:
     """The visible frame of a compiled pipeline."""
-    panes_only = evolve(flow, frame=flow.frame.filter(named(KEEP))) if flow.guarded else flow
-    frame = visible(panes_only)
+    panes_only = evolve(flow, frame=flow.frame.filter(col(KEEP))) if flow.guarded else flow
+    frame = user_frame(panes_only)
     panes = cast("PaneFrame[A]", object.__new__(_class_over(type(frame))))
     vars(panes).update(vars(frame))
     panes._notes = flow.notes
@@ -300,6 +300,6 @@ __all__ = [
     "drop_type",
     "flat_columns",
     "pane_frame",
-    "panes_in",
-    "visible",
+    "read_panes",
+    "user_frame",
 ]

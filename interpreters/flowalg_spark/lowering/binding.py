@@ -35,10 +35,13 @@ from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque, qualify_locations
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
-from flowalg_spark.encoding.layout import PATH, Branch, Columns, Leaf, layout_of, named, places
+from flowalg_spark.encoding.layout import PATH_SEPARATOR, Branch, Columns, Leaf, col, layout_of, leaf_columns
 from flowalg_spark.encoding.meta import (
     BAD_RECORD,
-    DROPPED,
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_KEY,
+    DROPPED_VALUE,
     END,
     ENDED,
     ERROR,
@@ -48,25 +51,22 @@ from flowalg_spark.encoding.meta import (
     PANE_TIME,
     PARTITION,
     PROCESSING_TIME,
-    REASON,
-    REFUSED_KEY,
-    REFUSED_VALUE,
     REPORT,
     SIGNAL,
     STAGE,
     START,
     WATERMARK,
 )
-from flowalg_spark.encoding.schema import as_type, parts_of, spark_type
-from flowalg_spark.expressions import single
-from flowalg_spark.expressions.integers import long
-from flowalg_spark.lowering.checking import Place, problem, required, stored
-from flowalg_spark.lowering.element_wise import in_python
+from flowalg_spark.encoding.schema import cast_to, parts_of, spark_type
+from flowalg_spark.expressions import compile_scalar
+from flowalg_spark.expressions.integers import long_literal
+from flowalg_spark.lowering.checking import FieldPath, require_valid, source_columns, violation
+from flowalg_spark.lowering.element_wise import run_in_python
 from flowalg_spark.lowering.flow import Flow, LiftingNote, Selection
 
 
 @frozen
-class Clocks:
+class StreamColumns:
     """What a streaming source says about time: its rows' processing times, and which of them are no elements.
 
     ``ended`` says that the input ends; ``signal`` names a signal, and ``tick`` marks a row that has nothing but
@@ -81,7 +81,7 @@ class Clocks:
     signal: Column | None = None
     partition: Column | None = None
     corrupt_record: Column | None = None
-    catches: bool = False
+    dead_letters: bool = False
     report: Column | None = None
 
     @property
@@ -105,25 +105,25 @@ class Clocks:
 
 
 @frozen
-class Bad:
+class BadRecords:
     """What is wrong with the records of a source, as columns: the text of it, null where nothing is, and the record."""
 
     source: str
     wrong: Column
     record: Column
 
-    def told(self, processing_time: Column) -> dict[str, Column]:
+    def drop_columns(self, processing_time: Column) -> dict[str, Column]:
         """What the row of a bad record says: that it is dropped, and why."""
         bad = self.wrong.isNotNull()
         said = {
-            REASON: F.lit(BAD_RECORD),
-            DROPPED: F.lit(1),
+            DROP_REASON: F.lit(BAD_RECORD),
+            DROP_COUNT: F.lit(1),
             STAGE: F.lit(f"Source({self.source!r})"),
             ERROR: self.wrong,
-            REFUSED_VALUE: self.record,
+            DROPPED_VALUE: self.record,
             PANE_TIME: processing_time,
         }
-        nothing = {name: F.lit(None) for name in (REFUSED_KEY, START, END, WATERMARK)}
+        nothing = {name: F.lit(None) for name in (DROPPED_KEY, START, END, WATERMARK)}
         return {**{name: F.when(bad, column) for name, column in said.items()}, **nothing}
 
 
@@ -134,7 +134,7 @@ def require_frame(name: str, frame: object) -> DataFrame:
     raise ArgumentError(f"the input of source {name!r}", frame, "a Spark DataFrame")
 
 
-def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) -> Flow:
+def bind_source(source: SourceNode, frame: DataFrame, clocks: StreamColumns | None) -> Flow:
     """The flow of a source's elements, with their event times; guarded, with its clocks, on a stream.
 
     Raises ``SchemaMismatchError`` listing every field of the record class that the frame lacks or has with
@@ -145,43 +145,47 @@ def bound_source(source: SourceNode, frame: DataFrame, clocks: Clocks | None) ->
     meta = {} if clocks is None else clocks.columns
     label = f"Source({source.name!r}).event_time"
     expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
-    catches = clocks is not None and clocks.catches
+    catches = clocks is not None and clocks.dead_letters
     in_columns = first_opaque(expression) is None and not (catches and can_raise_in_engine(expression))
     if clocks is not None and catches:
         bad = _bad(source, frame.schema, clocks, expression if in_columns else None)
         frame = frame.select("*", F.when(meta[KEEP], bad.wrong).alias(_WRONG))
-        meta[KEEP] &= named(_WRONG).isNull()
-        meta |= evolve(bad, wrong=named(_WRONG)).told(meta[PROCESSING_TIME])
+        meta[KEEP] &= col(_WRONG).isNull()
+        meta |= evolve(bad, wrong=col(_WRONG)).drop_columns(meta[PROCESSING_TIME])
     elif clocks is not None and clocks.corrupt_record is not None:
         failed = F.raise_error(_does_not_parse(source, clocks.corrupt_record))
         meta[KEEP] = F.when(clocks.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
     element = _checked(source, frame.schema, meta.get(KEEP))
     if in_columns:
-        micros = F.unix_micros(single(expression, element))
+        micros = F.unix_micros(compile_scalar(expression, element))
         meta[EVENT_TIME] = _in_range(micros, source, meta.get(KEEP))
     elif catches:
         meta[EVENT_TIME] = F.lit(None)
-    columns = dict(zip(places(layout_of(shape)), places(element), strict=True))
+    columns = dict(zip(leaf_columns(layout_of(shape)), leaf_columns(element), strict=True))
     # What a stream says of its clocks comes from the user; event times are of the right type.
     columns |= {
-        name: column if name == EVENT_TIME and in_columns else as_type(column, META_TYPES[name])
+        name: column if name == EVENT_TIME and in_columns else cast_to(column, META_TYPES[name])
         for name, column in meta.items()
     }
     selection = Selection(frame, columns, cheap=clocks is None)
-    flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, catches=catches)
+    flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, dead_letters=catches)
     if in_columns:
-        return flow.noted(LiftingNote(label, None, None))
-    return in_python(flow, [StepAnalysis(WithTimestamps(source.event_time, label), shape, expression, shape)])
+        return flow.with_notes(LiftingNote(label, None, None))
+    return run_in_python(
+        flow, [StepAnalysis(WithTimestamps(source.event_time, label), shape, expression, shape)]
+    )
 
 
 _WRONG: Final = "__wrong"
 
 
-def _bad(source: SourceNode, schema: T.StructType, clocks: Clocks, event_time: Expr | None) -> Bad:
+def _bad(
+    source: SourceNode, schema: T.StructType, clocks: StreamColumns, event_time: Expr | None
+) -> BadRecords:
     """What is wrong with the records of a source: that they do not parse, a field, or the event time."""
     shape = source.shape
     tops = parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
-    record = F.to_json(F.struct(*(named(name) for name, _ in tops)))
+    record = F.to_json(F.struct(*(col(name) for name, _ in tops)))
     found: list[Column] = []
     if clocks.corrupt_record is not None:
         found.append(
@@ -189,14 +193,14 @@ def _bad(source: SourceNode, schema: T.StructType, clocks: Clocks, event_time: E
         )
         record = F.coalesce(clocks.corrupt_record, record)
     for name, one in tops:
-        wrong = problem(named(name), one, Place(source.name, name, schema[name].nullable))
+        wrong = violation(col(name), one, FieldPath(source.name, name, schema[name].nullable))
         if wrong is not None:
             found.append(wrong)
     if event_time is not None:
-        micros = F.unix_micros(single(event_time, stored(shape, schema)))
+        micros = F.unix_micros(compile_scalar(event_time, source_columns(shape, schema)))
         far = F.coalesce(_is_far(micros, source), F.lit(f"source {source.name!r}: its event time is null"))
         found.append(F.when(~F.coalesce(_is_near(micros), F.lit(False)), far))
-    return Bad(source.name, F.coalesce(*found, F.lit(None).cast("string")), record)
+    return BadRecords(source.name, F.coalesce(*found, F.lit(None).cast("string")), record)
 
 
 def _does_not_parse(source: SourceNode, text: Column) -> Column:
@@ -219,7 +223,7 @@ def _in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column
 
 
 def _is_near(micros: Column) -> Column:
-    return (micros >= long(MIN_TIME)) & (micros < long(MAX_TIME))
+    return (micros >= long_literal(MIN_TIME)) & (micros < long_literal(MAX_TIME))
 
 
 def _is_far(micros: Column, source: SourceNode) -> Column:
@@ -243,7 +247,7 @@ def _mismatch(name: str, shape: Shape, schema: T.StructType) -> Iterator[str]:
     if found is None:
         columns = ", ".join(schema.names) or "none"
         yield f"{name}: missing; it must be a {spark_type(shape).simpleString()} (the frame's columns: {columns})"
-    elif not fits(found.dataType, shape):
+    elif not can_read(found.dataType, shape):
         hint = ""
         if isinstance(found.dataType, T.TimestampNTZType):
             hint = ", a timestamp without a time zone, which names no point in time"
@@ -253,11 +257,11 @@ def _mismatch(name: str, shape: Shape, schema: T.StructType) -> Iterator[str]:
         )
 
 
-def fits(found: T.DataType, shape: Shape) -> bool:
+def can_read(found: T.DataType, shape: Shape) -> bool:
     """Whether values of a Spark type can be read as values of a shape, without loss."""
     match shape:
         case OptionalOf(of=inner):
-            return fits(found, inner)
+            return can_read(found, inner)
         case Scalar() if shape == INTEGER:
             return isinstance(found, T.ByteType | T.ShortType | T.IntegerType | T.LongType)
         case Scalar() if shape == FLOAT:
@@ -271,7 +275,7 @@ def fits(found: T.DataType, shape: Shape) -> bool:
         case Scalar() | EnumOf():
             return found == spark_type(shape)
         case ListOf(of=inner) | SetOf(of=inner):
-            return isinstance(found, T.ArrayType) and fits(found.elementType, inner)
+            return isinstance(found, T.ArrayType) and can_read(found.elementType, inner)
         case MapOf():
             return False
     assert_never(shape)
@@ -280,17 +284,19 @@ def fits(found: T.DataType, shape: Shape) -> bool:
 def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> Columns:
     """The columns of a record, each checked to have no null that its type does not allow."""
     nullable = {one.name for one in schema.fields if one.nullable}
-    names = iter(places(layout_of(source.shape)))
+    names = iter(leaf_columns(layout_of(source.shape)))
 
     def checked(tree: Columns) -> Columns:
         if isinstance(tree, Branch):
             return Branch(tree.shape, tuple(map(checked, tree.parts)))
         name = next(names)
-        place = Place(source.name, name.replace(PATH, "."), PATH in name or name in nullable)
-        column = required(tree.at, tree.shape, place)
+        place = FieldPath(
+            source.name, name.replace(PATH_SEPARATOR, "."), PATH_SEPARATOR in name or name in nullable
+        )
+        column = require_valid(tree.column, tree.shape, place)
         return Leaf(tree.shape, column if keep is None else F.when(keep, column))
 
-    return checked(stored(source.shape, schema))
+    return checked(source_columns(source.shape, schema))
 
 
-__all__ = ["Bad", "Clocks", "bound_source", "fits", "require_frame", "require_schema"]
+__all__ = ["BadRecords", "StreamColumns", "bind_source", "can_read", "require_frame", "require_schema"]

@@ -19,17 +19,17 @@ from flowalg_spark.encoding.layout import (
     Branch,
     Columns,
     Leaf,
-    columns_at,
+    alias_column,
+    col,
+    columns_of,
+    flatten_columns,
     layout_of,
+    leaf_columns,
     leaves,
-    named,
-    places,
-    spread,
-    titled,
 )
 from flowalg_spark.encoding.meta import EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, PROCESSING_TIME, SPAN
-from flowalg_spark.encoding.schema import as_type, spark_type
-from flowalg_spark.expressions import evaluate, single
+from flowalg_spark.encoding.schema import cast_to, spark_type
+from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.python_rows import ArrowFunction
 
 
@@ -61,12 +61,12 @@ class Selection:
 
     def element(self, shape: Shape) -> Columns:
         """The columns of an element of the shape."""
-        return columns_at(layout_of(shape), self.columns.__getitem__)
+        return columns_of(layout_of(shape), self.columns.__getitem__)
 
     @cached_property
     def frame(self) -> DataFrame:
         """The frame of these columns."""
-        return self.rows.select(*starmap(titled, self.columns.items()))
+        return self.rows.select(*starmap(alias_column, self.columns.items()))
 
 
 @frozen
@@ -82,7 +82,7 @@ class Flow:
     shape: Shape
     meta: Mapping[str, T.DataType]
     notes: tuple[LiftingNote, ...] = ()
-    catches: bool = False
+    dead_letters: bool = False
 
     @property
     def frame(self) -> DataFrame:
@@ -90,15 +90,15 @@ class Flow:
         return self._selected.frame if isinstance(self._selected, Selection) else self._selected
 
     @property
-    def unselected(self) -> Selection:
+    def selection(self) -> Selection:
         """The columns, of a frame that they may still have to be selected of."""
         return self._selected if isinstance(self._selected, Selection) else self._by_name
 
     @property
     def _by_name(self) -> Selection:
         """The columns by their names."""
-        names = (*places(layout_of(self.shape)), *self.meta)
-        return Selection(self.frame, {name: named(name) for name in names})
+        names = (*leaf_columns(layout_of(self.shape)), *self.meta)
+        return Selection(self.frame, {name: col(name) for name in names})
 
     @property
     def guarded(self) -> bool:
@@ -108,19 +108,19 @@ class Flow:
     @property
     def element(self) -> Columns:
         """The columns of the element."""
-        return columns_at(layout_of(self.shape))
+        return columns_of(layout_of(self.shape))
 
     def with_meta(self, **columns: Column) -> Flow:
         """The flow with some of its other columns added or replaced."""
         meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
-        kept = places(self.element)
+        kept = leaf_columns(self.element)
         others = [
-            as_type(columns[name], kind).alias(name) if name in columns else named(name)
+            cast_to(columns[name], kind).alias(name) if name in columns else col(name)
             for name, kind in meta.items()
         ]
         return evolve(self, frame=self.frame.select(*kept, *others), meta=meta)
 
-    def without(self, name: str) -> Flow:
+    def without_meta(self, name: str) -> Flow:
         """The flow without one of its other columns, if it has it."""
         if name not in self.meta:
             return self
@@ -130,76 +130,76 @@ class Flow:
     @property
     def source(self) -> Selection:
         """The columns as expressions that other expressions can be made of, and the frame that these are of."""
-        return self.unselected if self.unselected.cheap else self._by_name
+        return self.selection if self.selection.cheap else self._by_name
 
-    def mapped(self, expression: Expr, shape: Shape) -> Flow:
+    def map(self, expression: Expr, shape: Shape) -> Flow:
         """The flow with what an expression gives for each element in its place."""
         source = self.source
-        columns = self.evaluated(expression, source.element(self.shape))
-        meta = (titled(name, source.columns[name]) for name in self.meta)
-        frame = source.rows.select(*spread(columns, shape), *meta)
+        columns = self.evaluate(expression, source.element(self.shape))
+        meta = (alias_column(name, source.columns[name]) for name in self.meta)
+        frame = source.rows.select(*flatten_columns(columns, shape), *meta)
         return evolve(self, frame=frame, shape=shape)
 
-    def filtered(self, predicate: Expr) -> Flow:
+    def filter(self, predicate: Expr) -> Flow:
         """The flow without the elements for which an expression is false."""
         source = self.source
-        rows = source.rows.filter(single(predicate, source.element(self.shape)))
+        rows = source.rows.filter(compile_scalar(predicate, source.element(self.shape)))
         return evolve(self, frame=evolve(source, rows=rows) if source.cheap else rows)
 
-    def selected(self, columns: Columns, shape: Shape) -> Flow:
+    def select(self, columns: Columns, shape: Shape) -> Flow:
         """The flow with another element in place of its own."""
-        frame = self.frame.select(*spread(columns, shape), *map(named, self.meta))
+        frame = self.frame.select(*flatten_columns(columns, shape), *map(col, self.meta))
         return evolve(self, frame=frame, shape=shape)
 
-    def evaluated(self, expression: Expr, element: Columns) -> Columns:
+    def evaluate(self, expression: Expr, element: Columns) -> Columns:
         """What an expression gives for elements; on rows that are not kept it is not evaluated if it can fail."""
-        columns = evaluate(expression, element)
-        return guarded(columns) if self.guarded and can_raise_in_engine(expression) else columns
+        columns = compile_expression(expression, element)
+        return guard_columns(columns) if self.guarded and can_raise_in_engine(expression) else columns
 
-    def mapped_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
+    def map_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
         """The flow with its rows replaced by what a function of Arrow batches makes of them."""
         schema = row_schema(shape, self.meta)
         return evolve(self, frame=self.frame.mapInArrow(function, schema), shape=shape)
 
-    def noted(self, *notes: LiftingNote) -> Flow:
+    def with_notes(self, *notes: LiftingNote) -> Flow:
         """The flow with more said about how its functions run."""
         return evolve(self, notes=(*self.notes, *notes))
 
 
-def sighted(flow: Flow) -> Flow:
+def keep_observed_times(flow: Flow) -> Flow:
     """The flow with the event times by which the clocks see its records kept apart from those of its elements."""
     if OBSERVED_TIME in flow.meta or PROCESSING_TIME not in flow.meta:
         return flow
-    return flow.with_meta(**{OBSERVED_TIME: F.when(named(PROCESSING_TIME).isNotNull(), named(EVENT_TIME))})
+    return flow.with_meta(**{OBSERVED_TIME: F.when(col(PROCESSING_TIME).isNotNull(), col(EVENT_TIME))})
 
 
-def guarded(columns: Columns) -> Columns:
+def guard_columns(columns: Columns) -> Columns:
     """The columns of an element on the rows that are kept, and null elsewhere."""
     match columns:
-        case Leaf(shape=shape, at=column):
-            return Leaf(shape, F.when(named(KEEP), column))
+        case Leaf(shape=shape, column=column):
+            return Leaf(shape, F.when(col(KEEP), column))
         case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(guarded(part) for part in parts))
+            return Branch(shape, tuple(guard_columns(part) for part in parts))
 
 
 def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
     """The Spark schema of a flow's rows."""
-    fields = [T.StructField(leaf.at, spark_type(leaf.shape)) for leaf in leaves(layout_of(shape))]
+    fields = [T.StructField(leaf.column, spark_type(leaf.shape)) for leaf in leaves(layout_of(shape))]
     return T.StructType([*fields, *(T.StructField(name, kind) for name, kind in meta.items())])
 
 
 def union(flows: tuple[Flow, ...]) -> Flow:
     """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
-    require_one_shape(flows)
-    whole, *others = (flow.without(SPAN) for flow in flows)
+    require_equal_shapes(flows)
+    whole, *others = (flow.without_meta(SPAN) for flow in flows)
     for other in others:
-        columns = [named(name) for name in whole.frame.columns]
+        columns = [col(name) for name in whole.frame.columns]
         frame = whole.frame.union(other.frame.select(*columns))
-        whole = evolve(whole, frame=frame).noted(*other.notes)
+        whole = evolve(whole, frame=frame).with_notes(*other.notes)
     return whole
 
 
-def require_one_shape(flows: Sequence[Flow]) -> None:
+def require_equal_shapes(flows: Sequence[Flow]) -> None:
     """Raises ``UnsupportedError`` when flows to be united have different shapes."""
     for other in flows:
         if other.shape != flows[0].shape:
@@ -212,9 +212,9 @@ __all__ = [
     "Flow",
     "LiftingNote",
     "Selection",
-    "guarded",
-    "require_one_shape",
+    "guard_columns",
+    "keep_observed_times",
+    "require_equal_shapes",
     "row_schema",
-    "sighted",
     "union",
 ]

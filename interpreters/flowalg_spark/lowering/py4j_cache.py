@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.errors import utils
 
-from flowalg_spark.encoding.layout import remembered
+from flowalg_spark.encoding.layout import cache_columns
 
 _SWITCH: Final = "_enable_debugging_cache"
 """What PySpark remembers of the setting ``spark.python.sql.dataFrameDebugging.enabled``; it has no other switch."""
@@ -25,7 +25,7 @@ def few_calls() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(unrecorded())
         stack.enter_context(looked_up_once())
-        stack.enter_context(remembered())
+        stack.enter_context(cache_columns())
         yield
 
 

@@ -25,18 +25,18 @@ from flowalg_spark.encoding.layout import (
     Branch,
     Columns,
     Layout,
+    col,
+    key_and_value,
     layout_of,
+    leaf_columns,
     leaves,
-    named,
-    pair_of,
-    places,
-    unnested,
+    unnest,
 )
 from flowalg_spark.encoding.meta import EVENT_TIME, KEEP
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.encoding.values import AnyArray, numbered, read_columns, write_nested
+from flowalg_spark.encoding.values import AnyArray, read_arrays, take_indices, write_nested
 from flowalg_spark.lowering.flow import Flow
-from flowalg_spark.lowering.python_rows import checked
+from flowalg_spark.lowering.python_rows import check_results
 
 Plain: TypeAlias = Call | Spread
 OneToOne: TypeAlias = Map | Filter | WithTimestamps
@@ -59,23 +59,23 @@ class PythonColumn:
 
     def __call__(self, *arrays: AnyArray) -> AnyArray:
         """One batch."""
-        return where_kept(self.of, *arrays) if self.guarded else self.of(arrays)
+        return compute_where_kept(self.of, *arrays) if self.guarded else self.of(arrays)
 
     def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """The results for elements that are all there."""
-        names = places(self.element)
-        elements = read_columns(self.element, dict(zip(names, columns, strict=True)))
-        results = checked(self.step, apply_all(self.function, elements, self.step.label))
+        names = leaf_columns(self.element)
+        elements = read_arrays(self.element, dict(zip(names, columns, strict=True)))
+        results = check_results(self.step, apply_all(self.function, elements, self.step.label))
         return write_nested(self.result, results, f"the result of {self.step.label}")
 
 
-def where_kept(
+def compute_where_kept(
     function: Callable[[tuple[AnyArray, ...]], AnyArray], kept: AnyArray, *columns: AnyArray
 ) -> AnyArray:
     """What a function makes of the rows of some columns that are kept, and null on the others."""
     present = [bool(one) for one in kept.to_pylist()]
     found = function(tuple(one.filter(pa.array(present, pa.bool_())) for one in columns))
-    return found.take(numbered(present))
+    return found.take(take_indices(present))
 
 
 def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: Sequence[Column]) -> Column:
@@ -91,7 +91,7 @@ def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: S
     return udf.asNondeterministic()(*arguments)
 
 
-def in_a_column(flow: Flow, one: StepAnalysis) -> Flow:
+def apply_as_column(flow: Flow, one: StepAnalysis) -> Flow:
     """The flow after a step that gives one thing for each element, of a type that is known."""
     match one.step:
         case Map():
@@ -115,13 +115,13 @@ def _mapped(flow: Flow, step: Map, after: Shape | None) -> Flow:
     assert after is not None, "the type of the result is known"
     argument, function, result = flow.element, step.function, after
     while isinstance(function, OnValue):
-        argument, function, result = pair_of(argument)[1], function.function, _part(result, 1)
+        argument, function, result = key_and_value(argument)[1], function.function, _part(result, 1)
     if isinstance(function, WithKey):
         result = _part(result, 0)
     made = python_column(flow, step, function, argument, result)
     computed = evolve(flow, frame=flow.frame.select("*", made.alias(_MADE)))
-    columns = _placed(step.function, flow.element, unnested(named(_MADE), result), after)
-    return computed.selected(columns, after)
+    columns = _placed(step.function, flow.element, unnest(col(_MADE), result), after)
+    return computed.select(columns, after)
 
 
 def _placed(function: Function, element: Columns, made: Columns, after: Shape) -> Columns:
@@ -134,7 +134,7 @@ def _placed(function: Function, element: Columns, made: Columns, after: Shape) -
             return Branch(after, (made, element))
         case OnValue(function=inner):
             assert isinstance(after, RecordOf), "a pair"
-            key, value = pair_of(element)
+            key, value = key_and_value(element)
             return Branch(after, (key, _placed(inner, value, made, _part(after, 1))))
     assert_never(function)
 
@@ -149,11 +149,11 @@ def python_column(flow: Flow, step: OneToOne, function: Function, element: Colum
     own, element = _called(flow, function, element)
     read = required_shape(own.f, element.shape) if isinstance(own, Call) else element.shape
     layout = layout_of(read)
-    names = places(layout_of(element.shape))
-    at = dict(zip(names, places(element), strict=True))
-    arguments = [at[leaf.at] for leaf in leaves(layout)]
+    names = leaf_columns(layout_of(element.shape))
+    at = dict(zip(names, leaf_columns(element), strict=True))
+    arguments = [at[leaf.column] for leaf in leaves(layout)]
     if flow.guarded:
-        arguments.insert(0, named(KEEP))
+        arguments.insert(0, col(KEEP))
     body = PythonColumn(step, own, layout, result, flow.guarded)
     return arrow_column(body, spark_type(result), arguments)
 
@@ -167,10 +167,10 @@ def _called(flow: Flow, function: Function, element: Columns) -> tuple[Plain, Co
     if found is None:
         return call, element
     target, arguments = found
-    columns = tuple(flow.evaluated(one, element) for one in arguments)
+    columns = tuple(flow.evaluate(one, element) for one in arguments)
     if len(columns) == 1:
         return Call(target), columns[0]
     return Spread(Call(target)), Branch(TupleOf(tuple(one.shape for one in columns)), columns)
 
 
-__all__ = ["arrow_column", "in_a_column", "python_column", "where_kept"]
+__all__ = ["apply_as_column", "arrow_column", "compute_where_kept", "python_column"]

@@ -27,24 +27,24 @@ from flowalg.elementwise.steps import (
 from flowalg_spark.encoding.layout import Layout
 from flowalg_spark.encoding.meta import (
     BAD_RECORD,
-    DROPPED,
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_VALUE,
     ERROR,
     EVENT_TIME,
     KEEP,
     OBSERVED_TIME,
     PANE_TIME,
     PROCESSING_TIME,
-    REASON,
-    REFUSED_VALUE,
     STAGE,
 )
-from flowalg_spark.encoding.values import AnyArray, as_json, read, write
+from flowalg_spark.encoding.values import AnyArray, read_elements, render_json, write_arrays
 
 A = TypeVar("A")
 
 
 @frozen
-class Caught:
+class BadElement:
     """An element that a step could not take: the row that it came from, the step, and what was raised."""
 
     origin: int
@@ -62,12 +62,12 @@ class Rows:
     elements: list[object]
     times: list[int | None]
     origins: list[int]
-    caught: list[Caught] | None = None
+    bad_elements: list[BadElement] | None = None
 
-    def through(self, step: Step) -> None:
+    def apply_step(self, step: Step) -> None:
         """What one step makes of all of them."""
-        results = self.given(
-            step.label, lambda some: checked(step, apply_all(step.function, some, step.label))
+        results = self.apply(
+            step.label, lambda some: check_results(step, apply_all(step.function, some, step.label))
         )
         match step:
             case Map() | Split():
@@ -83,12 +83,12 @@ class Rows:
             case _:
                 assert_never(step)
 
-    def given(self, step: str, function: Callable[[list[object]], list[A]]) -> list[A]:
+    def apply(self, step: str, function: Callable[[list[object]], list[A]]) -> list[A]:
         """What a function of elements gives for each; where they are caught, for each that it can take."""
         try:
             return function(self.elements)
         except Exception:
-            if self.caught is None:
+            if self.bad_elements is None:
                 raise
         results: list[A] = []
         taken: list[int] = []
@@ -96,7 +96,7 @@ class Rows:
             try:
                 results += function([element])
             except Exception as error:
-                self.caught.append(Caught(self.origins[position], step, str(error)))
+                self.bad_elements.append(BadElement(self.origins[position], step, str(error)))
             else:
                 taken.append(position)
         self._keep(taken)
@@ -109,7 +109,7 @@ class Rows:
         self.origins = [self.origins[position] for position in chosen]
 
 
-def checked(step: Step, results: list[object]) -> list[object]:
+def check_results(step: Step, results: list[object]) -> list[object]:
     """What a step's function gave for some elements, if that is what the step needs."""
     match step:
         case Map() | Split():
@@ -137,36 +137,36 @@ class PythonSteps:
     steps: tuple[Step, ...]
     guarded: bool
     schema: pa.Schema
-    catches: bool = False
+    dead_letters: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches after the steps."""
         for batch in batches:
-            yield self.transformed(batch)
+            yield self.transform(batch)
 
-    def written(self, rows: Rows) -> list[AnyArray]:
+    def write(self, rows: Rows) -> list[AnyArray]:
         """The elements as arrays; one that is not of its shape cannot be taken either."""
         step = self.steps[-1].label
         where = f"the result of {step}"
         try:
-            return write(self.after, rows.elements, where)
+            return write_arrays(self.after, rows.elements, where)
         except FlowalgError:
-            if not self.catches:
+            if not self.dead_letters:
                 raise
-        rows.given(step, lambda some: [write(self.after, some, where)])
-        return write(self.after, rows.elements, where)
+        rows.apply(step, lambda some: [write_arrays(self.after, some, where)])
+        return write_arrays(self.after, rows.elements, where)
 
-    def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def transform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """One batch after the steps."""
-        positions, present = kept_rows(batch) if self.guarded else (list(range(batch.num_rows)), batch)
+        positions, present = select_kept(batch) if self.guarded else (list(range(batch.num_rows)), batch)
         times = cast("list[int | None]", batch.column(EVENT_TIME).to_pylist())
-        entered = read(self.before, present)
-        caught: list[Caught] = []
+        entered = read_elements(self.before, present)
+        caught: list[BadElement] = []
         here = [times[one] for one in positions]
-        rows = Rows(entered, here, positions, caught if self.catches else None)
+        rows = Rows(entered, here, positions, caught if self.dead_letters else None)
         for step in self.steps:
-            rows.through(step)
-        arrays = self.written(rows)
+            rows.apply_step(step)
+        arrays = self.write(rows)
         own: dict[str, AnyArray] = {EVENT_TIME: pa.array(rows.times, pa.int64())}
         origins = rows.origins
         if self.guarded:
@@ -179,25 +179,25 @@ class PythonSteps:
             origins = [*origins, *gone]
         others = batch.take(pa.array(origins, pa.int64()))
         if OBSERVED_TIME in self.schema.names:
-            own[OBSERVED_TIME] = once(others.column(OBSERVED_TIME), firsts(origins))
+            own[OBSERVED_TIME] = mask_column(others.column(OBSERVED_TIME), mark_firsts(origins))
         if caught:
             elements = dict(zip(positions, entered, strict=True))
-            records = [as_json(elements[one.origin], self.before.shape) for one in caught]
+            records = [render_json(elements[one.origin], self.before.shape) for one in caught]
             own |= _told(caught, records, others)
         for name in self.schema.names[len(arrays) :]:
             arrays.append(own[name] if name in own else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _told(caught: list[Caught], records: list[str], others: pa.RecordBatch) -> dict[str, AnyArray]:
+def _told(caught: list[BadElement], records: list[str], others: pa.RecordBatch) -> dict[str, AnyArray]:
     """What rows say of drops, of which the last ones are of elements that were caught."""
     count = len(caught)
     told: dict[str, list[object]] = {
-        REASON: [BAD_RECORD] * count,
-        DROPPED: [1] * count,
+        DROP_REASON: [BAD_RECORD] * count,
+        DROP_COUNT: [1] * count,
         STAGE: [one.step for one in caught],
         ERROR: [one.error for one in caught],
-        REFUSED_VALUE: list(records),
+        DROPPED_VALUE: list(records),
     }
     if PROCESSING_TIME in others.schema.names:
         times = others.column(PROCESSING_TIME).slice(others.num_rows - count)
@@ -209,18 +209,18 @@ def _told(caught: list[Caught], records: list[str], others: pa.RecordBatch) -> d
     return found
 
 
-def firsts(origins: list[int]) -> list[bool]:
+def mark_firsts(origins: list[int]) -> list[bool]:
     """Of each of some rows whether it is the first that came of its origin."""
     first: dict[int, int] = {}
     return [first.setdefault(one, place) == place for place, one in enumerate(origins)]
 
 
-def once(column: AnyArray, counted: list[bool]) -> AnyArray:
+def mask_column(column: AnyArray, counted: list[bool]) -> AnyArray:
     """A column that the clocks count, on those of its rows alone that are to be counted."""
     return column.take(pa.array([place if one else None for place, one in enumerate(counted)], pa.int64()))
 
 
-def kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
+def select_kept(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
     """Which rows of a guarded batch are elements, and the batch of those alone."""
     kept = [bool(keep) for keep in batch.column(KEEP).to_pylist()]
     return [row for row, keep in enumerate(kept) if keep], batch.filter(pa.array(kept, pa.bool_()))
@@ -228,4 +228,13 @@ def kept_rows(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-__all__ = ["ArrowFunction", "Caught", "PythonSteps", "Rows", "checked", "firsts", "kept_rows", "once"]
+__all__ = [
+    "ArrowFunction",
+    "BadElement",
+    "PythonSteps",
+    "Rows",
+    "check_results",
+    "mark_firsts",
+    "mask_column",
+    "select_kept",
+]

@@ -16,7 +16,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
 from flowalg_spark.encoding.schema import fields_in
 from flowalg_spark.frames.final_values import METRICS_COLUMN, PANE_COLUMNS
-from flowalg_spark.frames.pane_frame import flat_columns, panes_in
+from flowalg_spark.frames.pane_frame import flat_columns, read_panes
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")
@@ -51,12 +51,12 @@ def arrived(pipeline: PCollection[A], frame: DataFrame) -> Arrived[A]:
     if METRICS_COLUMN in has:
         frame = frame.filter(F.col(METRICS_COLUMN).isNull())
     if "drop" not in has:
-        return Arrived(panes_in(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
+        return Arrived(read_panes(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
     beside = (F.col("drop").alias(_DROP), F.col("window").alias(_WINDOW))
     table = frame.select(*flat_columns(pipeline), *beside).toArrow()
     drop = table.column(_DROP)
     panes = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
-    return Arrived(panes_in(panes, pipeline), _drops(table.filter(drop.is_valid())))
+    return Arrived(read_panes(panes, pipeline), _drops(table.filter(drop.is_valid())))
 
 
 def _drops(table: pa.Table) -> tuple[Mapping[str, object], ...]:

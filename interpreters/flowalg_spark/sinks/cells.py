@@ -30,9 +30,9 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.encoding.json_text import json_text, plain, value_in
-from flowalg_spark.encoding.layout import PATH, Branch, Layout, layout_of, leaves
-from flowalg_spark.encoding.records import built
+from flowalg_spark.encoding.json_text import decode_json, encode_json, strip_zeros
+from flowalg_spark.encoding.layout import PATH_SEPARATOR, Branch, Layout, layout_of, leaves
+from flowalg_spark.encoding.records import build_records
 from flowalg_spark.encoding.schema import fields_in
 
 _KINDS: Final[dict[Scalar, Kind]] = {
@@ -57,7 +57,7 @@ def columns_of_field(name: str, shape: Shape) -> tuple[Column, ...]:
     """The columns of a field of an element."""
     layout = layout_of(shape, name)
     return tuple(
-        Column(_joined(leaf.at), _kind(leaf.shape), isinstance(leaf.shape, OptionalOf))
+        Column(_joined(leaf.column), _kind(leaf.shape), isinstance(leaf.shape, OptionalOf))
         for leaf in leaves(layout)
     )
 
@@ -77,7 +77,7 @@ def element_in(cells: Row, shape: Shape) -> object:
 
 def _joined(path: str) -> str:
     # The parts of a tuple are called _1, _2 and so on.
-    return path.replace(f"{PATH}_", "_").replace(PATH, "_")
+    return path.replace(f"{PATH_SEPARATOR}_", "_").replace(PATH_SEPARATOR, "_")
 
 
 def _kind(shape: Shape) -> Kind:
@@ -107,13 +107,13 @@ def _cells(value: object, shape: Shape) -> Iterator[Cell]:
 def _cell(value: object, shape: Shape) -> Cell:
     match shape:
         case Scalar():
-            return plain(value) if isinstance(value, Decimal) else cast("Cell", value)
+            return strip_zeros(value) if isinstance(value, Decimal) else cast("Cell", value)
         case EnumOf():
             return cast("Enum", value).name
         case OptionalOf(of=inner):
             return None if value is None else _cell(value, inner)
         case _:
-            return json_text(value, shape)
+            return encode_json(value, shape)
 
 
 def _element(cells: Iterator[Cell], layout: Layout) -> object:
@@ -121,7 +121,7 @@ def _element(cells: Iterator[Cell], layout: Layout) -> object:
         parts = [_element(cells, part) for part in layout.parts]
         match layout.shape:
             case RecordOf(cls=cls):
-                return built(cls, [[part] for part in parts])[0]
+                return build_records(cls, [[part] for part in parts])[0]
             case TupleOf():
                 return tuple(parts)
         assert_never(layout.shape)
@@ -137,7 +137,7 @@ def _value(cell: Cell, shape: Shape) -> object:
         case OptionalOf(of=inner):
             return None if cell is None else _value(cell, inner)
         case _:
-            return value_in(cast("str", cell), shape)
+            return decode_json(cast("str", cell), shape)
 
 
 def field_of(element: object, name: str, shape: Shape) -> object:

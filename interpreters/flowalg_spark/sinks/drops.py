@@ -15,7 +15,7 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
-from flowalg_spark.encoding.json_text import json_text
+from flowalg_spark.encoding.json_text import encode_json
 from flowalg_spark.encoding.values import decode
 
 _COLUMNS: Final = (
@@ -60,7 +60,7 @@ def _row(given: Mapping[str, object], pair: object) -> Row:
     key, value = drop["key"], drop["value"]
     if "stage" not in drop and isinstance(pair, RecordOf) and pair.cls is KV:
         key, value = (
-            None if said is None and number else json_text(decode(said, one.shape), one.shape)
+            None if said is None and number else encode_json(decode(said, one.shape), one.shape)
             for number, (said, one) in enumerate(zip((key, value), pair.fields, strict=True))
         )
     times = (given["start"], given["end"], drop["processing_time"], drop["watermark"])

@@ -9,7 +9,7 @@ from flowalg.data.errors import ArgumentError, RecordTypeError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg_spark.encoding.schema import fields_in
-from flowalg_spark.frames.final_values import OWN_COLUMNS
+from flowalg_spark.frames.final_values import RESERVED_COLUMNS
 
 
 def require_options(pipeline: object, target: object, table: object, query: object, since: object) -> None:
@@ -32,7 +32,7 @@ def require_options(pipeline: object, target: object, table: object, query: obje
         raise ArgumentError("since", since, "the number of a batch, 0 or more")
     last_grouping(pipeline.node)
     for name, _ in fields_in(shape_of_elements(pipeline)):
-        if name in OWN_COLUMNS:
+        if name in RESERVED_COLUMNS:
             raise RecordTypeError(
                 f"the field {name} would be hidden by the column that every pane has; rename it"
             )

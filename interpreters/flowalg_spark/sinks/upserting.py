@@ -26,7 +26,7 @@ from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
-from flowalg_spark.encoding.json_text import json_of, text_of
+from flowalg_spark.encoding.json_text import dump_json, json_value
 from flowalg_spark.encoding.schema import fields_in
 from flowalg_spark.sinks.arriving import Arrived, arrived
 from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of
@@ -118,7 +118,7 @@ class Upsert:
         fields = [(field_of(pane.element, name, self._shape), shape) for name, shape in self._by]
         window = window_cells(pane.window)
         if self._has_key_text:
-            return (text_of([json_of(value, shape) for value, shape in fields]), *window)
+            return (dump_json([json_value(value, shape) for value, shape in fields]), *window)
         return (*(cell for value, shape in fields for cell in cells_of(value, shape)), *window)
 
     def _row(self, pane: Pane[object]) -> Row:

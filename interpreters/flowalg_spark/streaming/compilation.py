@@ -23,24 +23,24 @@ from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING
-from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.layout import col
 from flowalg_spark.encoding.meta import (
     DROP,
-    DROPPED,
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_KEY,
+    DROPPED_VALUE,
     ERROR,
     KEEP,
     METRICS,
     PANE_TIME,
-    REASON,
-    REFUSED_KEY,
-    REFUSED_VALUE,
     STAGE,
     WATERMARK,
 )
 from flowalg_spark.frames.final_values import METRICS_COLUMN
-from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, visible
-from flowalg_spark.lowering.binding import Clocks, require_frame
-from flowalg_spark.lowering.flow import Flow, guarded
+from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
+from flowalg_spark.lowering.binding import StreamColumns, require_frame
+from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import few_calls
 from flowalg_spark.session import ensure_state_store
 from flowalg_spark.streaming.lowering import Lowering
@@ -101,10 +101,10 @@ class StreamInput:
                 raise ArgumentError(f"StreamInput.{name}", column, "a Column of the frame, or None")
 
     @property
-    def clocks(self) -> Clocks:
+    def clocks(self) -> StreamColumns:
         """What each row says about time, as columns."""
         now = F.current_timestamp() if self.processing_time is None else self.processing_time
-        return Clocks(
+        return StreamColumns(
             F.unix_micros(now), self.end_of_input, self.tick, self.signal, self.partition, self.corrupt_record
         )
 
@@ -183,7 +183,7 @@ def compile(
         streams = {name: _with_ticks(one) for name, one in streams.items()}
     sources = {
         name: SourceStream(
-            one.frame, evolve(one.clocks, catches=dead_letters), FromSource(one.watermark, name)
+            one.frame, evolve(one.clocks, dead_letters=dead_letters), FromSource(one.watermark, name)
         )
         for name, one in streams.items()
     }
@@ -276,30 +276,30 @@ def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
 
     With ``metrics`` what the stages tell of themselves too.
     """
-    shown = flow.selected(guarded(flow.element), flow.shape)
+    shown = flow.select(guard_columns(flow.element), flow.shape)
     if DROP in flow.meta:
-        told, drop = named(DROP).isNotNull(), named(DROP)
+        told, drop = col(DROP).isNotNull(), col(DROP)
     else:
-        told = named(REASON).isNotNull()
+        told = col(DROP_REASON).isNotNull()
         said = F.struct(
-            named(STAGE).alias("stage"),
-            named(REASON).alias("reason"),
-            named(DROPPED).alias("count"),
-            named(REFUSED_KEY).alias("key"),
-            named(REFUSED_VALUE).alias("value"),
-            F.timestamp_micros(named(PANE_TIME)).alias("processing_time"),
-            F.timestamp_micros(named(WATERMARK)).alias("watermark"),
-            *([named(ERROR).alias("error")] if ERROR in flow.meta else []),
+            col(STAGE).alias("stage"),
+            col(DROP_REASON).alias("reason"),
+            col(DROP_COUNT).alias("count"),
+            col(DROPPED_KEY).alias("key"),
+            col(DROPPED_VALUE).alias("value"),
+            F.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
+            F.timestamp_micros(col(WATERMARK)).alias("watermark"),
+            *([col(ERROR).alias("error")] if ERROR in flow.meta else []),
         )
         drop = F.when(told, said)
-    told = named(KEEP) | told
+    told = col(KEEP) | told
     others = [drop.alias("drop")]
     if metrics:
         if METRICS not in flow.meta:
             raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
-        told |= named(METRICS).isNotNull()
+        told |= col(METRICS).isNotNull()
         others.append(metrics_struct().alias(METRICS_COLUMN))
-    return visible(evolve(shown, frame=shown.frame.filter(told)), *others)
+    return user_frame(evolve(shown, frame=shown.frame.filter(told)), *others)
 
 
 __all__ = ["CAPABILITIES", "StreamInput", "compile", "compile_sources", "drain"]

@@ -12,7 +12,7 @@ from attrs import frozen
 from flowalg.combiners.core import Combiner, Over
 from flowalg.elementwise.functions import Call, apply_all, require_keyed
 from flowalg.elementwise.steps import Filter, Step
-from flowalg_spark.lowering.arguments import single_combiners
+from flowalg_spark.lowering.arguments import component_combiners
 
 
 @frozen
@@ -35,7 +35,7 @@ class Tried:
 
 def trials(combiner: Combiner[object, object, object]) -> tuple[Step, ...]:
     """A step for each function of the user's that a combiner applies to the values of pairs."""
-    parts = (one for one in single_combiners(combiner) if isinstance(one, Over))
+    parts = (one for one in component_combiners(combiner) if isinstance(one, Over))
     return tuple(Filter(Call(Tried(one.function, one.label)), f"{one.title}.of") for one in parts)
 
 

@@ -38,10 +38,10 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg_spark.encoding import meta
-from flowalg_spark.encoding.json_text import json_text
-from flowalg_spark.encoding.layout import Layout, layout_of, leaves, pair_of, places
+from flowalg_spark.encoding.json_text import encode_json
+from flowalg_spark.encoding.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_spark.encoding.schema import arrow_type
-from flowalg_spark.encoding.values import AnyArray, numbered, read, write
+from flowalg_spark.encoding.values import AnyArray, read_elements, take_indices, write_arrays
 from flowalg_spark.lowering.python_rows import Rows
 from flowalg_spark.state.worker_gc import freeze_imports
 
@@ -62,7 +62,7 @@ _PANE: Final = {
 _EMITTED: Final = ("panes", "side_values", "drops", "upstream", "report", "metrics")
 """The columns of an emission."""
 
-_DROP: Final = {meta.START: START, meta.END: END, meta.REASON: REASON, meta.DROPPED: DROPPED}
+_DROP: Final = {meta.START: START, meta.END: END, meta.DROP_REASON: REASON, meta.DROP_COUNT: DROPPED}
 
 
 @frozen
@@ -100,31 +100,33 @@ class OutOfGrouping:
             yield {**elements, **said}
             return
         key, value = self.pair.fields
-        key_layout, value_layout = pair_of(layout_of(self.pair))
+        key_layout, value_layout = key_and_value(layout_of(self.pair))
         rows = pa.Table.from_pydict(dict(elements))
         told = [one is not None for one in table[self.stage.results[0]].to_list()]
-        values = iter(read(value_layout, rows.filter(pa.array(told, pa.bool_()))))
+        values = iter(read_elements(value_layout, rows.filter(pa.array(told, pa.bool_()))))
         yield {
             **said,
             meta.STAGE: _texts([self.stage.label] * table.height),
-            meta.REFUSED_KEY: _texts([json_text(one, key.shape) for one in read(key_layout, rows)]),
-            meta.REFUSED_VALUE: _texts(
-                [json_text(next(values), value.shape) if one else None for one in told]
+            meta.DROPPED_KEY: _texts(
+                [encode_json(one, key.shape) for one in read_elements(key_layout, rows)]
+            ),
+            meta.DROPPED_VALUE: _texts(
+                [encode_json(next(values), value.shape) if one else None for one in told]
             ),
         }
 
     def elements(self, table: pl.DataFrame) -> dict[str, AnyArray]:
         """The leaves of pairs, from the keys and the results of a table."""
-        key, value = pair_of(layout_of(self.pair))
+        key, value = key_and_value(layout_of(self.pair))
         found = _columns(_arrays(table.select(self.stage.keys), key), key)
         if self.stage.combiner is None:
             results = _arrays(table.select(self.stage.results), value)
         else:
             packed = table[RESULT].to_list()
             values = [pickle.loads(one) for one in packed if one is not None]  # of our own making
-            rows = numbered(one is not None for one in packed)
+            rows = take_indices(one is not None for one in packed)
             where = f"the result of {self.stage.label}"
-            results = [one.take(rows) for one in write(value, values, where)]
+            results = [one.take(rows) for one in write_arrays(value, values, where)]
         return {**found, **_columns(results, value)}
 
 
@@ -144,18 +146,18 @@ class OutOfSide:
         if not table.height:
             return
         readings = unpack_side_values(emission.side_values)
-        names = places(self.main)
+        names = leaf_columns(self.main)
         columns = _columns(_arrays(table.select(names), self.main), self.main)
-        elements = read(self.main, pa.Table.from_pydict(columns))
+        elements = read_elements(self.main, pa.Table.from_pydict(columns))
         starts = table[READ_START].to_list()
         pairs: list[object] = [
             (element, readings[EventTime(start)]) for element, start in zip(elements, starts, strict=True)
         ]
         rows = Rows(pairs, [*table[EVENT_TIME].to_list()], list(range(table.height)))
         for step in self.steps:
-            rows.through(step)
+            rows.apply_step(step)
         where = f"the result of {self.steps[-1].label if self.steps else self.label}"
-        found = _columns(write(self.after, rows.elements, where), self.after)
+        found = _columns(write_arrays(self.after, rows.elements, where), self.after)
         others = [name for name in table.columns if name in meta.PANE_META]
         kept = table.select(others)[rows.origins]
         yield {
@@ -180,10 +182,10 @@ class OutOfSide:
             meta.END: pa.array([one.window.end for one in late], pa.int64()),
             meta.EVENT_TIME: pa.array([one.window.end - 1 for one in late], pa.int64()),
             meta.STAGE: _texts([self.label] * len(late)),
-            meta.REASON: _texts([one.reason.value for one in late]),
-            meta.DROPPED: pa.array([1] * len(late), pa.int64()),
-            meta.REFUSED_KEY: _texts([json_text(one.key, key) for one in late]),
-            meta.REFUSED_VALUE: _texts([json_text(one.value, self.side) for one in late]),
+            meta.DROP_REASON: _texts([one.reason.value for one in late]),
+            meta.DROP_COUNT: pa.array([1] * len(late), pa.int64()),
+            meta.DROPPED_KEY: _texts([encode_json(one.key, key) for one in late]),
+            meta.DROPPED_VALUE: _texts([encode_json(one.value, self.side) for one in late]),
         }
 
 
@@ -255,7 +257,7 @@ class FromEmissions:
 
 def _columns(arrays: list[AnyArray], layout: Layout) -> dict[str, AnyArray]:
     """The arrays of a layout's leaves, by the names of their columns."""
-    return dict(zip(places(layout), arrays, strict=True))
+    return dict(zip(leaf_columns(layout), arrays, strict=True))
 
 
 def _texts(values: list[str] | list[str | None]) -> AnyArray:

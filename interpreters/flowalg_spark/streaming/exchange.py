@@ -13,7 +13,7 @@ from flowalg_shard import Stage, Upstream, pack, precombine, reports_of
 from flowalg_shard.tables.columns import END, KEEP, SHARD, START
 from pyspark.sql import types as T
 
-from flowalg_spark.encoding.meta import METRICS, PASSING_META, REASON
+from flowalg_spark.encoding.meta import DROP_REASON, FORWARDED_META, METRICS
 from flowalg_spark.state.worker_gc import freeze_imports
 
 INPUT: Final = "input"
@@ -115,10 +115,10 @@ class ToBundles:
 
 def _passed_through(rows: pl.DataFrame) -> bytes:
     """The drops and metrics of earlier stages, which pass through the first shard."""
-    if REASON not in rows.columns:
+    if DROP_REASON not in rows.columns:
         return b""
-    columns = [name for name in PASSING_META if name in rows.columns]
-    marks = [pl.col(name).is_not_null() for name in (REASON, METRICS) if name in columns]
+    columns = [name for name in FORWARDED_META if name in rows.columns]
+    marks = [pl.col(name).is_not_null() for name in (DROP_REASON, METRICS) if name in columns]
     return pack(rows.filter(pl.any_horizontal(marks)).select(columns))
 
 

@@ -17,21 +17,21 @@ from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg.triggers.syntax import AtMeasure
-from flowalg_spark.encoding.layout import Leaf, layout_of, named, pair_of, places
+from flowalg_spark.encoding.layout import Leaf, col, key_and_value, layout_of, leaf_columns
 from flowalg_spark.encoding.meta import (
     CHANGE,
     CLOCK_META,
+    DROP_REASON,
     END,
     EVENT_TIME,
+    FORWARDED_META,
     KEEP,
     META_TYPES,
-    PASSING_META,
-    REASON,
     START,
 )
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.lowering.arguments import arguments, reads_nothing
-from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema, sighted
+from flowalg_spark.lowering.arguments import combiner_arguments, ignores_values
+from flowalg_spark.lowering.flow import Flow, LiftingNote, keep_observed_times, row_schema
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.streaming.python_values import InWindows, Pickled, Seen
@@ -80,7 +80,7 @@ def _stage(node: GroupingNode, result: RecordOf) -> Stage:
     effective = node.windowed_by
     return Stage(
         node.label,
-        places(pair_of(layout_of(result))[0]),
+        leaf_columns(key_and_value(layout_of(result))[0]),
         (),
         effective.strategy,
         fresh=effective.fresh,
@@ -93,9 +93,9 @@ def _in_columns(
     stream: Stream, node: CombinePerKey, base: Stage, shards: tuple[int, ...]
 ) -> tuple[Stream, Stage]:
     """The rows of a grouping whose combiners are aggregates over columns, and its stage."""
-    read = arguments(_looked_at(_in_windows(stream.flow, base), base), node)
+    read = combiner_arguments(_looked_at(_in_windows(stream.flow, base), base), node)
     items = [
-        None if reads_nothing(part) else item for part, item in zip(read.combiners, read.read, strict=True)
+        None if ignores_values(part) else item for part, item in zip(read.combiners, read.read, strict=True)
     ]
     shapes = tuple(None if item is None else item.shape for item in items)
     stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
@@ -103,7 +103,7 @@ def _in_columns(
     for column, item in zip(stage.aggregates, items, strict=True):
         if column.argument is not None:
             assert isinstance(item, Leaf), "what has an order or a sum is one column"
-            columns[column.argument] = item.at
+            columns[column.argument] = item.column
     return _selected(read.flow, stream, stage, columns, shards), stage
 
 
@@ -112,10 +112,10 @@ def _in_objects(
 ) -> Stream:
     """The rows of a grouping whose values are pickled; tagged, if they are one collection's of a co-group."""
     flow = _looked_at(_in_windows(stream.flow, stage), stage)
-    value = pair_of(flow.element)[1]
-    packed = Pickled(pair_of(layout_of(flow.shape))[1], tag)
-    column = arrow_column(packed, T.BinaryType(), [named(KEEP), *places(value)])
-    noted = flow.noted(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
+    value = key_and_value(flow.element)[1]
+    packed = Pickled(key_and_value(layout_of(flow.shape))[1], tag)
+    column = arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(value)])
+    noted = flow.with_notes(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
     return _selected(noted, stream, stage, {VALUE: column}, shards)
 
 
@@ -123,23 +123,25 @@ def _in_windows(flow: Flow, stage: Stage) -> Flow:
     """The flow in windows that a function of the user's tells, where it does."""
     if not stage.preassigned:
         return flow
-    before = sighted(flow)
+    before = keep_observed_times(flow)
     meta = {**before.meta, START: META_TYPES[START], END: META_TYPES[END]}
     schema = row_schema(before.shape, meta)
-    assigning = InWindows(pair_of(layout_of(before.shape))[0], stage.strategy.windows, arrow_schema(schema))
+    assigning = InWindows(
+        key_and_value(layout_of(before.shape))[0], stage.strategy.windows, arrow_schema(schema)
+    )
     return evolve(before, frame=before.frame.mapInArrow(assigning, schema), meta=meta)
 
 
 def _looked_at(flow: Flow, stage: Stage) -> Flow:
     """The flow with what its values are to the parts of the trigger that look at them."""
-    value = pair_of(flow.element)[1]
-    given = named(KEEP) if CHANGE not in flow.meta else named(KEEP) & (weight_of(flow) > 0)
+    value = key_and_value(flow.element)[1]
+    given = col(KEEP) if CHANGE not in flow.meta else col(KEEP) & (weight_of(flow) > 0)
     columns: list[Column] = []
     kinds: dict[str, T.DataType] = {}
     for name, leaf in stage.automaton.summary.data:
         kinds[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
-        body = Seen(leaf, pair_of(layout_of(flow.shape))[1])
-        column = arrow_column(body, kinds[NEW + name], [given, *places(value)])
+        body = Seen(leaf, key_and_value(layout_of(flow.shape))[1])
+        column = arrow_column(body, kinds[NEW + name], [given, *leaf_columns(value)])
         columns.append(column.alias(NEW + name))
     return (
         evolve(flow, frame=flow.frame.select("*", *columns), meta={**flow.meta, **kinds}) if kinds else flow
@@ -153,14 +155,14 @@ def _selected(
 
     A row that is not kept has no shard, and that is all that is said of it: a column takes time on its way to Python.
     """
-    key = pair_of(flow.element)[0]
-    own = [column.alias(name) for column, name in zip(places(key), stage.keys, strict=True)]
+    key = key_and_value(flow.element)[0]
+    own = [column.alias(name) for column, name in zip(leaf_columns(key), stage.keys, strict=True)]
     own += [column.alias(name) for name, column in columns.items()]
     if stage.retractions:
         own.append(weight_of(flow).alias(WEIGHT))
-    own.append(F.when(named(KEEP), shard_of(places(key), shards)).alias(SHARD))
+    own.append(F.when(col(KEEP), shard_of(leaf_columns(key), shards)).alias(SHARD))
     meta = {name: kind for name, kind in flow.meta.items() if name in _meta_read(flow, stage)}
-    frame = flow.frame.select(*own, *map(named, meta))
+    frame = flow.frame.select(*own, *map(col, meta))
     return evolve(stream, flow=evolve(flow, frame=frame, meta=meta))
 
 
@@ -168,8 +170,8 @@ def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
     names = {EVENT_TIME, *CLOCK_META, *(NEW + name for name, _ in stage.automaton.summary.data)}
     if stage.preassigned or not stage.fresh:
         names |= {START, END}
-    if REASON in flow.meta:
-        names |= set(PASSING_META)
+    if DROP_REASON in flow.meta:
+        names |= set(FORWARDED_META)
     return frozenset(names)
 
 
@@ -185,7 +187,7 @@ def weight_of(flow: Flow) -> Column:
     """-1 for a retraction, else 1."""
     if CHANGE not in flow.meta:
         return F.lit(1).cast("tinyint")
-    return F.when(named(CHANGE) == F.lit(Change.RETRACTION.value), -1).otherwise(1).cast("tinyint")
+    return F.when(col(CHANGE) == F.lit(Change.RETRACTION.value), -1).otherwise(1).cast("tinyint")
 
 
 __all__ = ["Prepared", "prepared", "shard_of", "weight_of"]

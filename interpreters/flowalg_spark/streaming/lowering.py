@@ -32,28 +32,28 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.windows.window_functions import GlobalWindows
-from flowalg_spark.encoding.layout import layout_of, named, nested, pair_of, places
+from flowalg_spark.encoding.layout import col, key_and_value, layout_of, leaf_columns, nest
 from flowalg_spark.encoding.meta import (
     CLOCK_META,
     DROP,
-    DROPPED,
+    DROP_COUNT,
+    DROP_META,
+    DROP_REASON,
     ERROR,
+    FORWARDED_META,
     KEEP,
     META_TYPES,
     METRICS,
     PANE_META,
     PANE_TIME,
-    PASSING_META,
-    REASON,
-    REFUSED_META,
     REPORT,
     WATERMARK,
-    pane_meta,
+    pane_meta_types,
 )
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.lowering.binding import bound_source
-from flowalg_spark.lowering.element_wise import note_of, through_steps
-from flowalg_spark.lowering.flow import Flow, LiftingNote, require_one_shape, row_schema
+from flowalg_spark.lowering.binding import bind_source
+from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
+from flowalg_spark.lowering.flow import Flow, LiftingNote, require_equal_shapes, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.streaming.dry_run import trials
@@ -107,7 +107,7 @@ class Lowering:
         stages = [node for node in nodes_of(root) if isinstance(node, GroupingNode | WithSide)]
         read = nodes_of(*(inner for stage in stages for inner in stage.inputs))
         heard = frozenset(id(node) for node in read if isinstance(node, GroupingNode | WithSide))
-        several = len(stages) > 1 or any(source.clocks.catches for source in sources.values())
+        several = len(stages) > 1 or any(source.clocks.dead_letters for source in sources.values())
         return cls(sources, shards, heard, several, state_cache_bytes, metrics)
 
     def stream(self, node: Node) -> Stream:
@@ -121,7 +121,7 @@ class Lowering:
         match node:
             case SourceNode(name=name):
                 source = self.sources[name]
-                return Stream(bound_source(node, source.frame, source.clocks), (source.upstream,))
+                return Stream(bind_source(node, source.frame, source.clocks), (source.upstream,))
             case Hole():
                 raise node.refused()
             case WindowInto(input=inner):
@@ -145,15 +145,15 @@ class Lowering:
 
     def through(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
         """A stream after a chain of element-wise steps."""
-        return evolve(stream, flow=through_steps(stream.flow, steps)) if steps else stream
+        return evolve(stream, flow=apply_steps(stream.flow, steps)) if steps else stream
 
     def tried(self, node: CombinePerKey, stream: Stream) -> Stream:
         """The input of a grouping, less the elements that its combiners' functions cannot take, where they are told."""
-        return self.through(stream, trials(node.combiner)) if stream.flow.catches else stream
+        return self.through(stream, trials(node.combiner)) if stream.flow.dead_letters else stream
 
     def flattened(self, streams: list[Stream]) -> Stream:
         """The union of streams of one shape."""
-        require_one_shape([one.flow for one in streams])
+        require_equal_shapes([one.flow for one in streams])
         return united(streams)
 
     def grouped(self, node: GroupingNode, ready: Prepared) -> Stream:
@@ -188,9 +188,9 @@ class Lowering:
         operator = Side(stage, elements.upstreams, others.upstreams)
         notes = [
             LiftingNote("with_side", "a side input, which is kept in Python", None),
-            *map(note_of, together),
+            *map(lifting_note, together),
         ]
-        before = main.flow.noted(*side.flow.notes, *notes)
+        before = main.flow.with_notes(*side.flow.notes, *notes)
         described = describe_stage(stage, f"{main.flow.shape} beside {side.flow.shape}")
         flow = self.emitted(node, bundles, operator, described, out, before, after)
         return self.through(Stream(flow, (FromStage(),)), steps[len(together) :])
@@ -214,14 +214,14 @@ class Lowering:
         """What a stage gives: elements of ``shape``, drops, and its reports if there is a stage behind it."""
         reports = id(node) in self.heard
         meta = {
-            **pane_meta(),
+            **pane_meta_types(),
             KEEP: META_TYPES[KEEP],
-            REASON: META_TYPES[REASON],
-            DROPPED: META_TYPES[DROPPED],
+            DROP_REASON: META_TYPES[DROP_REASON],
+            DROP_COUNT: META_TYPES[DROP_COUNT],
         }
         if self.several:
-            meta |= {name: META_TYPES[name] for name in REFUSED_META}
-        if before.catches:
+            meta |= {name: META_TYPES[name] for name in DROP_META}
+        if before.dead_letters:
             meta[ERROR] = META_TYPES[ERROR]
         if reports:
             meta[REPORT] = META_TYPES[REPORT]
@@ -248,53 +248,53 @@ class Lowering:
 def _divided(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
     """The elements of a stream, each with its shard; and the columns that travel."""
     flow = main.flow
-    own = places(layout_of(flow.shape))
+    own = leaf_columns(layout_of(flow.shape))
     kept = [name for name in flow.meta if name in (*PANE_META, EVENT_TIME)]
     meta = _meta_of_stage(flow, kept)
-    place = shard_of([named(EVENT_TIME), *map(named, own)], shards)
-    frame = flow.frame.select(*map(named, own), place.alias(SHARD), *map(named, meta))
+    place = shard_of([col(EVENT_TIME), *map(col, own)], shards)
+    frame = flow.frame.select(*map(col, own), place.alias(SHARD), *map(col, meta))
     return evolve(main, flow=evolve(flow, frame=frame, meta=meta)), (*own, *kept)
 
 
 def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
     """The elements of a side, pickled; and the columns that travel."""
     flow = side.flow
-    columns = places(flow.element)
-    value = arrow_column(Pickled(layout_of(flow.shape), None), T.BinaryType(), [named(KEEP), *columns])
+    columns = leaf_columns(flow.element)
+    value = arrow_column(Pickled(layout_of(flow.shape), None), T.BinaryType(), [col(KEEP), *columns])
     bounds = () if fresh else (START, END)
     meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
-    frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(named, meta))
+    frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(col, meta))
     return evolve(side, flow=evolve(flow, frame=frame, meta=meta)), (VALUE, WEIGHT, EVENT_TIME, *bounds)
 
 
 def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
     """What a stage reads of a flow beside its elements."""
-    wanted = {*kept, KEEP, *CLOCK_META, *(PASSING_META if REASON in flow.meta else ())}
+    wanted = {*kept, KEEP, *CLOCK_META, *(FORWARDED_META if DROP_REASON in flow.meta else ())}
     return {name: kind for name, kind in flow.meta.items() if name in wanted}
 
 
 def _with_drop_column(flow: Flow) -> Flow:
     """Panes and drops with their element and their ``DROP`` in place, where one stage alone can drop."""
     assert isinstance(flow.shape, RecordOf), "what a grouping gives is pairs"
-    key, value = pair_of(flow.element)
+    key, value = key_and_value(flow.element)
     drop = F.struct(
-        named(REASON).alias("reason"),
-        named(DROPPED).alias("count"),
-        nested(key).alias("key"),
-        nested(value).alias("value"),
-        F.timestamp_micros(named(PANE_TIME)).alias("processing_time"),
-        F.timestamp_micros(named(WATERMARK)).alias("watermark"),
+        col(DROP_REASON).alias("reason"),
+        col(DROP_COUNT).alias("count"),
+        nest(key).alias("key"),
+        nest(value).alias("value"),
+        F.timestamp_micros(col(PANE_TIME)).alias("processing_time"),
+        F.timestamp_micros(col(WATERMARK)).alias("watermark"),
     )
-    own = [named(name) for name in places(layout_of(flow.shape))]
-    others = [name for name in flow.meta if name not in (REASON, DROPPED)]
-    frame = flow.frame.select(*own, *map(named, others), F.when(named(REASON).isNotNull(), drop).alias(DROP))
+    own = [col(name) for name in leaf_columns(layout_of(flow.shape))]
+    others = [name for name in flow.meta if name not in (DROP_REASON, DROP_COUNT)]
+    frame = flow.frame.select(*own, *map(col, others), F.when(col(DROP_REASON).isNotNull(), drop).alias(DROP))
     meta = {**{name: flow.meta[name] for name in others}, DROP: frame.schema[DROP].dataType}
     return evolve(flow, frame=frame, meta=meta)
 
 
 def _without_drops(stream: Stream) -> Stream:
     flow = stream.flow
-    told = [named(name).isNull() for name in (REASON, DROP, METRICS) if name in flow.meta]
+    told = [col(name).isNull() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
     frame = reduce(DataFrame.filter, told, flow.frame)
     return evolve(stream, flow=evolve(flow, frame=frame))
 

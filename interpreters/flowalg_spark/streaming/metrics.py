@@ -12,9 +12,9 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg_spark.encoding.layout import named
-from flowalg_spark.encoding.meta import BAD_RECORD, METRICS, REASON
-from flowalg_spark.expressions.integers import long
+from flowalg_spark.encoding.layout import col
+from flowalg_spark.encoding.meta import BAD_RECORD, DROP_REASON, METRICS
+from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.streaming.metrics_columns import COUNTS, PACKED_TYPE, require_metrics
 
@@ -36,13 +36,13 @@ def observed(frame: DataFrame, stages: Sequence[str], *, dead_letters: bool) -> 
 
     With ``dead_letters`` they also have the number of bad records.
     """
-    row = F.from_json(named(METRICS), PACKED_TYPE)
+    row = F.from_json(col(METRICS), PACKED_TYPE)
     metrics = [
         F.struct(*_aggregates(row, row.getField("number") == F.lit(number), _iso)).alias(f"{number} {stage}")
         for number, stage in enumerate(stages)
     ]
     if dead_letters:
-        metrics.append(F.count_if(named(REASON) == F.lit(BAD_RECORD)).alias(BAD_RECORDS))
+        metrics.append(F.count_if(col(DROP_REASON) == F.lit(BAD_RECORD)).alias(BAD_RECORDS))
     return frame.observe(OBSERVATION, *metrics)
 
 
@@ -62,7 +62,7 @@ def _aggregates(row: Column, of_stage: Column | None, show: Callable[[Column], C
         return value if of_stage is None else F.when(of_stage, value)
 
     now, watermark = F.max(of("processing_time")), F.max(of("watermark"))
-    known = (watermark > long(MIN_TIME)) & (watermark < long(MAX_TIME))
+    known = (watermark > long_literal(MIN_TIME)) & (watermark < long_literal(MAX_TIME))
     elements = F.aggregate(
         of("sources"), F.lit(0).cast("long"), lambda sum, source: sum + source.getField("elements")
     )
@@ -83,8 +83,8 @@ def metrics(stored: DataFrame) -> DataFrame:
     """
     rows = require_metrics(stored).select(f"{METRICS_COLUMN}.*")
     micros = {name: F.unix_micros(name) for name in _TIMES}
-    struct = F.struct(*(micros.get(name, named(name)).alias(name) for name in rows.columns))
-    shards = rows.select(*map(named, _PLACE), struct.alias("row"))
+    struct = F.struct(*(micros.get(name, col(name)).alias(name) for name in rows.columns))
+    shards = rows.select(*map(col, _PLACE), struct.alias("row"))
     return shards.groupBy(*_PLACE).agg(*_aggregates(F.col("row"), None, lambda point: point)).orderBy(*_PLACE)
 
 

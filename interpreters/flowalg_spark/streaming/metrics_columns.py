@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime
-from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.layout import col
 from flowalg_spark.encoding.meta import METRICS
 from flowalg_spark.frames.final_values import METRICS_COLUMN
 
@@ -77,7 +77,7 @@ def to_json(
 
 def metrics_struct() -> Column:
     """The metrics on a row as a struct; null on other rows."""
-    return _with_times(F.from_json(named(METRICS), PACKED_TYPE), PACKED_TYPE, METRICS_TYPE)
+    return _with_times(F.from_json(col(METRICS), PACKED_TYPE), PACKED_TYPE, METRICS_TYPE)
 
 
 def _with_times(column: Column, packed: T.DataType, wanted: T.DataType) -> Column:

@@ -14,11 +14,11 @@ from flowalg.pipeline.co_group import Tagged
 from flowalg.triggers.leaves import DataDrivenTrigger
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_spark.encoding.layout import Layout, places
+from flowalg_spark.encoding.layout import Layout, leaf_columns
 from flowalg_spark.encoding.meta import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
-from flowalg_spark.encoding.values import AnyArray, integers, read, read_columns
-from flowalg_spark.lowering.python_columns import where_kept
-from flowalg_spark.lowering.python_rows import firsts, kept_rows, once
+from flowalg_spark.encoding.values import AnyArray, read_arrays, read_elements, read_integers
+from flowalg_spark.lowering.python_columns import compute_where_kept
+from flowalg_spark.lowering.python_rows import mark_firsts, mask_column, select_kept
 
 
 @frozen
@@ -30,7 +30,7 @@ class Pickled:
 
     def __call__(self, kept: AnyArray, *columns: AnyArray) -> AnyArray:
         """One batch."""
-        return where_kept(self.of, kept, *columns)
+        return compute_where_kept(self.of, kept, *columns)
 
     def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """The objects of values that are all there."""
@@ -49,7 +49,7 @@ class Seen:
 
     def __call__(self, given: AnyArray, *columns: AnyArray) -> AnyArray:
         """One batch, of which the rows are looked at that are elements and take nothing back."""
-        return where_kept(self.of, given, *columns)
+        return compute_where_kept(self.of, given, *columns)
 
     def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """What values are that are all there."""
@@ -58,8 +58,8 @@ class Seen:
 
 
 def _values(layout: Layout, columns: tuple[AnyArray, ...]) -> list[object]:
-    names = places(layout)
-    return read_columns(layout, dict(zip(names, columns, strict=True)))
+    names = leaf_columns(layout)
+    return read_arrays(layout, dict(zip(names, columns, strict=True)))
 
 
 @frozen
@@ -80,18 +80,18 @@ class InWindows:
 
     def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """One batch, in windows: first the elements, and then the other rows."""
-        positions, present = kept_rows(batch)
+        positions, present = select_kept(batch)
         origins: list[int] = []
         found: list[Window] = []
         for position, key, point in zip(
-            positions, read(self.key, present), integers(present, EVENT_TIME), strict=True
+            positions, read_elements(self.key, present), read_integers(present, EVENT_TIME), strict=True
         ):
             assigned = self.windows.assign(EventTime(point), key)
             origins.extend([position] * len(assigned))
             found.extend(assigned)
         others = sorted(set(range(batch.num_rows)) - set(origins))
-        places = [*origins, *others]
-        table = batch.take(pa.array(places, pa.int64()))
+        rows = [*origins, *others]
+        table = batch.take(pa.array(rows, pa.int64()))
         own: dict[str, AnyArray] = {
             START: pa.array([one.start for one in found], pa.int64()),
             END: pa.array([one.end for one in found], pa.int64()),
@@ -102,7 +102,7 @@ class InWindows:
             own[name] = pa.concat_arrays([bounds, known])
         own[KEEP] = pa.array([True] * len(origins) + [False] * len(others), pa.bool_())
         if OBSERVED_TIME in self.schema.names:
-            own[OBSERVED_TIME] = once(table.column(OBSERVED_TIME), firsts(places))
+            own[OBSERVED_TIME] = mask_column(table.column(OBSERVED_TIME), mark_firsts(rows))
         arrays = [own[name] if name in own else table.column(name) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 

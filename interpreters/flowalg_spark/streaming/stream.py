@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg_spark.encoding.layout import named
+from flowalg_spark.encoding.layout import col
 from flowalg_spark.encoding.meta import META_TYPES, OBSERVED_TIME, UPSTREAM
-from flowalg_spark.lowering.binding import Clocks
-from flowalg_spark.lowering.flow import Flow, sighted
+from flowalg_spark.lowering.binding import StreamColumns
+from flowalg_spark.lowering.flow import Flow, keep_observed_times
 
 
 @frozen
@@ -22,7 +22,7 @@ class SourceStream:
     """A source of a streaming pipeline: its frame, what rows say of the clocks, and how a stage derives these."""
 
     frame: DataFrame
-    clocks: Clocks
+    clocks: StreamColumns
     upstream: Upstream
 
 
@@ -40,7 +40,7 @@ def united(streams: Sequence[Stream]) -> Stream:
         return streams[0]
     flows = [one.flow for one in streams]
     if any(OBSERVED_TIME in one.meta for one in flows):
-        flows = [sighted(one) for one in flows]
+        flows = [keep_observed_times(one) for one in flows]
     kinds: dict[str, T.DataType] = {}
     for flow in flows:
         kinds.update(flow.meta)
@@ -50,7 +50,7 @@ def united(streams: Sequence[Stream]) -> Stream:
     counts = [len(one.upstreams) for one in streams]
     frames = [
         flow.frame.select(
-            *map(named, own), *(_column(flow, name, kind, before) for name, kind in kinds.items())
+            *map(col, own), *(_column(flow, name, kind, before) for name, kind in kinds.items())
         )
         for flow, before in zip(flows, (0, *accumulate(counts)), strict=False)
     ]
@@ -59,16 +59,16 @@ def united(streams: Sequence[Stream]) -> Stream:
         whole = whole.union(frame)
     together = evolve(first, frame=whole, meta=kinds)
     for flow in flows[1:]:
-        together = together.noted(*flow.notes)
+        together = together.with_notes(*flow.notes)
     return Stream(together, tuple(upstream for one in streams for upstream in one.upstreams))
 
 
 def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
     """A flow's own column, or one that is empty; ``before`` is how many upstreams those before it have."""
     if name == UPSTREAM:
-        number = named(UPSTREAM) if UPSTREAM in flow.meta else F.lit(0)
+        number = col(UPSTREAM) if UPSTREAM in flow.meta else F.lit(0)
         return (number + F.lit(before)).cast(kind).alias(UPSTREAM)
-    return named(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
+    return col(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
 
 
 __all__ = ["SourceStream", "Stream", "united"]

@@ -29,7 +29,7 @@ from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.frames.arrow import arrow_schema_of, record_rows
-from flowalg_spark.lowering.binding import Clocks
+from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.stream import SourceStream
 
@@ -137,7 +137,7 @@ def publishing_streams(
     for number, (name, source) in enumerate(sources.items()):
         files = InstantFiles(folder / str(number), source)
         files.write(published(source, instants))
-        clocks = Clocks(F.lit(0), None, F.col(_TICK), report=F.col(_CLOCKS))
+        clocks = StreamColumns(F.lit(0), None, F.col(_TICK), report=F.col(_CLOCKS))
         streams[name] = SourceStream(files.read(spark), clocks, FromStage())
     return streams
 

@@ -33,7 +33,7 @@ from flowalg_spark import (
     stage_metrics,
     streaming,
 )
-from flowalg_spark.lowering.binding import Clocks
+from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.streaming.replay import MicroBatch
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -187,7 +187,7 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
     assert_type(stream.signal, Column | None)
     assert_type(stream.tick, Column | None)
     assert_type(stream.corrupt_record, Column | None)
-    assert_type(stream.clocks, Clocks)
+    assert_type(stream.clocks, StreamColumns)
 
 
 def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], note: LiftingNote) -> None:

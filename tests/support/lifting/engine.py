@@ -8,10 +8,10 @@ from typing import Final
 
 import pyarrow as pa
 from attrs import frozen
-from flowalg_spark.encoding.layout import nested, visible_element
+from flowalg_spark.encoding.layout import frame_columns, nest
 from flowalg_spark.encoding.schema import arrow_type, parts_of
 from flowalg_spark.encoding.values import decode, encode
-from flowalg_spark.expressions import evaluate
+from flowalg_spark.expressions import compile_expression
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -64,7 +64,7 @@ def frame_of(spark: SparkSession, rows: Sequence[Edge]) -> DataFrame:
 
 def column_of(expression: Expr) -> Column:
     """The value of an expression in one column, with structs for its records and tuples."""
-    return nested(evaluate(expression, visible_element(EDGE)))
+    return nest(compile_expression(expression, frame_columns(EDGE)))
 
 
 def spark_results(
