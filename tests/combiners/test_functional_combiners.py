@@ -1,7 +1,6 @@
 """User-defined combiners: of plain functions, and of several other combiners.
 
-Faults of construction and desugaring show here; that combiners combine correctly at all is tested in
-``test_combiners.py``.
+The tests catch faults of construction; ``test_combiners.py`` tests that combiners combine correctly at all.
 """
 
 from __future__ import annotations
@@ -75,45 +74,47 @@ class Tally:
     total: int = 0
 
 
-def with_one(tally: Tally, value: int) -> Tally:
-    """The tally with one more value."""
+def add_value(tally: Tally, value: int) -> Tally:
+    """Returns the tally with one more value."""
     return Tally(tally.count + 1, tally.total + value)
 
 
-def without_one(tally: Tally, value: int) -> Tally:
-    """The tally with one value less."""
+def subtract_value(tally: Tally, value: int) -> Tally:
+    """Returns the tally with one value less."""
     return Tally(tally.count - 1, tally.total - value)
 
 
-def both(one: Tally, other: Tally) -> Tally:
-    """The tally of the values of both."""
-    return Tally(one.count + other.count, one.total + other.total)
+def merge_tallies(first: Tally, second: Tally) -> Tally:
+    """Returns the tally of the values of both."""
+    return Tally(first.count + second.count, first.total + second.total)
 
 
 def mean(tally: Tally) -> float:
-    """The mean of the values; an error for none."""
+    """Returns the mean of the values; raises an error for none."""
     return tally.total / tally.count
 
 
 @frozen
 class Stats:
-    """Named results."""
+    """A record of named results."""
 
     count: int
     mean: float
 
 
-AVERAGE = combiner(zero=Tally(), add=with_one, merge=both, extract=mean, name="average")
-AVERAGE_GROUP = combiner(zero=Tally(), add=with_one, merge=both, extract=mean, subtract=without_one)
+AVERAGE = combiner(zero=Tally(), add=add_value, merge=merge_tallies, extract=mean, name="average")
+AVERAGE_GROUP = combiner(
+    zero=Tally(), add=add_value, merge=merge_tallies, extract=mean, subtract=subtract_value
+)
 NAMED: Aggregate[int, Stats] = together(Count(), Mean(), into=Stats)
 
 
 def elements(collection: PCollection[object], scores: list[Score]) -> list[object]:
-    """The elements of a collection's batch."""
+    """Returns the elements of a collection's batch."""
     return [pane.element for pane in reference.run_batch(collection, {SCORES: scores}).panes]
 
 
-OF_TRUTHS: list[tuple[Aggregate[bool, object], SearchStrategy[bool]]] = [
+OF_BOOLS: list[tuple[Aggregate[bool, object], SearchStrategy[bool]]] = [
     (AnyOf(), st.booleans()),
     (AllOf(), st.booleans()),
     (reduce_combiner(operator.xor, zero=False), st.booleans()),
@@ -141,24 +142,28 @@ OF_NUMBERS: list[tuple[Aggregate[int, object], SearchStrategy[int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("made", "values"), [*OF_NUMBERS, *OF_TRUTHS])
-def test_every_combiner_keeps_the_laws(made: Aggregate[A, object], values: SearchStrategy[A]) -> None:
-    """Every combiner keeps the laws: built-in ones, those of functions, and products."""
-    check_combiner(made, values)
+@pytest.mark.parametrize(("aggregate", "values"), [*OF_NUMBERS, *OF_BOOLS])
+def test_every_combiner_satisfies_the_laws(
+    aggregate: Aggregate[A, object], values: SearchStrategy[A]
+) -> None:
+    """Every combiner satisfies the laws: built-in ones, those of functions, and products."""
+    check_combiner(aggregate, values)
 
 
-def test_no_combiner_is_left_out() -> None:
+def test_every_public_combiner_is_tested() -> None:
     """All public combiners are tested above, except ``ToList``, whose order is tested in ``test_transforms.py``."""
     public = {
-        one
-        for one in map(flowalg.__dict__.get, flowalg.__all__)
-        if isinstance(one, type) and issubclass(one, Combiner)
+        item
+        for item in map(flowalg.__dict__.get, flowalg.__all__)
+        if isinstance(item, type) and issubclass(item, Combiner)
     }
-    assert public - {Combiner, Group, ToList} <= {type(made) for made, _ in [*OF_NUMBERS, *OF_TRUTHS]}
+    assert public - {Combiner, Group, ToList} <= {
+        type(aggregate) for aggregate, _ in [*OF_NUMBERS, *OF_BOOLS]
+    }
 
 
-def twice_more(total: int, value: int) -> int:
-    """An ``add`` that is not consistent with ``max``."""
+def add_twice(total: int, value: int) -> int:
+    """Adds a value twice, which is not consistent with ``max``."""
     return total + 2 * value
 
 
@@ -169,17 +174,17 @@ def twice_more(total: int, value: int) -> int:
         ("merge_is_associative", reduce_combiner(lambda a, b: abs(a - b), zero=0)),
         ("merge_is_commutative", reduce_combiner(lambda a, b: a or b, zero=0)),
         ("zero_is_the_unit", reduce_combiner(operator.add, zero=1)),
-        ("adding_merges_a_single_value", combiner(zero=0, add=twice_more, merge=max)),
+        ("adding_merges_a_single_value", combiner(zero=0, add=add_twice, merge=max)),
     ],
 )
-def test_a_broken_law_is_found(law: str, broken: Aggregate[int, int]) -> None:
+def test_a_broken_law_is_reported(law: str, broken: Aggregate[int, int]) -> None:
     """A broken law is reported by its name, with the name of the combiner."""
     with pytest.raises(AssertionError, match=f"^{law} does not hold for"):
         check_combiner(broken, st.integers(0, 9))
 
 
 @given(st.lists(SCORE))
-def test_functions_combine_as_the_built_in_do(scores: list[Score]) -> None:
+def test_combiners_of_all_functionsequal_built_in_ones(scores: list[Score]) -> None:
     """A mean, a maximum and a greatest common divisor of functions equal the built-in results."""
     made = POINTS.combine_per_key(
         AVERAGE, combiner(zero=-99, add=max, merge=max), reduce_combiner(math.gcd, zero=0)
@@ -193,7 +198,7 @@ def test_functions_combine_as_the_built_in_do(scores: list[Score]) -> None:
 
 
 @given(st.data())
-def test_with_subtract_retractions_are_absorbed(data: st.DataObject) -> None:
+def test_a_combiner_with_subtract_absorbs_retractions(data: st.DataObject) -> None:
     """A combiner with ``subtract`` is a group, and has the panes of the same combiner without it."""
     strategy = data.draw(windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True))
     upstream = apply_windowing(VALUES, strategy).combine_per_key(Sum())
@@ -201,17 +206,18 @@ def test_with_subtract_retractions_are_absorbed(data: st.DataObject) -> None:
         FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtCount(1)), allowed_lateness=FOREVER
     )
     timeline = data.draw(free_timelines(ends=True))
-    direct, kept = (
-        reference.run(whole.combine_per_key(one), {READINGS: timeline}) for one in (AVERAGE_GROUP, AVERAGE)
+    subtracting, keeping = (
+        reference.run(whole.combine_per_key(aggregate), {READINGS: timeline})
+        for aggregate in (AVERAGE_GROUP, AVERAGE)
     )
-    assert direct.panes == kept.panes
+    assert subtracting.panes == keeping.panes
     assert isinstance(AVERAGE_GROUP, Group)
     assert not isinstance(AVERAGE, Group)
 
 
 @given(st.lists(SMALL), SMALL)
-def test_what_was_taken_back_leaves_no_trace(values: list[int], extra: int) -> None:
-    """Law of a group: retracting a value leaves no trace, for these functions too."""
+def test_subtract_undoes_add(values: list[int], extra: int) -> None:
+    """Law of a group: ``subtract`` undoes ``add``, for user-defined functions too."""
     assert isinstance(AVERAGE_GROUP, Group)
     accumulator = AVERAGE_GROUP.zero()
     for value in values:
@@ -219,9 +225,9 @@ def test_what_was_taken_back_leaves_no_trace(values: list[int], extra: int) -> N
     assert AVERAGE_GROUP.subtract(AVERAGE_GROUP.add(accumulator, extra), extra) == accumulator
 
 
-def test_they_are_values() -> None:
+def test_combiners_are_compared_by_their_functions() -> None:
     """Combiners of equal functions are equal; with picklable functions they equal their pickled copies."""
-    again = combiner(zero=Tally(), add=with_one, merge=both, extract=mean, name="average")
+    again = combiner(zero=Tally(), add=add_value, merge=merge_tallies, extract=mean, name="average")
     assert again == AVERAGE
     assert hash(again) == hash(AVERAGE)
     assert AVERAGE != AVERAGE_GROUP
@@ -230,70 +236,76 @@ def test_they_are_values() -> None:
         == reduce_combiner(math.gcd, zero=0)
         != reduce_combiner(math.lcm, zero=0)
     )
-    for one in (AVERAGE, AVERAGE_GROUP, reduce_combiner(math.gcd, zero=0), NAMED):
-        assert pickle.loads(pickle.dumps(one)) == one
+    for aggregate in (AVERAGE, AVERAGE_GROUP, reduce_combiner(math.gcd, zero=0), NAMED):
+        assert pickle.loads(pickle.dumps(aggregate)) == aggregate
     collection = POINTS.combine_per_key(AVERAGE, reduce_combiner(math.gcd, zero=0))
     assert repr(collection).endswith("combine_per_key(average, reduce_combiner(math.gcd)))")
 
 
-def exploding(*given: object) -> int:
-    """A function that raises."""
+def divide_by_zero(*arguments: object) -> int:
+    """Raises an error of Python."""
     raise ZeroDivisionError("no")
 
 
-def refusing(*given: object) -> int:
-    """A function that raises an error of flowalg."""
+def raise_element_error(*arguments: object) -> int:
+    """Raises an error of flowalg."""
     raise ElementError("on purpose")
 
 
-def parts(
+def failing_parts(
     f: Callable[..., int],
 ) -> list[tuple[str, Callable[[Combiner[int, int, int]], object], Aggregate[int, int]]]:
-    """A combiner that fails in each of its functions, and a call that makes it fail."""
+    """Returns each function of a combiner by name, with a call that uses it and a combiner in which it fails."""
 
-    def fine(*given: int) -> int:
+    def return_zero(*arguments: int) -> int:
         return 0
 
-    def made(**functions: Callable[..., int]) -> Aggregate[int, int]:
-        given = {"add": fine, "merge": fine, "extract": fine, "subtract": fine, **functions}
-        return combiner(zero=0, name="mine", **given)
+    def aggregate(**functions: Callable[..., int]) -> Aggregate[int, int]:
+        all_functions = {
+            "add": return_zero,
+            "merge": return_zero,
+            "extract": return_zero,
+            "subtract": return_zero,
+            **functions,
+        }
+        return combiner(zero=0, name="mine", **all_functions)
 
-    def taken_back(one: Combiner[int, int, int]) -> object:
-        assert isinstance(one, Group)
-        return one.subtract(1, 2)
+    def subtract(given: Combiner[int, int, int]) -> object:
+        assert isinstance(given, Group)
+        return given.subtract(1, 2)
 
     return [
-        ("add", lambda one: one.add(1, 2), made(add=f)),
-        ("merge", lambda one: one.merge(1, 2), made(merge=f)),
-        ("extract", lambda one: one.extract(1), made(extract=f)),
-        ("subtract", taken_back, made(subtract=f)),
+        ("add", lambda given: given.add(1, 2), aggregate(add=f)),
+        ("merge", lambda given: given.merge(1, 2), aggregate(merge=f)),
+        ("extract", lambda given: given.extract(1), aggregate(extract=f)),
+        ("subtract", subtract, aggregate(subtract=f)),
     ]
 
 
-@pytest.mark.parametrize(("part", "call", "made"), parts(exploding))
-def test_errors_of_functions_name_combiner_and_function(
+@pytest.mark.parametrize(("part", "call", "made"), failing_parts(divide_by_zero))
+def test_an_error_in_a_combiner_names_its_function(
     part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
 ) -> None:
     """An error in a function of a combiner names the combiner, the function with its place, and its arguments."""
-    place = r"exploding at .*test_functional_combiners.py:\d+"
+    place = r"divide_by_zero at .*test_functional_combiners.py:\d+"
     message = rf"^mine.{part}: {place} raised ZeroDivisionError: no; its argument was"
     assert isinstance(made, Combiner)
     with pytest.raises(UserFunctionError, match=message):
         call(made)
 
 
-@pytest.mark.parametrize(("part", "call", "made"), parts(refusing))
-def test_errors_of_flowalg_pass_through(
+@pytest.mark.parametrize(("part", "call", "made"), failing_parts(raise_element_error))
+def test_an_error_of_flowalg_passes_through_a_combiner(
     part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
 ) -> None:
-    """An error of flowalg in a function passes through unchanged."""
+    """An error of flowalg in a function of a combiner passes through unchanged."""
     assert isinstance(made, Combiner)
     with pytest.raises(ElementError, match="^on purpose$"):
         call(made)
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("build", "message"),
     [
         (
             lambda: combiner(zero=[], add=operator.add, merge=operator.add),
@@ -316,22 +328,22 @@ def test_errors_of_flowalg_pass_through(
         (lambda: together(Count(), Count(), into=3), "the function must be .*; got 3"),  # type: ignore[call-overload]
     ],
 )
-def test_arguments_are_checked_at_once(made: Callable[[], object], message: str) -> None:
-    """Invalid arguments are errors at construction, with the argument, its value and what is valid."""
+def test_invalid_arguments_are_errors_at_construction(build: Callable[[], object], message: str) -> None:
+    """Each error names the argument, its value and what is valid."""
     with pytest.raises(ArgumentError, match=message):
-        made()
+        build()
 
 
-def test_together_is_what_combine_per_key_does_with_several() -> None:
-    """Law: ``combine_per_key(together(a, b, into=f)) = combine_per_key(a, b, into=f)``, also as trees."""
+def test_together_equals_combine_per_key_with_several_combiners() -> None:
+    """Law: ``combine_per_key(together(a, b, into=f)) = combine_per_key(a, b, into=f)``, also when nested."""
     assert POINTS.combine_per_key(together(Count(), Mean())) == POINTS.combine_per_key(Count(), Mean())
     named = POINTS.combine_per_key(together(Count(), Mean(), into=Stats))
     assert named == POINTS.combine_per_key(Count(), Mean(), into=Stats)
     assert POINTS.combine_per_key(together(Count(), into=str)) == POINTS.combine_per_key(Count(), into=str)
 
 
-def test_what_is_made_of_results_is_a_step_that_can_be_lifted() -> None:
-    """``into`` is a step after the grouping, in ``combine_globally`` too, and its shape is known."""
+def test_into_is_a_step_that_can_be_lifted() -> None:
+    """``into`` is a step after the grouping, in ``combine_globally`` too, and the shape of its result is known."""
     per_key = POINTS.combine_per_key(NAMED).node
     globally = POINTS.map(lambda pair: pair.value).combine_globally(NAMED).node
     for node, label in ((per_key, "combine_per_key"), (globally, "combine_globally")):
@@ -345,7 +357,7 @@ def test_what_is_made_of_results_is_a_step_that_can_be_lifted() -> None:
 
 
 @given(st.lists(SCORE, min_size=1))
-def test_several_combine_globally(scores: list[Score]) -> None:
+def test_several_combiners_combine_globally(scores: list[Score]) -> None:
     """Several combiners give a tuple or a record, also nested, in ``combine_globally``."""
     numbers = [s.points for s in scores]
     stats = Stats(len(numbers), sum(numbers) / len(numbers))
@@ -366,25 +378,28 @@ def test_several_combine_globally(scores: list[Score]) -> None:
     ]
 
 
-def failing(count: int, mean: float) -> Stats:
-    """A function that cannot make its record."""
+def divide_by_zero_into(count: int, mean: float) -> Stats:
+    """Raises an error instead of making its record."""
     raise ValueError("no")
 
 
-def test_errors_of_into_name_the_function() -> None:
-    """An error in ``into`` names the function, as a step and inside of other combiners."""
+def test_an_error_in_into_names_the_function() -> None:
+    """An error in ``into`` names the function, as a step and inside other combiners."""
     scores = [Score("a", 1, minute(0))]
-    broken: Aggregate[int, Stats] = together(Count(), Mean(), into=failing)
+    broken: Aggregate[int, Stats] = together(Count(), Mean(), into=divide_by_zero_into)
     with pytest.raises(
-        UserFunctionError, match=r"^combine_per_key\(into=…\).*: failing at .*raised ValueError: no"
+        UserFunctionError,
+        match=r"^combine_per_key\(into=…\).*: divide_by_zero_into at .*raised ValueError: no",
     ):
         elements(POINTS.combine_per_key(broken), scores)
-    with pytest.raises(UserFunctionError, match="^Count, Mean into: failing at .*raised ValueError: no"):
+    with pytest.raises(
+        UserFunctionError, match="^Count, Mean into: divide_by_zero_into at .*raised ValueError: no"
+    ):
         elements(POINTS.combine_per_key(Count(), broken), scores)
 
 
 def text_of(value: int) -> str:
-    """A function with an annotation."""
+    """Returns a number as text, with an annotation."""
     return str(value)
 
 
@@ -393,13 +408,13 @@ def text_of(value: int) -> str:
     [
         (AVERAGE, FLOAT),
         (AVERAGE_GROUP, FLOAT),
-        (combiner(zero=Tally(), add=with_one, merge=both), shape_of(Tally)),
+        (combiner(zero=Tally(), add=add_value, merge=merge_tallies), shape_of(Tally)),
         (combiner(zero=0, add=max, merge=max, extract=lambda n: n), None),
         (together(Count(), NAMED), RecordOf),
         (together(Sum[int](), into=text_of), TEXT),
     ],
 )
-def test_shapes_come_from_annotations(made: Aggregate[int, object], shape: object) -> None:
+def test_the_shape_of_a_result_comes_from_an_annotation(made: Aggregate[int, object], shape: object) -> None:
     """The shape of a result comes from the annotation of ``extract`` or ``merge``; a lambda has none."""
     found = combined_shape(require_combiner("it", made), INTEGER)
     if shape is RecordOf:

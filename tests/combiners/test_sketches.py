@@ -1,6 +1,6 @@
-"""Sketches: the same result in any order, and within the error that their docstrings promise.
+"""Sketches: the same result in any order, and within the error that their docstrings state.
 
-The laws of other combiners are tested on a few values; faults of a sketch show on many, so values come in ranges here.
+Other combiners are tested on a few values; a sketch may fail on many, so values are ranges here.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Colour(Enum):
 
 @frozen
 class Place:
-    """A record."""
+    """A record of coordinates."""
 
     city: str
     number: float
@@ -112,7 +112,7 @@ KEYS: SearchStrategy[object] = st.recursive(
 
 
 def distinct_of(combiner: ApproximateDistinct, values: Iterable[object]) -> Distinct:
-    """The accumulator of some values."""
+    """Returns the accumulator of some values."""
     return reduce(combiner.add, values, combiner.zero())
 
 
@@ -121,34 +121,34 @@ def distinct_of(combiner: ApproximateDistinct, values: Iterable[object]) -> Dist
 @example(-0.0, 0)
 @example(("a", "sb"), ("as", "b"))
 @example(("a", ("b",)), ("a", "b"))
-def test_bytes_are_equal_exactly_if_values_are(one: object, other: object) -> None:
+def test_canonical_bytes_are_equal_exactly_if_values_are(first: object, second: object) -> None:
     """The bytes of two values are equal exactly if the values are: 1, 1.0 and True, but not text and bytes."""
-    same = canonical_bytes(one, "it") == canonical_bytes(other, "it")
-    assert same == (one == other)
+    same = canonical_bytes(first, "it") == canonical_bytes(second, "it")
+    assert same == (first == second)
 
 
-def test_lists_have_bytes_though_they_have_no_hash() -> None:
-    """Lists have bytes, although they are not hashable, and differ from tuples."""
+def test_lists_have_canonical_bytes() -> None:
+    """Lists have canonical bytes, although they are not hashable, and differ from tuples."""
     assert canonical_bytes([1, 2], "it") != canonical_bytes((1, 2), "it")
     assert canonical_bytes([1, "2"], "it") == canonical_bytes([1.0, "2"], "it")
 
 
-def test_hashes_are_the_same_everywhere() -> None:
+def test_hashes_are_the_same_in_every_process() -> None:
     """Hashes are the same in every process and release, since stored state depends on them."""
     values = (
         "1, 'a', b'a', None, 0.5, ('a', 1), KV('a', 1), datetime(2020, 1, 1, tzinfo=UTC), frozenset('abc')"
     )
     code = (
         "from datetime import *; from flowalg import KV; from flowalg.data.hashing import hash64\n"
-        f"print(*(hash64(one, 'it') for one in ({values})))"
+        f"print(*(hash64(value, 'it') for value in ({values})))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
     )
     here = (1, "a", b"a", None, 0.5, ("a", 1), KV("a", 1), datetime(2020, 1, 1, tzinfo=UTC), frozenset("abc"))
-    assert done.stdout.split() == [str(hash64(one, "it")) for one in here]
-    assert [hash64(one, "it") for one in here[:3]] == [
+    assert done.stdout.split() == [str(hash64(value, "it")) for value in here]
+    assert [hash64(value, "it") for value in here[:3]] == [
         3477488904765038735,
         -6564837394086784237,
         -1279185843959206790,
@@ -165,8 +165,8 @@ def test_hashes_are_the_same_everywhere() -> None:
         (("a", object()), "must be None, .*; got <object object"),
     ],
 )
-def test_what_cannot_be_told_apart_is_refused(value: object, message: str) -> None:
-    """Values without canonical bytes are errors by name, also inside other values."""
+def test_values_without_canonical_bytes_are_errors(value: object, message: str) -> None:
+    """A value without canonical bytes is an error that names its type, also inside another value."""
     with pytest.raises(ElementError, match=f"^the input of ApproximateDistinct {message}"):
         ApproximateDistinct().add(frozenset(), value)
 
@@ -178,37 +178,37 @@ def test_few_distinct_values_are_counted_exactly(values: list[object]) -> None:
     assert combiner.extract(distinct_of(combiner, values)) == len(set(values))
 
 
-def test_distinct_counts_keep_the_laws() -> None:
-    """Distinct counts of a few values of several kinds keep the laws."""
+def test_distinct_counts_satisfy_the_laws() -> None:
+    """Distinct counts of a few values of several kinds satisfy the laws."""
     check_combiner(ApproximateDistinct(), KEYS)
     check_combiner(ApproximateDistinct.of(str, standard_error=0.1), st.integers(-5, 5))
 
 
 @given(DISTINCT, RANGES, RANGES, RANGES, st.integers(0, 1000))
-def test_distinct_counts_of_many_keep_the_laws(
+def test_distinct_counts_of_many_values_satisfy_the_laws(
     combiner: ApproximateDistinct, first: list[range], second: list[range], third: list[range], value: int
 ) -> None:
-    """Distinct counts of many values keep the laws, with equal accumulators: exact ones, sketches and mixtures."""
+    """Distinct counts of many values satisfy the laws with equal accumulators: exact ones, sketches and mixtures."""
 
-    class Bare(ApproximateDistinct):
-        """One whose accumulators can be seen."""
+    class Accumulator(ApproximateDistinct):
+        """A combiner whose result is its accumulator."""
 
         def extract(self, accumulator: Distinct) -> Distinct:  # type: ignore[override]  # on purpose
             return accumulator
 
-    bags = [[one for part in bag for one in part] for bag in (first, second, third)]
+    bags = [[number for part in bag for number in part] for bag in (first, second, third)]
     a, b, c = (distinct_of(combiner, bag) for bag in bags)
     for law in COMBINER_LAWS:
         assert law.holds(require_combiner("it", combiner), a, b, c, value), law
-        assert law.holds(require_combiner("it", Bare(combiner.standard_error)), a, b, c, value), law
+        assert law.holds(require_combiner("it", Accumulator(combiner.standard_error)), a, b, c, value), law
 
 
 @given(DISTINCT, RANGES, st.randoms(use_true_random=False), st.integers(1, 7))
-def test_a_distinct_count_depends_on_the_set_alone(
+def test_a_distinct_count_depends_only_on_the_set(
     combiner: ApproximateDistinct, ranges: list[range], chance: random.Random, bundles: int
 ) -> None:
-    """A distinct count depends on the set alone, not on order, repetitions, bundles, or the order of merging."""
-    values = [str(one) for part in ranges for one in part]
+    """A distinct count depends only on the set of values, not on order, repetitions, bundles or merges."""
+    values = [str(value) for part in ranges for value in part]
     once = distinct_of(combiner, sorted(set(values)))
     chance.shuffle(values)
     parts = [distinct_of(combiner, values[number::bundles]) for number in range(bundles)]
@@ -222,29 +222,29 @@ def test_a_distinct_count_depends_on_the_set_alone(
 
 @pytest.mark.parametrize("standard_error", [0.09, 0.05, 0.02])
 @pytest.mark.parametrize("many", [100, 1_000, 10_000])
-def test_a_distinct_count_errs_as_promised(standard_error: float, many: int) -> None:
-    """The root mean squared error over thirty sets is near the standard error, and no error is far off."""
+def test_the_error_of_a_distinct_count_is_as_stated(standard_error: float, many: int) -> None:
+    """The root mean squared error over thirty sets is near the standard error, and no error is four times as large."""
     combiner = ApproximateDistinct(standard_error)
     errors = []
     for trial in range(30):
-        halves = [[f"{trial}-{one}" for one in range(start, many, 2)] for start in (0, 1)]
-        one, other = (distinct_of(combiner, half) for half in halves)
-        errors.append(combiner.extract(combiner.merge(one, other)) / many - 1)
+        halves = [[f"{trial}-{number}" for number in range(start, many, 2)] for start in (0, 1)]
+        first, second = (distinct_of(combiner, half) for half in halves)
+        errors.append(combiner.extract(combiner.merge(first, second)) / many - 1)
     assert math.sqrt(sum(error * error for error in errors) / len(errors)) <= 1.2 * standard_error
     assert max(map(abs, errors)) <= 4 * standard_error
 
 
 @pytest.mark.parametrize("standard_error", [0.001, 0.0163, 0.02, 0.0919, 0.5])
-def test_the_sketch_is_the_smallest_that_is_good_enough(standard_error: float) -> None:
-    """The precision of a sketch is the smallest that meets the error."""
+def test_a_sketch_has_the_smallest_sufficient_precision(standard_error: float) -> None:
+    """The precision of a sketch is the smallest that meets the stated error."""
     lg_k = ApproximateDistinct(standard_error).lg_k
     assert relative_standard_error(lg_k) <= standard_error
     assert lg_k == 7 or relative_standard_error(lg_k - 1) > standard_error
     assert len(distinct_of(ApproximateDistinct(0.02), range(FEW + 1))) < 4200
 
 
-def test_without_its_library_a_distinct_count_says_what_to_install() -> None:
-    """Without its library a distinct count is an error at construction that says what to install."""
+def test_a_distinct_count_needs_its_library() -> None:
+    """Without its library a distinct count is an error at construction that names the package to install."""
     code = (
         "import sys; sys.modules['datasketches'] = None\n"
         "import flowalg\n"
@@ -257,19 +257,19 @@ def test_without_its_library_a_distinct_count_says_what_to_install() -> None:
     assert done.stdout.strip() == message
 
 
-def counted(combiner: Quantile | Quantiles, values: Iterable[float]) -> Buckets:
-    """The accumulator of some values."""
+def buckets_of(combiner: Quantile | Quantiles, values: Iterable[float]) -> Buckets:
+    """Returns the accumulator of some values."""
     return reduce(combiner.add, values, combiner.zero())
 
 
 def exact_quantile(values: Iterable[float], q: float) -> float:
-    """The value of rank ``floor(q * (n - 1))``, for ``q`` as a decimal."""
+    """Returns the value of rank ``floor(q * (n - 1))``, for ``q`` as a decimal."""
     ordered = sorted(values)
     return ordered[math.floor(Fraction(repr(q)) * (len(ordered) - 1))]
 
 
 def assert_close(found: float, exact: float, relative_error: float) -> None:
-    """Assert the relative error, judged exactly but for one unit in the last place."""
+    """Asserts the relative error, judged exactly but for one unit in the last place."""
     allowed = Fraction(relative_error) * abs(Fraction(exact)) * (1 + Fraction(1, 2**50))
     assert abs(Fraction(found) - Fraction(exact)) <= allowed + abs(Fraction(exact)) / 2**51
 
@@ -283,8 +283,8 @@ def test_a_quantile_is_within_its_relative_error(
 ) -> None:
     """A quantile is within its relative error over all floats; subnormal numbers count as zero."""
     combiner = Quantile(q, relative_error=relative_error)
-    found = combiner.extract(counted(combiner, values))
-    normal = [0.0 if abs(one) < sys.float_info.min else one for one in values]
+    found = combiner.extract(buckets_of(combiner, values))
+    normal = [0.0 if abs(value) < sys.float_info.min else value for value in values]
     assert_close(found, exact_quantile(normal, q), relative_error)
 
 
@@ -308,60 +308,60 @@ def test_quantiles_of_many_values_are_within_their_relative_error(
     values = [DISTRIBUTIONS[distribution](chance) for _ in range(3000)]
     qs = [number / 100 for number in range(101)]
     combiner = Quantiles(qs, relative_error=relative_error)
-    bundles = counted(combiner, values[:1000]), counted(combiner, values[1000:])
+    bundles = buckets_of(combiner, values[:1000]), buckets_of(combiner, values[1000:])
     for q, found in zip(qs, combiner.extract(combiner.merge(*bundles)), strict=True):
         assert_close(found, exact_quantile(values, q), relative_error)
 
 
-def test_quantiles_keep_the_laws() -> None:
-    """Quantiles of integers and floats of all magnitudes keep the laws exactly."""
+def test_quantiles_satisfy_the_laws() -> None:
+    """Quantiles of integers and floats of all magnitudes satisfy the laws exactly."""
     check_combiner(Quantile(0.5), NUMBERS)
     check_combiner(Quantiles((0.1, 0.9), relative_error=0.3), NUMBERS)
     check_combiner(Quantile.of(len, 0.5), st.text())
 
 
 @given(st.lists(NUMBERS), st.lists(NUMBERS), st.randoms(use_true_random=False))
-def test_quantiles_depend_on_the_bag_alone_and_take_back_without_a_trace(
+def test_quantiles_depend_only_on_the_bag_and_subtract_undoes_add(
     values: list[float], others: list[float], chance: random.Random
 ) -> None:
-    """Accumulators of quantiles depend on the bag alone, and retracting a value leaves no trace."""
+    """Accumulators of quantiles depend only on the bag of values, and ``subtract`` undoes ``add``."""
     combiner = Quantiles((0.5,))
-    changes = [(combiner.add, one) for one in [*values, *others]] + [
-        (combiner.subtract, one) for one in others
+    changes = [(combiner.add, value) for value in [*values, *others]] + [
+        (combiner.subtract, value) for value in others
     ]
     chance.shuffle(changes)
     accumulator = combiner.zero()
-    for change, one in changes:
-        accumulator = change(accumulator, one)
-    assert accumulator == counted(combiner, values)
-    assert hash(accumulator) == hash(counted(combiner, values))
+    for change, value in changes:
+        accumulator = change(accumulator, value)
+    assert accumulator == buckets_of(combiner, values)
+    assert hash(accumulator) == hash(buckets_of(combiner, values))
     assert pickle.loads(pickle.dumps(accumulator)) == accumulator
 
 
-def test_what_was_taken_back_too_early_is_not_counted() -> None:
-    """A retraction that comes before its value waits for it, and the other values are combined without it."""
+def test_a_retraction_before_its_value_is_not_counted() -> None:
+    """A retraction that arrives before its value is kept for it; the result ignores both until then."""
     combiner = Quantile(0.5, relative_error=0.001)
-    early = combiner.subtract(counted(combiner, [3.0, 4.0]), 100.0)
+    early = combiner.subtract(buckets_of(combiner, [3.0, 4.0]), 100.0)
     assert_close(combiner.extract(early), 3.0, 0.001)
     with pytest.raises(ValueRangeError, match="Quantile of no values is undefined"):
         combiner.extract(combiner.subtract((), 1.0))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "3", None, Decimal(1)])
-def test_quantiles_take_finite_numbers_only(value: object) -> None:
-    """Quantiles refuse NaN, infinities and non-numbers, with the value and its type."""
+def test_values_of_quantiles_must_be_finite_numbers(value: object) -> None:
+    """Quantiles raise an error for NaN, infinities and non-numbers, with the value and its type."""
     with pytest.raises(ElementError, match=r"the input of Quantile must be (an int or a float|finite); got "):
         Quantile(0.5).add((), value)  # type: ignore[arg-type]
 
 
-def test_quantiles_take_integers_of_64_bits() -> None:
-    """Quantiles refuse integers beyond 64 bits."""
+def test_integers_of_quantiles_must_fit_into_64_bits() -> None:
+    """Quantiles raise an error for an integer beyond 64 bits."""
     with pytest.raises(ValueRangeError, match="the input of Quantile is 1000.*, which overflows 64 bits"):
         Quantile(0.5).add((), 10**400)
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("build", "message"),
     [
         (
             lambda: Quantile(1.5),
@@ -385,22 +385,24 @@ def test_quantiles_take_integers_of_64_bits() -> None:
         (lambda: ApproximateDistinct("2%"), "standard_error must be .*; got '2%'"),  # type: ignore[arg-type]
     ],
 )
-def test_parameters_are_checked_at_once(made: Callable[[], object], message: str) -> None:
-    """Invalid parameters are errors at construction, with what is valid."""
+def test_invalid_parameters_are_errors_at_construction(build: Callable[[], object], message: str) -> None:
+    """Each error says what is valid."""
     with pytest.raises(ArgumentError, match=message):
-        made()
+        build()
 
 
 @pytest.mark.parametrize("combiner", [Quantile(0.5), Quantiles([0, 1]), ApproximateDistinct(0.05)])
-def test_they_are_values(combiner: Quantile | Quantiles | ApproximateDistinct) -> None:
-    """Sketch combiners equal their pickled copies."""
+def test_sketch_combiners_equal_their_pickled_copies(
+    combiner: Quantile | Quantiles | ApproximateDistinct,
+) -> None:
+    """A sketch combiner equals its pickled copy."""
     again = pickle.loads(pickle.dumps(combiner))
     assert again == combiner
     assert hash(again) == hash(combiner)
 
 
-def test_their_results_have_shapes() -> None:
-    """Results of sketches have shapes, and values without quantiles are refused at construction."""
+def test_results_of_sketches_have_shapes() -> None:
+    """Results of sketches have shapes, and values without quantiles are errors at construction."""
     assert combined_shape(require_combiner("it", Quantile(0.5)), INTEGER) == FLOAT
     assert combined_shape(require_combiner("it", Quantiles((0.5,))), FLOAT) == ListOf(FLOAT)
     assert combined_shape(require_combiner("it", ApproximateDistinct()), TEXT) == INTEGER
@@ -410,8 +412,8 @@ def test_their_results_have_shapes() -> None:
         SCORES.key_by(lambda s: s.team).combine_per_key(Quantile(0.5)).map(lambda pair: pair)  # type: ignore[arg-type]
 
 
-def test_a_pipeline_of_sketches() -> None:
-    """A pipeline of sketches agrees with plain Python."""
+def test_a_pipeline_of_sketches_equals_plain_python() -> None:
+    """A pipeline of sketches has the results of plain Python."""
     scores = [Score("a", number % 70, minute(number % 3)) for number in range(500)]
     both = SCORES.key_by(lambda s: s.team).combine_per_key(
         Quantile.of(lambda s: s.points, 0.5, relative_error=0.001), ApproximateDistinct.of(lambda s: s.points)
@@ -429,24 +431,26 @@ COMBINERS: list[Aggregate[int, object]] = [Quantile(0.5), Quantiles((0, 0.9)), A
 
 
 def last_panes(run: reference.ReferenceRun[KV[str, object]]) -> dict[tuple[str, Window], object]:
-    """The last value of each key and window."""
+    """Returns the last value of each key and window."""
     return {(pane.key, pane.window): pane.value for pane in run.panes}
 
 
 @given(st.data(), st.sampled_from(COMBINERS))
-def test_streams_end_where_batches_begin(data: st.DataObject, combiner: Aggregate[int, object]) -> None:
+def test_the_last_panes_of_a_stream_equal_the_batch(
+    data: st.DataObject, combiner: Aggregate[int, object]
+) -> None:
     """The last accumulating pane of each window equals the batch's, whatever the instants."""
     collection: PCollection[KV[str, object]] = VALUES.window(
         FixedWindows(timedelta(minutes=7)), trigger=Repeat(AtCount(1)), allowed_lateness=FOREVER
     ).combine_per_key(combiner)
     timeline = data.draw(free_timelines(ends=True))
-    elements = [one for instant in timeline.instants for one in instant.elements]
+    elements = [element for instant in timeline.instants for element in instant.elements]
     batch = reference.run_batch(collection, {READINGS: elements})
     assert last_panes(reference.run(collection, {READINGS: timeline})) == last_panes(batch)
 
 
 @given(st.data())
-def test_retractions_reach_quantiles(data: st.DataObject) -> None:
+def test_quantiles_absorb_retractions(data: st.DataObject) -> None:
     """Quantiles absorb retractions, with the result of a combiner that keeps all values."""
     strategy = data.draw(windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True))
     upstream = apply_windowing(VALUES, strategy).combine_per_key(Quantile(1, relative_error=0.3))
@@ -459,6 +463,6 @@ def test_retractions_reach_quantiles(data: st.DataObject) -> None:
     again = Quantile(0.5)
 
     def expected(pane: Pane[KV[str, list[float]]]) -> float:
-        return again.extract(counted(again, pane.value))
+        return again.extract(buckets_of(again, pane.value))
 
     assert [pane.value for pane in direct.panes] == [expected(pane) for pane in kept.panes]

@@ -1,6 +1,6 @@
-"""Watermark policies by example: the purpose of each option, what a user-defined policy observes, and invalid values.
+"""Watermark policies by example: the purpose of each option, the view of a user-defined policy, and invalid values.
 
-The properties in ``test_watermarks.py`` show that the policies are right; these examples show what they do.
+The properties in ``test_watermarks.py`` show that the policies are correct; these examples show their effect.
 """
 
 from __future__ import annotations
@@ -51,101 +51,126 @@ MINUTE = timedelta(minutes=1)
 HALFWAY = CustomPolicy("half the median lag behind", halfway)
 
 
-def observation(partition: str, at: datetime, seen: datetime) -> Observation:
-    """A record of a partition."""
-    return Observation(partition, event_time(at), processing_time(seen))
+def observation(partition: str, at: datetime, processed: datetime) -> Observation:
+    """Returns the observation of a record of a partition."""
+    return Observation(partition, event_time(at), processing_time(processed))
 
 
-At: TypeAlias = tuple[float, list[Observation]]
+InstantAt: TypeAlias = tuple[float, list[Observation]]
 """An instant, in minutes since noon, with its records."""
 
 
-def reads(policy: WatermarkPolicy, *moments: At) -> list[str]:
-    """The watermark after each moment, in minutes since noon; ``-`` before the first."""
-    history = [SourceInstant(processing_time(minute(now)), tuple(seen)) for now, seen in moments]
+def watermarks_after(policy: WatermarkPolicy, *instants: InstantAt) -> list[str]:
+    """Returns the watermark after each instant, in minutes since noon; ``-`` before the first watermark."""
+    history = [SourceInstant(processing_time(minute(now)), tuple(seen)) for now, seen in instants]
     clocks = replay_policy(policy, history)
-    return ["-" if one.watermark == MIN_TIME else minutes_of(one.watermark) for one in clocks]
+    return ["-" if clock.watermark == MIN_TIME else minutes_of(clock.watermark) for clock in clocks]
 
 
 def minutes_of(point: EventTime) -> str:
-    """A point in minutes since noon."""
+    """Returns an event time in minutes since noon."""
     return f"{(point.datetime - NOON) / MINUTE:g}"
 
 
-def from_(partition: str, at: float, seen: float) -> Observation:
-    """A record of a partition, in minutes since noon."""
-    return observation(partition, minute(at), minute(seen))
+def record(partition: str, at: float, processed: float) -> Observation:
+    """Returns the observation of a record, with times in minutes since noon."""
+    return observation(partition, minute(at), minute(processed))
 
 
-def test_a_partition_that_is_idle_does_not_hold_the_watermark() -> None:
-    """A partition is idle exactly when its last record is old enough; one that returns holds the watermark again."""
+def test_an_idle_partition_does_not_hold_the_watermark() -> None:
+    """A partition is idle when its last record is old enough, and holds the watermark again after a new record."""
     moments = (
-        (10.0, [from_("a", 10, 10), from_("b", 5, 10)]),
-        (14.0, [from_("a", 14, 14)]),
-        (15.0, [from_("a", 15, 15)]),
-        (16.0, [from_("a", 16, 16), from_("b", 9, 16)]),
-        (17.0, [from_("b", 15.5, 17)]),
+        (10.0, [record("a", 10, 10), record("b", 5, 10)]),
+        (14.0, [record("a", 14, 14)]),
+        (15.0, [record("a", 15, 15)]),
+        (16.0, [record("a", 16, 16), record("b", 9, 16)]),
+        (17.0, [record("b", 15.5, 17)]),
     )
-    assert reads(MonotonicTimestamps(), *moments) == ["5", "5", "5", "9", "15.5"]
-    assert reads(MonotonicTimestamps(idle_after=5 * MINUTE), *moments) == ["5", "5", "15", "15", "15.5"]
+    assert watermarks_after(MonotonicTimestamps(), *moments) == ["5", "5", "5", "9", "15.5"]
+    assert watermarks_after(MonotonicTimestamps(idle_after=5 * MINUTE), *moments) == [
+        "5",
+        "5",
+        "15",
+        "15",
+        "15.5",
+    ]
 
 
-def test_when_all_partitions_are_idle_the_most_advanced_counts() -> None:
+def test_if_all_partitions_are_idle_the_most_advanced_counts() -> None:
     """When all partitions are idle the most advanced one counts, from the next instant on, even without records."""
-    moments: list[At] = [(10, [from_("a", 10, 10), from_("b", 5, 10)]), (14, []), (15, [])]
-    assert reads(BoundedOutOfOrderness(MINUTE), *moments) == ["4", "4", "4"]
-    assert reads(BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE), *moments) == ["4", "4", "9"]
+    moments: list[InstantAt] = [(10, [record("a", 10, 10), record("b", 5, 10)]), (14, []), (15, [])]
+    assert watermarks_after(BoundedOutOfOrderness(MINUTE), *moments) == ["4", "4", "4"]
+    assert watermarks_after(BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE), *moments) == ["4", "4", "9"]
 
 
-def test_one_bad_clock_does_not_make_everything_late() -> None:
-    """A record too far ahead advances no watermark, and does not keep its partition from being idle."""
+def test_a_eventtoo_far_ahead_does_not_make_others_late() -> None:
+    """A record too far ahead advances no watermark, and its partition may still be idle."""
     moments = (
-        (10.0, [from_("a", 10, 10)]),
-        (11.0, [from_("b", 24 * 60, 11)]),
-        (12.0, [from_("a", 12, 12), from_("b", 11, 12)]),
-        (14.0, [from_("a", 14, 14), from_("b", 24 * 60, 14)]),
+        (10.0, [record("a", 10, 10)]),
+        (11.0, [record("b", 24 * 60, 11)]),
+        (12.0, [record("a", 12, 12), record("b", 11, 12)]),
+        (14.0, [record("a", 14, 14), record("b", 24 * 60, 14)]),
     )
-    assert reads(MonotonicTimestamps(), *moments) == ["10", "10", "12", "14"]
-    assert reads(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *moments) == ["10", "10", "11", "11"]
+    assert watermarks_after(MonotonicTimestamps(), *moments) == ["10", "10", "12", "14"]
+    assert watermarks_after(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *moments) == [
+        "10",
+        "10",
+        "11",
+        "11",
+    ]
     both = MonotonicTimestamps(max_ahead=MINUTE, idle_after=2 * MINUTE)
-    assert reads(both, *moments) == ["10", "10", "11", "14"]
-    alone = [(now, [evolve(one, partition="") for one in seen]) for now, seen in moments]
-    assert reads(BoundedOutOfOrderness(timedelta(0)), *alone) == ["10", "1440", "1440", "1440"]
-    assert reads(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *alone) == ["10", "10", "12", "14"]
+    assert watermarks_after(both, *moments) == ["10", "10", "11", "14"]
+    unpartitioned = [(now, [evolve(event, partition="") for event in records]) for now, records in moments]
+    assert watermarks_after(BoundedOutOfOrderness(timedelta(0)), *unpartitioned) == [
+        "10",
+        "1440",
+        "1440",
+        "1440",
+    ]
+    assert watermarks_after(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *unpartitioned) == [
+        "10",
+        "10",
+        "12",
+        "14",
+    ]
 
 
-def test_how_far_ahead_a_record_is_is_judged_by_its_own_processing_time() -> None:
-    """``max_ahead`` compares a record with its own processing time, not its batch's; the exact limit still counts."""
+def test_max_ahead_is_relative_to_the_processing_time_of_the_record() -> None:
+    """``max_ahead`` compares a record with its own processing time, not its batch's; a record at the limit counts."""
     policy = MonotonicTimestamps(max_ahead=MINUTE)
-    assert reads(policy, (9.0, [from_("a", 2, 1)])) == ["2"]
-    assert reads(policy, (9.0, [from_("a", 2.5, 1)])) == ["-"]
+    assert watermarks_after(policy, (9.0, [record("a", 2, 1)])) == ["2"]
+    assert watermarks_after(policy, (9.0, [record("a", 2.5, 1)])) == ["-"]
 
 
-def test_a_record_too_far_ahead_still_says_how_late_it_is() -> None:
+def test_a_eventtoo_far_ahead_still_advances_processing_time() -> None:
     """A record too far ahead advances processing time; its event time and its lag are ignored."""
-    report = MonotonicTimestamps(max_ahead=MINUTE, percentiles=(0.5,)).summarize([from_("a", 9, 1)])
+    report = MonotonicTimestamps(max_ahead=MINUTE, percentiles=(0.5,)).summarize([record("a", 9, 1)])
     assert report == ClockSummary(latest_processing=processing_time(minute(1)))
 
 
-def test_a_clock_that_is_set_back_stands_still() -> None:
-    """Processing time never goes back, so a clock that is set back makes no partition active."""
+def test_processing_time_never_goes_back() -> None:
+    """A clock that is set back neither moves processing time back nor makes a partition active."""
     policy = BoundedOutOfOrderness(timedelta(0), idle_after=5 * MINUTE)
-    *_, last = replay_policy(policy, [SourceInstant(processing_time(minute(one))) for one in (9, 3)])
+    *_, last = replay_policy(policy, [SourceInstant(processing_time(minute(minutes))) for minutes in (9, 3)])
     assert last.processing_time == processing_time(minute(9))
 
 
-def test_a_timeout_waits_by_the_clock() -> None:
-    """``Timeout`` waits for an event time by the processing time, with or without data."""
-    assert reads(Timeout(3 * MINUTE), (1.0, [from_("a", 9, 1)]), (5.0, []), (7.0, [])) == ["-2", "2", "4"]
+def test_a_timeout_follows_processing_time() -> None:
+    """``Timeout`` passes an event time after a fixed processing time, with or without data."""
+    assert watermarks_after(Timeout(3 * MINUTE), (1.0, [record("a", 9, 1)]), (5.0, []), (7.0, [])) == [
+        "-2",
+        "2",
+        "4",
+    ]
 
 
-def test_a_percentile_lets_the_slowest_be_outrun() -> None:
+def test_a_percentile_watermark_passes_the_slowest_records() -> None:
     """The 0.75 watermark does not wait for the slowest of four records."""
-    batch = tuple(from_("a", at, 10) for at in (10, 10, 10, 2))
+    batch = tuple(record("a", at, 10) for at in (10, 10, 10, 2))
     policy = BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.75, 0.8))
     (clock,) = replay_policy(policy, [SourceInstant(processing_time(minute(10)), batch)])
     assert minutes_of(clock.watermark) == "-10"
-    assert {q: minutes_of(one) for q, one in clock.percentiles.items()} == {0.75: "10", 0.8: "2"}
+    assert {q: minutes_of(point) for q, point in clock.percentiles.items()} == {0.75: "10", 0.8: "2"}
 
 
 def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
@@ -154,32 +179,32 @@ def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
     timeline = Timeline.from_records(
         READINGS,
         records,
-        processing_time=lambda one: one.seen,
+        processing_time=lambda reading: reading.seen,
         watermark=BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.5,)),
     )
     windowed = VALUES.window(FixedWindows(5 * MINUTE), trigger=Repeat(AtWatermark(0.5)))
     run = reference.run(windowed.combine_per_key(Sum()), {READINGS: timeline})
-    told = [((one.processing_time.datetime - NOON) // MINUTE, one.timing) for one in run.panes]
-    assert told[0] == (6, Timing.EARLY)
+    fired = [((pane.processing_time.datetime - NOON) // MINUTE, pane.timing) for pane in run.panes]
+    assert fired[0] == (6, Timing.EARLY)
 
 
-def test_the_end_is_for_good() -> None:
-    """After the end no report moves a watermark, and a user-defined function is not called any more."""
+def test_nothing_moves_a_watermark_after_the_end() -> None:
+    """After the end no summary moves a watermark, and a user-defined function is not called any more."""
     policy = CustomPolicy("once", lambda view: 1 // 0, percentiles=(0.5,))  # type: ignore[arg-type,return-value]  # it raises
     ended = policy.advance(policy.start(), policy.summarize((), ended=True), processing_time(NOON))
-    after = policy.advance(ended, policy.summarize([from_("a", 1, 2)]), processing_time(minute(2)))
+    after = policy.advance(ended, policy.summarize([record("a", 1, 2)]), processing_time(minute(2)))
     assert (after.watermark, after.percentiles) == (MAX_TIME, {0.5: MAX_TIME})
 
 
-def test_old_lags_are_forgotten_by_slices() -> None:
+def test_old_lags_are_removed_by_slices() -> None:
     """A lag counts for the recent period and up to an eighth more; a silent source keeps its last lags."""
     policy = LagQuantile(0.99, recent=8 * MINUTE)
     slow = SourceInstant(processing_time(minute(0)), (observation("p", minute(-60), minute(0)),))
 
-    def delay(*quick: int) -> timedelta:
+    def delay(*minutes: int) -> timedelta:
         moments = [
-            SourceInstant(processing_time(minute(one)), (observation("p", minute(one), minute(one)),))
-            for one in quick
+            SourceInstant(processing_time(minute(at)), (observation("p", minute(at), minute(at)),))
+            for at in minutes
         ]
         *_, last = replay_policy(policy, [slow, *moments])
         known = last.lags.quantile(0.99)
@@ -193,41 +218,41 @@ def test_old_lags_are_forgotten_by_slices() -> None:
     assert last.watermark == event_time(minute(940))
 
 
-# Policies of the user's own.
+# User-defined policies.
 
 
-def test_a_function_sees_the_clock_in_datetimes() -> None:
+def test_a_user_defined_policy_receives_the_clock_as_datetimes() -> None:
     """A user-defined function receives all that built-in policies use, with the watermark before the instant."""
     views: list[ClockView] = []
 
-    def look(view: ClockView) -> datetime | None:
+    def latest_of_a(view: ClockView) -> datetime | None:
         views.append(view)
         return view.partitions.get("a")
 
-    policy = CustomPolicy("a alone", look, idle_after=5 * MINUTE)
-    moments = ((10.0, [from_("a", 8, 10), from_("b", 4, 10)]), (15.0, [from_("b", 9, 15)]))
-    assert reads(policy, *moments) == ["8", "8"]
+    policy = CustomPolicy("a alone", latest_of_a, idle_after=5 * MINUTE)
+    moments = ((10.0, [record("a", 8, 10), record("b", 4, 10)]), (15.0, [record("b", 9, 15)]))
+    assert watermarks_after(policy, *moments) == ["8", "8"]
     first, second = views
     assert (first.processing_time, first.watermark) == (minute(10), MIN_TIME.datetime)
     assert (first.reached, first.source_watermark, first.idle) == (minute(4), minute(9), frozenset())
     assert (second.watermark, second.reached, second.idle) == (minute(8), minute(9), frozenset("a"))
-    assert second.source_watermark == minute(9), "what is known stays known"
+    assert second.source_watermark == minute(9), "the latest event times are kept"
     assert second.partitions == {"a": minute(8), "b": minute(9)}
     assert [second.lag(q) for q in (0.5, 0.9)] == [6 * MINUTE, 6 * MINUTE]
     assert [first.lag(q) for q in (0.5, 0.9)] == [2 * MINUTE, 6 * MINUTE]
 
 
-def test_a_function_may_say_nothing_or_the_end() -> None:
+def test_a_user_defined_policy_may_return_none_or_the_end() -> None:
     """A user-defined function that returns ``None`` leaves the watermark; ``MAX_TIME`` ends the input."""
     silent = CustomPolicy("silent", lambda view: None)
-    assert reads(silent, (1.0, [from_("a", 1, 1)])) == ["-"]
+    assert watermarks_after(silent, (1.0, [record("a", 1, 1)])) == ["-"]
     ended = CustomPolicy("at once", lambda view: MAX_TIME.datetime)
     (clock,) = replay_policy(ended, [SourceInstant(processing_time(NOON))])
     assert clock.watermark == MAX_TIME
 
 
-def test_a_quantile_is_a_share() -> None:
-    """A quantile in percent is an error that says that a share is expected."""
+def test_a_quantile_must_be_between_0_and_1() -> None:
+    """A quantile in percent is an error that gives the valid range."""
     (clock,) = replay_policy(HALFWAY, [SourceInstant(processing_time(NOON))])
     with pytest.raises(
         ArgumentError, match=r"lag\(q\) must be a float between 0 and 1, such as 0.99; got 99 \(int\)"
@@ -235,11 +260,11 @@ def test_a_quantile_is_a_share() -> None:
         HALFWAY.view(clock).lag(99)
 
 
-def test_what_a_function_raises_is_named() -> None:
+def test_an_error_in_a_user_defined_policy_names_its_function() -> None:
     """An error in a user-defined function names the policy, the function with its place, and its argument."""
     broken = CustomPolicy("mine", lambda view: view.partitions["b"])
     with pytest.raises(UserFunctionError) as caught:
-        reads(broken, (1.0, [from_("a", 1, 1)]))
+        watermarks_after(broken, (1.0, [record("a", 1, 1)]))
     message = str(caught.value)
     assert "mine: <lambda> at tests/watermarks/test_watermark_examples.py:" in message
     assert (
@@ -252,8 +277,8 @@ class Fractional(WatermarkPolicy):
     """A policy whose candidate is not an integer."""
 
     def candidate(self, clock: SourceClock) -> int:
-        """Half of the processing time, as a float."""
-        return clock.processing_time / 2  # type: ignore[return-value]  # the mistake that is tested
+        """Returns half of the processing time, as a float."""
+        return clock.processing_time / 2  # type: ignore[return-value]  # the error under test
 
 
 @pytest.mark.parametrize(
@@ -271,10 +296,10 @@ class Fractional(WatermarkPolicy):
         ),
     ],
 )
-def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy, message: str) -> None:
+def test_a_watermark_must_be_a_point_in_time(policy: WatermarkPolicy, message: str) -> None:
     """A candidate that is not a point in time is an error; nothing is rounded."""
     with pytest.raises(ArgumentError, match=message):
-        reads(policy, (1.0, []))
+        watermarks_after(policy, (1.0, []))
 
 
 # Values.
@@ -320,12 +345,12 @@ def test_a_watermark_that_is_no_point_in_time_is_refused(policy: WatermarkPolicy
         ),
         (lambda: timeline_of(tick=timedelta(0)), "tick must be .*a positive timedelta"),
         (
-            lambda: timeline_of(partition=lambda one: one.value),  # type: ignore[arg-type,return-value]
+            lambda: timeline_of(partition=lambda reading: reading.value),  # type: ignore[arg-type,return-value]
             r"the partition of a record must be a str; got 1 \(int\)",
         ),
     ],
 )
-def test_arguments_are_validated(build: Callable[[], object], message: str) -> None:
+def test_invalid_options_are_errors(build: Callable[[], object], message: str) -> None:
     """Each message names the argument, its value and type, and what is valid."""
     with pytest.raises(ArgumentError, match=message):
         build()
@@ -337,35 +362,35 @@ def timeline_of(
     tick: timedelta | None = None,
     partition: Callable[[Reading], str] | None = None,
 ) -> Timeline[Reading]:
-    """A timeline of one record."""
+    """Returns a timeline of one record."""
     return Timeline.from_records(
         READINGS,
         [Reading("a", 1, minute(0), minute(1))],
-        processing_time=lambda one: one.seen,
+        processing_time=lambda reading: reading.seen,
         watermark=Perfect() if watermark is None else watermark,
         tick=tick,
         partition=partition,
     )
 
 
-def test_a_partition_function_that_raises_is_named_with_its_record() -> None:
+def test_an_error_in_a_partition_function_names_the_record() -> None:
     """An error in a partition function names the function and the record."""
     with pytest.raises(
         UserFunctionError, match=r"partition: <lambda> at .*raised ZeroDivisionError.*Reading\("
     ):
-        timeline_of(partition=lambda one: str(1 // 0))
+        timeline_of(partition=lambda reading: str(1 // 0))
 
 
 @given(watermark_policies(), histories())
-def test_policies_and_clocks_survive_a_pickle(policy: WatermarkPolicy, history: History) -> None:
+def test_policies_and_clocks_equal_their_pickled_copies(policy: WatermarkPolicy, history: History) -> None:
     """Law: policies and clocks equal their pickled copies."""
     clocks = list(replay_policy(policy, history))
-    report = policy.summarize(one for moment in history for one in moment.observations)
+    report = policy.summarize(record for moment in history for record in moment.observations)
     assert pickle.loads(pickle.dumps((policy, clocks, report))) == (policy, clocks, report)
 
 
 @pytest.mark.parametrize(
-    ("policy", "words"),
+    ("policy", "description"),
     [
         (Perfect(), "the watermark that the source reports"),
         (MonotonicTimestamps(), "the least of the greatest event times of the partitions"),
@@ -382,6 +407,6 @@ def test_policies_and_clocks_survive_a_pickle(policy: WatermarkPolicy, history: 
         ),
     ],
 )
-def test_policies_are_told_in_words(policy: WatermarkPolicy, words: str) -> None:
+def test_policies_are_described_in_plain_english(policy: WatermarkPolicy, description: str) -> None:
     """Policies are described in plain English."""
-    assert str(policy) == words
+    assert str(policy) == description

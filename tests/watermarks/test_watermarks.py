@@ -1,7 +1,7 @@
 """Watermark policies compared with plain Python that evaluates the whole history at every instant.
 
-The oracle is quadratic and stateless, so it cannot forget, count twice or move back for the same reasons as the state
-machine. Laws cover the rest, and the smallest examples show what the options are for.
+The oracle is quadratic and stateless, so it does not share faults of the state machine, such as a record that is
+lost or counted twice. Laws and small examples cover the rest.
 """
 
 from __future__ import annotations
@@ -68,66 +68,68 @@ MINUTE = timedelta(minutes=1)
 
 
 def micros(duration: timedelta) -> int:
-    """A duration in microseconds."""
+    """Returns a duration in microseconds."""
     return duration // timedelta(microseconds=1)
 
 
 # The oracle.
 
 
-def counted(policy: WatermarkPolicy, history: History) -> list[tuple[ProcessingTime, Observation]]:
-    """The records whose event time counts, each with the processing time of its instant."""
-    everything = [(moment.processing_time, one) for moment in history for one in moment.observations]
+def records_that_count(policy: WatermarkPolicy, history: History) -> list[tuple[ProcessingTime, Observation]]:
+    """Returns the records whose event time counts, each with the processing time of its instant."""
+    records = [(moment.processing_time, record) for moment in history for record in moment.observations]
     if policy.max_ahead is None:
-        return everything
+        return records
     far = micros(policy.max_ahead)
-    return [(now, one) for now, one in everything if one.event_time <= one.processing_time + far]
+    return [(now, record) for now, record in records if record.event_time <= record.processing_time + far]
 
 
 def reached(policy: WatermarkPolicy, history: History) -> int | None:
-    """The event time that all partitions which are not idle have reached; the most advanced one's if all are."""
+    """Returns the event time that all active partitions have reached; the most advanced partition's if all are idle."""
     now = history[-1].processing_time
-    seen = [one for _, one in counted(policy, history)]
+    records = [record for _, record in records_that_count(policy, history)]
     furthest, active = [], []
-    for name in {one.partition for one in seen}:
-        mine = [one for one in seen if one.partition == name]
-        furthest.append(max(one.event_time for one in mine))
-        quiet = now - max(one.processing_time for one in mine)
-        if policy.idle_after is None or quiet < micros(policy.idle_after):
+    for name in {record.partition for record in records}:
+        of_partition = [record for record in records if record.partition == name]
+        furthest.append(max(record.event_time for record in of_partition))
+        silent_for = now - max(record.processing_time for record in of_partition)
+        if policy.idle_after is None or silent_for < micros(policy.idle_after):
             active.append(furthest[-1])
     return min(active) if active else max(furthest, default=None)
 
 
 def lag(policy: WatermarkPolicy, history: History, q: float) -> int | None:
-    """The least lag that a share of the recent records does not exceed."""
-    seen = counted(policy, history)
+    """Returns the least lag that a share of the recent records does not exceed."""
+    records = records_that_count(policy, history)
     slice_ = -(-micros(policy.recent) // 8)
-    newest = max((now // slice_ for now, _ in seen), default=0)
+    newest = max((now // slice_ for now, _ in records), default=0)
     lags = [
-        rounded(one.processing_time - one.event_time, micros(policy.resolution))
-        for now, one in seen
+        round_lag_up(record.processing_time - record.event_time, micros(policy.resolution))
+        for now, record in records
         if now // slice_ >= newest - 8
     ]
     for candidate in sorted(lags):
-        if len([one for one in lags if one <= candidate]) >= Decimal(str(q)) * len(lags):
+        if len([other for other in lags if other <= candidate]) >= Decimal(str(q)) * len(lags):
             return candidate
     return None
 
 
-def rounded(lag: int, resolution: int) -> int:
-    """A lag rounded up to a multiple of the resolution, coarser by two for every doubling beyond 1,024 of it."""
+def round_lag_up(lag: int, resolution: int) -> int:
+    """Returns a lag rounded up to a multiple of the resolution, twice as coarse with every doubling beyond 1,024."""
     step = resolution
     while lag > 1024 * step:
         step *= 2
     return max(0, lag + (-lag) % step)
 
 
-def believed(policy: WatermarkPolicy, history: History, later: History) -> int | None:
-    """The watermark of a policy after a history, without regard to earlier watermarks."""
+def watermark_of(policy: WatermarkPolicy, history: History, later: History) -> int | None:
+    """Returns the watermark of a policy after a history, without regard to earlier watermarks."""
     now = history[-1].processing_time
     match policy:
         case Perfect():
-            return min((one.event_time for moment in later for one in moment.observations), default=None)
+            return min(
+                (record.event_time for moment in later for record in moment.observations), default=None
+            )
         case MonotonicTimestamps():
             return reached(policy, history)
         case BoundedOutOfOrderness(delay=delay):
@@ -145,57 +147,60 @@ def believed(policy: WatermarkPolicy, history: History, later: History) -> int |
             return None if median is None else now - micros(timedelta(microseconds=median) / 2)
 
 
-def expected(policy: WatermarkPolicy, history: History) -> list[tuple[int, dict[float, int]]]:
-    """The watermark and the percentile watermarks after each instant."""
-    reads: list[tuple[int, dict[float, int]]] = []
+def expected_watermarks(policy: WatermarkPolicy, history: History) -> list[tuple[int, dict[float, int]]]:
+    """Returns the watermark and the percentile watermarks after each instant."""
+    watermarks: list[tuple[int, dict[float, int]]] = []
     for end in range(1, len(history) + 1):
         prefixes = [(history[:i], history[i:]) for i in range(1, end + 1)]
-        known = [believed(policy, before, after) for before, after in prefixes]
-        watermark = max([MIN_TIME, *(one for one in known if one is not None)])
-        outrun = {}
+        known = [watermark_of(policy, before, after) for before, after in prefixes]
+        watermark = max([MIN_TIME, *(point for point in known if point is not None)])
+        percentiles = {}
         for q in policy.percentiles:
             lags = [(before[-1].processing_time, lag(policy, before, q)) for before, _ in prefixes]
-            outrun[q] = max([watermark, *(now - one for now, one in lags if one is not None)])
-        reads.append((watermark, outrun))
-    return reads
+            percentiles[q] = max([watermark, *(now - delay for now, delay in lags if delay is not None)])
+        watermarks.append((watermark, percentiles))
+    return watermarks
 
 
 @given(watermark_policies(), histories())
 def test_policies_equal_the_oracle(policy: WatermarkPolicy, history: History) -> None:
     """Every policy with any options equals the oracle at every instant."""
-    found = [(one.watermark, one.percentiles) for one in replay_policy(policy, history)]
-    assert found == expected(policy, history)
+    found = [(clock.watermark, clock.percentiles) for clock in replay_policy(policy, history)]
+    assert found == expected_watermarks(policy, history)
 
 
 @given(
     watermark_policies(),
     st.lists(readings(), max_size=12),
-    st.none() | st.integers(1, 5).map(lambda one: one * MINUTE),
-    st.none() | st.integers(1, 9).map(lambda one: one * MINUTE),
+    st.none() | st.integers(1, 5).map(lambda minutes: minutes * MINUTE),
+    st.none() | st.integers(1, 9).map(lambda minutes: minutes * MINUTE),
 )
-def test_timelines_have_the_policy_s_watermarks(
+def test_a_timeline_has_the_watermarks_of_its_policy(
     policy: WatermarkPolicy, records: list[Reading], every: timedelta | None, tick: timedelta | None
 ) -> None:
     """A timeline has the oracle's watermarks for its instants, ticks included; the last instant ends the input."""
     timeline = Timeline.from_records(
         READINGS,
         records,
-        processing_time=lambda one: one.seen,
+        processing_time=lambda reading: reading.seen,
         watermark=policy,
-        partition=lambda one: one.key,
+        partition=lambda reading: reading.key,
         every=every,
         tick=tick,
     )
     instants = timeline.without_end()
     history = tuple(
         SourceInstant(
-            one.processing_time,
-            tuple(Observation(r.key, event_time(r.at), processing_time(r.seen)) for r in one.elements),
+            instant.processing_time,
+            tuple(
+                Observation(reading.key, event_time(reading.at), processing_time(reading.seen))
+                for reading in instant.elements
+            ),
         )
-        for one in instants
+        for instant in instants
     )
-    found = [(one.watermark, one.percentile_watermarks) for one in instants]
-    assert found == expected(policy, history)
+    found = [(instant.watermark, instant.percentile_watermarks) for instant in instants]
+    assert found == expected_watermarks(policy, history)
     if records:
         last = timeline.instants[-1]
         assert (last.elements, last.watermark) == ((), MAX_TIME)
@@ -203,39 +208,39 @@ def test_timelines_have_the_policy_s_watermarks(
 
 
 @given(st.lists(readings(), min_size=1), st.integers(1, 9))
-def test_ticks_fill_the_gaps(records: list[Reading], minutes: int) -> None:
+def test_ticks_add_instants_between_records(records: list[Reading], minutes: int) -> None:
     """A tick adds an instant at each of its multiples between first and last record, and no others."""
 
     def times(tick: timedelta | None) -> list[ProcessingTime]:
         timeline = Timeline.from_records(
             READINGS,
             records,
-            processing_time=lambda one: one.seen,
+            processing_time=lambda reading: reading.seen,
             watermark=IngressTime(),
             tick=tick,
             ends=False,
         )
-        assert sum(len(one.elements) for one in timeline) == len(records)
-        return [one.processing_time for one in timeline]
+        assert sum(len(instant.elements) for instant in timeline) == len(records)
+        return [instant.processing_time for instant in timeline]
 
-    seen = {processing_time(one.seen) for one in records}
+    processed = {processing_time(record.seen) for record in records}
     tick = micros(minutes * MINUTE)
-    first, last = min(seen), max(seen)
-    multiples = {one for one in range(first - first % tick, last, tick) if one > first}
-    assert times(None) == sorted(seen)
-    assert times(minutes * MINUTE) == sorted(seen | multiples)
+    first, last = min(processed), max(processed)
+    multiples = {multiple for multiple in range(first - first % tick, last, tick) if multiple > first}
+    assert times(None) == sorted(processed)
+    assert times(minutes * MINUTE) == sorted(processed | multiples)
 
 
 # Laws.
 
 
 @frozen
-class Wild(WatermarkPolicy):
-    """A user-defined policy with arbitrary candidates, which the watermark may never follow."""
+class ArbitraryPolicy(WatermarkPolicy):
+    """A user-defined policy with arbitrary candidates, which the watermark need not follow."""
 
     def candidate(self, clock: SourceClock) -> int | None:
-        """A random candidate: far back, far ahead, or outside the bounds of time."""
-        total = sum(one.latest_event for one in clock.partitions.values())
+        """Returns an arbitrary candidate: far back, far ahead, or outside the bounds of time."""
+        total = sum(partition.latest_event for partition in clock.partitions.values())
         return None if total % 5 == 0 else (total * 7919) % (4 * MAX_TIME) - 2 * MAX_TIME
 
 
@@ -248,29 +253,29 @@ OPTIONS = (
     LagQuantile(0.75, recent=10 * MINUTE, max_ahead=MINUTE, percentiles=(0.5,)),
     IngressTime(percentiles=(0.5,)),
     HALFWAY,
-    Wild(percentiles=(0.5, 0.99)),
+    ArbitraryPolicy(percentiles=(0.5, 0.99)),
 )
 
 
-@pytest.mark.parametrize("policy", OPTIONS, ids=lambda one: type(one).__name__)
-def test_policies_keep_the_laws(policy: WatermarkPolicy) -> None:
+@pytest.mark.parametrize("policy", OPTIONS, ids=lambda policy: type(policy).__name__)
+def test_policies_satisfy_the_laws(policy: WatermarkPolicy) -> None:
     """``check_watermark_policy`` passes for built-in and user-defined policies."""
     check_watermark_policy(policy)
 
 
 @given(watermark_policies(), histories())
-def test_any_options_keep_the_laws(policy: WatermarkPolicy, history: History) -> None:
+def test_policies_with_any_options_satisfy_the_laws(policy: WatermarkPolicy, history: History) -> None:
     """Every law holds for every combination of options."""
     for law in WATERMARK_LAWS:
         assert law.holds(policy, history), law
 
 
-def test_a_policy_with_a_memory_of_its_own_is_found_out() -> None:
+def test_a_policy_with_hidden_state_is_detected() -> None:
     """``check_watermark_policy`` fails for a function that depends on more than the clock."""
     ticks = count(1)
-    forgetful = CustomPolicy("counting", lambda view: minute(next(ticks)))
+    stateful = CustomPolicy("counting", lambda view: minute(next(ticks)))
     with pytest.raises(AssertionError, match=r"does not hold for CustomPolicy"):
-        check_watermark_policy(forgetful)
+        check_watermark_policy(stateful)
 
 
 POINTS = st.integers(0, 9)
@@ -286,30 +291,30 @@ REPORTS = st.builds(
 
 
 @given(REPORTS, REPORTS, REPORTS)
-def test_clock_reports_are_a_commutative_monoid(a: ClockSummary, b: ClockSummary, c: ClockSummary) -> None:
-    """Law: clock summaries merge in any order and division."""
+def test_clock_summaries_are_a_commutative_monoid(a: ClockSummary, b: ClockSummary, c: ClockSummary) -> None:
+    """Law: merging clock summaries is associative and commutative, with a neutral element."""
     assert a.merge(b.merge(c)) == a.merge(b).merge(c)
     assert a.merge(b) == b.merge(a)
     assert a.merge(ClockSummary()) == a
 
 
 @given(watermark_policies(), st.lists(observations()), st.lists(observations()))
-def test_a_report_is_the_merge_of_its_parts(
+def test_a_summary_is_the_merge_of_the_summaries_of_its_parts(
     policy: WatermarkPolicy, first: list[Observation], second: list[Observation]
 ) -> None:
     """Law: a summary is a homomorphism from bags of records."""
     assert policy.summarize(first + second) == policy.summarize(first).merge(policy.summarize(second))
 
 
-def test_two_statements_about_the_whole_source_both_hold() -> None:
-    """Of two known points of a whole source the later holds, and so does an end in either report."""
-    ten, nine = (policy_known(one) for one in (10, 9))
+def test_merged_summaries_keep_the_later_source_watermark() -> None:
+    """Of two watermarks of a whole source the later is kept, and so is an end in either summary."""
+    ten, nine = (summary_of_source(minutes) for minutes in (10, 9))
     assert ten.merge(nine).source_watermark == 10
     assert ten.merge(ClockSummary(ended=True)) == ClockSummary(source_watermark=EventTime(10), ended=True)
 
 
-def policy_known(point: int) -> ClockSummary:
-    """The report of a source that knows a point and has no records."""
+def summary_of_source(point: int) -> ClockSummary:
+    """Returns the summary of a source that reports a watermark and has no records."""
     return Perfect().summarize((), source_watermark=EventTime(point))
 
 
@@ -318,44 +323,46 @@ def test_with_a_perfect_watermark_nothing_is_late(groups: list[list[Reading]], w
     """With a perfect watermark no pane is late and nothing is dropped without allowed lateness."""
     strategy = WindowingStrategy(windows, Repeat(AtWatermark()), allowed_lateness=timedelta(0))
     timeline = Timeline.micro_batches(
-        READINGS, groups, processing_time=lambda one: one.seen, watermark=Perfect()
+        READINGS, groups, processing_time=lambda reading: reading.seen, watermark=Perfect()
     )
     run = reference.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
     assert run.dropped == ()
-    assert all(one.timing is not Timing.LATE for one in run.panes)
+    assert all(pane.timing is not Timing.LATE for pane in run.panes)
 
 
 @given(batches(), st.booleans())
-def test_a_perfect_watermark_could_not_be_later(groups: list[list[Reading]], ends: bool) -> None:
-    """A perfect watermark equals an event time still to come, so a later one would make that event late."""
+def test_a_perfect_watermark_is_the_latest_possible(groups: list[list[Reading]], ends: bool) -> None:
+    """A perfect watermark equals an event time still to come, so a later watermark would make that event late."""
     timeline = Timeline.micro_batches(
-        READINGS, groups, processing_time=lambda one: one.seen, watermark=Perfect(), ends=ends
+        READINGS, groups, processing_time=lambda reading: reading.seen, watermark=Perfect(), ends=ends
     )
     instants = timeline.without_end().instants
     for number, instant in enumerate(instants):
-        coming = [event_time(one.at) for after in instants[number + 1 :] for one in after.elements]
-        if coming:
-            assert instant.watermark == min(coming)
+        event_times = [
+            event_time(reading.at) for after in instants[number + 1 :] for reading in after.elements
+        ]
+        if event_times:
+            assert instant.watermark == min(event_times)
 
 
 # Lags.
 
 
 @given(st.integers(0, 10**18), st.integers(1, 10**7))
-def test_lags_are_rounded_up_by_little(lag: int, resolution: int) -> None:
-    """Lags are rounded up, by less than the resolution or one part in 512, so that a delay is never too short."""
+def test_lags_are_rounded_up_slightly(lag: int, resolution: int) -> None:
+    """A lag is rounded up by less than the resolution or one part in 512, so a delay is never too short."""
     found = lag_of(EventTime(0), ProcessingTime(lag), resolution)
     assert found % resolution == 0
     assert lag <= found < lag + max(resolution, -(-(lag + resolution) // 512))
     assert lag_of(EventTime(0), ProcessingTime(lag + 1), resolution) >= found
 
 
-def test_there_are_few_different_lags() -> None:
+def test_rounded_lags_have_few_values() -> None:
     """Each doubling beyond 1,024 has 512 different lags, so even the longest lag has about 26,000 below it."""
-    assert len({lag_of(EventTime(0), ProcessingTime(one), 1) for one in range(1025)}) == 1025
+    assert len({lag_of(EventTime(0), ProcessingTime(lag), 1) for lag in range(1025)}) == 1025
     for doubled in (1024, 2048, 4096):
         lags = range(doubled + 1, 2 * doubled + 1)
-        assert len({lag_of(EventTime(0), ProcessingTime(one), 1) for one in lags}) == 512
+        assert len({lag_of(EventTime(0), ProcessingTime(lag), 1) for lag in lags}) == 512
     doublings = (MAX_TIME - MIN_TIME).bit_length() - 10
     assert 1025 + 512 * doublings < 27_000
 
