@@ -14,7 +14,7 @@ from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.current import current_by
-from flowalg.triggers.syntax import Repeat, SequenceOf, Trigger
+from flowalg.triggers.normal_form import never_finishes
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.conformance.drawing import format_element
 
@@ -35,22 +35,11 @@ def reaches_batch_result(pipeline: PCollection[object]) -> bool:
 def _reaches_batch_result(node: GroupingNode, last: Node) -> bool:
     strategy = node.windowed_by.strategy
     if as_merging(strategy.windows) and (
-        strategy.allowed_lateness not in (None, FOREVER) or not _never_finishes(strategy.trigger)
+        strategy.allowed_lateness not in (None, FOREVER) or not never_finishes(strategy.trigger)
     ):
         return False
     mode = strategy.accumulation
     return mode is Accumulation.RETRACTING or (node == last and mode is Accumulation.ACCUMULATING)
-
-
-def _never_finishes(trigger: Trigger) -> bool:
-    """Whether a trigger never finishes."""
-    match trigger:
-        case Repeat():
-            return True
-        case SequenceOf(triggers=members):
-            return any(map(_never_finishes, members))
-        case _:
-            return False
 
 
 def bag(elements: Iterable[tuple[object, Window]]) -> Bag:
