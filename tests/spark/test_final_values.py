@@ -6,15 +6,23 @@ This family catches a view of panes that keeps what was taken back, or that a si
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import flowalg_reference
 import pytest
+from attrs import evolve
+from flowalg_laws import apply_windowing
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.strategies import free_timelines, windowing_strategies
 from flowalg_spark import batch, final_values, read_files, read_table, schema_of
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import flowalg
 from flowalg import (
     FOREVER,
     KV,
@@ -34,6 +42,8 @@ from flowalg import (
     Source,
     Sum,
     Timeline,
+    WindowedValue,
+    WindowingStrategy,
 )
 from tests.support.scores import NOON, POINTS, SCORES, Score
 
@@ -104,6 +114,18 @@ def row_of(run: int, pane: Pane[KV[str, int]]) -> tuple[object, ...]:
     )
 
 
+def final_row(run: int, final: Pane[KV[str, int]] | WindowedValue[KV[str, int]]) -> tuple[object, ...]:
+    """A final value as a row of ``in_micros``."""
+    bounds = (int(final.window.start), int(final.window.end))
+    return (run, final.element.key, final.element.value, *bounds, int(final.event_time))
+
+
+def in_micros(final: DataFrame) -> list[tuple[object, ...]]:
+    """The rows of final values, with their times in microseconds."""
+    micros = [F.unix_micros(F.col(name)) for name in ("window.start", "window.end", "event_time")]
+    return [tuple(row) for row in final.select("run", "key", "value", *micros).collect()]
+
+
 def test_final_values_are_what_stands(spark: SparkSession) -> None:
     """Against a loop over the panes of the reference: the panes of an index follow those before, or take them back."""
     rows = []
@@ -123,18 +145,51 @@ def test_final_values_are_what_stands(spark: SparkSession) -> None:
                 standing[place] = [pane]
             else:
                 known.append(pane)
-        expected += [
-            (run, one.element.key, one.element.value, one.window.start, one.window.end, one.event_time)
-            for some in standing.values()
-            for one in some
-        ]
+        expected += [final_row(run, pane) for known in standing.values() for pane in known]
     random.Random(1).shuffle(rows)
     found = final_values(spark.createDataFrame(rows, PANES), by=("run", "key"))
     assert found.columns == ["run", "key", "value", "window", "event_time"]
-    micros = [F.unix_micros(F.col(name)) for name in ("window.start", "window.end", "event_time")]
-    assert sorted(map(tuple, found.select("run", "key", "value", *micros).collect())) == sorted(expected)
+    assert sorted(in_micros(found)) == sorted(expected)
     assert retracted > 100
     assert len(rows) > 2 * len(expected) > 200
+
+
+def generated_runs() -> list[tuple[Pane[KV[str, int]], ...]]:
+    """The panes of generated runs; some runs end with a step that emits several elements for a pane."""
+    runs: list[tuple[Pane[KV[str, int]], ...]] = []
+
+    @settings(max_examples=400, derandomize=True, database=None, phases=[Phase.generate])
+    @given(windowing_strategies(), free_timelines(), st.booleans(), st.booleans())
+    def collect(
+        strategy: WindowingStrategy, timeline: Timeline[Reading], refined: bool, spread: bool
+    ) -> None:
+        often = evolve(strategy, trigger=REFINED, allowed_lateness=FOREVER) if refined else strategy
+        sums = apply_windowing(VALUES, often).combine_per_key(Sum())
+        last = sums.flat_map(lambda pair: [pair] * (pair.value % 3)) if spread else sums
+        runs.append(flowalg_reference.run(last, {READINGS: timeline}).panes)
+
+    collect()
+    return runs
+
+
+def test_the_column_agrees_with_final_values_of_the_core(spark: SparkSession) -> None:
+    """The same panes, in any order, have the same final values in a frame and in the core, by key and by window."""
+    runs = generated_runs()
+    rows = [row_of(number, pane) for number, panes in enumerate(runs) for pane in panes]
+    random.Random(2).shuffle(rows)
+    frame = spark.createDataFrame(rows, PANES)
+    keys: list[tuple[tuple[str, ...], Callable[[KV[str, int]], Hashable]]] = [
+        (("run", "key"), lambda pair: pair.key),
+        (("run",), lambda pair: None),
+    ]
+    for by, place in keys:
+        expected = [
+            final_row(number, final)
+            for number, panes in enumerate(runs)
+            for final in flowalg.final_values(panes, by=place)
+        ]
+        assert sorted(in_micros(final_values(frame, by=by))) == sorted(expected)
+        assert len(rows) > 1.5 * len(expected) > 500
 
 
 def scores(spark: SparkSession) -> DataFrame:
