@@ -16,7 +16,7 @@ BATCH: Final = Capabilities(
 STREAMING: Final = Capabilities(
     "Spark streaming",
     {
-        Feature.UNSET_LATENESS: "it would keep the state of every window for ever; say FOREVER if that is meant",
+        Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
         Feature.PERFECT: "a stream does not say what is still to come",
     },
 )

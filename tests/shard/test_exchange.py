@@ -12,7 +12,7 @@ from attrs import frozen
 from flowalg_shard import FromSource, SourceReport, Stage, aggregate_columns, unpack
 from flowalg_shard.tables.columns import ENDED, EVENT_TIME, KEEP, PROCESSING_TIME, SHARD
 from flowalg_spark.encoding.meta import DROP_META, DROP_REASON
-from flowalg_spark.streaming.exchange import BUNDLE_SCHEMA, Precombined, ToBundles
+from flowalg_spark.streaming.exchange import BUNDLE_SCHEMA, CombineByShard, ToBundles
 
 from flowalg import (
     FOREVER,
@@ -47,7 +47,7 @@ class Row:
 
 def sent(rows: pl.DataFrame, shards: tuple[int, ...]) -> list[Row]:
     """What a partition with these rows sends to each shard."""
-    bundling = ToBundles(0, ORIGINS, Precombined(STAGE), shards, pa.schema([]))
+    bundling = ToBundles(0, ORIGINS, CombineByShard(STAGE), shards, pa.schema([]))
     (batch,) = bundling(rows.to_arrow().to_batches() if len(rows) else [])
     assert batch.schema.names == BUNDLE_SCHEMA.names
     return [Row(*one.values()) for one in batch.to_pylist()]

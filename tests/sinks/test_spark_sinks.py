@@ -21,7 +21,7 @@ from flowalg_spark.encoding.json_text import encode_json
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
 from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
 from flowalg_spark.sinks.drops import drops_table
-from flowalg_spark.streaming.timelines import InstantFiles, generated, generating_input
+from flowalg_spark.streaming.timelines import InstantFiles, generating_input, observed_batches
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -85,7 +85,7 @@ class Stream:
     def bring(self, start: int, stop: int | None) -> None:
         """Some of the batches, as files."""
         instants = tuple(pipeline_instants({VISITS.name: TIMELINE}))[start:stop]
-        self.files.write(generated(VISITS, TIMELINE, instants), first=start)
+        self.files.write(observed_batches(VISITS, TIMELINE, instants), first=start)
 
     @property
     def files(self) -> InstantFiles:

@@ -135,7 +135,7 @@ def test_a_table_of_records_is_read_back() -> None:
         ),
         (
             lambda spark: SparkStreaming(spark, generate_watermarks=True).run(TOTALS, {SCORES: TIMELINE}),
-            "the input of source 'scores' must be a timeline that a watermark policy made",
+            "the input of source 'scores' must be a timeline that a watermark policy generated",
         ),
     ],
 )

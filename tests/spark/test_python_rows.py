@@ -19,7 +19,7 @@ from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.encoding.values import write_arrays
 from flowalg_spark.lowering.flow import row_schema
 from flowalg_spark.lowering.python_rows import PythonSteps
-from flowalg_spark.streaming.python_values import InWindows
+from flowalg_spark.streaming.python_values import AssignWindows
 
 from flowalg import KV, CustomWindows, EventTime, Window
 from flowalg.data.errors import ElementError, ValueRangeError
@@ -90,7 +90,7 @@ def test_an_element_in_several_windows_or_in_none_is_one_record_to_the_clocks() 
     )
     layout = layout_of(pair)
     assert isinstance(layout, Branch)
-    assigning = InWindows(layout.parts[0], windows, before)
+    assigning = AssignWindows(layout.parts[0], windows, before)
     rows: list[dict[str, int | bool | None]] = [
         {"key": 0, "value": 5, EVENT_TIME: 3, KEEP: True, OBSERVED_TIME: 3},
         {"key": 2, "value": 6, EVENT_TIME: 4, KEEP: True, OBSERVED_TIME: 4},

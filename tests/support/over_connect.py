@@ -25,7 +25,7 @@ from flowalg_spark import (
     streaming,
 )
 from flowalg_spark.sinks import SQLite, upsert
-from flowalg_spark.streaming.timelines import InstantFiles, generated, generating_input
+from flowalg_spark.streaming.timelines import InstantFiles, generating_input, observed_batches
 from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sum
@@ -48,7 +48,7 @@ def writes_tables(spark: SparkSession, folder: Path) -> str:
     sink = upsert(visiting.PIPELINE, target, table="latest", query=str(folder / "checkpoint"))
     files = InstantFiles(folder / "visits", visiting.VISITS)
     instants = pipeline_instants({visiting.VISITS.name: visiting.TIMELINE})
-    files.write(generated(visiting.VISITS, visiting.TIMELINE, instants))
+    files.write(observed_batches(visiting.VISITS, visiting.TIMELINE, instants))
     inputs = {visiting.VISITS: generating_input(spark, files, visiting.TIMELINE)}
     panes = streaming.compile(visiting.PIPELINE, inputs).with_drops()
     writer = panes.writeStream.foreachBatch(sink).trigger(availableNow=True)

@@ -15,7 +15,7 @@ from flowalg_spark import SparkStreaming, StreamInput, collect, collect_drops, s
 from flowalg_spark.encoding.schema import arrow_type
 from flowalg_spark.encoding.values import encode
 from flowalg_spark.streaming.interpreter import run_to_end
-from flowalg_spark.streaming.timelines import InstantFiles, generated, generating_input
+from flowalg_spark.streaming.timelines import InstantFiles, generating_input, observed_batches
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -114,7 +114,7 @@ def streamed(
         inputs = {}
         for source, timeline in timelines.items():
             files = InstantFiles(folder / source.name, source)
-            files.write(generated(source, timeline, instants[start:stop]), first=start or 0)
+            files.write(observed_batches(source, timeline, instants[start:stop]), first=start or 0)
             stream = generating_input(spark, files, timeline)
             frame = stream.frame if partitions is None else stream.frame.repartition(partitions)
             inputs[source] = evolve(stream, frame=frame)

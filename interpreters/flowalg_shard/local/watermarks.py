@@ -25,7 +25,7 @@ def generate_watermarks(name: str, timeline: Timeline[object], partitions: int) 
         raise ArgumentError(
             f"the input of source {name!r}",
             timeline,
-            "a timeline that a watermark policy made, as Timeline.from_records(..., watermark=...) does",
+            "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
         )
     policy, clock = made.policy, made.policy.start()
     observed = [made.source_instant(instant.processing_time, instant.elements) for instant in timeline]

@@ -1,7 +1,7 @@
-"""Spark streaming: a stage is one exchange and one stateful operator, keyed by shard, with clocks in band.
+"""Spark streaming: each stage is one exchange and one stateful operator, keyed by shard, with in-band clock reports.
 
-Each micro-batch is one instant of the whole pipeline. ``compile`` gives a streaming DataFrame of panes; starting it,
-with ``writeStream``, is the user's. Restart, replay and exactly-once are Spark's own.
+Each micro-batch is one instant of the whole pipeline. ``compile`` returns a streaming DataFrame of panes, which the
+user starts with ``writeStream``. Spark provides restarts, replay and exactly-once processing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import few_calls
 from flowalg_spark.session import ensure_state_store
 from flowalg_spark.streaming.lowering import Lowering
-from flowalg_spark.streaming.metrics import observed
+from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
 from flowalg_spark.streaming.shards import shard_ids
 from flowalg_spark.streaming.stream import SourceStream
@@ -52,10 +52,10 @@ from flowalg_spark.streaming.stream import SourceStream
 A = TypeVar("A")
 
 CAPABILITIES: Final = STREAMING
-"""What this interpreter lacks, as data."""
+"""The capabilities of this interpreter."""
 
 STATE_CACHE_BYTES: Final = 1 << 30
-"""How many bytes of state a Python worker keeps, unless a query says otherwise."""
+"""The default size of the state cache of a Python worker, in bytes."""
 
 _TICK: Final = "__tick"
 _DRAINED: Final = "__drained"
@@ -102,7 +102,7 @@ class StreamInput:
 
     @property
     def clocks(self) -> StreamColumns:
-        """What each row says about time, as columns."""
+        """The clock columns of a row."""
         now = F.current_timestamp() if self.processing_time is None else self.processing_time
         return StreamColumns(
             F.unix_micros(now), self.end_of_input, self.tick, self.signal, self.partition, self.corrupt_record
@@ -153,12 +153,14 @@ def compile(
     last_grouping(pipeline.node)
     if not isinstance(state_cache_bytes, int) or isinstance(state_cache_bytes, bool) or state_cache_bytes < 0:
         raise ArgumentError(
-            "state_cache_bytes", state_cache_bytes, "how many bytes a Python worker may keep, 0 or more"
+            "state_cache_bytes",
+            state_cache_bytes,
+            "the size of a Python worker's state cache in bytes, 0 or more",
         )
     if not isinstance(metrics, bool):
-        raise ArgumentError("metrics", metrics, "True, for stages that tell of themselves, or False")
+        raise ArgumentError("metrics", metrics, "a bool")
     if not isinstance(dead_letters, bool):
-        raise ArgumentError("dead_letters", dead_letters, "True, for bad records that are told, or False")
+        raise ArgumentError("dead_letters", dead_letters, "a bool")
     streams = inputs_by_name(pipeline.node, inputs, "StreamInput(frame, watermark)")
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
@@ -167,25 +169,25 @@ def compile(
             raise ArgumentError(
                 f"the frame of source {name!r}",
                 stream.frame,
-                "a streaming frame, as spark.readStream gives; use batch.compile for a bounded one",
+                "a streaming frame, as spark.readStream returns; use batch.compile for a bounded frame",
             )
         _require_policy(stream.watermark, name)
         if tick_when_idle and stream.processing_time is not None:
             raise ArgumentError(
                 "tick_when_idle",
                 True,
-                f"False where a source carries processing times of its own, as {name!r} does",
+                f"False if a source carries processing times, as {name!r} does",
             )
     session = next(iter(streams.values())).frame.sparkSession
     if drain_signal_path is not None:
-        streams = _with_end(session, streams, fspath(drain_signal_path))
+        streams = _with_drain_signal(session, streams, fspath(drain_signal_path))
     if tick_when_idle:
-        streams = {name: _with_ticks(one) for name, one in streams.items()}
+        streams = {name: _with_ticks(stream) for name, stream in streams.items()}
     sources = {
         name: SourceStream(
-            one.frame, evolve(one.clocks, dead_letters=dead_letters), FromSource(one.watermark, name)
+            stream.frame, evolve(stream.clocks, dead_letters=dead_letters), FromSource(stream.watermark, name)
         )
-        for name, one in streams.items()
+        for name, stream in streams.items()
     }
     return compile_sources(
         pipeline,
@@ -206,56 +208,63 @@ def compile_sources(
     metrics: bool = False,
     dead_letters: bool = False,
 ) -> PaneFrame[A]:
-    """The panes of a pipeline over the streams of its sources, by name; what ``compile`` and timelines share."""
+    """Returns the panes of a pipeline over the streams of its sources, by name."""
     session = next(iter(sources.values())).frame.sparkSession
     ensure_state_store(session)
-    parts = shard_ids(session, shards)
-    lowering = Lowering.of(pipeline.node, sources, parts, state_cache_bytes, metrics=metrics)
+    ids = shard_ids(session, shards)
+    lowering = Lowering.of(pipeline.node, sources, ids, state_cache_bytes, metrics=metrics)
     with few_calls():
         flow = lowering.stream(pipeline.node).flow
         if metrics or dead_letters:
             flow = evolve(
                 flow,
-                frame=observed(flow.frame, lowering.stages if metrics else (), dead_letters=dead_letters),
+                frame=with_metrics_observed(
+                    flow.frame, lowering.stages if metrics else (), dead_letters=dead_letters
+                ),
             )
         return pane_frame(pipeline, flow, partial(_with_drops, flow))
 
 
 def drain(session: SparkSession, drain_signal_path: str | PathLike[str]) -> None:
-    """Have the next run of a query that was compiled with this ``drain_signal_path`` bring all of its input to an end.
+    """Ends all inputs in the next run of a query that was compiled with this ``drain_signal_path``.
 
-    The watermark goes to the end of time in the first micro-batch of that run, after what this batch brings: all
-    windows close, and what they have not said yet comes out. What comes in later batches is late. So for a backfill,
-    run the query with ``availableNow`` until it ends, call this, and run it again.
+    The watermark advances to the end of time after the elements of that run's first micro-batch: all windows close and
+    emit their last panes. Elements in later micro-batches are late. So for a backfill, run the query with
+    ``availableNow`` until it ends, call ``drain``, and run it again.
     """
     end = session.createDataFrame([(True,)], _DRAIN_SCHEMA)
     end.coalesce(1).write.mode("append").parquet(fspath(drain_signal_path))
 
 
-def _with_end(
+def _with_drain_signal(
     session: SparkSession, streams: Mapping[str, StreamInput], folder: str
 ) -> dict[str, StreamInput]:
-    """The inputs, each with a row that is no element when there is one in the folder of ``drain``."""
-    # A stream can only be read from a folder that is there. One that is, with what is in it, is left alone.
+    """Returns the inputs, each with the drain signals in the folder as control rows."""
+    # A stream needs an existing folder. An existing folder is not changed.
     session.createDataFrame([], _DRAIN_SCHEMA).write.mode("ignore").parquet(folder)
-    found = {}
+    with_signal = {}
     for name, stream in streams.items():
         ends = session.readStream.schema(_DRAIN_SCHEMA).parquet(folder)
-        frame, ended = _marked(stream.frame, ends, _DRAINED, stream.end_of_input)
-        found[name] = evolve(stream, frame=frame, end_of_input=ended)
-    return found
+        frame, ended = _with_marks(stream.frame, ends, _DRAINED, stream.end_of_input)
+        with_signal[name] = evolve(stream, frame=frame, end_of_input=ended)
+    return with_signal
 
 
 def _with_ticks(stream: StreamInput) -> StreamInput:
-    """The input with a row each second that is no element."""
+    """Returns the input with one control row per second that advances processing time."""
     seconds = stream.frame.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).load()
     ticks = seconds.select(F.lit(True).alias(_TICK))
-    frame, tick = _marked(stream.frame, ticks, _TICK, stream.tick)
+    frame, tick = _with_marks(stream.frame, ticks, _TICK, stream.tick)
     return evolve(stream, frame=frame, tick=tick)
 
 
-def _marked(frame: DataFrame, marks: DataFrame, name: str, known: Column | None) -> tuple[DataFrame, Column]:
-    """A frame with rows that have only a mark, the column ``name``; and which rows have that mark, or had it before."""
+def _with_marks(
+    frame: DataFrame, marks: DataFrame, name: str, known: Column | None
+) -> tuple[DataFrame, Column]:
+    """Returns a frame with more rows, which have only the column ``name``; and the condition for rows with a mark.
+
+    ``known`` is the condition for the rows of the frame that have such a mark already.
+    """
     marked = F.coalesce(F.col(name), F.lit(False))
     if known is not None:
         marked |= F.coalesce(known, F.lit(False))
@@ -263,25 +272,25 @@ def _marked(frame: DataFrame, marks: DataFrame, name: str, known: Column | None)
 
 
 def _require_policy(policy: WatermarkPolicy, source: str) -> None:
-    """Raises ``UnsupportedError`` for the policy that needs a source that knows what is still to come."""
+    """Raises ``UnsupportedError`` for a policy that needs a bounded source."""
     if isinstance(policy, Perfect):
         raise UnsupportedError(
-            f"source {source!r}: the watermark policy Perfect needs a source that knows what is still to come, and a "
-            "stream does not say; use BoundedOutOfOrderness(delay), or another policy"
+            f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
+            "stream does not; use BoundedOutOfOrderness(delay), or another policy"
         )
 
 
 def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
-    """The panes, and what was dropped, which tells where it was dropped if several stages can drop.
+    """Returns the panes and drops, and with ``metrics`` the metrics of stages, as rows.
 
-    With ``metrics`` what the stages tell of themselves too.
+    A drop has its stage if several stages can drop.
     """
     shown = flow.select(guard_columns(flow.element), flow.shape)
     if DROP in flow.meta:
-        told, drop = col(DROP).isNotNull(), col(DROP)
+        is_drop, drop = col(DROP).isNotNull(), col(DROP)
     else:
-        told = col(DROP_REASON).isNotNull()
-        said = F.struct(
+        is_drop = col(DROP_REASON).isNotNull()
+        fields = F.struct(
             col(STAGE).alias("stage"),
             col(DROP_REASON).alias("reason"),
             col(DROP_COUNT).alias("count"),
@@ -291,15 +300,15 @@ def _with_drops(flow: Flow, *, metrics: bool) -> DataFrame:
             F.timestamp_micros(col(WATERMARK)).alias("watermark"),
             *([col(ERROR).alias("error")] if ERROR in flow.meta else []),
         )
-        drop = F.when(told, said)
-    told = col(KEEP) | told
+        drop = F.when(is_drop, fields)
+    is_output = col(KEEP) | is_drop
     others = [drop.alias("drop")]
     if metrics:
         if METRICS not in flow.meta:
             raise ArgumentError("metrics", False, "True in streaming.compile for with_metrics()")
-        told |= col(METRICS).isNotNull()
+        is_output |= col(METRICS).isNotNull()
         others.append(metrics_struct().alias(METRICS_COLUMN))
-    return user_frame(evolve(shown, frame=shown.frame.filter(told)), *others)
+    return user_frame(evolve(shown, frame=shown.frame.filter(is_output)), *others)
 
 
 __all__ = ["CAPABILITIES", "StreamInput", "compile", "compile_sources", "drain"]

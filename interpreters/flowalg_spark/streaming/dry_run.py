@@ -1,6 +1,6 @@
-"""The functions of combiners as steps that let pass what they can take: a bad record is found before it is combined.
+"""Dry runs of combiners' functions, as filter steps before the grouping, for queries with dead letters.
 
-An accumulator that has failed on one element could not be told from the others; a step can tell which element it was.
+A function that fails inside of an accumulator does not identify the bad record; a step does.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from flowalg_spark.lowering.arguments import component_combiners
 
 
 @frozen
-class Tried:
-    """Whether a function can take the value of a pair: true, or what the function raises."""
+class DryRun:
+    """A predicate that calls a function with the value of a pair: it returns true, or raises the function's error."""
 
     call: Call
     label: str
 
     def __call__(self, pair: object) -> bool:
-        """The trial."""
+        """Calls the function."""
         apply_all(self.call, (require_keyed(pair, self.label).value,), self.label)
         return True
 
     @property
     def wrapped(self) -> Callable[..., object]:
-        """The function of the user's, which messages name."""
+        """The user-defined function, which messages name."""
         return self.call.f
 
 
-def trials(combiner: Combiner[object, object, object]) -> tuple[Step, ...]:
-    """A step for each function of the user's that a combiner applies to the values of pairs."""
-    parts = (one for one in component_combiners(combiner) if isinstance(one, Over))
-    return tuple(Filter(Call(Tried(one.function, one.label)), f"{one.title}.of") for one in parts)
+def dry_run_steps(combiner: Combiner[object, object, object]) -> tuple[Step, ...]:
+    """Returns a step for each user-defined function that a combiner applies to values."""
+    parts = (part for part in component_combiners(combiner) if isinstance(part, Over))
+    return tuple(Filter(Call(DryRun(part.function, part.label)), f"{part.title}.of") for part in parts)
 
 
-__all__ = ["Tried", "trials"]
+__all__ = ["DryRun", "dry_run_steps"]

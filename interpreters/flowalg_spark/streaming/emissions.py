@@ -1,7 +1,6 @@
-"""After the stateful operator: what shards emit becomes rows of elements, of drops, and of what the clocks read.
+"""Unpacks the emissions of the stateful operator to rows: panes, drops, metrics and clock reports.
 
-An emission's rows are those of panes; of drops, which are not kept and have what was refused; and, for a stage behind,
-one that has only the shard's report.
+Only panes have ``KEEP``. A drop has the key and value of the dropped elements. A report is for the next stage.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from flowalg_spark.state.worker_gc import freeze_imports
 
 Columns = Mapping[str, AnyArray]
 
-_PANE: Final = {
+_PANE_COLUMNS: Final = {
     meta.EVENT_TIME: EVENT_TIME,
     meta.START: START,
     meta.END: END,
@@ -57,82 +56,84 @@ _PANE: Final = {
     meta.IS_FIRST: IS_FIRST,
     meta.IS_LAST: IS_LAST,
 }
-"""What a pane says of itself: the name of each column in a frame, and in an emission."""
+"""The metadata columns of a pane: their names in a frame, and in an emission."""
 
-_EMITTED: Final = ("panes", "side_values", "drops", "upstream", "report", "metrics")
+_EMISSION_COLUMNS: Final = ("panes", "side_values", "drops", "upstream", "report", "metrics")
 """The columns of an emission."""
 
-_DROP: Final = {meta.START: START, meta.END: END, meta.DROP_REASON: REASON, meta.DROP_COUNT: DROPPED}
+_DROP_COLUMNS: Final = {meta.START: START, meta.END: END, meta.DROP_REASON: REASON, meta.DROP_COUNT: DROPPED}
+"""The columns of a drop: their names in a frame, and in an emission."""
 
 
 @frozen
-class OutOfGrouping:
-    """The panes and drops of a grouping.
+class GroupingRows:
+    """The rows of a grouping's panes and drops.
 
-    With ``texts`` the key and the value of a drop are JSON, because it has to pass stages whose elements lie in other
-    columns; otherwise they lie where those of panes do.
+    With ``json_drops`` the key and the value of a drop are JSON, since a drop passes through later stages, whose
+    elements have other columns. Otherwise they are in the same columns as those of panes.
     """
 
     stage: Stage
     pair: RecordOf
-    texts: bool
+    json_drops: bool
 
     def panes(self, emission: Emission) -> Iterator[Columns]:
-        """The rows of panes; where some are taken back, before those that take their place."""
+        """Returns the rows of panes; a retraction precedes the pane that replaces it."""
         table = unpack(emission.panes)
         if POSITION in table.columns:
             table = table.sort(ORDER_END, ORDER_START, POSITION, maintain_order=True)
         if table.height:
-            yield {**self.elements(table), **_given(table, _PANE), **emission.clocks(table.height)}
+            yield {**self.elements(table), **_select(table, _PANE_COLUMNS), **emission.clocks(table.height)}
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
-        """The rows of drops: one for each key and window that has refused elements, with what they come to."""
+        """Returns the rows of drops: one for each key and window, with the combined value of the dropped elements."""
         table = unpack(emission.drops)
         if not table.height:
             return
-        said = {
-            **_given(table, _DROP),
+        columns = {
+            **_select(table, _DROP_COLUMNS),
             **emission.clocks(table.height),
             meta.EVENT_TIME: (table[END] - 1).to_arrow(),
         }
         elements = self.elements(table)
-        if not self.texts:
-            yield {**elements, **said}
+        if not self.json_drops:
+            yield {**elements, **columns}
             return
         key, value = self.pair.fields
         key_layout, value_layout = key_and_value(layout_of(self.pair))
         rows = pa.Table.from_pydict(dict(elements))
-        told = [one is not None for one in table[self.stage.results[0]].to_list()]
-        values = iter(read_elements(value_layout, rows.filter(pa.array(told, pa.bool_()))))
+        has_value = [result is not None for result in table[self.stage.results[0]].to_list()]
+        values = iter(read_elements(value_layout, rows.filter(pa.array(has_value, pa.bool_()))))
         yield {
-            **said,
+            **columns,
             meta.STAGE: _texts([self.stage.label] * table.height),
             meta.DROPPED_KEY: _texts(
-                [encode_json(one, key.shape) for one in read_elements(key_layout, rows)]
+                [encode_json(dropped, key.shape) for dropped in read_elements(key_layout, rows)]
             ),
             meta.DROPPED_VALUE: _texts(
-                [encode_json(next(values), value.shape) if one else None for one in told]
+                [encode_json(next(values), value.shape) if present else None for present in has_value]
             ),
         }
 
     def elements(self, table: pl.DataFrame) -> dict[str, AnyArray]:
-        """The leaves of pairs, from the keys and the results of a table."""
+        """Returns the columns of pairs, from the keys and the results of a table."""
         key, value = key_and_value(layout_of(self.pair))
-        found = _columns(_arrays(table.select(self.stage.keys), key), key)
+        key_columns = _columns(_arrays(table.select(self.stage.keys), key), key)
         if self.stage.combiner is None:
             results = _arrays(table.select(self.stage.results), value)
         else:
             packed = table[RESULT].to_list()
-            values = [pickle.loads(one) for one in packed if one is not None]  # of our own making
-            rows = take_indices(one is not None for one in packed)
+            # trusted: pickled by the shard step
+            values = [pickle.loads(result) for result in packed if result is not None]
+            rows = take_indices(result is not None for result in packed)
             where = f"the result of {self.stage.label}"
-            results = [one.take(rows) for one in write_arrays(value, values, where)]
-        return {**found, **_columns(results, value)}
+            results = [array.take(rows) for array in write_arrays(value, values, where)]
+        return {**key_columns, **_columns(results, value)}
 
 
 @frozen
-class OutOfSide:
-    """Elements beside what they have read, and through the steps that follow; and what came late for the side."""
+class SideInputRows:
+    """The rows of a side-input stage: elements with their side values, and late elements of the side."""
 
     label: str
     main: Layout
@@ -141,7 +142,7 @@ class OutOfSide:
     after: Layout
 
     def panes(self, emission: Emission) -> Iterator[Columns]:
-        """The rows of elements."""
+        """Returns the rows of elements."""
         table = unpack(emission.panes)
         if not table.height:
             return
@@ -157,17 +158,17 @@ class OutOfSide:
         for step in self.steps:
             rows.apply_step(step)
         where = f"the result of {self.steps[-1].label if self.steps else self.label}"
-        found = _columns(write_arrays(self.after, rows.elements, where), self.after)
-        others = [name for name in table.columns if name in meta.PANE_META]
-        kept = table.select(others)[rows.origins]
+        element_columns = _columns(write_arrays(self.after, rows.elements, where), self.after)
+        metadata = [name for name in table.columns if name in meta.PANE_META]
+        origins = table.select(metadata)[rows.origins]
         yield {
-            **found,
-            **_given(kept, {name: name for name in others}),
+            **element_columns,
+            **_select(origins, {name: name for name in metadata}),
             meta.EVENT_TIME: pa.array(rows.times, pa.int64()),
         }
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
-        """The rows of what came late, one for each element."""
+        """Returns the rows of late elements of the side, one for each."""
         late = unpack_side_drops(emission.drops)
         if not late:
             return
@@ -178,20 +179,20 @@ class OutOfSide:
         )
         yield {
             **emission.clocks(len(late)),
-            meta.START: pa.array([one.window.start for one in late], pa.int64()),
-            meta.END: pa.array([one.window.end for one in late], pa.int64()),
-            meta.EVENT_TIME: pa.array([one.window.end - 1 for one in late], pa.int64()),
+            meta.START: pa.array([drop.window.start for drop in late], pa.int64()),
+            meta.END: pa.array([drop.window.end for drop in late], pa.int64()),
+            meta.EVENT_TIME: pa.array([drop.window.end - 1 for drop in late], pa.int64()),
             meta.STAGE: _texts([self.label] * len(late)),
-            meta.DROP_REASON: _texts([one.reason.value for one in late]),
+            meta.DROP_REASON: _texts([drop.reason.value for drop in late]),
             meta.DROP_COUNT: pa.array([1] * len(late), pa.int64()),
-            meta.DROPPED_KEY: _texts([encode_json(one.key, key) for one in late]),
-            meta.DROPPED_VALUE: _texts([encode_json(one.value, self.side) for one in late]),
+            meta.DROPPED_KEY: _texts([encode_json(drop.key, key) for drop in late]),
+            meta.DROPPED_VALUE: _texts([encode_json(drop.value, self.side) for drop in late]),
         }
 
 
 @frozen
 class Emission:
-    """What a shard emits in an instant, unpacked so far."""
+    """The emission of a shard in a micro-batch; the report is unpacked on demand."""
 
     panes: bytes
     side_values: bytes
@@ -202,11 +203,11 @@ class Emission:
 
     @cached_property
     def report(self) -> StageReport:
-        """What the shard says of the clocks."""
-        return cast("StageReport", pickle.loads(self.packed_report))  # of our own making
+        """The clock report of the shard."""
+        return cast("StageReport", pickle.loads(self.packed_report))  # trusted: pickled by ``ShardProcessor``
 
     def clocks(self, count: int) -> dict[str, AnyArray]:
-        """What the clocks read, as columns."""
+        """Returns the columns of the clocks, for ``count`` rows."""
         clocks = self.report.clocks
         return {
             meta.PANE_TIME: pa.array([clocks.processing_time] * count, pa.int64()),
@@ -215,48 +216,51 @@ class Emission:
 
 
 @frozen
-class FromEmissions:
-    """Emissions as rows of ``schema``; what nothing is said of is null. With ``reports`` there is a row for each."""
+class UnpackEmissions:
+    """Unpacks emissions to rows of ``schema``, whose unset columns are null; a function for ``mapInArrow``.
 
-    out: OutOfGrouping | OutOfSide
+    With ``reports`` there is a row for the report of each emission.
+    """
+
+    unpacker: GroupingRows | SideInputRows
     reports: bool
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows of each emission."""
+        """Returns the rows of each emission."""
         freeze_imports()
         for batch in batches:
             for row in batch.to_pylist():
-                emission = Emission(*(row[name] for name in _EMITTED))
-                for columns in self.out.panes(emission):
+                emission = Emission(*(row[name] for name in _EMISSION_COLUMNS))
+                for columns in self.unpacker.panes(emission):
                     yield self.rows(columns, kept=True)
-                for columns in self.out.drops(emission):
+                for columns in self.unpacker.drops(emission):
                     yield self.rows(columns, kept=False)
-                yield from self.passing(emission)
+                yield from self.pass_through(emission)
 
-    def passing(self, emission: Emission) -> Iterator[pa.RecordBatch]:
-        """Drops of earlier stages and what these tell of themselves, what this one tells, and the report."""
+    def pass_through(self, emission: Emission) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of earlier stages' drops and metrics, of this stage's metrics, and of the report."""
         upstream = unpack(emission.upstream)
         if upstream.height:
-            yield self.rows(_given(upstream, {name: name for name in upstream.columns}), kept=False)
+            yield self.rows(_select(upstream, {name: name for name in upstream.columns}), kept=False)
         if emission.metrics is not None:
             yield self.rows({meta.METRICS: _texts([emission.metrics])}, kept=False)
         if self.reports:
             yield self.rows({meta.REPORT: pa.array([emission.packed_report], pa.binary())}, kept=False)
 
     def rows(self, columns: Columns, *, kept: bool) -> pa.RecordBatch:
-        """A batch of the output schema."""
+        """Returns a batch of the output schema."""
         count = len(next(iter(columns.values())))
-        given = {**columns, meta.KEEP: pa.array([kept] * count, pa.bool_())}
+        known = {**columns, meta.KEEP: pa.array([kept] * count, pa.bool_())}
         arrays = [
-            given[one.name].cast(one.type) if one.name in given else pa.nulls(count, one.type)
-            for one in self.schema
+            known[field.name].cast(field.type) if field.name in known else pa.nulls(count, field.type)
+            for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def _columns(arrays: list[AnyArray], layout: Layout) -> dict[str, AnyArray]:
-    """The arrays of a layout's leaves, by the names of their columns."""
+    """Returns the arrays of a layout's leaves, by the names of their columns."""
     return dict(zip(leaf_columns(layout), arrays, strict=True))
 
 
@@ -265,15 +269,15 @@ def _texts(values: list[str] | list[str | None]) -> AnyArray:
 
 
 def _arrays(table: pl.DataFrame, layout: Layout) -> list[AnyArray]:
-    """The columns of a table as the arrays of a layout's leaves, in order."""
-    given = table.to_arrow()
-    kinds = [arrow_type(leaf.shape) for leaf in leaves(layout)]
-    return [column.cast(kind).combine_chunks() for column, kind in zip(given.columns, kinds, strict=True)]
+    """Returns the columns of a table as the arrays of a layout's leaves, in order."""
+    columns = table.to_arrow().columns
+    types = [arrow_type(leaf.shape) for leaf in leaves(layout)]
+    return [column.cast(type_).combine_chunks() for column, type_ in zip(columns, types, strict=True)]
 
 
-def _given(table: pl.DataFrame, names: Mapping[str, str]) -> dict[str, AnyArray]:
-    """Some columns of a table, by other names."""
+def _select(table: pl.DataFrame, names: Mapping[str, str]) -> dict[str, AnyArray]:
+    """Returns columns of a table under new names."""
     return {name: table[column].to_arrow() for name, column in names.items()}
 
 
-__all__ = ["FromEmissions", "OutOfGrouping", "OutOfSide"]
+__all__ = ["GroupingRows", "SideInputRows", "UnpackEmissions"]

@@ -31,7 +31,7 @@ BUNDLE_SCHEMA: Final = T.StructType(
 
 
 @frozen
-class Precombined:
+class CombineByShard:
     """Sends to each shard of a grouping the elements of its keys, combined per key and window."""
 
     stage: Stage
@@ -46,7 +46,7 @@ class Precombined:
 
 
 @frozen
-class Divided:
+class DivideByShard:
     """Sends to each shard its share of the elements, with some of their columns."""
 
     columns: tuple[str, ...]
@@ -67,7 +67,7 @@ class Broadcast:
         return dict.fromkeys(shards, pack(rows.filter(pl.col(KEEP)).select(self.columns)))
 
 
-Routing: TypeAlias = Precombined | Divided | Broadcast
+Routing: TypeAlias = CombineByShard | DivideByShard | Broadcast
 
 
 def _by_shard(table: pl.DataFrame) -> dict[int, bytes]:
@@ -122,4 +122,4 @@ def _passed_through(rows: pl.DataFrame) -> bytes:
     return pack(rows.filter(pl.any_horizontal(marks)).select(columns))
 
 
-__all__ = ["BUNDLE_SCHEMA", "INPUT", "Broadcast", "Divided", "Precombined", "Routing", "ToBundles"]
+__all__ = ["BUNDLE_SCHEMA", "INPUT", "Broadcast", "CombineByShard", "DivideByShard", "Routing", "ToBundles"]

@@ -1,4 +1,4 @@
-"""A grouping made ready for the shard step: its stage, and the columns that the step reads."""
+"""Prepares a grouping for the shard step: its stage, and the columns that the step reads."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from flowalg_spark.lowering.arguments import combiner_arguments, ignores_values
 from flowalg_spark.lowering.flow import Flow, LiftingNote, keep_observed_times, row_schema
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.streaming.python_values import InWindows, Pickled, Seen
-from flowalg_spark.streaming.stream import Stream, united
+from flowalg_spark.streaming.python_values import AssignWindows, EvaluateLeaf, PickleValues
+from flowalg_spark.streaming.stream import Stream, unite
 
 
 @frozen
-class Prepared:
+class PreparedGrouping:
     """The rows of a grouping: the columns that ``stage`` reads, the shard of each, and its meta."""
 
     rows: Stream
@@ -47,12 +47,14 @@ class Prepared:
     pair: RecordOf
 
 
-def prepared(node: GroupingNode, streams: Sequence[Stream], shards: tuple[int, ...]) -> Prepared:
-    """A grouping of one stream of pairs, or of several that are co-grouped.
+def prepare_grouping(
+    node: GroupingNode, streams: Sequence[Stream], shards: tuple[int, ...]
+) -> PreparedGrouping:
+    """Prepares a grouping of one stream of pairs, or a co-group of several.
 
-    Raises ``UnsupportedError`` for keys, and for results of combiners, that Spark cannot take.
+    Raises ``UnsupportedError`` for types of keys and of combiners' results that Spark does not support.
     """
-    pairs = [require_pairs(one.flow, node.label) for one in streams]
+    pairs = [require_pairs(stream.flow, node.label) for stream in streams]
     key = pairs[0].fields[0].shape
     for pair in pairs:
         if pair.fields[0].shape != key:
@@ -61,22 +63,24 @@ def prepared(node: GroupingNode, streams: Sequence[Stream], shards: tuple[int, .
     result = node.shape
     if not isinstance(result, RecordOf):
         raise UnsupportedError(
-            f"{node.label}: Spark cannot know the type of the combiner's result; annotate what it returns"
+            f"{node.label}: the type of the combiner's result is unknown; annotate its return type"
         )
     base = _stage(node, result)
     if isinstance(node, CombinePerKey) and runs_in_columns(
         node.combiner, base.strategy, retractions=base.retractions
     ):
-        rows, stage = _in_columns(streams[0], node, base, shards)
-        return Prepared(rows, stage, result)
+        rows, stage = _prepare_columns(streams[0], node, base, shards)
+        return PreparedGrouping(rows, stage, result)
     stage = evolve(base, combiner=node.combiner)
     tags = (None,) if len(streams) == 1 else range(len(streams))
-    ready = [_in_objects(one, node, stage, tag, shards) for one, tag in zip(streams, tags, strict=True)]
-    return Prepared(united(ready), stage, result)
+    inputs = [
+        _prepare_objects(stream, node, stage, tag, shards) for stream, tag in zip(streams, tags, strict=True)
+    ]
+    return PreparedGrouping(unite(inputs), stage, result)
 
 
 def _stage(node: GroupingNode, result: RecordOf) -> Stage:
-    """The stage of a node, but for how it holds its values."""
+    """Returns the stage of a node, without its aggregates or combiner."""
     effective = node.windowed_by
     return Stage(
         node.label,
@@ -89,71 +93,72 @@ def _stage(node: GroupingNode, result: RecordOf) -> Stage:
     )
 
 
-def _in_columns(
+def _prepare_columns(
     stream: Stream, node: CombinePerKey, base: Stage, shards: tuple[int, ...]
 ) -> tuple[Stream, Stage]:
-    """The rows of a grouping whose combiners are aggregates over columns, and its stage."""
-    read = combiner_arguments(_looked_at(_in_windows(stream.flow, base), base), node)
+    """Returns the rows and the stage of a grouping whose combiners are aggregates over columns."""
+    arguments = combiner_arguments(_with_trigger_columns(_assign_windows(stream.flow, base), base), node)
     items = [
-        None if ignores_values(part) else item for part, item in zip(read.combiners, read.read, strict=True)
+        None if ignores_values(part) else item
+        for part, item in zip(arguments.combiners, arguments.read, strict=True)
     ]
     shapes = tuple(None if item is None else item.shape for item in items)
     stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
     columns: dict[str, Column] = {}
     for column, item in zip(stage.aggregates, items, strict=True):
         if column.argument is not None:
-            assert isinstance(item, Leaf), "what has an order or a sum is one column"
+            assert isinstance(item, Leaf), "an aggregate has an argument of one column"
             columns[column.argument] = item.column
-    return _selected(read.flow, stream, stage, columns, shards), stage
+    return _select(arguments.flow, stream, stage, columns, shards), stage
 
 
-def _in_objects(
+def _prepare_objects(
     stream: Stream, node: GroupingNode, stage: Stage, tag: int | None, shards: tuple[int, ...]
 ) -> Stream:
-    """The rows of a grouping whose values are pickled; tagged, if they are one collection's of a co-group."""
-    flow = _looked_at(_in_windows(stream.flow, stage), stage)
+    """Returns the rows of a grouping whose values are pickled. ``tag`` is the number of a collection of a co-group."""
+    flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
     value = key_and_value(flow.element)[1]
-    packed = Pickled(key_and_value(layout_of(flow.shape))[1], tag)
+    packed = PickleValues(key_and_value(layout_of(flow.shape))[1], tag)
     column = arrow_column(packed, T.BinaryType(), [col(KEEP), *leaf_columns(value)])
     noted = flow.with_notes(LiftingNote(f"{node.label}", "its combiner, which keeps objects", None))
-    return _selected(noted, stream, stage, {VALUE: column}, shards)
+    return _select(noted, stream, stage, {VALUE: column}, shards)
 
 
-def _in_windows(flow: Flow, stage: Stage) -> Flow:
-    """The flow in windows that a function of the user's tells, where it does."""
+def _assign_windows(flow: Flow, stage: Stage) -> Flow:
+    """Returns the flow in windows if Python assigns them, else the flow."""
     if not stage.preassigned:
         return flow
-    before = keep_observed_times(flow)
-    meta = {**before.meta, START: META_TYPES[START], END: META_TYPES[END]}
-    schema = row_schema(before.shape, meta)
-    assigning = InWindows(
-        key_and_value(layout_of(before.shape))[0], stage.strategy.windows, arrow_schema(schema)
+    observed = keep_observed_times(flow)
+    meta = {**observed.meta, START: META_TYPES[START], END: META_TYPES[END]}
+    schema = row_schema(observed.shape, meta)
+    assigning = AssignWindows(
+        key_and_value(layout_of(observed.shape))[0], stage.strategy.windows, arrow_schema(schema)
     )
-    return evolve(before, frame=before.frame.mapInArrow(assigning, schema), meta=meta)
+    return evolve(observed, frame=observed.frame.mapInArrow(assigning, schema), meta=meta)
 
 
-def _looked_at(flow: Flow, stage: Stage) -> Flow:
-    """The flow with what its values are to the parts of the trigger that look at them."""
+def _with_trigger_columns(flow: Flow, stage: Stage) -> Flow:
+    """Returns the flow with a column for each data-driven part of the trigger."""
     value = key_and_value(flow.element)[1]
     given = col(KEEP) if CHANGE not in flow.meta else col(KEEP) & (weight_of(flow) > 0)
     columns: list[Column] = []
-    kinds: dict[str, T.DataType] = {}
+    types: dict[str, T.DataType] = {}
     for name, leaf in stage.automaton.summary.data:
-        kinds[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
-        body = Seen(leaf, key_and_value(layout_of(flow.shape))[1])
-        column = arrow_column(body, kinds[NEW + name], [given, *leaf_columns(value)])
+        types[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
+        body = EvaluateLeaf(leaf, key_and_value(layout_of(flow.shape))[1])
+        column = arrow_column(body, types[NEW + name], [given, *leaf_columns(value)])
         columns.append(column.alias(NEW + name))
     return (
-        evolve(flow, frame=flow.frame.select("*", *columns), meta={**flow.meta, **kinds}) if kinds else flow
+        evolve(flow, frame=flow.frame.select("*", *columns), meta={**flow.meta, **types}) if types else flow
     )
 
 
-def _selected(
+def _select(
     flow: Flow, stream: Stream, stage: Stage, columns: dict[str, Column], shards: tuple[int, ...]
 ) -> Stream:
-    """The columns that the stage reads, and the shard of each row; the rest is left behind.
+    """Returns the columns that the stage reads, and the shard of each row.
 
-    A row that is not kept has no shard, and that is all that is said of it: a column takes time on its way to Python.
+    A control row has a null shard, which saves a column for ``KEEP`` on its way to Python.
     """
     key = key_and_value(flow.element)[0]
     own = [column.alias(name) for column, name in zip(leaf_columns(key), stage.keys, strict=True)]
@@ -176,18 +181,18 @@ def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
 
 
 def shard_of(columns: Sequence[Column], shards: tuple[int, ...]) -> Column:
-    """The shard of a row, by the hash of some columns."""
+    """Returns the shard of a row, by the hash of some columns."""
     numbers = F.array(*(F.lit(number) for number in shards))
-    # A constant column keeps the hash defined where there is no other.
-    place = F.pmod(F.xxhash64(F.lit(0), *columns), F.lit(len(shards)))
-    return F.get(numbers, place.cast("int"))
+    # The constant makes the hash defined without columns.
+    position = F.pmod(F.xxhash64(F.lit(0), *columns), F.lit(len(shards)))
+    return F.get(numbers, position.cast("int"))
 
 
 def weight_of(flow: Flow) -> Column:
-    """-1 for a retraction, else 1."""
+    """Returns the weight of a row: -1 for a retraction, else 1."""
     if CHANGE not in flow.meta:
         return F.lit(1).cast("tinyint")
     return F.when(col(CHANGE) == F.lit(Change.RETRACTION.value), -1).otherwise(1).cast("tinyint")
 
 
-__all__ = ["Prepared", "prepared", "shard_of", "weight_of"]
+__all__ = ["PreparedGrouping", "prepare_grouping", "shard_of", "weight_of"]

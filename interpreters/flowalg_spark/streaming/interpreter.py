@@ -26,8 +26,8 @@ from flowalg_spark.session import require_session
 from flowalg_spark.streaming.compilation import StreamInput, compile, compile_sources
 from flowalg_spark.streaming.timelines import (
     InstantFiles,
-    generated,
     generating_input,
+    observed_batches,
     publishing_streams,
 )
 
@@ -36,15 +36,15 @@ A = TypeVar("A")
 
 @frozen
 class SparkStreaming:
-    """Spark streaming as an interpreter: the panes and drops of a query that runs until its input is read.
+    """Spark streaming as an interpreter: a query that runs until its input is read.
 
-    Over timelines each instant is one micro-batch, and watermarks are those of the timelines. With
-    ``generate_watermarks`` the query generates them itself, as over a live stream: by the policies that made the
-    timelines, which then have to be ones that a stream can run.
+    Over timelines, each instant is one micro-batch, and the watermarks are those of the timelines. With
+    ``generate_watermarks`` the query generates them, as over a live stream, by the policies of the timelines, which
+    must be ones that a stream supports.
 
-    ``shards`` is the number of parts that the state of each stage is split into; it defaults to the session's number of
-    shuffle partitions. ``folder`` is where the temporary files of a run are made, which driver and workers must share;
-    it defaults to this machine's folder for such files. Query and files are gone when a run returns or raises.
+    ``shards`` is the number of parts of each stage's state; it defaults to the session's number of shuffle partitions.
+    ``folder`` is for the temporary files of a run, and the driver and the workers must share it; it defaults to the
+    system's folder for temporary files. Query and files are removed when a run returns or raises.
     """
 
     spark: SparkSession
@@ -57,39 +57,38 @@ class SparkStreaming:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a stream lacks; a policy is only asked of it if it generates the watermarks."""
+        """The capabilities of Spark streaming; watermark policies matter only if it generates the watermarks."""
         return STREAMING if self.generate_watermarks else REPLAYING
 
     def run(
         self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | StreamInput]
     ) -> Run[A]:
-        """The panes and drops of a pipeline over timelines, or over what there is to read of streams.
+        """Returns the panes and drops of a pipeline over timelines, or over the available data of streams.
 
-        Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that is not one of its
-        source's, ``ArgumentError`` for timelines mixed with streams and for a timeline whose watermarks cannot be
-        generated, and ``UnsupportedError`` for what streaming cannot do.
+        Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
+        source's record class, ``ArgumentError`` for timelines mixed with streams and for a timeline whose watermarks
+        cannot be generated, and ``UnsupportedError`` for features that streaming lacks.
         """
         inputs_by_name(pipeline.node, inputs, "timeline or StreamInput(frame, watermark)")
-        timelines = {source: each for source, each in inputs.items() if isinstance(each, Timeline)}
-        streams = {source: each for source, each in inputs.items() if not isinstance(each, Timeline)}
+        timelines = {source: data for source, data in inputs.items() if isinstance(data, Timeline)}
+        streams = {source: data for source, data in inputs.items() if not isinstance(data, Timeline)}
         if timelines and streams:
             raise ArgumentError(
                 "inputs",
                 inputs,
-                "all timelines or all StreamInputs, since the micro-batches of a timeline and of a stream do not "
-                "meet at its instants",
+                "all timelines or all StreamInputs, since a stream has no micro-batches at the instants of a timeline",
             )
         with TemporaryDirectory(prefix="flowalg-", dir=self.folder, ignore_cleanup_errors=True) as name:
             folder = Path(name)
             if streams:
                 frame = compile(pipeline, streams, shards=self.shards)
             elif self.generate_watermarks:
-                frame = self._generating(pipeline, timelines, folder)
+                frame = self._with_generated_watermarks(pipeline, timelines, folder)
             else:
-                frame = self._publishing(pipeline, timelines, folder)
-            return self._run(pipeline, frame, folder)
+                frame = self._with_timeline_watermarks(pipeline, timelines, folder)
+            return self._run_query(pipeline, frame, folder)
 
-    def _publishing(
+    def _with_timeline_watermarks(
         self, pipeline: PCollection[A], timelines: Mapping[AnySource, Timeline[object]], folder: Path
     ) -> PaneFrame[A]:
         sources: dict[str, Source[object]] = {source.name: source for source in timelines}
@@ -97,35 +96,35 @@ class SparkStreaming:
         streams = publishing_streams(self.spark, folder / "in", sources, by_name)
         return compile_sources(pipeline, streams, shards=self.shards)
 
-    def _generating(
+    def _with_generated_watermarks(
         self, pipeline: PCollection[A], timelines: Mapping[AnySource, Timeline[object]], folder: Path
     ) -> PaneFrame[A]:
-        instants = tuple(pipeline_instants({source.name: each for source, each in timelines.items()}))
+        instants = tuple(pipeline_instants({source.name: timeline for source, timeline in timelines.items()}))
         streams = {}
         for number, (source, timeline) in enumerate(timelines.items()):
             files = InstantFiles(folder / "in" / str(number), source)
-            files.write(generated(source, timeline, instants))
+            files.write(observed_batches(source, timeline, instants))
             streams[source] = generating_input(self.spark, files, timeline)
         return compile(pipeline, streams, shards=self.shards)
 
-    def _run(self, pipeline: PCollection[A], frame: PaneFrame[A], folder: Path) -> Run[A]:
+    def _run_query(self, pipeline: PCollection[A], frame: PaneFrame[A], folder: Path) -> Run[A]:
         rows, out = frame.with_drops(), folder / "out"
         run_to_end(rows, out, folder / "checkpoint")
         if not out.exists():
             return Run((), ())
-        # Under the schema of the query, so that nothing needs to be inferred from files that may have no rows.
+        # With the query's schema, since files without rows have none to infer.
         stored = self.spark.read.schema(rows.schema).parquet(str(out))
         return Run(collect(pipeline, stored), collect_drops(pipeline, stored))
 
 
 def start_to_files(frame: DataFrame, out: Path, checkpoint: Path) -> StreamingQuery:
-    """Start a query that appends to Parquet files, over all that there is to read; the caller stops it."""
+    """Starts a query that appends to Parquet files and reads all available data; the caller stops it."""
     writer = frame.writeStream.format("parquet").option("checkpointLocation", str(checkpoint))
     return writer.trigger(availableNow=True).start(str(out))
 
 
 def run_to_end(frame: DataFrame, out: Path, checkpoint: Path) -> None:
-    """Run a query that appends to Parquet files, over all that there is to read, and stop it."""
+    """Runs a query that appends to Parquet files and reads all available data, and stops it."""
     query = start_to_files(frame, out, checkpoint)
     try:
         query.awaitTermination()

@@ -1,4 +1,4 @@
-"""From the nodes of a pipeline to streams: element-wise work as flows, groupings and side inputs as stages."""
+"""Lowers the nodes of a pipeline to streams: element-wise steps to flows, groupings and side inputs to stages."""
 
 from __future__ import annotations
 
@@ -56,42 +56,42 @@ from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.flow import Flow, LiftingNote, require_equal_shapes, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
-from flowalg_spark.streaming.dry_run import trials
-from flowalg_spark.streaming.emissions import FromEmissions, OutOfGrouping, OutOfSide
+from flowalg_spark.streaming.dry_run import dry_run_steps
+from flowalg_spark.streaming.emissions import GroupingRows, SideInputRows, UnpackEmissions
 from flowalg_spark.streaming.exchange import (
     BUNDLE_SCHEMA,
     Broadcast,
-    Divided,
-    Precombined,
+    CombineByShard,
+    DivideByShard,
     Routing,
     ToBundles,
 )
-from flowalg_spark.streaming.grouping import Prepared, prepared, shard_of, weight_of
+from flowalg_spark.streaming.grouping import PreparedGrouping, prepare_grouping, shard_of, weight_of
 from flowalg_spark.streaming.processor import EMISSION_SCHEMA, ShardProcessor
-from flowalg_spark.streaming.python_values import Pickled
-from flowalg_spark.streaming.stream import SourceStream, Stream, united
+from flowalg_spark.streaming.python_values import PickleValues
+from flowalg_spark.streaming.stream import SourceStream, Stream, unite
 
 
 @define
 class Lowering:
-    """The streams of a pipeline's nodes. ``sources`` has the frame and the clocks of each, with where they come from.
+    """Lowers a pipeline to streams.
 
-    ``heard`` are the stages that another one is behind. With ``several`` stages what is dropped is told in texts. Of
-    its state a Python worker keeps up to ``state_cache_bytes`` at hand. With ``metrics`` each stage tells of each
-    instant; ``stages`` are the names of those that there are so far.
+    ``upstream`` has the ids of the nodes whose stages another stage reads. With ``json_drops`` the keys and values of
+    drops are JSON. ``state_cache_bytes`` is the size of a Python worker's state cache. With ``metrics`` each stage
+    reports metrics in each micro-batch. ``stages`` are the names of the stages that have been lowered.
     """
 
     sources: Mapping[str, SourceStream]
     shards: tuple[int, ...]
-    heard: frozenset[int]
-    several: bool
+    upstream: frozenset[int]
+    json_drops: bool
     state_cache_bytes: int
     metrics: bool
     stages: list[str] = field(factory=list)
     known: Fold[Node, Stream] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.known = Fold(lambda node, _: self.lowered(node))
+        self.known = Fold(lambda node, _: self.lower(node))
 
     @classmethod
     def of(
@@ -103,21 +103,21 @@ class Lowering:
         *,
         metrics: bool,
     ) -> Lowering:
-        """The lowering of a whole pipeline."""
+        """Returns the lowering of a pipeline."""
         stages = [node for node in nodes_of(root) if isinstance(node, GroupingNode | WithSide)]
-        read = nodes_of(*(inner for stage in stages for inner in stage.inputs))
-        heard = frozenset(id(node) for node in read if isinstance(node, GroupingNode | WithSide))
-        several = len(stages) > 1 or any(source.clocks.dead_letters for source in sources.values())
-        return cls(sources, shards, heard, several, state_cache_bytes, metrics)
+        read_elements = nodes_of(*(inner for stage in stages for inner in stage.inputs))
+        upstream = frozenset(id(node) for node in read_elements if isinstance(node, GroupingNode | WithSide))
+        json_drops = len(stages) > 1 or any(source.clocks.dead_letters for source in sources.values())
+        return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics)
 
     def stream(self, node: Node) -> Stream:
-        """The stream of a node. Where it is read again it has the same rows, but without the drops."""
+        """Returns the stream of a node. Only its first reader receives the drops."""
         if node in self.known:
             return _without_drops(self.known(node))
         return self.known(node)
 
-    def lowered(self, node: Node) -> Stream:
-        """The stream of a node that is read for the first time."""
+    def lower(self, node: Node) -> Stream:
+        """Lowers a node, once."""
         match node:
             case SourceNode(name=name):
                 source = self.sources[name]
@@ -129,62 +129,68 @@ class Lowering:
             case ElementWise():
                 chain = node.unsplit
                 if isinstance(chain.input, WithSide):
-                    return self.beside(chain.input, chain.steps)
-                return self.through(self.stream(chain.input), chain.steps)
+                    return self.side_input(chain.input, chain.steps)
+                return self.apply_steps(self.stream(chain.input), chain.steps)
             case CombinePerKey(input=inner):
-                return self.grouped(node, prepared(node, [self.tried(node, self.stream(inner))], self.shards))
+                checked = self.with_dry_run(node, self.stream(inner))
+                return self.grouping(node, prepare_grouping(node, [checked], self.shards))
             case CoGroupByKey(inputs=inputs):
-                return self.grouped(
-                    node, prepared(node, [self.stream(inner) for inner in inputs], self.shards)
+                return self.grouping(
+                    node, prepare_grouping(node, [self.stream(inner) for inner in inputs], self.shards)
                 )
             case Flatten(inputs=inputs):
-                return self.flattened([self.stream(inner) for inner in inputs])
+                return self.flatten([self.stream(inner) for inner in inputs])
             case WithSide():
-                return self.beside(node, ())
+                return self.side_input(node, ())
         assert_never(node)
 
-    def through(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
-        """A stream after a chain of element-wise steps."""
+    def apply_steps(self, stream: Stream, steps: tuple[Step, ...]) -> Stream:
+        """Returns a stream after a chain of element-wise steps."""
         return evolve(stream, flow=apply_steps(stream.flow, steps)) if steps else stream
 
-    def tried(self, node: CombinePerKey, stream: Stream) -> Stream:
-        """The input of a grouping, less the elements that its combiners' functions cannot take, where they are told."""
-        return self.through(stream, trials(node.combiner)) if stream.flow.dead_letters else stream
+    def with_dry_run(self, node: CombinePerKey, stream: Stream) -> Stream:
+        """Returns the input of a grouping; with dead letters, without elements on which a combiner's function fails."""
+        return self.apply_steps(stream, dry_run_steps(node.combiner)) if stream.flow.dead_letters else stream
 
-    def flattened(self, streams: list[Stream]) -> Stream:
-        """The union of streams of one shape."""
-        require_equal_shapes([one.flow for one in streams])
-        return united(streams)
+    def flatten(self, streams: list[Stream]) -> Stream:
+        """Returns the union of streams of one shape."""
+        require_equal_shapes([stream.flow for stream in streams])
+        return unite(streams)
 
-    def grouped(self, node: GroupingNode, ready: Prepared) -> Stream:
-        """The panes and drops of a grouping: pre-combined, exchanged by shard, stepped, and unpacked."""
+    def grouping(self, node: GroupingNode, ready: PreparedGrouping) -> Stream:
+        """Returns the panes and drops of a grouping: pre-combine, exchange by shard, step, and unpack."""
         stage = ready.stage
         if stage.strategy.allowed_lateness is None and not isinstance(stage.strategy.windows, GlobalWindows):
             raise UnsupportedError(
                 f"{stage.label} over {stage.strategy.windows} has no allowed_lateness, so it would keep the state of "
-                "every window for ever; pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is meant"
+                "every window indefinitely; pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is "
+                "intended"
             )
-        bundles = self.sent(0, ready.rows, Precombined(stage))
-        out = OutOfGrouping(stage, ready.pair, self.several)
+        bundles = self.to_bundles(0, ready.rows, CombineByShard(stage))
+        unpacker = GroupingRows(stage, ready.pair, self.json_drops)
         operator = Grouping(stage, ready.rows.upstreams)
         described = describe_stage(stage, str(ready.pair))
-        flow = self.emitted(node, bundles, operator, described, out, ready.rows.flow, ready.pair)
-        return Stream(flow if self.several else _with_drop_column(flow), (FromStage(),))
+        flow = self.run_stage(node, bundles, operator, described, unpacker, ready.rows.flow, ready.pair)
+        return Stream(flow if self.json_drops else _with_drop_column(flow), (FromStage(),))
 
-    def beside(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
-        """Elements beside what they read of a side input, and through the steps that follow."""
+    def side_input(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
+        """Returns elements with the values that they read from a side input, after the given steps."""
         main, side = self.stream(node.input), self.stream(node.side)
         shape = shape_with_side(main.flow, side.flow, node.view)
         together = steps_on_mapping(analyse(steps, shape))
         after = together[-1].after if together else shape
-        assert after is not None, "steps run together up to one whose result is known"
+        assert after is not None, "the last step on a mapping has a result of a known shape"
         effective = node.side.windowing
         stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
-        elements, columns = _divided(main, self.shards)
-        others, theirs = _broadcast(side, fresh=effective.fresh)
-        bundles = self.sent(0, elements, Divided(columns)).union(self.sent(1, others, Broadcast(theirs)))
-        taken = tuple(one.step for one in together)
-        out = OutOfSide(stage.label, layout_of(main.flow.shape), side.flow.shape, taken, layout_of(after))
+        elements, columns = _divide(main, self.shards)
+        others, side_columns = _broadcast(side, fresh=effective.fresh)
+        bundles = self.to_bundles(0, elements, DivideByShard(columns)).union(
+            self.to_bundles(1, others, Broadcast(side_columns))
+        )
+        stage_steps = tuple(step.step for step in together)
+        unpacker = SideInputRows(
+            stage.label, layout_of(main.flow.shape), side.flow.shape, stage_steps, layout_of(after)
+        )
         operator = Side(stage, elements.upstreams, others.upstreams)
         notes = [
             LiftingNote("with_side", "a side input, which is kept in Python", None),
@@ -192,34 +198,34 @@ class Lowering:
         ]
         before = main.flow.with_notes(*side.flow.notes, *notes)
         described = describe_stage(stage, f"{main.flow.shape} beside {side.flow.shape}")
-        flow = self.emitted(node, bundles, operator, described, out, before, after)
-        return self.through(Stream(flow, (FromStage(),)), steps[len(together) :])
+        flow = self.run_stage(node, bundles, operator, described, unpacker, before, after)
+        return self.apply_steps(Stream(flow, (FromStage(),)), steps[len(together) :])
 
-    def sent(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
-        """What the partitions of an input send to every shard."""
+    def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
+        """Returns the bundles that the partitions of an input send to every shard."""
         frame = rows.flow.frame
         bundling = ToBundles(number, rows.upstreams, routing, self.shards, arrow_schema(frame.schema))
         return frame.mapInArrow(bundling, BUNDLE_SCHEMA)
 
-    def emitted(
+    def run_stage(
         self,
         node: Node,
         bundles: DataFrame,
         operator: Operator,
         stage: StageDescription,
-        out: OutOfGrouping | OutOfSide,
+        unpacker: GroupingRows | SideInputRows,
         before: Flow,
         shape: Shape,
     ) -> Flow:
-        """What a stage gives: elements of ``shape``, drops, and its reports if there is a stage behind it."""
-        reports = id(node) in self.heard
+        """Returns the rows of a stage: elements of ``shape``, drops, and reports if another stage reads it."""
+        reports = id(node) in self.upstream
         meta = {
             **pane_meta_types(),
             KEEP: META_TYPES[KEEP],
             DROP_REASON: META_TYPES[DROP_REASON],
             DROP_COUNT: META_TYPES[DROP_COUNT],
         }
-        if self.several:
+        if self.json_drops:
             meta |= {name: META_TYPES[name] for name in DROP_META}
         if before.dead_letters:
             meta[ERROR] = META_TYPES[ERROR]
@@ -240,27 +246,27 @@ class Lowering:
         frame = (
             bundles.groupBy(SHARD)
             .transformWithState(processor, EMISSION_SCHEMA, "append", "None")
-            .mapInArrow(FromEmissions(out, reports, arrow_schema(schema)), schema)
+            .mapInArrow(UnpackEmissions(unpacker, reports, arrow_schema(schema)), schema)
         )
         return evolve(before, frame=frame, shape=shape, meta=meta)
 
 
-def _divided(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
-    """The elements of a stream, each with its shard; and the columns that travel."""
+def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
+    """Returns the elements of a stream with their shards, and the columns that the stage reads."""
     flow = main.flow
     own = leaf_columns(layout_of(flow.shape))
     kept = [name for name in flow.meta if name in (*PANE_META, EVENT_TIME)]
     meta = _meta_of_stage(flow, kept)
-    place = shard_of([col(EVENT_TIME), *map(col, own)], shards)
-    frame = flow.frame.select(*map(col, own), place.alias(SHARD), *map(col, meta))
+    shard = shard_of([col(EVENT_TIME), *map(col, own)], shards)
+    frame = flow.frame.select(*map(col, own), shard.alias(SHARD), *map(col, meta))
     return evolve(main, flow=evolve(flow, frame=frame, meta=meta)), (*own, *kept)
 
 
 def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
-    """The elements of a side, pickled; and the columns that travel."""
+    """Returns the elements of a side, pickled, and the columns that the stage reads."""
     flow = side.flow
     columns = leaf_columns(flow.element)
-    value = arrow_column(Pickled(layout_of(flow.shape), None), T.BinaryType(), [col(KEEP), *columns])
+    value = arrow_column(PickleValues(layout_of(flow.shape), None), T.BinaryType(), [col(KEEP), *columns])
     bounds = () if fresh else (START, END)
     meta = _meta_of_stage(flow, [EVENT_TIME, *bounds])
     frame = flow.frame.select(value.alias(VALUE), weight_of(flow).alias(WEIGHT), *map(col, meta))
@@ -268,14 +274,14 @@ def _broadcast(side: Stream, *, fresh: bool) -> tuple[Stream, tuple[str, ...]]:
 
 
 def _meta_of_stage(flow: Flow, kept: list[str]) -> dict[str, T.DataType]:
-    """What a stage reads of a flow beside its elements."""
+    """Returns the meta columns that a stage reads."""
     wanted = {*kept, KEEP, *CLOCK_META, *(FORWARDED_META if DROP_REASON in flow.meta else ())}
     return {name: kind for name, kind in flow.meta.items() if name in wanted}
 
 
 def _with_drop_column(flow: Flow) -> Flow:
-    """Panes and drops with their element and their ``DROP`` in place, where one stage alone can drop."""
-    assert isinstance(flow.shape, RecordOf), "what a grouping gives is pairs"
+    """Returns the panes and drops of the only stage, with the column ``DROP``."""
+    assert isinstance(flow.shape, RecordOf), "a grouping emits pairs"
     key, value = key_and_value(flow.element)
     drop = F.struct(
         col(DROP_REASON).alias("reason"),
@@ -293,9 +299,10 @@ def _with_drop_column(flow: Flow) -> Flow:
 
 
 def _without_drops(stream: Stream) -> Stream:
+    """Returns a stream without its drops and metrics."""
     flow = stream.flow
-    told = [col(name).isNull() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
-    frame = reduce(DataFrame.filter, told, flow.frame)
+    conditions = [col(name).isNull() for name in (DROP_REASON, DROP, METRICS) if name in flow.meta]
+    frame = reduce(DataFrame.filter, conditions, flow.frame)
     return evolve(stream, flow=evolve(flow, frame=frame))
 
 

@@ -31,10 +31,10 @@ _PLACE: Final = ("batch", "number", "stage")
 _TIMES: Final = ("processing_time", "watermark")
 
 
-def observed(frame: DataFrame, stages: Sequence[str], *, dead_letters: bool) -> DataFrame:
-    """The frame, with metrics in the progress reports of a query over it: a struct for each stage.
+def with_metrics_observed(frame: DataFrame, stages: Sequence[str], *, dead_letters: bool) -> DataFrame:
+    """Returns the frame; a query over it has metrics in its progress reports, as a struct for each stage.
 
-    With ``dead_letters`` they also have the number of bad records.
+    With ``dead_letters`` they include the number of bad records.
     """
     row = F.from_json(col(METRICS), PACKED_TYPE)
     metrics = [
@@ -47,14 +47,14 @@ def observed(frame: DataFrame, stages: Sequence[str], *, dead_letters: bool) -> 
 
 
 def _iso(point: Column) -> Column:
-    """A point in time by ISO 8601: a progress report is JSON, which has no time zones."""
+    """Returns a point in time as ISO 8601 text: a progress report is JSON, which has no timestamps."""
     return F.date_format(point, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
 
 
 def _aggregates(row: Column, of_stage: Column | None, show: Callable[[Column], Column]) -> Iterator[Column]:
-    """The metrics of a stage in a micro-batch, from those of its shards: the fields of ``StageMetrics``.
+    """Returns the metrics of a stage in a micro-batch, from those of its shards: the fields of ``StageMetrics``.
 
-    Of all rows, those of the stage are the ones for which ``of_stage`` is true. ``show`` formats points in time.
+    ``of_stage`` is true on the rows of the stage; ``None`` is all rows. ``show`` formats points in time.
     """
 
     def of(name: str) -> Column:
@@ -76,7 +76,7 @@ def _aggregates(row: Column, of_stage: Column | None, show: Callable[[Column], C
 
 
 def metrics(stored: DataFrame) -> DataFrame:
-    """The metrics of each micro-batch and stage, from the output of ``PaneFrame.with_metrics`` that a sink has stored.
+    """Returns the metrics of each micro-batch and stage, from stored output of ``PaneFrame.with_metrics``.
 
     The columns are ``batch``, the number of the micro-batch, and then the fields of ``StageMetrics``. Raises
     ``ArgumentError`` for a frame without metrics.
@@ -108,7 +108,7 @@ class StageMetrics(Counts):
 
 
 def bad_records(progress: StreamingQueryProgress) -> int:
-    """The number of bad records in a micro-batch; 0 for a query that was compiled without ``dead_letters``."""
+    """Returns the number of bad records in a micro-batch; 0 for a query that was compiled without ``dead_letters``."""
     row = _observed(progress)
     return 0 if row is None or BAD_RECORDS not in row.asDict() else int(row[BAD_RECORDS])
 
@@ -119,7 +119,7 @@ def _observed(progress: StreamingQueryProgress) -> Row | None:
 
 
 def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
-    """The metrics of a query's stages in a progress report of Spark, in the order of the pipeline.
+    """Returns the metrics of a query's stages in a progress report of Spark, in the order of the pipeline.
 
     A ``StreamingQueryListener`` receives progress reports, and ``query.lastProgress`` is one. Empty for a query that
     was compiled without ``metrics``, and for a micro-batch in which no stage ran.
@@ -138,4 +138,4 @@ def stage_metrics(progress: StreamingQueryProgress) -> tuple[StageMetrics, ...]:
     return tuple(found)
 
 
-__all__ = ["OBSERVATION", "StageMetrics", "bad_records", "metrics", "observed", "stage_metrics"]
+__all__ = ["OBSERVATION", "StageMetrics", "bad_records", "metrics", "stage_metrics", "with_metrics_observed"]

@@ -1,4 +1,4 @@
-"""The metrics of shards as a column: as JSON on their way through the query, then as a struct.
+"""The metrics of shards as a column: as JSON within the query, then as a struct.
 
 The schema is derived from ``flowalg_shard.ShardMetrics``.
 """
@@ -26,7 +26,7 @@ _TIMES: Final = (EventTime, ProcessingTime)
 
 
 def _spark_type(hint: object, time: T.DataType) -> T.DataType:
-    """The Spark type for a type hint of a metric; ``time`` is that of points in time."""
+    """Returns the Spark type for a type hint of a metric; ``time`` is the type for points in time."""
     if hint in _TIMES:
         return time
     if isinstance(hint, type) and has(hint):
@@ -70,18 +70,18 @@ METRICS_TYPE: Final = _row_type(T.TimestampType())
 def to_json(
     metrics: ShardMetrics, *, batch: int | None, number: int, stage: str, shard: int, seconds: float
 ) -> str:
-    """The metrics of a shard as JSON, with its place in the query and the time that it took."""
-    place = {"batch": batch, "number": number, "stage": stage, "shard": shard}
-    return json.dumps({**place, **asdict(metrics), "seconds": seconds})
+    """Returns the metrics of a shard as JSON, with its position in the query and the duration of the step."""
+    position = {"batch": batch, "number": number, "stage": stage, "shard": shard}
+    return json.dumps({**position, **asdict(metrics), "seconds": seconds})
 
 
 def metrics_struct() -> Column:
-    """The metrics on a row as a struct; null on other rows."""
+    """Returns the column with a row's metrics as a struct; null on rows without metrics."""
     return _with_times(F.from_json(col(METRICS), PACKED_TYPE), PACKED_TYPE, METRICS_TYPE)
 
 
 def _with_times(column: Column, packed: T.DataType, wanted: T.DataType) -> Column:
-    """A column whose integers that are points in time are timestamps."""
+    """Returns a column in which points in time are timestamps instead of integers."""
     match packed, wanted:
         case T.LongType(), T.TimestampType():
             return F.timestamp_micros(column)
@@ -102,10 +102,10 @@ def _with_times(column: Column, packed: T.DataType, wanted: T.DataType) -> Colum
 
 
 def require_metrics(stored: object) -> DataFrame:
-    """The rows that are metrics; raises ``ArgumentError`` for a frame that cannot have any."""
+    """Returns the rows that are metrics; raises ``ArgumentError`` for a frame without the column of metrics."""
     if not isinstance(stored, DataFrame) or METRICS_COLUMN not in stored.columns:
         found = stored.columns if isinstance(stored, DataFrame) else stored
-        valid = f"a DataFrame with the column {METRICS_COLUMN}, as with_metrics() gives it"
+        valid = f"a DataFrame with the column {METRICS_COLUMN}, as with_metrics() returns"
         raise ArgumentError("stored", found, valid)
     return stored.filter(F.col(METRICS_COLUMN).isNotNull())
 

@@ -1,4 +1,4 @@
-"""What only Python can say of the elements of a grouping: their values as objects, what triggers look at, windows."""
+"""Functions over Arrow data for a grouping: pickle values, evaluate data-driven triggers, and assign windows."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from flowalg_spark.lowering.python_rows import mark_firsts, mask_column, select_
 
 
 @frozen
-class Pickled:
-    """The values that lie in some arrays as pickled objects; tagged, if they are one collection's of a co-group."""
+class PickleValues:
+    """Pickles the values in some arrays. ``tag`` is the number of a collection of a co-group."""
 
     value: Layout
     tag: int | None
 
     def __call__(self, kept: AnyArray, *columns: AnyArray) -> AnyArray:
-        """One batch."""
-        return compute_where_kept(self.of, kept, *columns)
+        """Returns the pickled values of a batch; null for control rows."""
+        return compute_where_kept(self.of_elements, kept, *columns)
 
-    def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
-        """The objects of values that are all there."""
+    def of_elements(self, columns: tuple[AnyArray, ...]) -> AnyArray:
+        """Returns the pickled values of a batch without control rows."""
         values = _values(self.value, columns)
         if self.tag is not None:
-            values = [Tagged(self.tag, one) for one in values]
-        return pa.array([pickle.dumps(one) for one in values], pa.binary())
+            values = [Tagged(self.tag, value) for value in values]
+        return pa.array([pickle.dumps(value) for value in values], pa.binary())
 
 
 @frozen
-class Seen:
-    """What values are to a trigger that looks at them."""
+class EvaluateLeaf:
+    """Evaluates a data-driven part of a trigger on values."""
 
     leaf: DataDrivenTrigger
     value: Layout
 
     def __call__(self, given: AnyArray, *columns: AnyArray) -> AnyArray:
-        """One batch, of which the rows are looked at that are elements and take nothing back."""
-        return compute_where_kept(self.of, given, *columns)
+        """Returns the results for a batch; null for control rows and retractions."""
+        return compute_where_kept(self.of_elements, given, *columns)
 
-    def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
-        """What values are that are all there."""
-        found = [evaluate_leaf(self.leaf, one) for one in _values(self.value, columns)]
-        return pa.array(found, pa.bool_() if found and isinstance(found[0], bool) else pa.int64())
+    def of_elements(self, columns: tuple[AnyArray, ...]) -> AnyArray:
+        """Returns the results for a batch of elements only."""
+        results = [evaluate_leaf(self.leaf, value) for value in _values(self.value, columns)]
+        return pa.array(results, pa.bool_() if results and isinstance(results[0], bool) else pa.int64())
 
 
 def _values(layout: Layout, columns: tuple[AnyArray, ...]) -> list[object]:
@@ -63,48 +63,48 @@ def _values(layout: Layout, columns: tuple[AnyArray, ...]) -> list[object]:
 
 
 @frozen
-class InWindows:
-    """Each element once for each window that it is assigned, by a function of the user's; other rows as they are.
+class AssignWindows:
+    """Repeats each element for each window that it is assigned; control rows are unchanged.
 
-    An element without a window is no element any more, but its event time still moves the clocks.
+    An element without a window becomes a control row, so its event time still advances the clocks.
     """
 
     key: Layout
-    windows: WindowFn
+    window_fn: WindowFn
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches, in windows."""
+        """Returns the batches in windows."""
         for batch in batches:
-            yield self.transformed(batch)
+            yield self.transform(batch)
 
-    def transformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """One batch, in windows: first the elements, and then the other rows."""
+    def transform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns a batch in windows: first the elements, and then the other rows."""
         positions, present = select_kept(batch)
         origins: list[int] = []
-        found: list[Window] = []
+        windows: list[Window] = []
         for position, key, point in zip(
             positions, read_elements(self.key, present), read_integers(present, EVENT_TIME), strict=True
         ):
-            assigned = self.windows.assign(EventTime(point), key)
+            assigned = self.window_fn.assign(EventTime(point), key)
             origins.extend([position] * len(assigned))
-            found.extend(assigned)
+            windows.extend(assigned)
         others = sorted(set(range(batch.num_rows)) - set(origins))
         rows = [*origins, *others]
         table = batch.take(pa.array(rows, pa.int64()))
-        own: dict[str, AnyArray] = {
-            START: pa.array([one.start for one in found], pa.int64()),
-            END: pa.array([one.end for one in found], pa.int64()),
+        columns: dict[str, AnyArray] = {
+            START: pa.array([window.start for window in windows], pa.int64()),
+            END: pa.array([window.end for window in windows], pa.int64()),
         }
         rest = table.slice(len(origins))
-        for name, bounds in own.items():
+        for name, bounds in columns.items():
             known = rest.column(name) if name in batch.schema.names else pa.nulls(len(others), pa.int64())
-            own[name] = pa.concat_arrays([bounds, known])
-        own[KEEP] = pa.array([True] * len(origins) + [False] * len(others), pa.bool_())
+            columns[name] = pa.concat_arrays([bounds, known])
+        columns[KEEP] = pa.array([True] * len(origins) + [False] * len(others), pa.bool_())
         if OBSERVED_TIME in self.schema.names:
-            own[OBSERVED_TIME] = mask_column(table.column(OBSERVED_TIME), mark_firsts(rows))
-        arrays = [own[name] if name in own else table.column(name) for name in self.schema.names]
+            columns[OBSERVED_TIME] = mask_column(table.column(OBSERVED_TIME), mark_firsts(rows))
+        arrays = [columns[name] if name in columns else table.column(name) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-__all__ = ["InWindows", "Pickled", "Seen"]
+__all__ = ["AssignWindows", "EvaluateLeaf", "PickleValues"]

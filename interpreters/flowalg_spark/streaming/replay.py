@@ -1,4 +1,4 @@
-"""The clocks of a streaming run as timelines, on which the reference interpreter replays the run."""
+"""Replay: the clocks of a streaming run as timelines, on which the reference interpreter repeats the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ A = TypeVar("A")
 
 @frozen
 class SourceBatch:
-    """A source in a micro-batch: the number of its elements, and its clock after it, as in ``Instant``."""
+    """A source in a micro-batch: the number of its elements, and its clock after the micro-batch, as in ``Instant``."""
 
     elements: int
     watermark: EventTime
@@ -53,7 +53,7 @@ class ReplayLog:
     batches: tuple[MicroBatch, ...]
 
     def timeline(self, source: Source[A], records: Iterable[A]) -> Timeline[A]:
-        """The timeline of a source in the run: an instant for each micro-batch.
+        """Returns the timeline of a source in the run: an instant for each micro-batch.
 
         ``records`` are the elements of the source in the order of their micro-batches; those that the run has not
         received yet are ignored. Raises ``ArgumentError`` for a source that is not in the log, and for fewer records
@@ -72,9 +72,9 @@ class ReplayLog:
             elements = tuple(islice(records, state.elements))
             count += len(elements)
             if len(elements) < state.elements:
-                wanted = sum(each.sources[name].elements for each in self.batches if name in each.sources)
+                received = sum(each.sources[name].elements for each in self.batches if name in each.sources)
                 raise ArgumentError(
-                    "records", count, f"all {wanted} elements that {name!r} had in the run, in their order"
+                    "records", count, f"all {received} elements that {name!r} had in the run, in their order"
                 )
             yield Instant(
                 batch.processing_time,
@@ -102,36 +102,36 @@ class _Row(TypedDict):
 
 
 def replay_log(stored: DataFrame | pa.Table) -> ReplayLog:
-    """The replay log of a run, from the output of ``PaneFrame.with_metrics`` that a sink has stored.
+    """Returns the replay log of a run, from stored output of ``PaneFrame.with_metrics``.
 
     Raises ``ArgumentError`` for a frame without metrics, and for one whose first micro-batch is not the first of the
     run.
     """
-    found: dict[int, MicroBatch] = {}
+    batches: dict[int, MicroBatch] = {}
     for row in _rows(stored):
         number, now = row["batch"], processing_time(row["processing_time"])
-        before = found.get(number, MicroBatch(number, now, {}))
+        before = batches.get(number, MicroBatch(number, now, {}))
         sources = {source["source"]: _source_batch(source) for source in row["sources"]}
-        found[number] = MicroBatch(number, max(before.processing_time, now), {**sources, **before.sources})
-    if 0 not in found:
-        first = min(found, default=None)
+        batches[number] = MicroBatch(number, max(before.processing_time, now), {**sources, **before.sources})
+    if 0 not in batches:
+        first = min(batches, default=None)
         raise ArgumentError("the first micro-batch of stored", first, "0: metrics from the beginning on")
-    return ReplayLog(tuple(batch for _, batch in sorted(found.items())))
+    return ReplayLog(tuple(batch for _, batch in sorted(batches.items())))
 
 
 _ARROW: Final = arrow_schema(METRICS_TYPE)
 _READ: Final = pa.struct([_ARROW.field(name) for name in _Row.__annotations__])
-"""The metrics that a replay reads."""
+"""The metrics that a replay log needs."""
 
 
 def _rows(stored: DataFrame | pa.Table) -> list[_Row]:
     if isinstance(stored, pa.Table) and METRICS_COLUMN in stored.column_names:
         written = stored.column(METRICS_COLUMN)
-        found = written.type.field("processing_time").type
-        if found.unit != "us":
+        type_ = written.type.field("processing_time").type
+        if type_.unit != "us":
             raise ArgumentError(
                 f"the type of processing_time in {METRICS_COLUMN}",
-                str(found),
+                str(type_),
                 'of microseconds; read Spark\'s Parquet files with coerce_int96_timestamp_unit="us"',
             )
         # Parquet that Spark wrote as INT96 is read without a time zone: it is UTC.

@@ -1,4 +1,4 @@
-"""The shards of a query: as many as are asked for, spread evenly over the partitions that they are hashed to."""
+"""The shards of a query, whose ids are chosen to spread them evenly over Spark's hash partitions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from flowalg.data.errors import ArgumentError
 
 
 def shard_ids(session: SparkSession, shards: int | None) -> tuple[int, ...]:
-    """The numbers of the shards; ``None`` is as many as there are shuffle partitions.
+    """Returns the ids of the shards; ``None`` is as many as there are shuffle partitions.
 
-    The first is always 0, so that a query restarted with another number of shards meets a state that says so.
+    The first id is always 0, so a query that restarts with another number of shards finds a state and is rejected.
     """
     partitions = int(session.conf.get("spark.sql.shuffle.partitions", "200") or "200")
     wanted = partitions if shards is None else shards
@@ -23,10 +23,12 @@ def shard_ids(session: SparkSession, shards: int | None) -> tuple[int, ...]:
         F.col("id").cast("int").alias("id"),
         F.pmod(F.hash(F.col("id").cast("int")), F.lit(partitions)).alias("at"),
     )
-    taken: dict[int, list[int]] = {}
-    for row in sorted(candidates.collect(), key=lambda one: int(one["id"])):
-        taken.setdefault(int(row["at"]), []).append(int(row["id"]))
-    rounds = sorted((rank, number) for numbers in taken.values() for rank, number in enumerate(numbers))
+    by_partition: dict[int, list[int]] = {}
+    for row in sorted(candidates.collect(), key=lambda row: int(row["id"])):
+        by_partition.setdefault(int(row["at"]), []).append(int(row["id"]))
+    rounds = sorted(
+        (rank, number) for numbers in by_partition.values() for rank, number in enumerate(numbers)
+    )
     return tuple(sorted(number for _, number in rounds[:wanted]))
 
 

@@ -1,4 +1,4 @@
-"""A collection of a streaming pipeline: a flow, and where what the flow carries comes from."""
+"""A collection of a streaming pipeline: a flow, and the sources and stages that it reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flowalg_spark.lowering.flow import Flow, keep_observed_times
 
 @frozen
 class SourceStream:
-    """A source of a streaming pipeline: its frame, what rows say of the clocks, and how a stage derives these."""
+    """A source of a streaming pipeline: its frame, its clock columns, and how a stage derives the clocks from them."""
 
     frame: DataFrame
     clocks: StreamColumns
@@ -28,47 +28,47 @@ class SourceStream:
 
 @frozen
 class Stream:
-    """A guarded flow with its upstreams; its rows name theirs by number, in ``UPSTREAM``, if there are several."""
+    """A guarded flow with its upstreams. With several, ``UPSTREAM`` is the number of the upstream of a row."""
 
     flow: Flow
     upstreams: tuple[Upstream, ...]
 
 
-def united(streams: Sequence[Stream]) -> Stream:
-    """Several streams as one, whose elements lie in the same columns: the rows and the upstreams of all."""
+def unite(streams: Sequence[Stream]) -> Stream:
+    """Returns the union of streams whose elements have the same columns, with the upstreams of all."""
     if len(streams) == 1:
         return streams[0]
-    flows = [one.flow for one in streams]
-    if any(OBSERVED_TIME in one.meta for one in flows):
-        flows = [keep_observed_times(one) for one in flows]
-    kinds: dict[str, T.DataType] = {}
+    flows = [stream.flow for stream in streams]
+    if any(OBSERVED_TIME in flow.meta for flow in flows):
+        flows = [keep_observed_times(flow) for flow in flows]
+    types: dict[str, T.DataType] = {}
     for flow in flows:
-        kinds.update(flow.meta)
-    kinds[UPSTREAM] = META_TYPES[UPSTREAM]
+        types.update(flow.meta)
+    types[UPSTREAM] = META_TYPES[UPSTREAM]
     first = flows[0]
     own = [name for name in first.frame.columns if name not in first.meta]
-    counts = [len(one.upstreams) for one in streams]
+    counts = [len(stream.upstreams) for stream in streams]
     frames = [
         flow.frame.select(
-            *map(col, own), *(_column(flow, name, kind, before) for name, kind in kinds.items())
+            *map(col, own), *(_column(flow, name, kind, before) for name, kind in types.items())
         )
         for flow, before in zip(flows, (0, *accumulate(counts)), strict=False)
     ]
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.union(frame)
-    together = evolve(first, frame=whole, meta=kinds)
+    together = evolve(first, frame=whole, meta=types)
     for flow in flows[1:]:
         together = together.with_notes(*flow.notes)
-    return Stream(together, tuple(upstream for one in streams for upstream in one.upstreams))
+    return Stream(together, tuple(upstream for stream in streams for upstream in stream.upstreams))
 
 
 def _column(flow: Flow, name: str, kind: T.DataType, before: int) -> Column:
-    """A flow's own column, or one that is empty; ``before`` is how many upstreams those before it have."""
+    """Returns a column of a flow, or nulls if it has none. ``before`` is the number of upstreams of earlier flows."""
     if name == UPSTREAM:
         number = col(UPSTREAM) if UPSTREAM in flow.meta else F.lit(0)
         return (number + F.lit(before)).cast(kind).alias(UPSTREAM)
     return col(name) if name in flow.meta else F.lit(None).cast(kind).alias(name)
 
 
-__all__ = ["SourceStream", "Stream", "united"]
+__all__ = ["SourceStream", "Stream", "unite"]

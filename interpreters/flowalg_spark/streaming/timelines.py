@@ -1,9 +1,8 @@
 """Timelines as streams: a file for each source and instant, which Spark reads as one micro-batch.
 
-A file has the records of the instant, and a row more that is not an element and carries the clocks. Either the clocks
-are those of the timeline, published in band as a stage publishes its own: watermark, percentile watermarks and
-signals, whatever the processing times of instants. Or the rows carry what the policy that made the timeline observed,
-and the stream generates the watermarks again.
+A file has the records of the instant, and control rows for the clocks. Either a control row has a clock report with the
+watermarks and signals of the timeline, in band as from a stage. Or the rows have the processing times and partitions
+that the timeline's policy observed, and the stream generates the watermarks again.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ _MARKS: Final[dict[str, pa.DataType]] = {
     _ENDS: pa.bool_(),
     _CLOCKS: pa.binary(),
 }
-"""The columns that the files have besides those of the records."""
+"""The columns of control rows in the files."""
 
 _FIRST_FILE: Final = 1_000_000_000
-"""The modification time of the first file; Spark reads files in the order of these."""
+"""The modification time of the first file; Spark reads files in the order of modification."""
 
 Row = dict[str, object]
 
 
 @frozen
 class InstantFiles:
-    """The files of one source, in a folder of its own. Field names of the records must not be those of the marks."""
+    """The files of one source, in a folder for them only. A record must not have a field with the name of a mark."""
 
     folder: Path
     source: Source[object]
@@ -71,7 +70,7 @@ class InstantFiles:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, batches: Iterable[Iterable[Row]], *, first: int = 0) -> None:
-        """Write one file for each micro-batch; ``first`` is the number of micro-batches that were written before."""
+        """Writes one file for each micro-batch; ``first`` is the number of micro-batches that were written before."""
         for number, rows in enumerate(batches, start=first):
             path = self.folder / f"{number:06}.parquet"
             pq.write_table(pa.Table.from_pylist(list(rows), schema=self.schema), path)
@@ -83,28 +82,31 @@ class InstantFiles:
         return pa.schema([*arrow_schema_of(self.source), *(pa.field(*mark) for mark in _MARKS.items())])
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The files as a stream, one a micro-batch."""
+        """Returns the files as a stream, one file for each micro-batch."""
         stream = spark.readStream.schema(from_arrow_schema(self.schema)).option("maxFilesPerTrigger", 1)
         return stream.parquet(str(self.folder))
 
 
-def published(source: Source[object], instants: Iterable[PipelineInstant]) -> Iterator[list[Row]]:
-    """The micro-batches of a source whose clocks are those of its timeline."""
+def published_batches(source: Source[object], instants: Iterable[PipelineInstant]) -> Iterator[list[Row]]:
+    """Returns the micro-batches of a source with the clocks of its timeline."""
     for now in instants:
         clocks = pickle.dumps(StageReport(now.clocks[source.name]))
         yield [*record_rows(source, now.records(source.name)), {_TICK: True, _CLOCKS: clocks}]
 
 
-def generated(
+def observed_batches(
     source: Source[object], timeline: Timeline[object], instants: Iterable[PipelineInstant]
 ) -> Iterator[list[Row]]:
-    """The micro-batches of a source whose watermarks the stream generates, by the policy that made its timeline."""
-    made = require_policy(source.name, timeline)
+    """Returns the micro-batches of a source with the observations of its timeline's policy."""
+    generated_by = require_policy(source.name, timeline)
     for now in instants:
         records, instant = now.records(source.name), now.instants.get(source.name)
         rows: list[Row] = []
-        for row, seen in zip(record_rows(source, records), map(made.observe, records), strict=True):
-            rows.append(row | {_TIME: seen.processing_time.datetime, _PARTITION: seen.partition})
+        observations = map(generated_by.observe, records)
+        for row, observation in zip(record_rows(source, records), observations, strict=True):
+            rows.append(
+                row | {_TIME: observation.processing_time.datetime, _PARTITION: observation.partition}
+            )
         tick: Row = {_TICK: True, _TIME: now.processing_time.datetime}
         rows.append(tick)
         if instant is not None:
@@ -115,12 +117,12 @@ def generated(
 
 
 def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
-    """How the watermarks of a timeline were generated; raises ``ArgumentError`` if no policy generated them."""
+    """Returns the policy of a timeline and its observations; raises ``ArgumentError`` if no policy generated it."""
     if timeline.generated_by is None:
         raise ArgumentError(
             f"the input of source {source!r}",
             timeline,
-            "a timeline that a watermark policy made, as Timeline.from_records(..., watermark=...) does",
+            "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
         )
     return timeline.generated_by
 
@@ -131,19 +133,19 @@ def publishing_streams(
     sources: Mapping[str, Source[object]],
     timelines: Mapping[str, Timeline[object]],
 ) -> dict[str, SourceStream]:
-    """The streams of sources, by name, whose clocks are those of their timelines."""
+    """Returns the streams of sources, by name, with the clocks of their timelines."""
     instants = tuple(pipeline_instants(timelines))
     streams = {}
     for number, (name, source) in enumerate(sources.items()):
         files = InstantFiles(folder / str(number), source)
-        files.write(published(source, instants))
+        files.write(published_batches(source, instants))
         clocks = StreamColumns(F.lit(0), None, F.col(_TICK), report=F.col(_CLOCKS))
         streams[name] = SourceStream(files.read(spark), clocks, FromStage())
     return streams
 
 
 def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timeline[object]) -> StreamInput:
-    """The input of a source whose watermarks the stream generates, from the files that ``generated`` fills."""
+    """Returns the input of a source whose watermarks the stream generates, from files with ``observed_batches``."""
     return StreamInput(
         files.read(spark),
         require_policy(files.source.name, timeline).policy,
@@ -157,9 +159,9 @@ def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timelin
 
 __all__ = [
     "InstantFiles",
-    "generated",
     "generating_input",
-    "published",
+    "observed_batches",
+    "published_batches",
     "publishing_streams",
     "require_policy",
 ]
