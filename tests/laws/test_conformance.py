@@ -1,6 +1,6 @@
-"""The conformance suite: the reference passes it, it covers every feature, and its parts do what they claim.
+"""The conformance suite: the reference passes it, it covers every feature, and its parts work as documented.
 
-This family catches faults of the suite itself; ``tests/spark`` runs it on Spark.
+The tests catch faults of the suite itself; ``tests/spark`` runs it on Spark.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ COMMON = frozenset(
         Feature.BOUNDED_OUT_OF_ORDERNESS,
     }
 )
-"""What an interpreter has before it has anything else."""
+"""The features that every job needs."""
 
 
-def test_the_reference_conforms_by_micro_batches() -> None:
-    """By micro-batches the reference passes every job (oracle, transcript, batch theorem) and generated pipelines."""
+def test_the_reference_conforms_in_micro_batches() -> None:
+    """In micro-batches the reference passes every job (oracle, transcript, batch theorem) and generated pipelines."""
     report = check_interpreter(Reference(Mode.MICRO_BATCH), ordered=True, generated=100)
     assert set(report.ran) == {job.name for job in JOBS}
 
@@ -49,8 +49,8 @@ def test_the_reference_conforms_continuously() -> None:
     check_interpreter(Reference(), ordered=True)
 
 
-def test_jobs_that_run_at_once_are_told_in_order() -> None:
-    """Jobs that run at once are reported in the order of jobs that run one after another."""
+def test_concurrent_jobs_are_reported_in_order() -> None:
+    """Jobs that run concurrently are reported in the order of the suite."""
     in_turn = check_interpreter(Reference(Mode.MICRO_BATCH), jobs=JOBS[:9])
     together = check_interpreter(Reference(Mode.MICRO_BATCH), jobs=JOBS[:9], at_once=3)
     assert together == in_turn
@@ -65,28 +65,33 @@ def test_the_reference_conforms_as_a_batch() -> None:
     assert set(report.ran) == {job.name for job in JOBS}
 
 
-def test_every_feature_has_a_job_of_its_own() -> None:
-    """Every feature has a job that otherwise uses only what all jobs use, so that no stale declaration is hidden.
+def test_every_feature_has_a_minimal_job() -> None:
+    """Every feature has a job with no other features than the common ones, so every stale declaration is found.
 
-    Several sources only ever meet in a union, a co-group or a side input.
+    The exception is several sources, which only occur in a union, a co-group or a side input.
     """
-    alone = {one for one in Feature for job in JOBS if one in job.features and job.features <= COMMON | {one}}
-    assert set(Feature) - alone == {Feature.SEVERAL_SOURCES}
+    minimal = {
+        feature
+        for feature in Feature
+        for job in JOBS
+        if feature in job.features and job.features <= COMMON | {feature}
+    }
+    assert set(Feature) - minimal == {Feature.SEVERAL_SOURCES}
     assert any(Feature.SEVERAL_SOURCES in job.features for job in JOBS)
 
 
-def test_each_job_has_a_name_of_its_own() -> None:
+def test_each_job_has_a_unique_name() -> None:
     """Each job has a unique name and a statement."""
     assert len({job.name for job in JOBS}) == len(JOBS)
     assert all(job.statement for job in JOBS)
 
 
-def test_a_declaration_says_which_and_why() -> None:
+def test_a_declaration_names_a_feature_and_a_reason() -> None:
     """A declaration names a feature that matters to the engine, with a reason."""
     with pytest.raises(
         ArgumentError, match="a key of Capabilities.missing must be a Feature; got 'sessions'"
     ):
-        Capabilities("mine", {"sessions": "not yet"})  # type: ignore[dict-item]  # that is the point
+        Capabilities("mine", {"sessions": "not yet"})  # type: ignore[dict-item]  # the error under test
     with pytest.raises(
         ArgumentError,
         match=r"Capabilities.missing\[.*SESSIONS.*\] must be the reason, a non-empty str; got ''",
@@ -101,7 +106,7 @@ def test_a_declaration_says_which_and_why() -> None:
         Capabilities("")
 
 
-def test_features_are_read_off_the_tree() -> None:
+def test_features_are_those_of_the_nodes_and_policies() -> None:
     """The features of a pipeline are those of its nodes and of the policies of its sources."""
     by_name = {job.name: job.features for job in JOBS}
     assert by_name["sessions that retract"] >= {Feature.SESSIONS, Feature.RETRACTING, Feature.SEQUENCE_OF}
@@ -111,8 +116,10 @@ def test_features_are_read_off_the_tree() -> None:
 
 
 @given(pipelines(), replays())
-def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: Replay) -> None:
-    """A counterexample fits on a screen."""
+def test_a_generated_pipeline_is_described_in_few_lines(
+    pipeline: PCollection[object], replay: Replay
+) -> None:
+    """The description of a generated run is short enough for one screen."""
     text = describe_run(pipeline, replay)
     assert text.startswith(("readings", "("))
     assert len(text.splitlines()) <= 12
@@ -120,7 +127,7 @@ def test_generated_pipelines_can_be_read(pipeline: PCollection[object], replay: 
 
 @pytest.mark.long
 def test_generated_pipelines_shrink_to_the_simplest() -> None:
-    """Generated pipelines shrink to one sum in the global window, of one reading."""
+    """Generated pipelines shrink to a sum of one reading in the global window."""
     text = describe_run(find(pipelines(), lambda _: True), find(replays(), lambda _: True))
     path, *rest = text.splitlines()
     assert re.sub(r"\(\w+ at [^)]*\)", "", path) == (
@@ -139,17 +146,17 @@ def test_few_jobs_cover_every_feature() -> None:
     """Half of the jobs cover every feature that the jobs use, for interpreters with expensive runs."""
     few = covering(JOBS)
     assert {feature for job in few for feature in job.features} == {
-        one for job in JOBS for one in job.features
+        feature for job in JOBS for feature in job.features
     }
     assert len(few) <= len(JOBS) // 2
 
 
-def test_only_what_is_supported_is_generated() -> None:
-    """Generated pipelines use supported features only, so that a limited interpreter is tested on what it has."""
-    able = Capabilities("little", {one: "not yet" for one in Feature if one not in COMMON})
+def test_only_supported_features_are_generated() -> None:
+    """Generated pipelines use supported features only, so they can test a limited interpreter."""
+    limited = Capabilities("little", {feature: "not yet" for feature in Feature if feature not in COMMON})
 
-    @given(pipelines(able), replays(able))
-    def holds(pipeline: PCollection[object], replay: Replay) -> None:
-        assert not able.lacking(features_of(pipeline) | replay.features)
+    @given(pipelines(limited), replays(limited))
+    def check(pipeline: PCollection[object], replay: Replay) -> None:
+        assert not limited.lacking(features_of(pipeline) | replay.features)
 
-    holds()
+    check()

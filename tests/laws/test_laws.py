@@ -1,6 +1,6 @@
 """Every law of the catalogue holds over generated triggers, windows, modes, latenesses, timelines and engines.
 
-A fault that the figures do not show breaks a law here, with a counterexample small enough to read.
+A fault that the papers' examples do not show breaks a law here, with a small counterexample.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from flowalg import Aggregate, AtCount, OnceTrigger, Trigger
 from flowalg.combiners.core import require_combiner
 
 
-def named(law: Law[..., object]) -> str:
-    """The name of a law as the id of its test."""
+def name_of(law: Law[..., object]) -> str:
+    """Returns the name of a law, as a test id."""
     return law.name
 
 
 @pytest.mark.parametrize(
-    "law", [law for laws in CATALOGUE.values() for law in laws if law not in COMBINER_LAWS], ids=named
+    "law", [law for laws in CATALOGUE.values() for law in laws if law not in COMBINER_LAWS], ids=name_of
 )
-def test_laws_hold(law: Law[..., object]) -> None:
-    """The two sides are equal, and two triggers emit the same panes and drops, alone and inside other triggers.
+def test_both_sides_of_a_law_are_equal(law: Law[..., object]) -> None:
+    """The two sides are equal; two triggers emit the same panes and drops, alone and inside other triggers.
 
     The laws of combiners are tested on each combiner, in tests of their own.
     """
@@ -43,19 +43,19 @@ def test_laws_hold(law: Law[..., object]) -> None:
 
 
 @law
-def counting_to_two_is_counting_to_one() -> Equation[Trigger]:
+def a_count_of_2_equals_a_count_of_1() -> Equation[Trigger]:
     """``AtCount(2) = AtCount(1)``.
 
-    Source: nowhere; it does not hold.
+    Source: none; the law is false.
     """
     return Equation(AtCount(2), AtCount(1))
 
 
 @law
-def conjunctions_are_written_in_one_order(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
+def conjunctions_have_one_written_order(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
     """``a & b == b & a``, compared as they are written.
 
-    Source: nowhere; it does not hold.
+    Source: none; the law is false.
     """
     return Equation(a & b, b & a, equality=Equality.EXACT)
 
@@ -63,19 +63,19 @@ def conjunctions_are_written_in_one_order(a: OnceTrigger, b: OnceTrigger) -> Equ
 @pytest.mark.parametrize(
     ("law", "message"),
     [
-        (counting_to_two_is_counting_to_one, "left emits"),
-        (conjunctions_are_written_in_one_order, r"left:  And\("),
+        (a_count_of_2_equals_a_count_of_1, "left emits"),
+        (conjunctions_have_one_written_order, r"left:  And\("),
     ],
 )
-def test_a_law_of_triggers_fails_by_its_own_equality(law: Law[..., object], message: str) -> None:
-    """By a scenario that tells the triggers apart; or as they are written, if the equation is exact."""
+def test_a_false_law_of_triggers_is_reported(law: Law[..., object], message: str) -> None:
+    """A false law fails with a scenario that distinguishes the triggers; an exact equation fails with their forms."""
     with pytest.raises(AssertionError, match=f"(?s){law.name} does not hold.*{message}"):
         check_law(law)
 
 
-@pytest.mark.parametrize("law", COMBINER_LAWS, ids=named)
+@pytest.mark.parametrize("law", COMBINER_LAWS, ids=name_of)
 @given(combiners(), *[st.lists(st.integers(-9, 9), min_size=1, max_size=5)] * 3, st.integers(-9, 9))
-def test_combiners(
+def test_laws_of_combiners_hold(
     law: Law[[SomeCombiner, object, object, object, object], object],
     combiner: Aggregate[int, object],
     first: list[int],
@@ -89,7 +89,7 @@ def test_combiners(
     assert law.holds(whole, a, b, c, value), (law, combiner)
 
 
-def test_each_law_has_a_name_of_its_own() -> None:
+def test_each_law_has_a_unique_name() -> None:
     """Each law has a unique name, a statement and a source."""
     laws = [law for family in CATALOGUE.values() for law in family]
     assert len({law.name for law in laws}) == len(laws)

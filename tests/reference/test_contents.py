@@ -17,25 +17,27 @@ Entry = tuple[str, EventTime]
 
 
 def contents_of(combiner: Aggregate[object, object], *, keeps_values: bool) -> Contents:
-    """Empty contents."""
+    """Returns empty contents."""
     return Contents.empty(require_combiner("combiner", combiner), keeps_values=keeps_values)
 
 
 def earliest_and_latest(contents: Contents) -> tuple[EventTime | None, EventTime | None]:
-    """The earliest and the latest event time of the contents."""
+    """Returns the earliest and the latest event time of the contents."""
     return contents.earliest, contents.latest
 
 
 @given(st.lists(ENTRY, max_size=6, unique=True), st.data())
-def test_what_is_taken_back_is_gone(given_values: list[Entry], data: st.DataObject) -> None:
+def test_a_retraction_removes_an_equal_value(given_values: list[Entry], data: st.DataObject) -> None:
     """A retraction removes an equal value, of the same event time if possible; the rest is in order of event time."""
     contents = contents_of(ToList(), keeps_values=True)
     for value, time in given_values:
         contents.absorb(value, time, 1)
-    back = data.draw(st.lists(st.sampled_from(given_values), unique=True) if given_values else st.just([]))
-    for value, time in back:
+    retracted = data.draw(
+        st.lists(st.sampled_from(given_values), unique=True) if given_values else st.just([])
+    )
+    for value, time in retracted:
         contents.absorb(value, time, -1)
-    left = [kept for kept in given_values if kept not in back]
+    left = [kept for kept in given_values if kept not in retracted]
     assert contents.extract() == [value for value, _ in sorted(left, key=lambda kept: kept[1])]
     assert contents.has_value(Accumulation.ACCUMULATING) is bool(left)
     times = [time for _, time in left]
@@ -44,42 +46,42 @@ def test_what_is_taken_back_is_gone(given_values: list[Entry], data: st.DataObje
 
 @given(st.lists(ENTRY, max_size=5), st.lists(ENTRY, max_size=5))
 def test_the_order_of_values_and_retractions_does_not_matter(
-    given_values: list[Entry], back: list[Entry]
+    given_values: list[Entry], retracted: list[Entry]
 ) -> None:
     """A retraction that arrives before its value waits for it, also while contents are discarded and merged."""
     first, second = contents_of(ToList(), keeps_values=True), contents_of(ToList(), keeps_values=True)
-    for value, time in back:
+    for value, time in retracted:
         first.absorb(value, time, -1)
     first = first.after_discard()
     for value, time in given_values:
         second.absorb(value, time, 1)
     first.merge(second)
-    left = Counter(value for value, _ in given_values) - Counter(value for value, _ in back)
-    shown = first.extract()
-    assert isinstance(shown, list)
-    assert Counter(shown) == left
+    left = Counter(value for value, _ in given_values) - Counter(value for value, _ in retracted)
+    extracted = first.extract()
+    assert isinstance(extracted, list)
+    assert Counter(extracted) == left
     assert first.has_value(Accumulation.DISCARDING) is bool(left)
 
 
 @given(st.lists(ENTRY), st.lists(ENTRY))
-def test_merged_contents_lie_between_the_times_of_both(kept: list[Entry], other: list[Entry]) -> None:
+def test_merged_contents_span_the_event_times_of_both(first: list[Entry], second: list[Entry]) -> None:
     """Merged contents span the event times of both, whether values are kept or only their sum."""
     both = contents_of(Count(), keeps_values=False), contents_of(Count(), keeps_values=False)
-    for contents, entries in zip(both, (kept, other), strict=True):
+    for contents, entries in zip(both, (first, second), strict=True):
         for value, time in entries:
             contents.absorb(value, time, 1)
     both[0].merge(both[1])
-    times = [time for _, time in kept + other]
+    times = [time for _, time in first + second]
     assert earliest_and_latest(both[0]) == (min(times, default=None), max(times, default=None))
 
 
-@pytest.mark.parametrize(("combiner", "shown"), [(Sum[int](), True), (Count(), True), (Mean(), False)])
-def test_less_than_nothing_is_shown_by_what_has_a_sign(
-    combiner: Aggregate[object, object], shown: bool
+@pytest.mark.parametrize(("combiner", "has_value"), [(Sum[int](), True), (Count(), True), (Mean(), False)])
+def test_only_a_signed_combiner_has_a_value_of_more_retractions(
+    combiner: Aggregate[object, object], has_value: bool
 ) -> None:
     """Contents with more retractions than values have a value only under DISCARDING, for signed combiners."""
     contents = contents_of(combiner, keeps_values=False)
     contents.absorb(3, EventTime(0), -1)
-    assert contents.has_value(Accumulation.DISCARDING) is shown
+    assert contents.has_value(Accumulation.DISCARDING) is has_value
     assert not contents.has_value(Accumulation.ACCUMULATING)
     assert not contents.has_value(Accumulation.RETRACTING)

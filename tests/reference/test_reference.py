@@ -1,6 +1,6 @@
 """The reference interpreter compared with plain Python, and with the examples of the semantics.
 
-Everything else is compared with the reference, so the tests of the reference must be simpler still.
+All other interpreters are compared with the reference, so its own tests are simpler still.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ from tests.support.scores import POINTS, SCORES, Score, minute
 TWO_MINUTES = FixedWindows(timedelta(minutes=2))
 
 
-def shown(run: reference.ReferenceRun[KV[str, int]]) -> list[tuple[str, int, Timing, int, bool]]:
-    """What most examples compare: key, value, timing, index, is_last."""
-    return [(one.key, one.value, one.timing, one.index, one.is_last) for one in run.panes]
+def summaries(run: reference.ReferenceRun[KV[str, int]]) -> list[tuple[str, int, Timing, int, bool]]:
+    """Returns the key, value, timing, index and is_last of each pane."""
+    return [(pane.key, pane.value, pane.timing, pane.index, pane.is_last) for pane in run.panes]
 
 
-def test_a_window_comes_out_when_the_watermark_passes_and_again_for_what_is_late() -> None:
+def test_a_window_has_an_on_time_pane_and_late_panes() -> None:
     """The default trigger, accumulating, emits an on-time pane and a late one with all contents; then it drops."""
     timeline = (
         Timeline[Score]()
@@ -71,7 +71,7 @@ def test_a_window_comes_out_when_the_watermark_passes_and_again_for_what_is_late
     )
     totals = POINTS.window(TWO_MINUTES, allowed_lateness=timedelta(minutes=2)).combine_per_key(Sum())
     run = reference.run(totals, {SCORES: timeline})
-    assert shown(run) == [
+    assert summaries(run) == [
         ("a", 3, Timing.ON_TIME, 0, False),
         ("b", 4, Timing.ON_TIME, 0, False),
         ("a", 12, Timing.LATE, 1, False),
@@ -80,15 +80,15 @@ def test_a_window_comes_out_when_the_watermark_passes_and_again_for_what_is_late
     assert (drop.element, drop.reason) == (KV("a", 7), DropReason.EXPIRED)
 
 
-def test_the_watermark_that_reaches_the_end_completes_the_window() -> None:
+def test_a_window_is_complete_when_the_watermark_reaches_its_end() -> None:
     """A window ``[s, e)`` is complete when ``W >= e``, not a microsecond before (SEMANTICS section 4)."""
     totals = POINTS.window(TWO_MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
     almost = Timeline[Score]().at(
         minute(1), Score("a", 1, minute(0)), watermark=minute(2) - timedelta(microseconds=1)
     )
     assert reference.run(totals, {SCORES: almost}).panes == ()
-    exactly = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(2))
-    assert [one.timing for one in reference.run(totals, {SCORES: exactly}).panes] == [Timing.ON_TIME]
+    at_the_end = Timeline[Score]().at(minute(1), Score("a", 1, minute(0)), watermark=minute(2))
+    assert [pane.timing for pane in reference.run(totals, {SCORES: at_the_end}).panes] == [Timing.ON_TIME]
 
 
 def test_an_element_is_late_by_the_watermark_before_its_instant() -> None:
@@ -96,7 +96,7 @@ def test_an_element_is_late_by_the_watermark_before_its_instant() -> None:
     totals = POINTS.window(TWO_MINUTES, allowed_lateness=timedelta(0)).combine_per_key(Sum())
     together = Timeline[Score]().at(minute(9), Score("a", 1, minute(0)), watermark=minute(9))
     run = reference.run(totals, {SCORES: together})
-    assert (shown(run), run.dropped) == ([("a", 1, Timing.ON_TIME, 0, True)], ())
+    assert (summaries(run), run.dropped) == ([("a", 1, Timing.ON_TIME, 0, True)], ())
 
 
 def test_a_trigger_that_does_not_repeat_closes_its_window() -> None:
@@ -110,19 +110,19 @@ def test_a_trigger_that_does_not_repeat_closes_its_window() -> None:
         .at(minute(4), Score("a", 1, minute(0)), watermark=minute(3))
     )
     run = reference.run(totals, {SCORES: timeline})
-    assert shown(run) == [("a", 1, Timing.ON_TIME, 0, True)]
-    assert [one.reason for one in run.dropped] == [DropReason.CLOSED]
+    assert summaries(run) == [("a", 1, Timing.ON_TIME, 0, True)]
+    assert [drop.reason for drop in run.dropped] == [DropReason.CLOSED]
 
 
 def test_the_end_of_the_input_flushes_every_window() -> None:
     """The end of the input flushes every window, whether or not its trigger has fired (SEMANTICS section 5)."""
     timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(0))).end(minute(2))
     run = reference.run(POINTS.combine_per_key(Sum()), {SCORES: timeline})
-    assert shown(run) == [("a", 1, Timing.ON_TIME, 0, False)]
+    assert summaries(run) == [("a", 1, Timing.ON_TIME, 0, False)]
     assert run.watermarks[-1].output == MAX_TIME
 
 
-def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
+def test_a_second_grouping_receives_the_panes_of_the_first() -> None:
     """A second grouping keeps the windows of the first, and its watermark waits for elements pending upstream."""
     totals = POINTS.window(TWO_MINUTES, allowed_lateness=FOREVER).combine_per_key(Sum())
     best = totals.map(lambda pane: KV("all", pane.value)).combine_per_key(Count())
@@ -132,11 +132,13 @@ def test_a_second_grouping_takes_the_panes_of_the_first() -> None:
         .at(minute(2), watermark=minute(2))
     )
     run = reference.run(best, {SCORES: timeline})
-    assert shown(run) == [("all", 2, Timing.ON_TIME, 0, False)]
-    assert [one.output for one in run.watermarks] == [one.input for one in run.watermarks]
+    assert summaries(run) == [("all", 2, Timing.ON_TIME, 0, False)]
+    assert [evaluation.output for evaluation in run.watermarks] == [
+        evaluation.input for evaluation in run.watermarks
+    ]
 
 
-def test_an_on_time_pane_that_is_always_there_may_be_empty() -> None:
+def test_an_on_time_pane_of_always_may_be_empty() -> None:
     """An on-time pane of ``ALWAYS`` may be empty under DISCARDING, for combiners that have an empty result."""
     timeline = Timeline[Score]().at(minute(0), Score("a", 3, minute(0))).at(minute(3), watermark=minute(2))
     early = POINTS.window(
@@ -145,21 +147,21 @@ def test_an_on_time_pane_that_is_always_there_may_be_empty() -> None:
         accumulation=Accumulation.DISCARDING,
         on_time_behavior=OnTimeBehavior.ALWAYS,
     )
-    assert shown(reference.run(early.combine_per_key(Sum()), {SCORES: timeline})) == [
+    assert summaries(reference.run(early.combine_per_key(Sum()), {SCORES: timeline})) == [
         ("a", 3, Timing.EARLY, 0, False),
         ("a", 0, Timing.ON_TIME, 1, True),
     ]
-    assert shown(reference.run(early.combine_per_key(Max()), {SCORES: timeline})) == [
+    assert summaries(reference.run(early.combine_per_key(Max()), {SCORES: timeline})) == [
         ("a", 3, Timing.EARLY, 0, False)
     ]
 
 
 def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:
-    """The run of a pipeline over some scores in one instant."""
+    """Returns the run of a pipeline over some scores in one instant."""
     return reference.run_batch(pipeline, {SCORES: scores})
 
 
-def test_an_unbound_source_is_named() -> None:
+def test_the_error_of_an_unbound_source_names_it() -> None:
     """A source without a timeline and a timeline without a source are errors that name the source."""
     with pytest.raises(
         UnboundSourceError, match="source 'scores' is not bound: pass inputs={scores: timeline}"
@@ -177,7 +179,7 @@ def test_a_pipeline_without_a_grouping_has_no_panes() -> None:
         reference.run(POINTS, {SCORES: Timeline[Score]()})
 
 
-def test_a_function_that_raises_is_named_with_its_record() -> None:
+def test_an_error_in_a_function_names_the_function_and_the_record() -> None:
     """An error in a user-defined function names the transform, the function's file and line, and the record."""
     broken = SCORES.key_by(lambda s: s.team).map_values(lambda s: 1 // s.points)
     with pytest.raises(UserFunctionError) as caught:
@@ -188,7 +190,7 @@ def test_a_function_that_raises_is_named_with_its_record() -> None:
     assert "its argument was Score(team='a', points=0" in message
 
 
-def test_overflow_is_an_error_wherever_it_happens() -> None:
+def test_integer_overflow_is_an_error() -> None:
     """An integer overflow is an error in a user-defined function and in a sum."""
     huge = Score("a", 2**62, minute(0))
     with pytest.raises(ValueRangeError, match=r"the result of map_values.*overflows 64 bits"):
@@ -197,14 +199,14 @@ def test_overflow_is_an_error_wherever_it_happens() -> None:
         run_points(POINTS.combine_per_key(Sum()), huge, huge)
 
 
-def test_an_unkeyed_element_is_refused_at_run_time() -> None:
+def test_an_unkeyed_element_is_an_error_at_run_time() -> None:
     """An unkeyed element is an error at run time, where its type was unknown when the pipeline was built."""
     unknown: PCollection[KV[str, int]] = SCORES.map(lambda s: eval("s.points"))
     with pytest.raises(KeyedCollectionError, match=r"needs elements that are KV\(key, value\) pairs; got 1"):
         run_points(unknown.combine_per_key(Sum()), Score("a", 1, minute(0)))
 
 
-def test_float_keys_are_refused() -> None:
+def test_a_float_key_is_an_error() -> None:
     """A float is not a valid key, since NaN equals nothing."""
     with pytest.raises(ElementError, match="floats cannot be compared exactly"):
         reference.run_batch(
@@ -213,7 +215,7 @@ def test_float_keys_are_refused() -> None:
         )
 
 
-def test_a_filter_gives_a_bool_and_a_flat_map_an_iterable() -> None:
+def test_a_filter_returns_a_bool_and_a_flat_map_an_iterable() -> None:
     """A filter must return a bool and a flat_map an iterable; anything else is an error with the value."""
     odd = SCORES.filter(lambda s: s.points).key_by(lambda s: s.team)  # type: ignore[arg-type,return-value]
     with pytest.raises(ElementError, match=r"the result of filter\(.*\) must be a bool; got 3 \(int\)"):
@@ -226,9 +228,11 @@ def test_a_filter_gives_a_bool_and_a_flat_map_an_iterable() -> None:
 
 
 @given(st.integers(0, 30), st.lists(st.integers(0, 40)))
-def test_bounded_disorder_is_the_greatest_less_the_delay(delay: int, seen: list[int]) -> None:
-    """The watermark of ``BoundedOutOfOrderness`` equals a one-line model: the greatest event time less the delay."""
-    scores = [Score("a", 1, minute(one)) for one in seen]
+def test_bounded_out_of_orderness_is_the_greatest_time_minus_the_delay(
+    delay: int, minutes: list[int]
+) -> None:
+    """The watermark of ``BoundedOutOfOrderness`` is the greatest event time minus the delay."""
+    scores = [Score("a", 1, minute(number)) for number in minutes]
     timeline = Timeline.micro_batches(
         SCORES,
         [[one] for one in scores],
@@ -237,14 +241,14 @@ def test_bounded_disorder_is_the_greatest_less_the_delay(delay: int, seen: list[
         ends=False,
     )
     for position, instant in enumerate(timeline):
-        latest = max(seen[: position + 1])
+        latest = max(minutes[: position + 1])
         assert instant.watermark == event_time(minute(latest - delay))
 
 
 @pytest.mark.parametrize("amount", [True, 1.5, -1, 2**63, None])
-def test_a_measure_is_a_number_that_is_not_negative(amount: object) -> None:
+def test_a_measure_must_be_a_non_negative_int(amount: object) -> None:
     """A measure must be a non-negative int; sums of anything else might decrease or wrap."""
-    measured = AtMeasure(lambda points: amount, 3)  # type: ignore[arg-type,return-value]  # what is refused
+    measured = AtMeasure(lambda points: amount, 3)  # type: ignore[arg-type,return-value]  # the error under test
     with pytest.raises(ElementError, match=r"AtMeasure gave .* for 1 .*; it must be a non-negative int"):
         run_points(
             POINTS.window(TWO_MINUTES, trigger=measured).combine_per_key(Sum()), Score("a", 1, minute(0))
@@ -252,15 +256,17 @@ def test_a_measure_is_a_number_that_is_not_negative(amount: object) -> None:
 
 
 @pytest.mark.parametrize("answer", [1, None, "yes"])
-def test_a_predicate_gives_a_bool(answer: object) -> None:
+def test_a_predicate_must_return_a_bool(answer: object) -> None:
     """A predicate must return a bool; truthiness is an error."""
-    found = AtElement(lambda points: answer)  # type: ignore[arg-type,return-value]  # what is refused
+    trigger = AtElement(lambda points: answer)  # type: ignore[arg-type,return-value]  # the error under test
     with pytest.raises(ElementError, match=r"AtElement gave .* for 1 .*; it must be a bool"):
-        run_points(POINTS.window(TWO_MINUTES, trigger=found).combine_per_key(Sum()), Score("a", 1, minute(0)))
+        run_points(
+            POINTS.window(TWO_MINUTES, trigger=trigger).combine_per_key(Sum()), Score("a", 1, minute(0))
+        )
 
 
-def test_equal_triggers_wake_the_engine_at_equal_times() -> None:
-    """Equal triggers have equal deadlines, since an extra wake-up could advance the trigger of another key."""
+def test_equal_triggers_have_equal_deadlines() -> None:
+    """Equal triggers have equal deadlines, since an extra evaluation could advance the trigger of another key."""
     once, twice = AfterDelay(timedelta(minutes=1)), AfterDelay(timedelta(minutes=2))
 
     def panes(last: OnceTrigger) -> tuple[Pane[KV[str, int]], ...]:
