@@ -14,11 +14,11 @@ from flowalg.runs.timeline import Timeline
 
 
 def to_html(value: object) -> str:
-    """A value as well-formed HTML, with user data escaped, inline styles, and no scripts.
+    """Returns a value as well-formed HTML, with user data escaped, inline styles, and no scripts.
 
-    A ``PCollection`` is the tree that ``flowalg.explain`` tells, a ``Timeline`` and a sequence of panes are tables, and
-    a ``Run`` is counts, its diagram (where ``flowalg[plot]`` is installed) and its panes. Raises ``ArgumentError`` for
-    anything else.
+    A ``PCollection`` becomes the tree of ``flowalg.explain``. A ``Timeline`` and a sequence of panes become tables. A
+    ``Run`` becomes its counts, its diagram (if ``flowalg[plot]`` is installed) and its panes. Raises ``ArgumentError``
+    for any other value.
     """
     match value:
         case PCollection():
@@ -29,22 +29,22 @@ def to_html(value: object) -> str:
             return panes_html(panes)
         case Run():
             return run_html(value, _picture(value))
-        case Sequence() if not isinstance(value, str) and all(isinstance(one, Pane) for one in value):
+        case Sequence() if not isinstance(value, str) and all(isinstance(pane, Pane) for pane in value):
             return panes_html(value)
         case _:
             raise ArgumentError("value", value, "a PCollection, a Timeline, a Run, or a sequence of panes")
 
 
 def _picture(run: Run[object]) -> str:
-    """The diagram, as an image: an SVG inside the document would bring its styles into all of the notebook."""
+    """The diagram as an image: the styles of an inline SVG would apply to the whole notebook."""
     try:
         from flowalg_tools.pictures import run_svg
     except MissingExtraError:
         return ""
     data = b64encode(run_svg(run).encode()).decode()
     style = "max-width: 100%; background: white;"
-    words = "The run in event time, across, and processing time, up"
-    return f'<div><img alt="{words}" style="{style}" src="data:image/svg+xml;base64,{data}"/></div>'
+    alt = "The run in event time, across, and processing time, up"
+    return f'<div><img alt="{alt}" style="{style}" src="data:image/svg+xml;base64,{data}"/></div>'
 
 
 __all__ = ["to_html"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
-_COUNTED: Final = ("early", "on_time", "late", "retraction", "expired", "closed")
+_COUNTS: Final = ("early", "on_time", "late", "retraction", "expired", "closed")
 _COLUMNS: Final = (
     "stage",
     "watermark",
@@ -69,7 +69,7 @@ class QueryView:
             for stage in stage_metrics(batch):
                 self.stages[stage.number] = stage
                 totals = self.totals.setdefault(stage.number, Counter())
-                for name in _COUNTED:
+                for name in _COUNTS:
                     totals[name] += getattr(stage, name)
 
     @property
@@ -107,9 +107,9 @@ def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
     terminal. A keyboard interrupt ends the view, but not the query.
     """
     if not callable(getattr(query, "awaitTermination", None)):
-        raise ArgumentError("query", query, "a StreamingQuery, as writeStream.start() gives it")
+        raise ArgumentError("query", query, "a StreamingQuery, which writeStream.start() returns")
     out = Console(file=sys.stderr) if console is None else console
-    shown = QueryView()
+    progress = QueryView()
     if not out.is_terminal:
         query.awaitTermination()
         return
@@ -117,9 +117,9 @@ def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(EVERY))
-            shown.update(query.recentProgress)
-            if shown.batch >= 0:
-                view.update(shown.table)
+            progress.update(query.recentProgress)
+            if progress.batch >= 0:
+                view.update(progress.table)
 
 
 def _point(time: datetime) -> str:

@@ -61,7 +61,7 @@ Replay = Annotated[
     typer.Option(metavar="PATH", help="Replay a streaming run from the output that it wrote with --metrics."),
 ]
 Unbounded = Annotated[
-    bool, typer.Option("--unbounded", help="The input goes on: do not close the windows at its end.")
+    bool, typer.Option("--unbounded", help="The input is unbounded: do not close the windows at its end.")
 ]
 
 
@@ -239,7 +239,7 @@ def figures(
         "build", "figures"
     ),
 ) -> None:
-    """Compare every figure of the papers with the reference interpreter, and draw it; exits with 1 if one differs.
+    """Compare every figure of the papers with the reference interpreter, and draw it; exits with 1 if any differs.
 
     Example: flowalg figures --output figures
     """

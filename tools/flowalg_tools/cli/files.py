@@ -21,18 +21,18 @@ FORMATS: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "json", ".ndjs
 
 
 def format_of(path: Path, argument: str) -> str:
-    """The format of a file, or of a folder's files, by suffix; raises ``ArgumentError`` for an unknown one."""
+    """The format of a file, or of a folder's files, by suffix; raises ``ArgumentError`` for an unknown suffix."""
     kind = FORMATS.get(path.suffix)
     if kind is None and path.is_dir():
         kinds = {FORMATS[file.suffix] for file in path.iterdir() if file.suffix in FORMATS}
         kind = kinds.pop() if len(kinds) == 1 else None
     if kind is None:
-        raise ArgumentError(argument, str(path), f"a file or folder of one of {', '.join(FORMATS)}")
+        raise ArgumentError(argument, str(path), f"a file or folder with a suffix of {', '.join(FORMATS)}")
     return kind
 
 
 def read_table(source: Source[object], path: Path, *, processing_time: str | None) -> pa.Table:
-    """Reads the columns of a source's records, and the one with their processing times, from a file or a folder."""
+    """Reads the columns of a source's records and their processing times from a file or a folder."""
     if not path.exists():
         raise ArgumentError(f"the input of {source.name}", str(path), "a file or folder that exists")
     with require_extra("spark"):

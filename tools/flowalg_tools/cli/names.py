@@ -66,7 +66,7 @@ def load_timelines(text: str) -> Timeline[object] | Mapping[object, object]:
         raise ArgumentError(
             f"TIMELINE {text}",
             value,
-            "a Timeline, a mapping from sources to timelines, or a function that returns one",
+            "a Timeline, a mapping from sources to timelines, or a function that returns either",
         )
     return value
 

@@ -23,7 +23,7 @@ def layout_of_figure(figure: PublishedFigure, listing: Listing, figure_run: Figu
     """The layout of a figure's run: one panel, with the windows and the watermark described above it."""
     facts = run_facts(figure_run.run)
     if figure.engine == "micro-batch":
-        # A micro-batch observes its elements together, but the figure shows when each one arrived.
+        # A micro-batch observes its elements together, but the figure shows when each element arrived.
         times = {event_time(arrival.datum.event_time): arrival.processing_time for arrival in figure.arrivals}
         facts = evolve(
             facts,

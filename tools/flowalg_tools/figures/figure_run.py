@@ -50,27 +50,27 @@ class Difference:
 
 
 def run_figure(figure: PublishedFigure, listing: Listing) -> FigureRun:
-    """Runs a listing over a figure's input; styles when windows close if the figure shows that."""
+    """Runs a listing over a figure's input; also finds when windows close, if the figure shows that."""
     pipeline = listing.pipeline
     timeline = timeline_of(figure)
     run = reference.run(pipeline, {SCORES: timeline})
     return FigureRun(
         run,
-        tuple(figure_pane(one) for one in run.panes),
-        tuple(one for one in figure.arrivals if any(_is_of(drop, one) for drop in run.dropped)),
-        tuple(_closings(pipeline, timeline, [one.window for one in figure.closed])),
+        tuple(figure_pane(pane) for pane in run.panes),
+        tuple(arrival for arrival in figure.arrivals if any(_is_of(drop, arrival) for drop in run.dropped)),
+        tuple(_closings(pipeline, timeline, [closing.window for closing in figure.closed])),
     )
 
 
 def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Difference, ...]:
     """Returns the differences between a figure and a run; empty if they agree."""
     # Only panes with one processing time may be in another order, so the time must be known.
-    known = {one.processing_time for one in figure.panes if one.processing_time is not None}
-    pairs = zip_longest(_arranged(figure.panes, known), _arranged(figure_run.panes, known))
+    known = {pane.processing_time for pane in figure.panes if pane.processing_time is not None}
+    pairs = zip_longest(_sort_simultaneous(figure.panes, known), _sort_simultaneous(figure_run.panes, known))
     found = [
-        Difference(f"pane {number}", expected, seen)
-        for number, (expected, seen) in enumerate(pairs, 1)
-        if expected is None or seen is None or not _agree(expected, seen)
+        Difference(f"pane {number}", expected, actual)
+        for number, (expected, actual) in enumerate(pairs, 1)
+        if expected is None or actual is None or not _agree(expected, actual)
     ]
     found += (
         Difference("order: the retraction first", late, early)
@@ -80,7 +80,7 @@ def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Differe
         and not early.retraction
         and _overlap(early.window, late.window)
     )
-    dropped = Counter(one.datum.value for one in figure_run.dropped)
+    dropped = Counter(arrival.datum.value for arrival in figure_run.dropped)
     if Counter(figure.dropped) != dropped:
         found.append(Difference("dropped", figure.dropped, tuple(dropped.elements())))
     if figure.closed != figure_run.closed:
@@ -88,31 +88,32 @@ def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Differe
     return tuple(found)
 
 
-def _format(what: object) -> str:
-    if isinstance(what, tuple):
-        return f"({', '.join(map(str, what))})"
-    return "nothing" if what is None else str(what)
+def _format(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(str, value))})"
+    return "nothing" if value is None else str(value)
 
 
-def _agree(expected: FigurePane, seen: FigurePane) -> bool:
+def _agree(expected: FigurePane, actual: FigurePane) -> bool:
     return (
-        (expected.window, expected.value, expected.retraction) == (seen.window, seen.value, seen.retraction)
-        and expected.processing_time in (None, seen.processing_time)
-        and expected.timing in (None, seen.timing)
+        (expected.window, expected.value, expected.retraction)
+        == (actual.window, actual.value, actual.retraction)
+        and expected.processing_time in (None, actual.processing_time)
+        and expected.timing in (None, actual.timing)
     )
 
 
-def _arranged(panes: Iterable[FigurePane], known: set[ProcessingTime]) -> list[FigurePane]:
+def _sort_simultaneous(panes: Iterable[FigurePane], known: set[ProcessingTime]) -> list[FigurePane]:
     """The panes, sorted by window if they have one known processing time; the panes of one window keep their order."""
     arranged: list[FigurePane] = []
-    for time, together in groupby(panes, key=lambda one: one.processing_time):
+    for time, together in groupby(panes, key=lambda pane: pane.processing_time):
         panes_then = list(together)
-        arranged += sorted(panes_then, key=lambda one: one.window) if time in known else panes_then
+        arranged += sorted(panes_then, key=lambda pane: pane.window) if time in known else panes_then
     return arranged
 
 
-def _overlap(one: Window, other: Window) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlap(left: Window, right: Window) -> bool:
+    return left.start < right.end and right.start < left.end
 
 
 def figure_pane(pane: Pane[KV[str, int]]) -> FigurePane:
@@ -135,14 +136,14 @@ def _is_of(drop: DroppedElement, arrival: Arrival) -> bool:
 def _closings(
     pipeline: PCollection[KV[str, int]], timeline: Timeline[Datum], windows: Iterable[Window]
 ) -> Iterator[Closing]:
-    """When windows close, by experiment: the first instant after which another datum would be dropped."""
+    """When windows close: the first instant after which another datum would be dropped."""
     for window in windows:
         probe = Datum(0, window.start.datetime)
         for number, instant in enumerate(timeline, 1):
             when = instant.processing_time.datetime
             again = Instant(instant.processing_time, (probe,), instant.watermark)
-            tried = Timeline((*timeline.instants[:number], again))
-            drops = reference.run(pipeline, {SCORES: tried}).dropped
+            probed = Timeline((*timeline.instants[:number], again))
+            drops = reference.run(pipeline, {SCORES: probed}).dropped
             if any(
                 drop.reason is DropReason.EXPIRED and _is_of(drop, Arrival(probe, when)) for drop in drops
             ):

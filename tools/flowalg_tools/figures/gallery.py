@@ -15,7 +15,7 @@ from flowalg_tools.figures.published import read_figures
 FOLDER: Final = Path("build", "figures")
 
 
-def make_gallery(folder: Path, say: Callable[[str], None]) -> int:
+def make_gallery(folder: Path, print_line: Callable[[str], None]) -> int:
     """Reports the result of each figure, and returns the number of figures that differ from the published ones.
 
     Writes the pictures to the folder, with a page of all figures, ``index.md``.
@@ -28,10 +28,10 @@ def make_gallery(folder: Path, say: Callable[[str], None]) -> int:
         figure_run = run_figure(figure, listing)
         found = differences(figure, figure_run)
         right += not found
-        say(f"{name:25} {'; '.join(map(str, found)) or 'ok'}")
+        print_line(f"{name:25} {'; '.join(map(str, found)) or 'ok'}")
         draw(figure, listing, figure_run, folder / f"{name}.svg")
     (folder / "index.md").write_text(page(LISTINGS.values()), encoding="utf-8")
-    say(f"figures: {right} of {len(figures)}")
+    print_line(f"figures: {right} of {len(figures)}")
     return len(figures) - right
 
 

@@ -54,9 +54,9 @@ class Listing:
         """Its windows and its accumulation mode, in words."""
         match self.strategy.windows:
             case FixedWindows(size=size):
-                windows = f"Fixed windows of {_counted(size)}"
+                windows = f"Fixed windows of {_with_number(size)}"
             case Sessions(gap=gap):
-                windows = f"Sessions with a gap of {_counted(gap)}"
+                windows = f"Sessions with a gap of {_with_number(gap)}"
             case _:
                 windows = "One window for all of time"
         return f"{windows}, {self.strategy.accumulation.value}"
@@ -69,7 +69,7 @@ class Listing:
         assert isinstance(function, ast.FunctionDef)
         result = function.body[-1]
         assert isinstance(result, ast.Return)
-        # Whole lines, so that dedent sees what the first one is indented by; brackets around it are the layout's.
+        # Whole lines keep the indentation of the first line for dedent. Enclosing brackets belong to the layout.
         lines = text.splitlines()[result.lineno - 1 : result.end_lineno]
         lines[0] = lines[0].replace("return ", "", 1)
         if lines[0].strip() == "(":
@@ -82,7 +82,7 @@ class Listing:
         return " ".join((inspect.getdoc(self.build) or "").split())
 
 
-def _counted(duration: timedelta) -> str:
+def _with_number(duration: timedelta) -> str:
     words = duration_in_words(duration)
     return words if words[0].isdigit() else f"1 {words}"
 

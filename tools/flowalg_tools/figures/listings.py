@@ -1,7 +1,6 @@
 """The pipelines of the figures, written like the papers' listings.
 
-Each function is one listing: what it returns is what stands beside the picture, and its docstring says what there is
-to see in it.
+Each function is one listing. The page prints its result next to the picture, and its docstring as the description.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ In each listing, `scores` are the ten elements, all with one key.
 def page(listings: Iterable[Listing]) -> str:
     """The page, in Markdown."""
     known = tuple(listings)
-    contents = "\n".join(f"- [{one.heading}](#{_slug(one.heading)})" for one in known)
+    contents = "\n".join(f"- [{listing.heading}](#{_slug(listing.heading)})" for listing in known)
     return "\n".join([_HEAD, contents, "", *map(_section, known)])
 
 

@@ -59,7 +59,7 @@ class FigurePane:
     retraction: bool
 
     def __str__(self) -> str:
-        when = "" if self.processing_time is None else f" at {_shown(self.processing_time)}"
+        when = "" if self.processing_time is None else f" at {_format_time(self.processing_time)}"
         timing = "" if self.timing is None else f", {self.timing.value}"
         return f"{'retraction ' if self.retraction else ''}{self.value} of {_span(self.window)}{when}{timing}"
 
@@ -72,7 +72,7 @@ class Closing:
     processing_time: ProcessingTime
 
     def __str__(self) -> str:
-        return f"{_span(self.window)} at {_shown(self.processing_time)}"
+        return f"{_span(self.window)} at {_format_time(self.processing_time)}"
 
 
 @frozen
@@ -90,13 +90,13 @@ class PublishedFigure:
     @property
     def shows_timing(self) -> bool:
         """Whether the figure distinguishes early, on-time and late panes."""
-        return any(one.timing is not None for one in self.panes)
+        return any(pane.timing is not None for pane in self.panes)
 
 
 def read_figures() -> dict[str, PublishedFigure]:
     """Returns all figures by id, in the order of the file."""
     data = json.loads(_PATH.read_text(encoding="utf-8"))
-    return {figure["id"]: _facts(data, figure) for figure in data["figures"]}
+    return {figure["id"]: _read_figure(data, figure) for figure in data["figures"]}
 
 
 def clock(text: str) -> datetime:
@@ -104,22 +104,22 @@ def clock(text: str) -> datetime:
     return datetime.combine(NOON, time.fromisoformat(text), tzinfo=UTC)
 
 
-def _facts(data: dict[str, Any], figure: dict[str, Any]) -> PublishedFigure:
+def _read_figure(data: dict[str, Any], figure: dict[str, Any]) -> PublishedFigure:
     watermark = figure["watermark"]
     curve = data["watermarks"][watermark]
     return PublishedFigure(
         figure["id"],
         _engine(watermark),
         tuple(
-            Arrival(Datum(one["value"], clock(one["event_time"])), clock(one["processing_time"]))
-            for one in data["inputs"][figure["input"]]
+            Arrival(Datum(arrival["value"], clock(arrival["event_time"])), clock(arrival["processing_time"]))
+            for arrival in data["inputs"][figure["input"]]
         ),
         () if isinstance(curve, str) else tuple(WatermarkStep(clock(p), clock(e)) for p, e in curve),
-        tuple(_pane(one) for one in sorted(figure["expected"], key=lambda pane: pane["order"])),
-        tuple(one["value"] for one in figure.get("dropped", ())),
+        tuple(_pane(pane) for pane in sorted(figure["expected"], key=lambda pane: pane["order"])),
+        tuple(datum["value"] for datum in figure.get("dropped", ())),
         tuple(
-            Closing(_window(one["window"]), processing_time(clock(one["proc_time"])))
-            for one in figure.get("closed", ())
+            Closing(_window(closing["window"]), processing_time(clock(closing["proc_time"])))
+            for closing in figure.get("closed", ())
         ),
     )
 
@@ -146,18 +146,22 @@ def _pane(data: dict[str, Any]) -> FigurePane:
     )
 
 
-def _shown(point: EventTime | ProcessingTime) -> str:
+def _format_time(point: EventTime | ProcessingTime) -> str:
     return point.datetime.strftime("%H:%M:%S")
 
 
 def _span(window: Window) -> str:
-    return str(window) if window == GLOBAL_WINDOW else f"[{_shown(window.start)}, {_shown(window.end)})"
+    return (
+        str(window)
+        if window == GLOBAL_WINDOW
+        else f"[{_format_time(window.start)}, {_format_time(window.end)})"
+    )
 
 
 def _window(data: str | list[str]) -> Window:
     if isinstance(data, str):
         return GLOBAL_WINDOW
-    start, end = (EventTime(event_time(clock(one))) for one in data)
+    start, end = (EventTime(event_time(clock(time))) for time in data)
     return Window(start, end)
 
 

@@ -15,20 +15,20 @@ def timeline_of(figure: PublishedFigure) -> Timeline[Datum]:
     """Returns the instants of the figure's engine, until the figure ends."""
     match figure.engine:
         case "batch":
-            return _observed(figure).end(END_OF_INPUT)
+            return _streaming(figure).end(END_OF_INPUT)
         case "micro-batch":
             return _micro_batches(figure)
         case "streaming":
             # The papers' lists do not end the input; the clock goes on to the picture's edge.
-            return _observed(figure).at(END_OF_INPUT)
+            return _streaming(figure).at(END_OF_INPUT)
 
 
-def _observed(figure: PublishedFigure) -> Timeline[Datum]:
+def _streaming(figure: PublishedFigure) -> Timeline[Datum]:
     """One instant for each processing time at which a datum arrives or the watermark advances."""
-    watermark = {one.processing_time: one.event_time for one in figure.watermark}
+    watermark = {point.processing_time: point.event_time for point in figure.watermark}
     observed = Timeline[Datum]()
-    for time in sorted({one.processing_time for one in figure.arrivals} | watermark.keys()):
-        data = [one.datum for one in figure.arrivals if one.processing_time == time]
+    for time in sorted({arrival.processing_time for arrival in figure.arrivals} | watermark.keys()):
+        data = [arrival.datum for arrival in figure.arrivals if arrival.processing_time == time]
         observed = observed.at(time, *data, watermark=watermark.get(time))
     return observed
 
@@ -39,7 +39,7 @@ def _micro_batches(figure: PublishedFigure) -> Timeline[Datum]:
     end = NOON
     while end < END_OF_INPUT:
         start, end = end, end + _MICRO_BATCH
-        data = [one.datum for one in figure.arrivals if start < one.processing_time <= end]
+        data = [arrival.datum for arrival in figure.arrivals if start < arrival.processing_time <= end]
         if data:
             observed = observed.at(end, *data, watermark=MAX_TIME.datetime)
     return observed

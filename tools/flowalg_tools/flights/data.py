@@ -106,9 +106,9 @@ def write_replay(flights: CleanFlights, folder: Path, batches: int) -> int:
     folder.mkdir(parents=True)
     table = flights.departed
     cuts = [table.num_rows * number // batches for number in range(batches + 1)]
-    parts = [_marked(table.slice(start, end - start), last=False) for start, end in pairwise(cuts)]
+    parts = [_with_last(table.slice(start, end - start), last=False) for start, end in pairwise(cuts)]
     nothing = pa.Table.from_pylist([{}], SCHEMA)
-    for number, part in enumerate([*parts, _marked(nothing, last=True)]):
+    for number, part in enumerate([*parts, _with_last(nothing, last=True)]):
         path = folder / f"{number:03}.parquet"
         pq.write_table(part, path)
         # A file stream reads files in the order of their modification times, which might otherwise be equal.
@@ -116,7 +116,7 @@ def write_replay(flights: CleanFlights, folder: Path, batches: int) -> int:
     return len(parts) + 1
 
 
-def _marked(table: pa.Table, *, last: bool) -> pa.Table:
+def _with_last(table: pa.Table, *, last: bool) -> pa.Table:
     return table.append_column("last", pa.array([last] * table.num_rows, pa.bool_()))
 
 

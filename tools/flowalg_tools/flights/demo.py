@@ -41,7 +41,7 @@ from flowalg_tools.flights.pipeline import (
     flights_of_2013,
     hourly,
     records_of,
-    replayed,
+    replay_timeline,
     storm,
 )
 from flowalg_tools.flights.report import Steps, engine_table, steps, worst_hours
@@ -59,7 +59,7 @@ MICRO_BATCHES: Final = 60
 """About six days each, so only the few flights that left after the end of their micro-batch can be late or dropped."""
 
 FOLDER: Final = Path("build", "demo")
-MADE: Final = frozenset(
+DEMO_FILES: Final = frozenset(
     ("batch", "checkpoint", "reference.parquet", "replay", "spark.log", "storm.png", "storm.svg", "streaming")
 )
 """The files that the demo writes to its folder, and removes when it starts."""
@@ -69,7 +69,7 @@ def run_reference(flights: pa.Table, folder: Path) -> Outcome:
     """Runs the reference interpreter over flights, observed once an hour."""
     from flowalg_spark import pane_table
 
-    timeline = replayed(records_of(flights), HOUR)
+    timeline = replay_timeline(records_of(flights), HOUR)
     run = flowalg_reference.run(hourly, {departures: timeline})
     pq.write_table(pane_table(hourly, run.panes), folder / "reference.parquet")
     dropped = Counter((_dropped(drop).key, drop.window) for drop in run.dropped)
@@ -173,24 +173,26 @@ def comparisons(reference: Outcome, year: Outcome, stream: Outcome) -> tuple[Com
 
 
 def report(
-    flights: CleanFlights, outcomes: tuple[Outcome, Outcome, Outcome], say: Callable[[object], None]
+    flights: CleanFlights, outcomes: tuple[Outcome, Outcome, Outcome], print_line: Callable[[object], None]
 ) -> bool:
     """Reports whether the interpreters agree, and whether the results of each account for all its departures."""
     departed = flights.departed.num_rows
     departures_in = (flights.scheduled_between(*WEEK).num_rows, departed, departed)
     lost = [
-        one.engine for one, count in zip(outcomes, departures_in, strict=True) if not one.accounts_for(count)
+        outcome.engine
+        for outcome, count in zip(outcomes, departures_in, strict=True)
+        if not outcome.accounts_for(count)
     ]
     for engine in lost:
-        say(f"{engine}: final values and drops do not add up to its departures")
-    found = comparisons(*outcomes)
-    for one in found:
-        say(one)
-    if lost or not all(one.agrees for one in found):
-        say("demo: the interpreters differ")
+        print_line(f"{engine}: final values and drops do not add up to its departures")
+    compared = comparisons(*outcomes)
+    for comparison in compared:
+        print_line(comparison)
+    if lost or not all(comparison.agrees for comparison in compared):
+        print_line("demo: the interpreters differ")
         return False
-    over_year, over_week, _ = found
-    say(
+    over_year, over_week, _ = compared
+    print_line(
         f"demo: all interpreters agree (streaming and batch on {over_year.compared:,} airport-hours of the year, "
         f"the reference with both on {over_week.compared:,} of its week)"
     )
@@ -201,15 +203,15 @@ def prepare_folder(folder: Path) -> None:
     """Creates the folder, or removes the files of an earlier demo; raises ``ArgumentError`` if it has other files."""
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("--output", str(folder), "a folder")
-    found = sorted(folder.iterdir()) if folder.exists() else []
-    if foreign := [one.name for one in found if one.name not in MADE]:
+    entries = sorted(folder.iterdir()) if folder.exists() else []
+    if foreign := [entry.name for entry in entries if entry.name not in DEMO_FILES]:
         valid = "a new folder, an empty one, or that of an earlier demo"
-        raise ArgumentError("--output", str(folder), valid, why=f"it holds {foreign[0]}")
-    for one in found:
-        if one.is_dir():
-            shutil.rmtree(one)
+        raise ArgumentError("--output", str(folder), valid, why=f"it contains {foreign[0]}")
+    for entry in entries:
+        if entry.is_dir():
+            shutil.rmtree(entry)
         else:
-            one.unlink()
+            entry.unlink()
     folder.mkdir(parents=True, exist_ok=True)
 
 
@@ -231,20 +233,20 @@ def run_demo(folder: Path = FOLDER) -> bool:
         with progress.step("picture"):
             draw_storm(folder)
 
-    def say(line: object) -> None:
+    def print_line(line: object) -> None:
         console.print(str(line), soft_wrap=True, markup=False)
 
     _, year, _ = outcomes
     console.print(worst_hours(year.finals), engine_table(outcomes, progress.seconds), sep="\n")
     departed, cancelled = flights.departed.num_rows, flights.cancelled
-    say(f"{departed:,} flights departed in 2013; {cancelled:,} were cancelled and are not included.")
-    say(f"Panes and picture are in {relpath(folder)}.")
-    return report(flights, outcomes, say)
+    print_line(f"{departed:,} flights departed in 2013; {cancelled:,} were cancelled and are not included.")
+    print_line(f"Panes and picture are in {relpath(folder)}.")
+    return report(flights, outcomes, print_line)
 
 
 __all__ = [
+    "DEMO_FILES",
     "FOLDER",
-    "MADE",
     "MICRO_BATCHES",
     "WEEK",
     "comparisons",

@@ -44,7 +44,9 @@ class Outcome:
     @property
     def finals(self) -> dict[AirportHour, Stats]:
         """The final value of each airport-hour: that of its last pane, since panes accumulate."""
-        return {(pane.key, pane.window): pane.value for pane in sorted(self.panes, key=lambda one: one.index)}
+        return {
+            (pane.key, pane.window): pane.value for pane in sorted(self.panes, key=lambda pane: pane.index)
+        }
 
     @property
     def timings(self) -> Counter[Timing]:
@@ -65,7 +67,9 @@ class Outcome:
 
     def accounts_for(self, departures: int) -> bool:
         """Whether final values and drops add up to this number of departures: none lost, none counted twice."""
-        return sum(one.departures for one in self.finals.values()) + sum(self.dropped.values()) == departures
+        return (
+            sum(stats.departures for stats in self.finals.values()) + sum(self.dropped.values()) == departures
+        )
 
 
 @frozen
@@ -91,18 +95,18 @@ class Comparison:
         return "\n  ".join([summary, *islice(self.differences, SHOWN)])
 
 
-def compare(one: Outcome, other: Outcome) -> Comparison:
+def compare(left: Outcome, right: Outcome) -> Comparison:
     """Compares the final values of two engines for each airport-hour without drops."""
-    ours, theirs = one.finals, other.finals
-    dropping = {*one.dropped, *other.dropped}
+    ours, theirs = left.finals, right.finals
+    dropping = {*left.dropped, *right.dropped}
     hours = sorted({*ours, *theirs} - dropping, key=lambda hour: (hour[1], hour[0]))
     differences = tuple(
-        f"{origin} {window}: {one.engine} has {ours.get((origin, window), 'nothing')}, "
-        f"{other.engine} has {theirs.get((origin, window), 'nothing')}"
+        f"{origin} {window}: {left.engine} has {ours.get((origin, window), 'nothing')}, "
+        f"{right.engine} has {theirs.get((origin, window), 'nothing')}"
         for origin, window in hours
         if ours.get((origin, window)) != theirs.get((origin, window))
     )
-    return Comparison((one.engine, other.engine), len(hours), len(dropping), differences)
+    return Comparison((left.engine, right.engine), len(hours), len(dropping), differences)
 
 
 __all__ = ["SHOWN", "AirportHour", "Comparison", "Outcome", "Stats", "compare"]

@@ -40,8 +40,8 @@ departures = Source("departures", Departure, event_time=lambda d: d.scheduled)
 
 HOUR: Final = timedelta(hours=1)
 
-# Nine of ten flights leave within 49 minutes of their schedule, so an hour behind the latest one most windows are
-# complete. 99 of 100 leave within 191 minutes, so two hours more lose only the slowest.
+# Nine of ten flights leave within 49 minutes of their schedule, so most windows are complete after an hour of
+# disorder. 99 of 100 leave within 191 minutes, so two more hours of lateness lose only the slowest.
 WATERMARK: Final = BoundedOutOfOrderness(HOUR)
 LATENESS: Final = timedelta(hours=2)
 
@@ -72,7 +72,7 @@ def scheduled(start: datetime, end: datetime, *, origin: str | None = None) -> l
 
 def storm() -> Timeline[Departure]:
     """The departures of the storm's day, observed every quarter of an hour."""
-    return replayed(scheduled(STORM, STORM + timedelta(days=1)), timedelta(minutes=15))
+    return replay_timeline(scheduled(STORM, STORM + timedelta(days=1)), timedelta(minutes=15))
 
 
 def records_of(flights: pa.Table) -> list[Departure]:
@@ -80,7 +80,7 @@ def records_of(flights: pa.Table) -> list[Departure]:
     return [Departure(**row) for row in flights.to_pylist()]
 
 
-def replayed(records: list[Departure], every: timedelta) -> Timeline[Departure]:
+def replay_timeline(records: list[Departure], every: timedelta) -> Timeline[Departure]:
     """The timeline of departures, with the records of each period of processing time observed together."""
     return Timeline.from_records(
         departures, records, processing_time=lambda d: d.actual, watermark=WATERMARK, every=every
@@ -98,7 +98,7 @@ __all__ = [
     "flights_of_2013",
     "hourly",
     "records_of",
-    "replayed",
+    "replay_timeline",
     "scheduled",
     "storm",
 ]

@@ -15,9 +15,12 @@ def format_panes(panes: Iterable[Pane[object]], *, until: datetime | None = None
     With ``until`` only the panes of windows that end by then. If all panes are on time at one processing time, as in a
     batch, the processing time and the timing are omitted.
     """
-    shown = [one for one in panes if until is None or one.window.end.datetime <= until]
-    rows = [_row(one) for one in shown]
-    if len({(one.processing_time, one.timing) for one in shown}) == 1 and shown[0].timing is Timing.ON_TIME:
+    shown = [pane for pane in panes if until is None or pane.window.end.datetime <= until]
+    rows = [_row(pane) for pane in shown]
+    if (
+        len({(pane.processing_time, pane.timing) for pane in shown}) == 1
+        and shown[0].timing is Timing.ON_TIME
+    ):
         rows = [("", key, window, "", value) for _, key, window, _, value in rows]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     return "\n".join(
@@ -35,11 +38,11 @@ def _row(pane: Pane[object]) -> tuple[str, str, str, str, str]:
 
 def _parts(element: object) -> tuple[str, str]:
     if isinstance(element, KV):
-        return str(element.key), _worded(element.value)
-    return "", _worded(element)
+        return str(element.key), _format_value(element.value)
+    return "", _format_value(element)
 
 
-def _worded(value: object) -> str:
+def _format_value(value: object) -> str:
     match value:
         case HourStats(departures=departures, mean_delay=delay):
             return f"{departures} departures, {delay:.1f} min"

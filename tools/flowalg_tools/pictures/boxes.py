@@ -73,11 +73,11 @@ class LabelPlacer:
         """Places a label inside a rectangle, as close to its centre as possible; returns ``None`` without room."""
         if width > inside.width or height > inside.height:
             return None
-        near = [one for one in self.labels if one.intersects(inside)]
+        near = [label for label in self.labels if label.intersects(inside)]
         free = (
             spot
             for spot in _spots(width, height, inside)
-            if not any(spot.expanded(_NEAR).intersects(one) for one in near)
+            if not any(spot.expanded(_NEAR).intersects(label) for label in near)
         )
         best = min(free, key=lambda spot: (self._covered(spot), _distance(spot, inside)), default=None)
         if best is not None:
@@ -103,7 +103,7 @@ def _spots(width: float, height: float, inside: Box) -> Iterator[Box]:
 def _steps(first: float, last: float) -> list[float]:
     """At most 13 positions, about 8 points apart, including both ends."""
     count = min(max(int((last - first) / 8), 2), 12) if last > first else 0
-    return [first + (last - first) * one / count for one in range(count + 1)] if count else [first]
+    return [first + (last - first) * i / count for i in range(count + 1)] if count else [first]
 
 
 def _distance(spot: Box, inside: Box) -> float:

@@ -94,7 +94,8 @@ def _panel(axes: Axes, panel: Panel) -> None:
         [tick.fraction * plane.width for tick in across.ticks], [tick.label for tick in across.ticks]
     )
     axes.set_yticks(
-        [tick.fraction * plane.height for tick in up.ticks], [_stacked(up, i) for i in range(len(up.ticks))]
+        [tick.fraction * plane.height for tick in up.ticks],
+        [_vertical_label(up, i) for i in range(len(up.ticks))],
     )
     axes.tick_params(labelsize=8.5, colors=INK)
     axes.grid(visible=True, color=PALE, lw=0.5)
@@ -119,7 +120,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
             _label(axes, pane.label, _style_of(pane).colour)
 
 
-def _stacked(ticks: Ticks, number: int) -> str:
+def _vertical_label(ticks: Ticks, number: int) -> str:
     """The label of a tick at the vertical axis, with the date above the time."""
     return "\n".join(reversed(ticks.ticks[number].label.split("\n")))
 

@@ -57,7 +57,7 @@ def _figure(series: TimeSeries, title: str) -> Figure:
     width = _LEFT + _WIDTH + _RIGHT
     height = _BELOW + 3 * _HEIGHT + 2 * _BETWEEN + _ABOVE
     figure = Figure(figsize=(width / 72, height / 72), dpi=72)
-    panels: tuple[Callable[[Axes, TimeSeries], Sequence[Line2D | Patch]], ...] = (_lag, _kept, _panes)
+    panels: tuple[Callable[[Axes, TimeSeries], Sequence[Line2D | Patch]], ...] = (_lag, _windows, _panes)
     ticks = choose_ticks(series.span, int(_WIDTH // 76))
     for number, panel in enumerate(panels):
         bottom = _BELOW + (2 - number) * (_HEIGHT + _BETWEEN)
@@ -68,7 +68,7 @@ def _figure(series: TimeSeries, title: str) -> Figure:
         axes.set_xlim(0, 1)
         last = number == len(panels) - 1
         axes.set_xticks(
-            [one.fraction for one in ticks.ticks], [one.label if last else "" for one in ticks.ticks]
+            [tick.fraction for tick in ticks.ticks], [tick.label if last else "" for tick in ticks.ticks]
         )
         axes.tick_params(labelsize=8.5, colors=INK)
         axes.grid(visible=True, color=PALE, lw=0.5)
@@ -92,7 +92,7 @@ def _figure(series: TimeSeries, title: str) -> Figure:
 
 def _lag(axes: Axes, series: TimeSeries) -> Sequence[Line2D]:
     known = [abs(value) for _, value in (*series.lag, *series.held) if value is not None]
-    name, unit = next((one for one in _UNITS if max(known, default=0) >= 2 * one[1]), _UNITS[-1])
+    name, unit = next((entry for entry in _UNITS if max(known, default=0) >= 2 * entry[1]), _UNITS[-1])
     handles = [Line2D([], [], color=BLUE, lw=1.5, label="of the input")]
     if series.held:
         handles.append(Line2D([], [], color=VERMILION, lw=1.2, ls="--", label="of the output"))
@@ -101,19 +101,19 @@ def _lag(axes: Axes, series: TimeSeries) -> Sequence[Line2D]:
     thinned = ", maximum of each interval" if series.thinned else ""
     _heading(axes, f"watermark lag in {name}{thinned}")
     if not known:
-        _say(axes, "no watermark before the end of the input")
+        _centred_text(axes, "no watermark before the end of the input")
     if min((value for _, value in series.lag if value is not None), default=0) >= 0:
         axes.set_ylim(bottom=0)
     return handles if known else ()
 
 
-def _kept(axes: Axes, series: TimeSeries) -> Sequence[Line2D]:
+def _windows(axes: Axes, series: TimeSeries) -> Sequence[Line2D]:
     _heading(axes, "live windows of all keys" + (", maximum of each interval" if series.thinned else ""))
     _line(axes, series, series.kept, 1, Style("", INK, "-", 1.4), steps=True)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     axes.set_ylim(bottom=0)
     if not series.kept:
-        _say(axes, "unknown for a run of another interpreter")
+        _centred_text(axes, "unknown for a run of another interpreter")
     return ()
 
 
@@ -124,13 +124,15 @@ def _panes(axes: Axes, series: TimeSeries) -> Sequence[Patch]:
     below = [0] * len(series.buckets)
     handles: list[Patch] = []
     for timing in Timing:
-        counts = [dict(one.values)[timing] for one in series.buckets]
+        counts = [dict(bucket.values)[timing] for bucket in series.buckets]
         handles += _stack(axes, series, counts, below, TIMING_STYLES[timing])
         below = [a + b for a, b in zip(below, counts, strict=True)]
-    handles += _stack(axes, series, [one.retractions for one in series.buckets], below, RETRACTION_STYLE)
+    handles += _stack(
+        axes, series, [bucket.retractions for bucket in series.buckets], below, RETRACTION_STYLE
+    )
     if not series.buckets:
         axes.set_ylim(0, 1)
-        _say(axes, "no panes")
+        _centred_text(axes, "no panes")
     return list(reversed(handles))
 
 
@@ -139,7 +141,7 @@ def _stack(
 ) -> Sequence[Patch]:
     if not any(counts):
         return ()
-    edges = [(max(one.start, series.span.first), one.start + series.step) for one in series.buckets]
+    edges = [(max(bucket.start, series.span.first), bucket.start + series.step) for bucket in series.buckets]
     lefts = [series.span.fraction(start) for start, _ in edges]
     widths = [series.span.fraction(end) - left for (_, end), left in zip(edges, lefts, strict=True)]
     axes.bar(
@@ -176,7 +178,7 @@ def _heading(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=9.5, color=INK, pad=5)
 
 
-def _say(axes: Axes, text: str) -> None:
+def _centred_text(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, ha="center", va="center", color=GREY, fontsize=9.5, transform=axes.transAxes)
 
 

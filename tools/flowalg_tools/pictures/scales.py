@@ -78,20 +78,22 @@ class Ticks:
 
 def choose_ticks(span: Range, most: int) -> Ticks:
     """At most some 2 to ``most`` ticks, at round times; those of long ranges at days, months or years."""
-    step = next((one for one in _STEPS if span.length // one < most), None)
+    step = next((step for step in _STEPS if span.length // step < most), None)
     points = list(_multiples(span, step)) if step is not None else list(_months(span, most))
     if step is None or step >= DAY:
         short = span.length < _YEAR * most and step is not None
         return Ticks(tuple(_dated(span, points, short)), "")
     days = {point // DAY for point in (span.first, span.last)}
     if len(days) == 1:
-        return Ticks(tuple(Tick(span.fraction(one), _clock(one, step)) for one in points), _day(span.first))
+        return Ticks(
+            tuple(Tick(span.fraction(point), _clock(point, step)) for point in points), _day(span.first)
+        )
     return Ticks(tuple(_timed(span, points, step)), "")
 
 
 def round_step(length: int, most: int) -> int:
     """The smallest round duration of which at most ``most`` make up a length, in microseconds."""
-    fitting = (one for one in _STEPS if -(-length // one) <= most)
+    fitting = (step for step in _STEPS if -(-length // step) <= most)
     return next(fitting, -(-length // (most * DAY)) * DAY)
 
 
@@ -122,7 +124,7 @@ def _multiples(span: Range, step: int) -> Iterator[int]:
 def _months(span: Range, most: int) -> Iterator[int]:
     start, end = _date(span.first), _date(span.last)
     months = (end.year - start.year) * 12 + end.month - start.month
-    step = next((one for one in _MONTHS if months // one < most), _MONTHS[-1])
+    step = next((step for step in _MONTHS if months // step < most), _MONTHS[-1])
     first = -(-(start.year * 12 + start.month - 1) // step) * step
     for month in range(first, end.year * 12 + end.month, step):
         if 12 < month < 12 * 9999:

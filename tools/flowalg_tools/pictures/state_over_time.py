@@ -35,25 +35,25 @@ def count_live_windows(run: Run[object], seen: tuple[RunElement, ...]) -> Window
     if not isinstance(run, ReferenceRun):
         return {}
     root = run.spec.pipeline.node
-    groupings = {id(one): one for one in nodes_of(root) if isinstance(one, GroupingNode)}
-    sides = any(isinstance(one, WithSide) for one in nodes_of(root))
+    groupings = {id(node): node for node in nodes_of(root) if isinstance(node, GroupingNode)}
+    sides = any(isinstance(node, WithSide) for node in nodes_of(root))
     for grouping in groupings.values():
         strategy = grouping.windowed_by.strategy
         if len(groupings) == 1 and not sides and as_merging(strategy.windows) is None:
-            return _counted(run, seen, strategy)
+            return _count_by_elements(run, seen, strategy)
     return count_by_replay(run.spec)
 
 
-def _counted(
+def _count_by_elements(
     run: ReferenceRun[object], seen: tuple[RunElement, ...], strategy: WindowingStrategy
 ) -> WindowCounts:
     """A window is live from its first element, unless that is dropped, until its allowed lateness has passed."""
-    watermarks = {int(one.processing_time): int(one.input) for one in run.watermarks}
+    watermarks = {int(reading.processing_time): int(reading.input) for reading in run.watermarks}
     times, reached = list(watermarks), list(watermarks.values())
     first: dict[tuple[object, int], int] = {}
     for element in seen:
-        for one in element.grouped_as:
-            at = (one.key, one.event_time)
+        for grouped in element.grouped_as:
+            at = (grouped.key, grouped.event_time)
             first[at] = min(element.processing_time, first.get(at, element.processing_time))
     opened: dict[tuple[object, Window], int] = {}
     for (key, point), time in first.items():

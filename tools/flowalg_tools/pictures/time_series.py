@@ -58,28 +58,28 @@ class TimeSeries:
 
 def time_series_of(run: Run[object], facts: RunFacts) -> TimeSeries:
     """Returns the time series of a run."""
-    times = [int(one.processing_time) for one in facts.readings]
-    times += [int(one.pane.processing_time) for one in facts.panes]
+    times = [int(reading.processing_time) for reading in facts.readings]
+    times += [int(keyed.pane.processing_time) for keyed in facts.panes]
     span = Range.around(times)
-    lag = _lags((one.processing_time, one.input) for one in facts.readings)
-    held = _lags((one.processing_time, one.output) for one in facts.readings)
+    lag = _lags((reading.processing_time, reading.input) for reading in facts.readings)
+    held = _lags((reading.processing_time, reading.output) for reading in facts.readings)
     kept: list[Point] = list(count_live_windows(run, facts.elements).items())
     step = round_step(span.length, _MAX_BUCKETS)
-    ended = [int(one.processing_time) for one in facts.readings if one.input >= MAX_TIME]
+    ended = [int(reading.processing_time) for reading in facts.readings if reading.input >= MAX_TIME]
     return TimeSeries(
         span,
-        _thinned(lag, span),
-        () if _same(facts.readings) else _thinned(held, span),
-        _thinned(kept, span),
-        _buckets([one.pane for one in facts.panes], step),
+        _thin(lag, span),
+        () if _lags_equal(facts.readings) else _thin(held, span),
+        _thin(kept, span),
+        _buckets([keyed.pane for keyed in facts.panes], step),
         step,
         len(lag) > MAX_POINTS,
         min(ended, default=None),
     )
 
 
-def _same(readings: Sequence[WatermarkReading]) -> bool:
-    return all(one.input == one.output for one in readings)
+def _lags_equal(readings: Sequence[WatermarkReading]) -> bool:
+    return all(reading.input == reading.output for reading in readings)
 
 
 def _lags(readings: Iterable[tuple[ProcessingTime, int]]) -> list[Point]:
@@ -98,16 +98,16 @@ def _lags(readings: Iterable[tuple[ProcessingTime, int]]) -> list[Point]:
     return list(points)
 
 
-def _thinned(points: Sequence[Point], span: Range) -> tuple[Point, ...]:
+def _thin(points: Sequence[Point], span: Range) -> tuple[Point, ...]:
     """The points; if there are many, the greatest of each short interval, the first and the last."""
     if len(points) <= MAX_POINTS:
         return tuple(points)
     greatest: dict[int, Point] = {}
     for point in points:
-        while_ = int(span.fraction(point[0]) * (MAX_POINTS - 2))
-        known = greatest.get(while_)
+        interval = int(span.fraction(point[0]) * (MAX_POINTS - 2))
+        known = greatest.get(interval)
         if known is None or _size(point) >= _size(known):
-            greatest[while_] = point
+            greatest[interval] = point
     return tuple(dict.fromkeys((points[0], *greatest.values(), points[-1])))
 
 
@@ -126,8 +126,8 @@ def _buckets(panes: Iterable[Pane[object]], step: int) -> tuple[Bucket, ...]:
             values[start, pane.timing] += 1
     starts = sorted({start for start, _ in values} | set(retractions))
     return tuple(
-        Bucket(one, tuple((timing, values[one, timing]) for timing in Timing), retractions[one])
-        for one in starts
+        Bucket(start, tuple((timing, values[start, timing]) for timing in Timing), retractions[start])
+        for start in starts
     )
 
 

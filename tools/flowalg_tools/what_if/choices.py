@@ -103,8 +103,8 @@ def what_if(
     if not isinstance(records, Records):
         raise ArgumentError("records", records, "Records, such as Records.of(event_times, processing_times)")
     observed = ObservedRecords.of(records, every=every, tick=tick, ends=ends)
-    all_policies = default_policies(observed) if policies is None else _checked("policies", policies)
-    all_lateness = default_lateness(observed) if lateness is None else _checked("lateness", lateness)
+    all_policies = default_policies(observed) if policies is None else _require_sequence("policies", policies)
+    all_lateness = default_lateness(observed) if lateness is None else _require_sequence("lateness", lateness)
     for policy in all_policies:
         if not isinstance(policy, WatermarkPolicy):
             valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
@@ -134,7 +134,7 @@ def what_if(
     return WhatIf(windows, tuple(choices))
 
 
-def _checked(argument: str, values: Sequence[A]) -> tuple[A, ...]:
+def _require_sequence(argument: str, values: Sequence[A]) -> tuple[A, ...]:
     if not isinstance(values, Sequence) or not values:
         raise ArgumentError(argument, values, "a non-empty sequence, or None for a grid from the records")
     return tuple(values)

@@ -105,7 +105,9 @@ def _draw_latency(
     styles: _Styles,
 ) -> None:
     """Late elements against latency: a point for each policy, since the allowed lateness changes neither."""
-    latest = max((one.latency.median for one in choices if one.latency is not None), default=timedelta(0))
+    latest = max(
+        (choice.latency.median for choice in choices if choice.latency is not None), default=timedelta(0)
+    )
     unit, seconds = next((unit for unit in _UNITS if latest.total_seconds() >= 2 * unit[1]), _UNITS[-1])
     positions = []
     for policy, style in styles.items():
@@ -131,7 +133,9 @@ def _draw_state(
 ) -> None:
     """Dropped elements against state: a line for each policy, along its allowed lateness."""
     for policy, style in styles.items():
-        of_policy = sorted((one for one in choices if one.policy == policy), key=lambda one: one.state.mean)
+        of_policy = sorted(
+            (choice for choice in choices if choice.policy == policy), key=lambda choice: choice.state.mean
+        )
         positions = [(choice.state.mean, 100 * choice.dropped_share) for choice in of_policy]
         axes.plot(*zip(*positions, strict=True), color=style[0], linewidth=0.8, alpha=0.5, zorder=2)
         for choice, position in zip(of_policy, positions, strict=True):

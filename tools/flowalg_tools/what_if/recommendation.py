@@ -112,7 +112,10 @@ def _neighbours(best: Choice, choices: Sequence[Choice], limits: _Limits) -> Ite
     same = sorted((choice for choice in choices if choice.policy == best.policy), key=_lateness_order)
     shorter = [choice for choice in same if _lateness_order(choice) < _lateness_order(best)]
     longer = [choice for choice in same if _lateness_order(choice) > _lateness_order(best)]
-    pairs = (*(("Shorter", one) for one in shorter[-1:]), *(("Longer", one) for one in longer[:1]))
+    pairs = (
+        *(("Shorter", choice) for choice in shorter[-1:]),
+        *(("Longer", choice) for choice in longer[:1]),
+    )
     for word, choice in pairs:
         verdict = "" if limits.allow(choice) else f", more than {format_share(limits.dropped)}"
         yield (

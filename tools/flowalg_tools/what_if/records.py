@@ -61,8 +61,8 @@ class Records:
         """
         events = _points("event_times", event_times)
         columns = {EVENT_TIME: events, PROCESSING_TIME: _points("processing_times", processing_times)}
-        one = pl.repeat(0, len(events), dtype=pl.Int8(), eager=True)
-        columns[KEY] = one if keys is None else _keys(keys)
+        same_key = pl.repeat(0, len(events), dtype=pl.Int8(), eager=True)
+        columns[KEY] = same_key if keys is None else _keys(keys)
         columns[PARTITION] = (
             pl.repeat("", len(events), dtype=pl.String(), eager=True)
             if partitions is None
@@ -100,18 +100,18 @@ class Records:
         known = list(records)
         observations = list(map(RecordTimes(source, processing_time, partition).observation, known))
         return cls.of(
-            [one.event_time for one in observations],
-            [one.processing_time for one in observations],
-            keys=None if key is None else [_called("key", key, record) for record in known],
-            partitions=[one.partition for one in observations],
-            kept=None if kept is None else [_called("kept", kept, record) for record in known],
+            [observation.event_time for observation in observations],
+            [observation.processing_time for observation in observations],
+            keys=None if key is None else [_call("key", key, record) for record in known],
+            partitions=[observation.partition for observation in observations],
+            kept=None if kept is None else [_call("kept", kept, record) for record in known],
         )
 
     def __len__(self) -> int:
         return self.frame.height
 
 
-def _called(argument: str, f: Callable[[A], B], record: A) -> B:
+def _call(argument: str, f: Callable[[A], B], record: A) -> B:
     try:
         return f(record)
     except Exception as cause:
@@ -125,7 +125,7 @@ def _in_columns(column: Iterable[object]) -> pl.Series | None:
     return pl.Series(column) if hasattr(column, "__arrow_c_array__") else None
 
 
-def _listed(argument: str, column: Iterable[object]) -> list[object]:
+def _as_list(argument: str, column: Iterable[object]) -> list[object]:
     if isinstance(column, str | bytes) or not isinstance(column, Iterable):
         raise ArgumentError(argument, column, "a sequence, or a column of Polars, Arrow or numpy")
     return list(column)
@@ -135,7 +135,7 @@ def _points(argument: str, column: Iterable[object]) -> pl.Series:
     """Times as microseconds since the epoch, inside the bounds of time."""
     found = _in_columns(column)
     if found is None:
-        values = [_micros(argument, one) for one in _listed(argument, column)]
+        values = [_micros(argument, point) for point in _as_list(argument, column)]
         found = pl.Series(values, dtype=pl.Int64())
     if found.has_nulls():
         raise ArgumentError(argument, None, _POINTS)
@@ -166,23 +166,23 @@ def _keys(column: Iterable[object]) -> pl.Series:
         return found
     numbers: dict[object, int] = {}
     try:
-        codes = [numbers.setdefault(one, len(numbers)) for one in _listed("keys", column)]
+        codes = [numbers.setdefault(key, len(numbers)) for key in _as_list("keys", column)]
     except TypeError as unhashable:
         raise ArgumentError("keys", str(unhashable), "hashable") from unhashable
-    for one in numbers:
-        if has_float(one):
-            raise ArgumentError("keys", one, _NO_FLOATS)
+    for key in numbers:
+        if has_float(key):
+            raise ArgumentError("keys", key, _NO_FLOATS)
     return pl.Series(codes, dtype=pl.Int64())
 
 
 def _partitions(column: Iterable[object]) -> pl.Series:
     found = _in_columns(column)
     if found is None:
-        names = _listed("partitions", column)
-        for one in names:
-            if isinstance(one, bool) or not isinstance(one, str | int):
-                raise ArgumentError("partitions", one, "strings or integers")
-        found = pl.Series([str(one) for one in names], dtype=pl.String())
+        names = _as_list("partitions", column)
+        for name in names:
+            if isinstance(name, bool) or not isinstance(name, str | int):
+                raise ArgumentError("partitions", name, "strings or integers")
+        found = pl.Series([str(name) for name in names], dtype=pl.String())
     named = isinstance(found.dtype, pl.String | pl.Categorical | pl.Enum) or found.dtype.is_integer()
     if not named or found.has_nulls():
         raise ArgumentError("partitions", found.dtype, "strings or integers, without nulls")
@@ -192,11 +192,11 @@ def _partitions(column: Iterable[object]) -> pl.Series:
 def _kept(column: Iterable[bool]) -> pl.Series:
     found = _in_columns(column)
     if found is None:
-        said = _listed("kept", column)
-        for one in said:
-            if not isinstance(one, bool):
-                raise ArgumentError("kept", one, "booleans")
-        found = pl.Series(said, dtype=pl.Boolean())
+        flags = _as_list("kept", column)
+        for flag in flags:
+            if not isinstance(flag, bool):
+                raise ArgumentError("kept", flag, "booleans")
+        found = pl.Series(flags, dtype=pl.Boolean())
     if found.dtype != pl.Boolean() or found.has_nulls():
         raise ArgumentError("kept", found.dtype, "booleans, without nulls")
     return found

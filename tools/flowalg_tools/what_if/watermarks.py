@@ -65,7 +65,7 @@ class PolicyWatermarks:
             return self._reached_by_all(policy) - _micros(policy.delay)
         if type(policy) is LagQuantile:
             return times - self._lagging(policy).quantile(policy.q, policy.recent_micros)
-        return self._advanced(policy)
+        return self._run_policy(policy)
 
     @property
     def _known(self) -> pl.Series:
@@ -110,7 +110,7 @@ class PolicyWatermarks:
             self._lags[options] = Lags.of(self.observed, *options)
         return self._lags[options]
 
-    def _advanced(self, policy: WatermarkPolicy) -> pl.Series:
+    def _run_policy(self, policy: WatermarkPolicy) -> pl.Series:
         """The watermark of a policy that is called at one instant after another."""
         partitions = self._partitions(policy)
         lags = self._lag_counts(policy) if policy.keeps_lags else {}
