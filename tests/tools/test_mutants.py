@@ -1,6 +1,6 @@
-"""The mutants of ``make mutants`` fit the code: each finds its place, and makes another program that is valid Python.
+"""Each mutant of ``make mutants`` finds its place in the code, and changes it to another valid program.
 
-Whether the tests notice them takes minutes, and is ``make mutants`` to say.
+``make mutants`` itself, which runs the tests on the mutants, takes minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MUTANTS = [mutant for area in AREAS for mutant in area.mutants]
 
 @pytest.mark.parametrize("area", AREAS, ids=lambda area: area.name)
 def test_a_mutant_is_another_program(area: Area) -> None:
-    """The syntax that a mutant changes is there exactly once, and it becomes valid Python with another syntax tree."""
+    """The syntax that a mutant changes occurs exactly once, and the result is valid Python with another syntax tree."""
     for mutant in area.mutants:
         mutation = mutant.apply(SOURCES)
         compile(mutation.text, mutation.file, "exec")
@@ -32,12 +32,12 @@ def test_a_mutant_is_another_program(area: Area) -> None:
 
 @cache
 def text_of(file: str) -> str:
-    """The text of a module as it is, in the form of mutated ones."""
+    """Returns the text of an unchanged module, formatted like that of a mutated module."""
     return ast.unparse(SOURCES[file])
 
 
 def module(text: str) -> Sources:
-    """A package of one module."""
+    """Returns a package of one module."""
     return {"flowalg/windows.py": ast.parse(text)}
 
 
@@ -50,8 +50,8 @@ def inside(window, point):
 CLOSED = Replacement("the end is inside", "inside", "a.start <= b < a.end", "a.start <= b <= a.end")
 
 
-def test_a_mutant_finds_its_place_whatever_the_local_variables_are_called() -> None:
-    """In another module, another format and with other names of variables; what it makes has the names of the place."""
+def test_a_mutant_finds_its_place_under_other_names_of_local_variables() -> None:
+    """The module, the format and the local names may differ; the mutated code has the names of its place."""
     mutation = CLOSED.apply(module(INSIDE))
     assert mutation.file == "flowalg/windows.py"
     assert "return window.start <= point <= window.end" in mutation.text
@@ -69,36 +69,36 @@ def test_a_mutant_finds_its_place_whatever_the_local_variables_are_called() -> N
         INSIDE + INSIDE,
     ],
 )
-def test_a_mutant_whose_syntax_has_changed_is_refused(text: str) -> None:
-    """A mutant that finds no place, or several, would test nothing or something else."""
-    with pytest.raises(StaleMutantError, match="the end is inside: inside has [02] times"):
+def test_a_mutant_whose_syntax_has_changed_is_rejected(text: str) -> None:
+    """A mutant whose syntax occurs nowhere, or several times, raises an error."""
+    with pytest.raises(StaleMutantError, match="the end is inside: inside contains [02] times:"):
         CLOSED.apply(module(text))
 
 
-def test_the_same_names_come_before_others() -> None:
-    """Syntax that is the same in all is the place, though other syntax differs in names alone."""
+def test_syntax_with_equal_names_has_precedence() -> None:
+    """Syntax with the same names is the place, even if other syntax differs only in names."""
     text = "def inside(a, b, c):\n    return c.start <= b < c.end or a.start <= b < a.end"
     assert "c.start <= b < c.end or a.start <= b <= a.end" in CLOSED.apply(module(text)).text
 
 
-def test_a_mutant_with_a_name_that_is_not_there_is_refused() -> None:
-    """It would fail for that reason alone."""
+def test_a_mutant_with_an_undefined_name_is_rejected() -> None:
+    """A mutant with a name that is not in scope raises an error, since every test would fail on it."""
     unknown = Replacement("a fault", "inside", "window.start <= point < window.end", "limit < point")
     with pytest.raises(StaleMutantError):
         unknown.apply(module(INSIDE))
 
 
-def test_a_statement_can_be_replaced_with_its_body_kept() -> None:
-    """The body ``...`` is the body that is there, and ``pass`` takes a statement out."""
+def test_a_compound_statement_can_be_replaced_without_its_body() -> None:
+    """The body ``...`` stands for the original body, and ``pass`` removes a statement."""
     text = "def f(a, b):\n    if a:\n        b.append(a)\n    return b"
     swapped = Replacement("a fault", "f", "if a:\n    ...", "if not a:\n    ...").apply(module(text))
     assert "if not a:\n        b.append(a)" in swapped.text
-    left_out = Replacement("a fault", "f", "b.append(a)", "pass").apply(module(text))
-    assert "if a:\n        pass" in left_out.text
+    removed = Replacement("a fault", "f", "b.append(a)", "pass").apply(module(text))
+    assert "if a:\n        pass" in removed.text
 
 
-def test_a_package_tells_functions_of_one_name_apart() -> None:
-    """The function of one package, or the method of one class."""
+def test_a_package_or_a_class_selects_among_functions_of_one_name() -> None:
+    """A function is identified by its package and name, and a method by its class and name."""
     text = "def inside(a, b):\n    return a.start <= b < a.end"
     both = {"flowalg/windows.py": ast.parse(text), "interpreters/flowalg_shard/windows.py": ast.parse(text)}
     with pytest.raises(StaleMutantError):
@@ -112,8 +112,8 @@ def test_a_package_tells_functions_of_one_name_apart() -> None:
     )
 
 
-def test_faults_are_many_and_told_apart() -> None:
-    """At least 45 that somebody thought of, over every area, each with a name of its own; and a sample of others."""
+def test_every_area_has_mutants_with_distinct_names() -> None:
+    """There are at least 45 hand-written mutants, at least five in each area, and each fault text is unique."""
     written = [area for area in AREAS if area.name != "operators"]
     assert sum(len(area.mutants) for area in written) >= 45
     assert all(len(area.mutants) >= 5 for area in written)
@@ -122,13 +122,13 @@ def test_faults_are_many_and_told_apart() -> None:
 
 
 def test_tests_of_an_area_exist() -> None:
-    """A misspelt one would be no test."""
+    """Each test name of an area is that of exactly one file."""
     for area in AREAS:
         assert all(len(list((ROOT / "tests").rglob(f"test_{name}.py"))) == 1 for name in area.tests)
 
 
 def test_explained_operators_are_in_the_sample() -> None:
-    """An explanation of a mutant that is not tried any more has to go."""
+    """Every explanation of a surviving operator change belongs to a mutant of the sample."""
     (sampled,) = [area.mutants for area in AREAS if area.name == "operators"]
     assert {mutant.why_it_survives for mutant in sampled} == {
         "",
@@ -136,8 +136,8 @@ def test_explained_operators_are_in_the_sample() -> None:
     }
 
 
-def test_an_operator_is_changed_where_it_stands() -> None:
-    """One mutant for each way in which an expression could have been another one."""
+def test_each_plausible_mistake_in_an_expression_is_a_mutant() -> None:
+    """A comparison, a conjunction and a negation yield five mutants, in a fixed order."""
     text = "def inside(a: int, b: int) -> bool:\n    return a <= b and not b\n"
     found = [
         change.apply({}).text.splitlines()[1].strip() for change in operator_changes("m.py", ast.parse(text))
@@ -152,7 +152,7 @@ def test_an_operator_is_changed_where_it_stands() -> None:
 
 
 def test_the_sample_is_the_same_under_other_names_of_variables() -> None:
-    """So that a rename of local variables does not change what is tried."""
+    """A rename of local variables does not change the keys of operator changes."""
     text = "def inside(a: int, b: int) -> bool:\n    return a <= b and not b\n"
     keys, others = (
         [change.key for change in operator_changes("m.py", ast.parse(each))]

@@ -1,8 +1,8 @@
-"""Show that the tests notice faults: make one fault at a time in a copy of the tree, and run the fast tests on it.
+"""Mutation testing: runs the fast tests on a copy of the tree with one deliberate fault at a time.
 
-``python -m flowalg_development.mutants [words]`` tries those mutants whose area or fault has one of the words
-in it, or all. A mutant is killed when a test fails, or when the tests do not end in time; one that cannot even be
-imported is invalid. Exits with 1 if a mutant survives that nobody has explained, or is invalid.
+``python -m flowalg_development.mutants [words]`` tests the mutants whose area or fault contains one of the words, or
+all. A mutant is killed if a test fails or if the tests take too long. It is invalid if it cannot be imported. The exit
+code is 1 if a mutant is invalid or survives without an explanation.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ SOURCES: Final = ("", "interpreters", "laws", "tools", "docs/examples")
 WORKERS: Final = 2
 OPERATORS: Final = 60
 PATIENCE: Final = 3
-"""How many times as long as without a fault the tests of an area may take, before they count as stuck."""
+"""The tests of an area are stopped when they take this many times as long as without a fault."""
 
 
 @frozen
 class Outcome:
-    """What became of a mutant: killed by a kind of test (or by the clock), survived, or invalid."""
+    """The outcome of a mutant: killed by a kind of test (or by the clock), survived, or invalid."""
 
     area: str
     mutant: Mutant
@@ -58,7 +58,7 @@ class Outcome:
 
     @property
     def counts(self) -> bool:
-        """Whether it is a fault at all: not if it is explained why no test can see it."""
+        """Whether the mutant counts: not if there is an explanation why no test can fail."""
         return not self.mutant.why_it_survives
 
     @property
@@ -67,20 +67,23 @@ class Outcome:
         return self.kind in (*KINDS, "clock")
 
     def __str__(self) -> str:
-        what = {"clock": "killed by the clock", "survived": "SURVIVED", "invalid": "INVALID"}
-        became = what.get(self.kind, f"killed by {self.by}")
-        return f"{self.area}: {self.mutant.fault}\n    {became}, {self.seconds:.1f} s"
+        results = {"clock": "killed by the clock", "survived": "SURVIVED", "invalid": "INVALID"}
+        result = results.get(self.kind, f"killed by {self.by}")
+        return f"{self.area}: {self.mutant.fault}\n    {result}, {self.seconds:.1f} s"
 
 
 @frozen
 class Copy:
-    """A copy of the tree, in which mutants are tried one after another."""
+    """A copy of the tree, in which mutants are tested one after another."""
 
     root: Path
 
     @classmethod
-    def made(cls, root: Path) -> Copy:
-        """A copy with compiled modules that are checked by content: a mutant may be as long and as old as its file."""
+    def create(cls, root: Path) -> Copy:
+        """Copies the tree and compiles it.
+
+        Compiled modules are verified by content, since a mutant may have the size and the time of its file.
+        """
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
@@ -92,9 +95,9 @@ class Copy:
         return cls(root)
 
     def imports_itself(self) -> bool:
-        """Whether tests in the copy import the copy, and not the tree that is installed."""
+        """Whether tests in the copy import the modules of the copy, and not the installed modules."""
         code = "import flowalg, flowalg_laws, flowalg_reference\n"
-        code += "for one in (flowalg, flowalg_laws, flowalg_reference): print(one.__file__)"
+        code += "for module in (flowalg, flowalg_laws, flowalg_reference): print(module.__file__)"
         printed = subprocess.run(
             [sys.executable, "-c", code],
             cwd=self.root,
@@ -103,23 +106,26 @@ class Copy:
             text=True,
             check=True,
         ).stdout.split()
-        return all(Path(one).is_relative_to(self.root) for one in printed)
+        return all(Path(file).is_relative_to(self.root) for file in printed)
 
-    def tried(self, area: Area, mutant: Mutant, seconds: float) -> Outcome:
-        """What the tests of an area make of a mutant."""
-        began = time.monotonic()
+    def test_mutant(self, area: Area, mutant: Mutant, seconds: float) -> Outcome:
+        """Runs the tests of an area on a mutant."""
+        start = time.monotonic()
         mutation = mutant.apply(sources())
         file = self.root / mutation.file
-        sound = file.read_text()
+        original = file.read_text()
         file.write_text(mutation.text)
         try:
-            kind, by = self.tested(area.tests, seconds)
+            kind, by = self.run_tests(area.tests, seconds)
         finally:
-            file.write_text(sound)
-        return Outcome(area.name, mutant, kind, by, time.monotonic() - began)
+            file.write_text(original)
+        return Outcome(area.name, mutant, kind, by, time.monotonic() - start)
 
-    def tested(self, tests: Sequence[str], seconds: float | None = None) -> tuple[str, str]:
-        """What kind of test fails first, and which one; or that none does, or that they cannot even be run."""
+    def run_tests(self, tests: Sequence[str], seconds: float | None = None) -> tuple[str, str]:
+        """Runs tests until the first failure, and returns its kind and the name of the test.
+
+        The kind is ``survived`` if all tests pass, ``clock`` if they take too long, and ``invalid`` if they cannot run.
+        """
         killer = self.root / "killer.txt"
         killer.unlink(missing_ok=True)
         options = [
@@ -132,11 +138,11 @@ class Copy:
             "-p",
             "flowalg_development.mutations.killer",
         ]
-        files = [str(one) for name in tests for one in (self.root / "tests").rglob(f"test_{name}.py")]
+        files = [str(file) for name in tests for file in (self.root / "tests").rglob(f"test_{name}.py")]
         command = [sys.executable, "-m", "pytest", *options, "-m", "not spark", *files]
         environment = {**self._environment(), VARIABLE: str(killer)}
         try:
-            done = subprocess.run(
+            finished = subprocess.run(
                 command,
                 cwd=self.root,
                 env=environment,
@@ -152,14 +158,14 @@ class Copy:
             return kind, by
         return (
             ("survived", "")
-            if done.returncode == 0
-            else ("invalid", done.stdout[-2000:] + done.stderr[-2000:])
+            if finished.returncode == 0
+            else ("invalid", finished.stdout[-2000:] + finished.stderr[-2000:])
         )
 
     def _environment(self) -> dict[str, str]:
         return {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join(str(self.root / one) for one in SOURCES),
+            "PYTHONPATH": os.pathsep.join(str(self.root / folder) for folder in SOURCES),
             "PYTHONDONTWRITEBYTECODE": "1",
             "FLOWALG_PROFILE": "mutants",
         }
@@ -167,79 +173,81 @@ class Copy:
 
 @cache
 def sources() -> Sources:
-    """The modules of the packages."""
+    """Returns the syntax trees of the packages."""
     return sources_under(ROOT)
 
 
-def chosen(words: Sequence[str]) -> list[tuple[Area, Mutant]]:
-    """The mutants to try, each with its area."""
-    every = [(area, mutant) for area in areas(sources(), OPERATORS) for mutant in area.mutants]
+def select_mutants(words: Sequence[str]) -> list[tuple[Area, Mutant]]:
+    """Returns the mutants to test, each with its area."""
     return [
-        (area, one)
-        for area, one in every
-        if not words or any(word in f"{area.name}: {one.fault}" for word in words)
+        (area, mutant)
+        for area in areas(sources(), OPERATORS)
+        for mutant in area.mutants
+        if not words or any(word in f"{area.name}: {mutant.fault}" for word in words)
     ]
 
 
 def outcomes(
-    mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy], patience: Mapping[tuple[str, ...], float]
+    mutants: Sequence[tuple[Area, Mutant]], copies: Sequence[Copy], limits: Mapping[tuple[str, ...], float]
 ) -> Iterator[Outcome]:
-    """What became of each, in order; as many at a time as there are copies. Some tests may take so many seconds."""
+    """Yields the outcome of each mutant, in order; each copy tests one mutant at a time.
+
+    ``limits`` has the time limit in seconds of the tests of each area.
+    """
     free: SimpleQueue[Copy] = SimpleQueue()
     for copy in copies:
         free.put(copy)
 
-    def tried(one: tuple[Area, Mutant]) -> Outcome:
+    def test_mutant(item: tuple[Area, Mutant]) -> Outcome:
+        area, mutant = item
         copy = free.get()
         try:
-            area, mutant = one
-            return copy.tried(area, mutant, patience[area.tests])
+            return copy.test_mutant(area, mutant, limits[area.tests])
         finally:
             free.put(copy)
 
     with ThreadPoolExecutor(len(copies)) as pool:
-        yield from pool.map(tried, mutants)
+        yield from pool.map(test_mutant, mutants)
 
 
 def report(found: Sequence[Outcome]) -> bool:
-    """Print what came of all; tells whether every fault was noticed."""
-    counted = [one for one in found if one.counts]
-    bad = [one for one in counted if not one.killed]
-    killed = Counter(one.kind for one in counted if one.killed)
-    for one in bad:
-        print(f"{one}\n{one.by}" if one.kind == "invalid" else one)
-    for one in found:
-        if not one.counts:
-            stays = "survives" if one.kind == "survived" else f"WAS {one}"
-            print(
-                f"{one.area}: {one.mutant.fault}\n    {stays}, and is not counted: {one.mutant.why_it_survives}"
-            )
+    """Prints a summary of all outcomes, and returns whether every fault was detected."""
+    counted = [outcome for outcome in found if outcome.counts]
+    missed = [outcome for outcome in counted if not outcome.killed]
+    killed = Counter(outcome.kind for outcome in counted if outcome.killed)
+    for outcome in missed:
+        print(f"{outcome}\n{outcome.by}" if outcome.kind == "invalid" else outcome)
+    for outcome in found:
+        if not outcome.counts:
+            result = "survives" if outcome.kind == "survived" else f"WAS {outcome}"
+            reason = outcome.mutant.why_it_survives
+            print(f"{outcome.area}: {outcome.mutant.fault}\n    {result}, and is not counted: {reason}")
     kinds = ", ".join(f"{killed[kind]} by {name}" for kind, name in _NAMES.items() if killed[kind])
     print(f"killed first: {kinds or 'none'}")
     print(f"mutants: {killed.total()} killed of {len(counted)}")
-    return not bad
+    return not missed
 
 
 _NAMES: Final = {"law": "laws", "property": "other properties", "example": "examples", "clock": "the clock"}
 
 
 def main(words: Sequence[str]) -> int:
-    """Try the mutants, and say what survived."""
-    mutants = chosen(words)
+    """Tests the selected mutants and prints a summary."""
+    mutants = select_mutants(words)
     with TemporaryDirectory(prefix="mutants") as folder:
-        copies = [Copy.made(Path(folder).resolve() / str(number)) for number in range(WORKERS)]
-        patience: dict[tuple[str, ...], float] = {}
+        copies = [Copy.create(Path(folder).resolve() / str(number)) for number in range(WORKERS)]
+        limits: dict[tuple[str, ...], float] = {}
         for tests in sorted({area.tests for area, _ in mutants}):
-            began = time.monotonic()
-            kind, by = copies[0].tested(tests)
+            start = time.monotonic()
+            kind, by = copies[0].run_tests(tests)
             if not copies[0].imports_itself() or kind != "survived":
-                print(f"mutants: the tests fail without any fault\n{by}", file=sys.stderr)
+                print(f"mutants: the tests fail without a fault\n{by}", file=sys.stderr)
                 return 2
-            patience[tests] = PATIENCE * (time.monotonic() - began) + 60
+            limits[tests] = PATIENCE * (time.monotonic() - start) + 60
         found: list[Outcome] = []
-        for one in outcomes(mutants, copies, patience):
-            found.append(one)
-            print(f"{len(found)}/{len(mutants)} {one}", flush=True)
+        for outcome in outcomes(mutants, copies, limits):
+            found.append(outcome)
+            print(f"{len(found)}/{len(mutants)} {outcome}", flush=True)
     return 0 if report(found) else 1
 
 

@@ -1,4 +1,4 @@
-"""Deliberate faults, by what they are faults of. ``python -m flowalg_development.mutants`` tries them on the tests."""
+"""Deliberate faults, by area. ``python -m flowalg_development.mutants`` runs the tests on each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SEMANTICS: Final = (
 
 @frozen
 class Area:
-    """What faults are faults of, and the tests that could notice them: ``laws`` is ``tests/laws/test_laws.py``."""
+    """The mutants of a part of the code, and the tests that should fail on them: ``laws`` is ``tests/laws/test_laws.py``."""
 
     name: str
     tests: tuple[str, ...]
@@ -40,7 +40,7 @@ class Area:
 
 
 def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
-    """All mutants: those that somebody thought of, and a sample of changed operators in some modules."""
+    """Returns all mutants: the hand-written ones, and a sample of changed operators in some modules."""
     return (
         Area("triggers", _SEMANTICS, TRIGGER_MUTANTS),
         Area("windows", _SEMANTICS, MERGE_MUTANTS),

@@ -1,4 +1,4 @@
-"""A pytest plugin that has the laws tried first, and writes down which test failed."""
+"""A pytest plugin that runs the laws first, and writes the name of the first failed test to a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS: Final = ("law", "property", "example")
 
 
 def kind_of(item: pytest.Item) -> str:
-    """A law of ``flowalg_laws``, another property, or an example."""
+    """Returns whether a test is a law of ``flowalg_laws``, another property, or an example."""
     name = item.nodeid
     if "test_laws.py" in name or "the_laws" in name:
         return "law"
@@ -25,7 +25,7 @@ def kind_of(item: pytest.Item) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Laws first, then properties, then examples."""
+    """Sorts the tests: laws first, then properties, then examples."""
     items.sort(key=lambda item: KINDS.index(kind_of(item)))
 
 
@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The first failure is the one that counts."""
+    """Writes the kind and the name of a failed test."""
     report = yield
     if report.failed and VARIABLE in os.environ:
         Path(os.environ[VARIABLE]).write_text(f"{kind_of(item)}\t{item.nodeid}")

@@ -1,4 +1,4 @@
-"""Faults of what a shard remembers: of which windows rest, and of the log of segments."""
+"""Faults of the state of a shard: of dormant windows, and of the log of segments."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ MEMORY_MUTANTS: Final = (
         "emission.hold",
     ),
     Replacement(
-        "a window rests until it expires",
+        "a dormant window is due only when it expires",
         "_next_watermark",
         "pl.when(pl.col(END) > clocks.watermark).then(pl.col(END))",
         "pl.when(pl.col(END) > clocks.watermark).then(expires)",
     ),
     Replacement(
-        "a window rests for ever once it has ended",
+        "a dormant window is never due after its end",
         "_next_watermark",
         "pl.when(pl.col(END) > clocks.watermark).then(pl.col(END)).otherwise(expires)",
         "pl.when(pl.col(END) > clocks.watermark).then(pl.col(END)).otherwise(last)",
     ),
     Replacement(
-        "a trigger that moves on without news rests",
+        "a window is dormant although its trigger can fire again without input",
         "with_wakeups",
         "again[FIRES] & one",
         "again[FIRES] & one & False",
     ),
     Replacement(
-        "a percentile watermark wakes nobody",
+        "no window is due at a percentile watermark",
         "greatest_watermark",
         "max((clocks.watermark, *clocks.percentiles.values()))",
         "clocks.watermark",
     ),
     Replacement(
-        "a signal wakes nobody",
+        "no window is due at a signal",
         "activates_all",
         "(name in clocks.signals for _, name in stage.automaton.summary.signals)",
         "(name in clocks.signals for _, name in stage.automaton.summary.signals[:0])",
     ),
     Replacement(
-        "a deadline wakes once it is past",
+        "a window is due only after its deadline",
         "VisibleSegment.due",
         "pl.col(NEXT_TIME) <= clocks.processing_time",
         "pl.col(NEXT_TIME) < clocks.processing_time",
     ),
     Replacement(
-        "an end wakes once it is past",
+        "a window is due only after the watermark has passed its end",
         "VisibleSegment.due",
         "pl.col(NEXT_WATERMARK) <= watermark",
         "pl.col(NEXT_WATERMARK) < watermark",
     ),
     Replacement(
-        "compacted segments forget what they hide",
+        "compaction loses tombstones",
         "_compact",
         "pl.DataFrame() if oldest else _tombstones(hidden, windows, hashed)",
         "pl.DataFrame()",
@@ -68,22 +68,22 @@ MEMORY_MUTANTS: Final = (
         "pl.DataFrame()",
     ),
     Replacement(
-        "a restored segment hides nothing",
+        "a restored segment does not hide earlier rows",
         "WindowStore.restore",
         "hidden.append(part.segment.hashes)",
         "hidden.append(part.segment.hashes.clear())",
     ),
     Replacement(
-        "windows that are taken out stay behind too",
+        "active windows also stay in their segment",
         "_take",
         "visible.clone().scatter(positions, False)",
         "visible",
     ),
     Replacement(
-        "a state is found under any token", "StateCache.state", "written_with == token", "written_with"
+        "the state cache ignores the token", "StateCache.state", "written_with == token", "written_with"
     ),
     Replacement(
-        "a segment that is not needed any more stays in the log",
+        "an unused segment stays in the log",
         "Store.write",
         "self.log.removeKey((name, number))",
         "pass",

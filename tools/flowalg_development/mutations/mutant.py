@@ -1,7 +1,7 @@
 """A mutant: one deliberate fault, as a change of syntax.
 
-Its place is a function's qualified name and a piece of syntax in it, compared as syntax trees. So formatting, comments,
-the module of the function and the names of its local variables may change; the mutant still finds its place.
+Its place is a function's qualified name and a piece of syntax in it, compared as syntax trees. A mutant therefore still
+finds its place if formatting, comments, the module of the function or the names of its local variables change.
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ _BLOCKS: Final = ("body", "orelse", "handlers", "finalbody")
 
 
 class StaleMutantError(Exception):
-    """The syntax that a mutant changes is not found exactly once: the code has moved on, and the mutant must follow."""
+    """The syntax that a mutant changes is not found exactly once, since the code has changed; update the mutant."""
 
 
 @frozen
 class Mutation:
-    """A file, and its text with a fault in it."""
+    """A file and its text with a fault."""
 
     file: str
     text: str
 
 
 class Mutant(Protocol):
-    """A fault: what is then wrong, and why no run can show it, if none can. That one is tried, but does not count."""
+    """A fault of the code. If no run can show the fault, ``why_it_survives`` gives the reason, and it does not count."""
 
     @property
     def fault(self) -> str:
-        """What is then wrong."""
+        """The wrong behaviour."""
         ...
 
     @property
     def why_it_survives(self) -> str:
-        """Why no run can show it; empty if one can."""
+        """The reason why no run can show the fault; empty if a run can."""
         ...
 
     def apply(self, sources: Sources) -> Mutation:
-        """Returns the file with the fault in it."""
+        """Returns the file with the fault."""
         ...
 
 
 @frozen
 class Replacement:
-    """A fault that an implementer could make: an expression or a statement in the place of another one.
+    """A mistake that an implementer could make: an expression or a statement replaced by another.
 
-    ``function`` is the qualified name of a function (or class), after its package and a colon where several packages
-    have one. ``old`` is an expression or a statement in it, and ``new``, which may be several statements, takes its
-    place. The body ``...`` of a compound statement stands for whatever its body is.
+    ``function`` is the qualified name of a function or class. The package and a colon precede the name if it exists in
+    several packages. ``old`` is an expression or a statement in the function. ``new``, which may be several statements,
+    replaces it. The body ``...`` of a compound statement matches any body.
     """
 
     fault: str
@@ -70,26 +70,26 @@ class Replacement:
     why_it_survives: str = ""
 
     def apply(self, sources: Sources) -> Mutation:
-        """Returns the file with the fault in it; raises ``StaleMutantError`` unless the old syntax is there once.
+        """Returns the file with the fault; raises ``StaleMutantError`` unless the old syntax occurs exactly once.
 
-        Syntax in which local variables have other names counts where there is none with the same names.
+        Syntax with other names of local variables matches only if no syntax has the same names.
         """
-        (old,), new = _parsed(self.old, self.new)
+        (old,), new = _parse(self.old, self.new)
         places = [
             (file, node, match)
             for file, scope, names in scopes_named(sources, self.function)
             for node in ast.walk(scope)
-            if (match := _Match(names)).holds(old, node)
+            if (match := _Match(names)).matches(old, node)
         ]
         found = [place for place in places if place[2].exact] or places
-        if len(found) != 1 or not (place := found[0])[2].knows(*new):
-            raise StaleMutantError(f"{self.fault}: {self.function} has {len(found)} times\n{self.old}")
+        if len(found) != 1 or not (place := found[0])[2].has_names_of(*new):
+            raise StaleMutantError(f"{self.fault}: {self.function} contains {len(found)} times:\n{self.old}")
         file, node, match = place
-        return Mutation(file, with_node(sources[file], node, *(match.rewritten(part, node) for part in new)))
+        return Mutation(file, with_node(sources[file], node, *(match.rewrite(part, node) for part in new)))
 
 
 def with_node(module: ast.Module, old: ast.AST, *new: ast.AST) -> str:
-    """Returns the text of a module with other nodes (one, if it is an expression) in the place of one."""
+    """Returns the text of a module with a node replaced: an expression by one node, a statement by any number."""
     number = next(number for number, node in enumerate(ast.walk(module)) if node is old)
     copied = deepcopy(module)
     _Swap(list(ast.walk(copied))[number], new).visit(copied)
@@ -108,7 +108,7 @@ class _Swap(ast.NodeTransformer):
         self.new = new
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.AST]:
-        """The node itself, or what is in its place."""
+        """Returns the node, or its replacement."""
         if node is not self.old:
             return self.generic_visit(node)
         return self.new[0] if len(self.new) == 1 else list(self.new)
@@ -116,13 +116,13 @@ class _Swap(ast.NodeTransformer):
 
 @frozen
 class Names:
-    """The names that a piece of syntax can use: the local variables of its function, and those that it shares."""
+    """The names in scope in a function: its local variables, and the names of the module and the builtins."""
 
     local: frozenset[str]
     shared: frozenset[str]
 
     def canonical(self, node: ast.AST) -> str:
-        """Returns the text of some syntax with numbers in the place of the names of local variables."""
+        """Returns the text of some syntax, with local variables renamed to numbers."""
         copied = deepcopy(node)
         numbers: dict[str, str] = {}
         for part in ast.walk(copied):
@@ -153,7 +153,7 @@ def _bound_at(node: ast.AST) -> str | None:
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names that a statement of a module binds there."""
+    """Yields the names that a statement binds in its module."""
     match statement:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -167,54 +167,56 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
 
 @frozen
 class _Match:
-    """A comparison of two pieces of syntax, in which the second may have other names for local variables."""
+    """A comparison of two pieces of syntax; the second may have other names of local variables."""
 
     names: Names
-    called: dict[str, str] = field(factory=dict)
+    renames: dict[str, str] = field(factory=dict)
 
     @property
     def exact(self) -> bool:
         """Whether all names are the same."""
-        return all(old == new for old, new in self.called.items())
+        return all(old == new for old, new in self.renames.items())
 
-    def holds(self, old: object, node: object) -> bool:
-        """Returns whether the syntax is the same, with one name for each name."""
+    def matches(self, old: object, node: object) -> bool:
+        """Returns whether the syntax is equal up to a one-to-one renaming."""
         match old, node:
-            case ast.Name(id=one), ast.Name(id=other):
-                return self._binds(one, other)
-            case ast.arg(arg=one), ast.arg(arg=other):
-                return self._binds(one, other)
+            case ast.Name(id=name), ast.Name(id=other):
+                return self._binds(name, other)
+            case ast.arg(arg=name), ast.arg(arg=other):
+                return self._binds(name, other)
             case ast.AST(), ast.AST():
-                left_out = _BLOCKS if _is_header(old) else ()
+                ignored = _BLOCKS if _is_header(old) else ()
                 return type(old) is type(node) and all(
-                    self.holds(getattr(old, name), getattr(node, name))
+                    self.matches(getattr(old, name), getattr(node, name))
                     for name in old._fields
-                    if name not in left_out
+                    if name not in ignored
                 )
             case list(), list():
-                return len(old) == len(node) and all(map(self.holds, old, node))
+                return len(old) == len(node) and all(map(self.matches, old, node))
             case _:
                 return old == node
 
     def _binds(self, old: str, new: str) -> bool:
         renamed = old != new and new in self.names.local and old not in self.names.shared
-        if (old != new and not renamed) or (old not in self.called and new in self.called.values()):
+        if (old != new and not renamed) or (old not in self.renames and new in self.renames.values()):
             return False
-        return self.called.setdefault(old, new) == new
+        return self.renames.setdefault(old, new) == new
 
-    def knows(self, *new: ast.AST) -> bool:
-        """Returns whether the names in some syntax exist where it is put."""
-        there = self.names.local | self.names.shared | self.called.keys()
-        there |= {name for part in new for name in _bound_in(part)}
-        return all(node.id in there for part in new for node in ast.walk(part) if isinstance(node, ast.Name))
+    def has_names_of(self, *new: ast.AST) -> bool:
+        """Returns whether the names in some syntax are in scope at its place."""
+        in_scope = self.names.local | self.names.shared | self.renames.keys()
+        in_scope |= {name for part in new for name in _bound_in(part)}
+        return all(
+            node.id in in_scope for part in new for node in ast.walk(part) if isinstance(node, ast.Name)
+        )
 
-    def rewritten(self, new: ast.AST, node: ast.AST) -> ast.AST:
-        """Returns some syntax with the names of the place where it is put, and with the body that is there."""
+    def rewrite(self, new: ast.AST, node: ast.AST) -> ast.AST:
+        """Returns some syntax with the names and the body of its place."""
         for part in ast.walk(new):
             if isinstance(part, ast.Name):
-                part.id = self.called.get(part.id, part.id)
+                part.id = self.renames.get(part.id, part.id)
             elif isinstance(part, ast.arg):
-                part.arg = self.called.get(part.arg, part.arg)
+                part.arg = self.renames.get(part.arg, part.arg)
         if _is_header(new):
             for block in _BLOCKS:
                 if hasattr(new, block):
@@ -231,8 +233,8 @@ def _is_header(node: ast.AST) -> bool:
             return False
 
 
-def _parsed(*texts: str) -> tuple[tuple[ast.AST, ...], ...]:
-    """Returns the syntax of some texts: an expression each if all are, and statements otherwise."""
+def _parse(*texts: str) -> tuple[tuple[ast.AST, ...], ...]:
+    """Returns the syntax of some texts: expressions if all are expressions, statements otherwise."""
     try:
         return tuple((ast.parse(text, mode="eval").body,) for text in texts)
     except SyntaxError:
@@ -240,7 +242,7 @@ def _parsed(*texts: str) -> tuple[tuple[ast.AST, ...], ...]:
 
 
 def scopes_named(sources: Sources, function: str) -> Iterator[tuple[str, Scope, Names]]:
-    """Yields the functions of a name, each with its file and the names in it."""
+    """Yields the functions with a qualified name, each with its file and the names in scope."""
     package, _, name = function.rpartition(":")
     for file, module in sources.items():
         if not package or package in Path(file).parts[:2]:

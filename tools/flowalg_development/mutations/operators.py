@@ -1,7 +1,7 @@
-"""Faults that nobody thought of: every operator, boundary and choice of some modules, changed one at a time.
+"""Generated faults: each operator, boundary and condition of some modules, changed one at a time.
 
-A sample of them is tried: the same one as long as the syntax of the functions stays the same, whatever the modules and
-the local variables are called.
+The tests run on a sample. It depends only on the syntax of the functions, and not on the names of modules
+and local variables.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from flowalg_development.mutations.mutant import (
 )
 
 SAMPLED: Final = ("flowalg_reference:fire", "flowalg_reference:WindowState", "flowalg_reference:Grouping")
-"""What the sampled modules define."""
+"""Functions and classes whose modules are sampled."""
 
 EQUIVALENT: Final = (
     Replacement(
-        "every window with a signal trigger is evaluated at any signal",
+        "every window with a signal trigger is evaluated at each signal",
         "Grouping._signal",
         "signals & names",
         "signals",
         why_it_survives="more windows are evaluated than necessary, and evaluating an unaffected window is a no-op",
     ),
 )
-"""Those that survive, and why."""
+"""The generated mutants that survive, with the reason."""
 
-_COMPARED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+_COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
     ast.Gt: ast.GtE,
@@ -50,14 +50,14 @@ _COMPARED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
-_CALLED: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_FUNCTIONS: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
 @frozen(eq=False)
 class OperatorChange:
-    """One expression of a module in the place of another.
+    """A fault: one expression of a module replaced by another.
 
-    ``key`` tells it apart from others whatever the local variables are called.
+    ``key`` identifies it independently of the names of local variables.
     """
 
     fault: str
@@ -74,7 +74,7 @@ class OperatorChange:
 
 
 def operator_changes(file: str, module: ast.Module) -> Iterator[OperatorChange]:
-    """Yields all of them for one module, in the order of its functions."""
+    """Yields all changes of a module, in the order of its functions."""
     faults: Counter[str] = Counter()
     keys: Counter[str] = Counter()
     for function in ast.walk(module):
@@ -82,7 +82,7 @@ def operator_changes(file: str, module: ast.Module) -> Iterator[OperatorChange]:
             continue
         names = Names.of(function, module)
         for old in (part for statement in function.body for part in ast.walk(statement)):
-            for new in _changed(old):
+            for new in _mistakes(old):
                 assert isinstance(old, ast.expr)
                 fault = f"in {function.name}, {ast.unparse(old)} becomes {ast.unparse(new)}"
                 key = f"{function.name} {names.canonical(old)} {names.canonical(new)}"
@@ -92,11 +92,11 @@ def operator_changes(file: str, module: ast.Module) -> Iterator[OperatorChange]:
                 yield OperatorChange(fault, f"{key} {keys[key]}", file, module, old, new)
 
 
-def _changed(node: ast.AST) -> Iterator[ast.expr]:
-    """What an expression could have been by mistake."""
+def _mistakes(node: ast.AST) -> Iterator[ast.expr]:
+    """Yields plausible mistakes in place of an expression."""
     match node:
-        case ast.Compare(ops=[op]) if type(op) in _COMPARED:
-            yield ast.Compare(node.left, [_COMPARED[type(op)]()], node.comparators)
+        case ast.Compare(ops=[op]) if type(op) in _COMPARISONS:
+            yield ast.Compare(node.left, [_COMPARISONS[type(op)]()], node.comparators)
         case ast.BoolOp(op=op, values=values):
             yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
             for left_out in range(len(values)):
@@ -111,9 +111,9 @@ def _changed(node: ast.AST) -> Iterator[ast.expr]:
             yield ast.BinOp(left, ast.Sub(), right)
         case ast.BinOp(left=left, op=ast.BitOr() | ast.BitAnd() | ast.Sub()):
             yield left
-        case ast.Call(func=ast.Name(id=name)) if name in _CALLED:
+        case ast.Call(func=ast.Name(id=name)) if name in _FUNCTIONS:
             other = deepcopy(node)
-            other.func = ast.Name(_CALLED[name])
+            other.func = ast.Name(_FUNCTIONS[name])
             yield other
         case ast.Constant(value=bool() as value):
             yield ast.Constant(not value)
@@ -124,7 +124,7 @@ def _changed(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def sample(sources: Sources, size: int) -> list[OperatorChange]:
-    """Some of the changes in the sampled modules: those that come first by a hash of their keys."""
+    """Returns ``size`` changes of the sampled modules, the first by a hash of their keys."""
     files = {file for name in SAMPLED for file, _, _ in scopes_named(sources, name)}
     every = [change for file in sorted(files) for change in operator_changes(file, sources[file])]
     some = sorted(every, key=lambda change: crc32(change.key.encode()))[:size]

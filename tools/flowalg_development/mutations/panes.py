@@ -1,4 +1,4 @@
-"""Faults of the accumulation modes, of what panes say about themselves, and of expiry."""
+"""Faults of the accumulation modes, of the metadata of panes, and of expiry."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from flowalg_development.mutations.mutant import Replacement
 
 ACCUMULATION_MUTANTS: Final = (
     Replacement(
-        "discarding keeps the contents",
+        "DISCARDING keeps the contents",
         "WindowState._emit",
         "self.contents = self.contents.after_discard()",
         "pass",
     ),
     Replacement(
-        "accumulating discards the contents",
+        "ACCUMULATING discards the contents",
         "WindowState._emit",
         "if mode is Accumulation.DISCARDING:\n    self.contents = self.contents.after_discard()",
         "if mode is not Accumulation.RETRACTING:\n    self.contents = self.contents.after_discard()",
@@ -32,7 +32,7 @@ ACCUMULATION_MUTANTS: Final = (
         "Element(pane.element, self.pane_event_time(spec), pane.window, -1, info)",
     ),
     Replacement(
-        "a retraction has the window that its own has merged into",
+        "a retraction has the merged window instead of the window of its pane",
         "WindowState._emit",
         "Element(pane.element, pane.event_time, pane.window, -1, info)",
         "Element(pane.element, pane.event_time, self.window, -1, info)",
@@ -44,38 +44,38 @@ ACCUMULATION_MUTANTS: Final = (
         "self._info(Change.RETRACTION, when, self.next_index, clocks, is_last=last)",
     ),
     Replacement(
-        "a pane that was taken back stands for ever if no value follows",
+        "a retracted pane stays current if no value follows",
         "WindowState._emit",
         "self.current_panes = []",
         "pass",
     ),
     Replacement(
-        "a pane is given again although nothing has changed",
+        "a pane is emitted again without a change",
         "WindowState._emit",
         "self.changed = False",
         "pass",
     ),
     Replacement(
-        "a pane leaves what it has shown pending",
+        "emitted elements stay pending",
         "WindowState._emit",
         "self.pending = TriggerSummary()",
         "pass",
     ),
-    Replacement("every pane is the first", "WindowState._emit", "self.next_index += 1", "pass"),
+    Replacement("every pane has index 0", "WindowState._emit", "self.next_index += 1", "pass"),
     Replacement(
-        "a window that closes does not say that its pane is the last",
+        "the last pane of a closing window is not marked as last",
         "WindowState.evaluate",
         "expires or self.closed",
         "expires",
     ),
     Replacement(
-        "a window that expires does not say that its pane is the last",
+        "the last pane of an expiring window is not marked as last",
         "WindowState.evaluate",
         "expires or self.closed",
         "self.closed",
     ),
     Replacement(
-        "a retraction that nothing follows does not say that it is the last",
+        "a final retraction is not marked as last",
         "WindowState._emit",
         "is_last and (not has_value) and (position + 1 == len(self.current_panes))",
         "False",
@@ -84,116 +84,119 @@ ACCUMULATION_MUTANTS: Final = (
         "on_time=ALWAYS is ignored", "WindowState.evaluate", "self.changed or forced", "self.changed"
     ),
     Replacement(
-        "on_time=ALWAYS adds early and late panes too",
+        "on_time=ALWAYS also adds early and late panes",
         "WindowState.evaluate",
         "fires and when is Timing.ON_TIME and (spec.strategy.on_time_behavior is OnTimeBehavior.ALWAYS)",
         "fires and spec.strategy.on_time_behavior is OnTimeBehavior.ALWAYS",
     ),
     Replacement(
-        "a pane is on time whenever the window is complete",
+        "every pane of a complete window is on time",
         "timing",
         "Timing.ON_TIME if before < window.end else Timing.LATE",
         "Timing.ON_TIME",
     ),
     Replacement(
-        "a pane is early or late by the watermark before",
+        "the timing of a pane depends on the previous watermark",
         "timing",
         "after < window.end",
         "before < window.end",
     ),
     Replacement(
-        "a pane is early at the very end of its window", "timing", "after < window.end", "after <= window.end"
+        "a pane is early when the watermark equals the end of its window",
+        "timing",
+        "after < window.end",
+        "after <= window.end",
     ),
     Replacement(
-        "a window that was complete at its very end is on time once more",
+        "a window is on time twice if the watermark equals its end",
         "timing",
         "before < window.end",
         "before <= window.end",
     ),
     Replacement(
-        "a retraction takes the first equal value, of whatever event time",
+        "a retraction removes the first equal value, ignoring event times",
         "Contents._keep",
         "next((one for one in opposite if one.event_time == new.event_time), opposite[0])",
         "opposite[0]",
     ),
     Replacement(
-        "a retraction that comes before its value does not wait for it",
+        "a retraction before its value is ignored",
         "Contents._keep",
         "self.values.append(new)",
         "if new.weight < 0:\n    return\nself.values.append(new)",
     ),
     Replacement(
-        "an event time that was taken back still counts",
+        "the event time of a retracted value still counts",
         "Contents.absorb",
         "self.times[time] += weight",
         "self.times[time] += 1",
     ),
     Replacement(
-        "a window whose values were all taken back has a value",
+        "a window without remaining values has a value",
         "Contents.has_value",
         "self.size > 0 or changes",
         "True",
     ),
     Replacement(
-        "a discarding pane of a mean may be of less than nothing",
+        "a discarding mean has a value for a negative count",
         "Contents.has_value",
         "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group) and self.combiner.is_signed",
         "mode is Accumulation.DISCARDING and isinstance(self.combiner, Group)",
     ),
     Replacement(
-        "a discarding sum of less than nothing is not shown",
+        "a discarding sum omits a net retraction",
         "Contents.has_value",
         "self.size > 0 or changes",
         "self.size > 0",
     ),
     Replacement(
-        "discarding forgets the retractions that have met nothing",
+        "DISCARDING clears retractions without a value",
         "Contents.after_discard",
         "rest.absorb(kept.value, kept.event_time, kept.weight)",
         "pass",
     ),
     Replacement(
-        "a discarding window with nothing to show discards what was taken back",
+        "DISCARDING clears retractions without emitting a pane",
         "WindowState._emit",
         "if mode is Accumulation.DISCARDING:\n    return",
         "pass",
     ),
     Replacement(
-        "values that are held come in order of arrival",
+        "collected values are in arrival order",
         "Contents.extract",
         "sorted(self.values, key=lambda kept: kept.event_time)",
         "self.values",
     ),
     Replacement(
-        "panes that carry the latest event time carry the earliest",
+        "TimestampCombiner.LATEST takes the earliest event time",
         "WindowState.pane_event_time",
         "found = self.contents.latest",
         "found = self.contents.earliest",
     ),
     Replacement(
-        "a merger forgets the event times of its members",
+        "merging loses the event times of the merged windows",
         "Contents.merge",
         "self.times.update(other.times)",
         "pass",
     ),
 )
-"""What panes hold, and what they say about themselves."""
+"""Faults of the content and the metadata of panes."""
 
 EXPIRY_MUTANTS: Final = (
     Replacement(
-        "a window lives one watermark longer than its lateness",
+        "a window expires only when the watermark exceeds its lateness",
         "GroupingSpec.expired",
         "window.end + lateness <= watermark",
         "window.end + lateness < watermark",
     ),
     Replacement(
-        "a window expires when it is complete, whatever the lateness",
+        "a window expires at its end, ignoring the allowed lateness",
         "GroupingSpec.expired",
         "window.end + lateness",
         "window.end",
     ),
     Replacement(
-        "an element is late by the watermark after its instant",
+        "lateness is decided by the watermark after the instant",
         "Grouping.advance",
         "self._receive(received.elements, before, clocks.processing_time)",
         "self._receive(received.elements, clocks.watermark, clocks.processing_time)",
@@ -207,17 +210,15 @@ EXPIRY_MUTANTS: Final = (
         "else:\n"
         "    by_key[key].append((element, window))",
     ),
+    Replacement("an expired window is kept", "Grouping._evaluate", "del self.windows[key][window]", "pass"),
     Replacement(
-        "a window that has expired is kept", "Grouping._evaluate", "del self.windows[key][window]", "pass"
-    ),
-    Replacement(
-        "an element of a window that has expired starts it again",
+        "an element of an expired window opens it again",
         "Grouping._receive",
         "not members and self.spec.expired(window, before)",
         "False",
     ),
     Replacement(
-        "a window that has closed is forgotten, so that a later element starts it again",
+        "a closed window is deleted, and a later element opens it again",
         "Grouping._evaluate",
         "if not state.closed:\n    self._schedule(keyed_window, state, clocks)",
         "if not state.closed:\n"
@@ -238,49 +239,49 @@ EXPIRY_MUTANTS: Final = (
         "pass",
     ),
     Replacement(
-        "what meets a closed window is said to have expired",
+        "a drop by a closed window has the reason EXPIRED",
         "Grouping._receive",
         "self._drop(element, window, DropReason.CLOSED, time)",
         "self._drop(element, window, DropReason.EXPIRED, time)",
     ),
     Replacement(
-        "a drop of a retraction is a drop of a value",
+        "the drop of a retraction is reported as the drop of a value",
         "drop",
         "Change.VALUE if element.weight > 0 else Change.RETRACTION",
         "Change.VALUE",
     ),
     Replacement(
-        "no window is looked at when it expires",
+        "no window has a timer for its expiry",
         "Grouping._set_timers",
         "{end, end + (self.spec.strategy.lateness_micros or 0), MAX_TIME}",
         "{end, MAX_TIME}",
     ),
     Replacement(
-        "no window is looked at when the input ends",
+        "no window has a timer for the end of the input",
         "Grouping._set_timers",
         "{end, end + (self.spec.strategy.lateness_micros or 0), MAX_TIME}",
         "{end, end + (self.spec.strategy.lateness_micros or 0)}",
     ),
     Replacement(
-        "an alarm rings only once its time is past",
+        "an event-time timer fires only after its time",
         "Grouping._due",
         "self.event_timers[0][0] <= clocks.watermark",
         "self.event_timers[0][0] < clocks.watermark",
     ),
     Replacement(
-        "what is left at the end of the input does not come out",
+        "pending elements are not emitted at the end of the input",
         "WindowState.evaluate",
         "fires or expires or clocks.watermark == MAX_TIME",
         "fires or expires",
     ),
     Replacement(
-        "what is left in a window that expires does not come out",
+        "pending elements are not emitted when a window expires",
         "WindowState.evaluate",
         "fires or expires or clocks.watermark == MAX_TIME",
         "fires or clocks.watermark == MAX_TIME",
     ),
 )
-"""What is dropped, what is flushed, and when state is freed."""
+"""Faults of drops, of the last panes, and of the release of state."""
 
 
 __all__ = ["ACCUMULATION_MUTANTS", "EXPIRY_MUTANTS"]

@@ -1,4 +1,4 @@
-"""Faults of the shard step: of the compiled automaton, of arrival, merging and panes, and of contents at rest."""
+"""Faults of the shard step: of compiled triggers, of arrival, merging and panes, and of stored contents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowalg_development.mutations.mutant import Replacement
 
 STEP_MUTANTS: Final = (
     Replacement(
-        "a member of a sequence starts with what it saw before its turn",
+        "a member of a sequence observes elements before it is active",
         "_fire_active",
         "fresh = _initial(member) if number else {}",
         "fresh: dict[str, pl.Expr] = {}",
@@ -20,190 +20,189 @@ STEP_MUTANTS: Final = (
         "expr",
     ),
     Replacement(
-        "OrFinally goes on when its main trigger has finished",
+        "OrFinally does not finish with its main trigger",
         "_fire",
         "pl.col(until.satisfied) | finished",
         "pl.col(until.satisfied)",
     ),
     Replacement(
-        "OrFinally goes on when its limit is ready", "_fire", "pl.col(until.satisfied) | finished", "finished"
+        "OrFinally does not finish when its limit is ready",
+        "_fire",
+        "pl.col(until.satisfied) | finished",
+        "finished",
     ),
+    Replacement("a finished trigger fires again", "Automaton.evaluate", "~pl.col(CLOSED)", "pl.lit(True)"),
     Replacement(
-        "a trigger that has finished fires again", "Automaton.evaluate", "~pl.col(CLOSED)", "pl.lit(True)"
-    ),
-    Replacement(
-        "a deadline counts only once it is past",
+        "a deadline is met only after its time",
         "_satisfied",
         "deadline <= clocks.processing_time",
         "deadline < clocks.processing_time",
     ),
     Replacement(
-        "AtWatermark waits for a watermark beyond the end of the window",
+        "AtWatermark fires only when the watermark exceeds the end of the window",
         "_satisfied",
         "pl.col(end) <= clocks.percentile(percentile)",
         "pl.col(end) < clocks.percentile(percentile)",
     ),
     Replacement(
-        "deadlines of members whose turn it is not wake the engine",
+        "deadlines of inactive members of a sequence are timers",
         "_with_activity",
         "within & (pl.col(active) == number)",
         "within",
     ),
     Replacement(
-        "what came last starts the clocks",
+        "AfterDelay counts from the last element",
         "SummaryColumns.merge",
         "pl.min_horizontal(one + SINCE, other + SINCE)",
         "pl.max_horizontal(one + SINCE, other + SINCE)",
     ),
     Replacement(
-        "a measure is added up without an end",
+        "the total of a measure has no limit",
         "_capped",
         "pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128()))",
         "total",
     ),
     Replacement(
-        "a retraction counts",
+        "a retraction counts as an element",
         "precombine",
         "pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)",
         "pl.lit(True)",
     ),
     Replacement(
-        "a window expires an instant too late", "_is_expired", "pl.col(end) <= limit", "pl.col(end) < limit"
+        "a window expires one instant too late", "_is_expired", "pl.col(end) <= limit", "pl.col(end) < limit"
     ),
     Replacement(
-        "what joins a live window is dropped when it would have expired",
+        "an element that joins a live window is dropped if its own window has expired",
         "_merge",
         "(pl.col(MEMBERS) == 0) & _is_expired(stage, TO_END, state.watermark)",
         "_is_expired(stage, END, state.watermark)",
     ),
+    Replacement("a reopened window keeps its trigger state", "_move", "several | reopened", "several"),
+    Replacement("merged windows keep a trigger state", "_move", "several | reopened", "reopened"),
+    Replacement("an extended window continues its pane index", "_move", "pl.when(grown)", "pl.when(several)"),
     Replacement(
-        "a complete window that is extended keeps its trigger", "_move", "several | reopened", "several"
-    ),
-    Replacement("windows that merge keep a trigger of theirs", "_move", "several | reopened", "reopened"),
-    Replacement(
-        "a window that grows goes on counting its panes", "_move", "pl.when(grown)", "pl.when(several)"
-    ),
-    Replacement(
-        "the end is inside of a closed window",
+        "a closed window contains its end",
         "_inside",
         "pl.col(POINT) < pl.col(_CLOSED_END)",
         "pl.col(POINT) <= pl.col(_CLOSED_END)",
     ),
     Replacement(
-        "panes that stand are left behind when windows merge",
+        "current panes do not move to the merged window",
         "_merge",
         "current_panes = _move_current_panes(stage, current_panes, goes)",
         "pass",
     ),
     Replacement(
-        "sessions that touch stay apart", "_touching", "pl.col(START) > before", "pl.col(START) >= before"
+        "adjacent sessions do not merge", "_touching", "pl.col(START) > before", "pl.col(START) >= before"
     ),
     Replacement(
-        "a session reaches as far as the last window in it",
+        "the end of a session is that of its last window",
         "_touching",
         "pl.col(END).cum_max()",
         "pl.col(END)",
     ),
     Replacement(
-        "a trigger that starts afresh is not shown what is pending",
+        "a reset trigger does not observe pending elements",
         "_observe",
         "_where(pl.col(RESTARTS), automaton.observe(PENDING))",
         "_where(pl.lit(False), automaton.observe(PENDING))",
     ),
     Replacement(
-        "what is pending is forgotten", "_observe", "summary.merge(PENDING, NEW)", "summary.nothing(PENDING)"
+        "pending elements are lost", "_observe", "summary.merge(PENDING, NEW)", "summary.nothing(PENDING)"
     ),
     Replacement(
-        "signals are not heard", "step", "if clocks.signals:\n    ...", "if not clocks.signals:\n    ..."
+        "signals are ignored", "step", "if clocks.signals:\n    ...", "if not clocks.signals:\n    ..."
     ),
-    Replacement("what has been shown stays pending", "_reset_emitted", "pl.when(done)", "pl.when(False)"),
+    Replacement("emitted elements stay pending", "_reset_emitted", "pl.when(done)", "pl.when(False)"),
     Replacement(
-        "late firings count as on time",
+        "late firings have the timing ON_TIME",
         "_decide",
         "(pl.col(END) > before) & (pl.col(END) <= clocks.watermark)",
         "pl.col(END) <= clocks.watermark",
     ),
     Replacement(
-        "an empty window says nothing on time",
+        "on_time=ALWAYS emits no pane of an empty window",
         "_decide",
         "has_value | insists & ~pl.col(CHANGED)",
         "has_value & ~(insists & ~pl.col(CHANGED))",
     ),
-    Replacement("a pane of a finished trigger is not the last", "_decide", "expires | closed", "expires"),
     Replacement(
-        "every retraction of a window's last is the last",
+        "the pane of a finished trigger is not marked as last", "_decide", "expires | closed", "expires"
+    ),
+    Replacement(
+        "every retraction of a last firing is marked as last",
         "_retract",
         "pl.col(IS_LAST) & ~pl.col(EMITS_VALUE) & final",
         "pl.col(IS_LAST) & ~pl.col(EMITS_VALUE)",
     ),
     Replacement(
-        "a retraction carries the window of now",
+        "a retraction has the start of the merged window",
         "_retract",
         "taken.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))",
         "taken.with_columns(bounds[PANE_END].alias(END))",
     ),
     Replacement(
-        "retractions to come do not hold the watermark",
+        "future retractions do not hold the watermark",
         "with_holds",
         "point = pl.min_horizontal(point, HOLD)",
         "pass",
     ),
     Replacement(
-        "what is pending does not hold the watermark",
+        "pending elements do not hold the watermark",
         "with_holds",
         "pl.when(CHANGED)",
         "pl.when(~pl.col(CHANGED))",
     ),
     Replacement(
-        "a discarding window forgets changes that it could not show",
+        "DISCARDING clears changes that it did not emit",
         "_reset_emitted",
         "EMITS_VALUE if discards else EMITS",
         "EMITS",
     ),
     Replacement(
-        "a window whose end the watermark meets is late",
+        "a window is late when the watermark equals its end",
         "timing",
         "pl.col(END) > before",
         "pl.col(END) > before + 60000000",
     ),
     Replacement(
-        "a retraction takes back any equal value",
+        "a retraction removes any equal value",
         "ValueList.add",
         "next((one for one in opposite if one.event_time == new.event_time), opposite[0])",
         "opposite[0]",
     ),
     Replacement(
-        "values are combined in order of arrival",
+        "values are combined in arrival order",
         "ObjectContents._extract",
         "sorted(contents.values, key=lambda one: one.event_time)",
         "contents.values",
     ),
     Replacement(
-        "values of one instant follow each other by partition",
+        "values of an instant are ordered by partition",
         "ObjectContents._merge",
         "for _, one in sorted(arrived, key=lambda pair: pair[0]):\n    ...",
         "for _, one in arrived:\n    ...",
     ),
     Replacement(
-        "retractions that met nothing are discarded too",
+        "DISCARDING clears retractions without a value",
         "ObjectContents._after_discard",
         "values = tuple((one for one in contents.values if one.weight < 0))",
         "values: tuple[KeptValue, ...] = ()",
     ),
     Replacement(
-        "retractions are added",
+        "a column combiner adds retractions",
         "ColumnContents._weighted",
         "value * pl.col(WEIGHT).cast(pl.Int64())",
         "value",
     ),
     Replacement(
-        "a sum of changes below nothing is not said",
+        "a discarding sum omits a net retraction",
         "ColumnContents.has_value",
         "pl.lit(True) if discards and signed else pl.col(SIZE) > 0",
         "pl.col(SIZE) > 0",
     ),
     Replacement(
-        "what was discarded still counts",
+        "discarded elements still count",
         "ColumnContents.discard",
         "pl.lit(0 if name in self._sums or name == SIZE else None, kinds[name])",
         "pl.col(SIZE) if name == SIZE else pl.lit(0 if name in self._sums else None, kinds[name])",

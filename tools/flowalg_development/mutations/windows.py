@@ -8,105 +8,103 @@ from flowalg_development.mutations.mutant import Replacement
 
 MERGE_MUTANTS: Final = (
     Replacement(
-        "sessions that touch stay apart", "Sessions.merge", "window.start <= end", "window.start < end"
+        "adjacent sessions do not merge", "Sessions.merge", "window.start <= end", "window.start < end"
     ),
     Replacement(
-        "a session inside another one cuts it short", "Sessions.merge", "max(end, window.end)", "window.end"
+        "a session inside another session shortens it", "Sessions.merge", "max(end, window.end)", "window.end"
     ),
     Replacement(
-        "a merger forgets the panes that stand for its members",
+        "merging loses the current panes",
         "merge_windows",
         "merged.current_panes.extend(state.current_panes)",
         "pass",
     ),
     Replacement(
-        "a merger keeps the standing panes of its last member only",
+        "merging keeps only the current panes of the last window",
         "merge_windows",
         "merged.current_panes.extend(state.current_panes)",
         "merged.current_panes = state.current_panes",
     ),
     Replacement(
-        "a merger is news only if its last member had some",
+        "a merged window is changed only if its last window was changed",
         "merge_windows",
         "merged.changed or state.changed",
         "state.changed",
-        why_it_survives="windows merge only when an element joins them, and that is news itself",
+        why_it_survives="windows merge only when an element joins them, and the element is a change",
     ),
     Replacement(
-        "a merger of windows that have come out is no news",
+        "a merged window with current panes is unchanged",
         "merge_windows",
         "merged.changed = merged.changed or bool(merged.current_panes)",
         "pass",
-        why_it_survives="windows merge only when an element joins them, and that is news itself",
+        why_it_survives="windows merge only when an element joins them, and the element is a change",
     ),
     Replacement(
-        "a merger forgets what is pending in all but its last member",
+        "merging keeps only the pending elements of the last window",
         "merge_windows",
         "merged.pending.merge(state.pending)",
         "state.pending",
     ),
     Replacement(
-        "a merger starts its trigger without what is pending",
+        "merging resets the trigger without the pending elements",
         "merge_windows",
         "merged.trigger = _restart(spec, merged.pending)",
         "pass",
     ),
     Replacement(
-        "a merger keeps the trigger of its first member",
+        "merging keeps the trigger state of the first window",
         "merge_windows",
         "_restart(spec, merged.pending)",
         "min(members, key=lambda one: one.window).trigger",
     ),
     Replacement(
-        "a merger keeps the contents of its last member only",
+        "merging keeps only the contents of the last window",
         "merge_windows",
         "merged.contents.merge(state.contents)",
         "merged.contents = state.contents",
     ),
     Replacement(
-        "a complete session that grows beyond the watermark keeps its trigger",
+        "a complete session that extends beyond the watermark keeps its trigger state",
         "merge_windows",
         "if reopened:\n    ...",
         "if reopened and state.closed:\n    ...",
     ),
     Replacement(
-        "a session that ends exactly at the watermark is not yet complete when it grows",
+        "a session that ends at the watermark is extended as an incomplete one",
         "merge_windows",
         "state.window.end <= before < window.end",
         "state.window.end < before < window.end",
     ),
     Replacement(
-        "a complete session that grows starts afresh even if it stays complete",
+        "an extended session that stays complete is reset",
         "merge_windows",
         "state.window.end <= before < window.end",
         "state.window.end <= before",
     ),
     Replacement(
-        "every session that grows starts its trigger afresh",
+        "every extended session resets its trigger",
         "merge_windows",
         "state.window.end <= before < window.end",
         "before < window.end",
     ),
     Replacement(
-        "a session that opens again starts its trigger without what is pending",
+        "a reopened session resets its trigger without the pending elements",
         "merge_windows",
         "_restart(spec, state.pending)",
         "initial_state(spec.strategy.trigger)",
     ),
     Replacement(
-        "a session that grows goes on counting its panes", "merge_windows", "state.next_index = 0", "pass"
+        "an extended session continues its pane index", "merge_windows", "state.next_index = 0", "pass"
     ),
+    Replacement("an extended session keeps its old bounds", "merge_windows", "state.window = window", "pass"),
     Replacement(
-        "a session that grows keeps its old bounds", "merge_windows", "state.window = window", "pass"
-    ),
-    Replacement(
-        "closed sessions take part in mergers",
+        "closed sessions merge",
         "Grouping._merge",
         "{window: state for window, state in windows.items() if not state.closed}",
         "dict(windows)",
     ),
     Replacement(
-        "a closed session catches only elements with its very bounds",
+        "a closed session drops only elements with equal bounds",
         "Grouping._is_closed",
         "point in state.window",
         "state.window == window",
@@ -118,20 +116,20 @@ MERGE_MUTANTS: Final = (
         "as_merging(self.spec.strategy.windows)",
     ),
     Replacement(
-        "a merged window has no alarms unless it is new",
+        "an extended window has no new timers",
         "Grouping._replace_members",
         "if grown:\n    ...",
         "if not members:\n    ...",
     ),
     Replacement(
-        "the hold of a window that has merged away is never released",
+        "the hold of a merged window is never released",
         "Grouping._replace_members",
         "self.holds.pop(KeyedWindow(member.window, key), None)",
         "pass",
     ),
     Replacement("fixed windows ignore their offset", "FixedWindows.assign", "point - shift", "point"),
     Replacement(
-        "fixed windows ignore the offset of a key where there is an offset",
+        "fixed windows with an offset ignore the offset of the key",
         "FixedWindows.assign",
         "self.offset_micros + (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
         "self.offset_micros or (0 if self.offset_by_key is None else _offset(self.offset_by_key, key))",
@@ -143,7 +141,7 @@ MERGE_MUTANTS: Final = (
         "point - size - 1",
     ),
     Replacement(
-        "the earliest sliding window is left out",
+        "the earliest sliding window is missing",
         "SlidingWindows.assign",
         "point - size",
         "point - size + period",
@@ -155,13 +153,13 @@ MERGE_MUTANTS: Final = (
         "a session lasts one instant longer than its gap", "Sessions.assign", "point + gap", "point + gap + 1"
     ),
     Replacement(
-        "calendar days start by the clock of their noon",
+        "calendar days start with the UTC offset of their noon",
         "_midnight",
         "datetime(day.year, day.month, day.day, tzinfo=zone)",
         "datetime(day.year, day.month, day.day, 12, tzinfo=zone)",
     ),
     Replacement(
-        "calendar weeks start on the mirror image of their first day",
+        "calendar weeks mirror their first day",
         "CalendarWeeks.assign",
         "day.weekday() - self.first_day",
         "day.weekday() + self.first_day",
@@ -179,7 +177,7 @@ MERGE_MUTANTS: Final = (
         "self.start <= point <= self.end",
     ),
 )
-"""Which windows an element is in, and what becomes of windows that merge."""
+"""Faults of the windows of an element, and of merging."""
 
 
 __all__ = ["MERGE_MUTANTS"]
