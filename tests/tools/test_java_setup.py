@@ -1,4 +1,4 @@
-"""The set-up uses the machine's Java, or installs one, or says in one line what to install."""
+"""The set-up uses the machine's Java, or installs Java, or prints one line that names what to install."""
 
 import os
 import re
@@ -15,36 +15,36 @@ GOOD: Final = 'openjdk version "17.0.15" 2025-04-15'
 
 
 class Machine:
-    """A machine whose programs are only those a test puts there, and which reaches no network."""
+    """A machine that has only the programs that a test installs, and no network."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.bin = root / "bin"
         self.bin.mkdir()
-        # They hide the real downloader and the real pip, which would reach for the network.
+        # They hide the real downloader and the real pip, which would use the network.
         self.write("modules/pip.py", "raise SystemExit('ERROR: no network')")
         self.write("modules/jdk.py", "raise ImportError('jdk')")
         self.program("env", 'shift\nexec "$@"')
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file under the machine's root."""
+        """Writes a file under the machine's root."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n", encoding="utf-8")
         return path
 
     def program(self, name: str, body: str, folder: str = "bin") -> None:
-        """Install a shell script; it may use the shell's own commands only."""
+        """Installs a shell script, which may use only builtins of the shell."""
         self.write(f"{folder}/{name}", f"#!/bin/sh\n{body}").chmod(0o755)
 
     def java(self, banner: str, folder: str = "bin") -> None:
-        """Install a Java that introduces itself with the banner, on stderr as a Java does."""
+        """Installs a Java that prints a banner as its version, on stderr like a real one."""
         self.program("java", f"echo '{banner}' >&2", folder)
 
     def apt_get(self, package: str) -> None:
-        """Install a package manager that has one package, which replaces the PATH's Java by a good one.
+        """Installs a package manager with one package, which replaces the Java on the PATH by a newer version.
 
-        It logs its calls, and sudo permits them to a user who is not root.
+        It logs its calls; a user who is not root can run it with sudo.
         """
         java = self.bin / "java"
         self.program(
@@ -60,13 +60,13 @@ class Machine:
         self.program("sudo", '[ "$1" = -n ] || exit 1\nshift\n[ "$1" = true ] || exec "$@"')
 
     def apt_calls(self) -> list[str]:
-        """Return what the package manager was asked to do, without options."""
+        """Returns the commands of the package manager, without options."""
         log = self.root / "apt.log"
         calls = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         return [re.sub(r"-o \S+ |-\S+ ", "", call) for call in calls]
 
     def set_up(self, java_home: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Run the script on this machine."""
+        """Runs the script on this machine."""
         environment = {"PATH": str(self.bin), "PYTHONPATH": str(self.root / "modules")}
         if java_home is not None:
             environment["JAVA_HOME"] = str(java_home)
@@ -96,8 +96,8 @@ def machine(tmp_path: Path) -> Machine:
         f"Picked up JAVA_TOOL_OPTIONS: -Xmx1g\n{GOOD}",
     ],
 )
-def test_good_java_on_the_path_is_used(machine: Machine, banner: str) -> None:
-    """A Java 17 or newer on the PATH is used as it is, however it prints its version, and nothing is said."""
+def test_java_17_or_newer_on_the_path_is_used(machine: Machine, banner: str) -> None:
+    """Java 17 or newer on the PATH is used without a message, whatever the format of its version."""
     machine.java(banner)
     machine.apt_get("openjdk-17-jre-headless")
     result = machine.set_up()
@@ -115,8 +115,8 @@ def test_good_java_on_the_path_is_used(machine: Machine, banner: str) -> None:
         "no version at all",
     ],
 )
-def test_old_java_is_rejected_and_a_package_installed(machine: Machine, banner: str) -> None:
-    """A Java older than 17 does not count: the package lists are updated and Debian's package installed."""
+def test_a_package_is_installed_in_place_of_an_old_java(machine: Machine, banner: str) -> None:
+    """If Java is older than 17, the package lists are updated and Debian's package is installed."""
     machine.java(banner)
     machine.apt_get("openjdk-17-jre-headless")
     result = machine.set_up()
@@ -124,8 +124,8 @@ def test_old_java_is_rejected_and_a_package_installed(machine: Machine, banner: 
     assert machine.apt_calls() == ["update", "install openjdk-17-jre-headless"]
 
 
-def test_next_package_where_a_release_lacks_the_first(machine: Machine) -> None:
-    """Where there is no package of Java 17, one of a later Java is installed."""
+def test_a_later_java_is_installed_where_java_17_has_no_package(machine: Machine) -> None:
+    """If a release has no package of Java 17, the package of a later Java is installed."""
     machine.java(OLD)
     machine.apt_get("openjdk-21-jre-headless")
     result = machine.set_up()
@@ -133,8 +133,8 @@ def test_next_package_where_a_release_lacks_the_first(machine: Machine) -> None:
     assert machine.apt_calls()[1:] == ["install openjdk-17-jre-headless", "install openjdk-21-jre-headless"]
 
 
-def test_installed_java_behind_an_old_one_is_used(machine: Machine) -> None:
-    """An installed Java that the PATH's older one hides is used through JAVA_HOME, without installing any."""
+def test_an_installed_java_hidden_by_an_old_one_is_used(machine: Machine) -> None:
+    """If an older Java on the PATH hides an installed Java 17, JAVA_HOME points to Java 17, and nothing is installed."""
     machine.java(OLD)
     machine.java(OLD, "jvm/java-11/bin")
     machine.java('openjdk version "25.0.1"', "jvm/java-25/bin")
@@ -145,8 +145,8 @@ def test_installed_java_behind_an_old_one_is_used(machine: Machine) -> None:
     assert machine.apt_calls() == []
 
 
-def test_good_java_home_comes_first(machine: Machine) -> None:
-    """A JAVA_HOME of a Java 17 or newer is kept, whatever is on the PATH."""
+def test_a_usable_java_home_has_precedence(machine: Machine) -> None:
+    """A JAVA_HOME of Java 17 or newer is used, whatever Java is on the PATH."""
     machine.java(GOOD)
     machine.java('openjdk version "21.0.7"', "mine/bin")
     result = machine.set_up(machine.root / "mine")
@@ -154,17 +154,17 @@ def test_good_java_home_comes_first(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("folder", ["mine/bin", "elsewhere/bin"])
-def test_unusable_java_home_is_not_passed_on(machine: Machine, folder: str) -> None:
-    """A JAVA_HOME that is too old or holds no Java gives way to the PATH's Java, and the user is told."""
+def test_an_unusable_java_home_is_replaced(machine: Machine, folder: str) -> None:
+    """If JAVA_HOME is too old or has no Java, the Java on the PATH is used, and a message names JAVA_HOME."""
     machine.java(GOOD)
     machine.java(OLD, folder)
     result = machine.set_up(machine.root / "mine")
     assert (result.returncode, result.stdout) == (0, "\n")
-    assert f"JAVA_HOME={machine.root}/mine is no Java 17" in result.stderr
+    assert f"JAVA_HOME={machine.root}/mine is not Java 17" in result.stderr
 
 
-def test_runtime_is_fetched_where_no_package_can_be_installed(machine: Machine) -> None:
-    """Without a package manager a runtime comes into the project's own folder, once."""
+def test_a_runtime_is_downloaded_where_no_package_can_be_installed(machine: Machine) -> None:
+    """Without a package manager a runtime is downloaded to the project's folder, once."""
     machine.java(GOOD, "archive/bin")
     machine.write(
         "modules/jdk.py",
@@ -185,10 +185,10 @@ def install(version: str, *, jre: bool, path: str) -> None:
     ["raise ImportError('jdk')", "def install(*_: str, **__: object) -> None: raise OSError('unreachable')"],
 )
 @pytest.mark.parametrize("has_apt_get", [False, True])
-def test_where_nothing_is_possible_one_line_says_what_to_install(
+def test_the_last_line_names_what_to_install_if_java_cannot_be_installed(
     machine: Machine, downloader: str, has_apt_get: bool
 ) -> None:
-    """Where no Java can be had, the last line names what to install, no traceback is seen, and it fails."""
+    """If Java cannot be installed, the set-up fails without a traceback, and its last line names what to install."""
     machine.java(OLD)
     machine.write("modules/jdk.py", downloader)
     if has_apt_get:
@@ -201,9 +201,9 @@ def test_where_nothing_is_possible_one_line_says_what_to_install(
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root needs nobody's permission")
-def test_package_is_not_tried_without_permission(machine: Machine) -> None:
-    """Where neither root nor sudo without a password is to be had, the package manager is left alone."""
+@pytest.mark.skipif(os.geteuid() == 0, reason="root needs no permission")
+def test_the_package_manager_is_not_called_without_permission(machine: Machine) -> None:
+    """A user who is not root and cannot use sudo without a password does not call the package manager."""
     machine.apt_get("openjdk-17-jre-headless")
     machine.program("sudo", "exit 1")
     result = machine.set_up()

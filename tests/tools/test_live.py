@@ -1,4 +1,4 @@
-"""A streaming query in a terminal: what its progress tells, and nothing where there is no terminal."""
+"""The live view of a streaming query: its progress in a terminal, and no output without a terminal."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from flowalg import ArgumentError, PCollection
 from tests.support.spark_replay import stream_of, write_batches
 
 
-def over_sales(spark: SparkSession, folder: Path, pipeline: PCollection[object]) -> StreamingQuery:
-    """A query over the sales to Parquet."""
+def start_over_sales(spark: SparkSession, folder: Path, pipeline: PCollection[object]) -> StreamingQuery:
+    """Starts a query over the sales that writes Parquet."""
     folder.mkdir(exist_ok=True)
     write_batches(folder / "in", Sale, BATCHES, ends=True)
     frame = streaming.compile(pipeline, {SALES: stream_of(spark, folder / "in", POLICY)}, metrics=True)
     return start_to_files(frame.with_drops(), folder / "out", folder / "checkpoint")
 
 
-def test_the_view_ends_with_what_the_query_has_said(spark: SparkSession, tmp_path: Path) -> None:
-    """Batches, rows, and for each stage its panes by timing, its drops and its state, over all batches."""
-    (job,) = (one for one in JOBS if one.name == "two stages")
-    query = over_sales(spark, tmp_path, job.pipeline)
-    shown = io.StringIO()
+def test_the_last_view_has_the_totals_of_the_query(spark: SparkSession, tmp_path: Path) -> None:
+    """The last view has the number of batches and rows, and for each stage its panes by timing and its drops."""
+    (job,) = (job for job in JOBS if job.name == "two stages")
+    query = start_over_sales(spark, tmp_path, job.pipeline)
+    output = io.StringIO()
     try:
-        watch(query, console=Console(file=shown, force_terminal=True, width=180))
+        watch(query, console=Console(file=output, force_terminal=True, width=180))
     finally:
         query.stop()
-    text = re.sub(r"\x1b\[[^m]*[a-zA-Z]", "", shown.getvalue())
+    text = re.sub(r"\x1b\[[^m]*[a-zA-Z]", "", output.getvalue())
     last = text[text.rindex(f"batch {len(BATCHES)}:") :]
     stored = spark.read.parquet(str(tmp_path / "out"))
     panes = collect(job.pipeline, stored)
@@ -54,26 +54,28 @@ def test_the_view_ends_with_what_the_query_has_said(spark: SparkSession, tmp_pat
     assert dropped == sum(int(cells[8]) for cells in (first, second))
 
 
-def test_it_is_quiet_without_a_terminal_and_passes_failures_on(spark: SparkSession, tmp_path: Path) -> None:
-    """A log file gets nothing, and whoever waits hears what went wrong."""
+def test_without_a_terminal_the_view_prints_nothing_and_raises_failures(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Output to a file stays empty, and ``watch`` raises the error of a failed query."""
 
-    def wrong(sale: Sale) -> str:
+    def fail(sale: Sale) -> str:
         raise LookupError("no such shop")
 
-    (job,) = (one for one in JOBS if one.name == "two stages")
-    shown = io.StringIO()
-    query = over_sales(spark, tmp_path / "one", job.pipeline)
+    (job,) = (job for job in JOBS if job.name == "two stages")
+    output = io.StringIO()
+    query = start_over_sales(spark, tmp_path / "good", job.pipeline)
     try:
-        watch(query, console=Console(file=shown))
+        watch(query, console=Console(file=output))
     finally:
         query.stop()
-    failing = SALES.key_by(wrong).group_by_key()
-    query = over_sales(spark, tmp_path / "two", failing)
+    failing = SALES.key_by(fail).group_by_key()
+    query = start_over_sales(spark, tmp_path / "failing", failing)
     try:
         with pytest.raises(StreamingQueryException, match="no such shop"):
-            watch(query, console=Console(file=shown))
+            watch(query, console=Console(file=output))
     finally:
         query.stop()
-    assert shown.getvalue() == ""
+    assert output.getvalue() == ""
     with pytest.raises(ArgumentError, match="query must be a StreamingQuery, .*; got 'q'"):
-        watch("q")  # type: ignore[arg-type]  # a fault on purpose
+        watch("q")  # type: ignore[arg-type]  # deliberately wrong

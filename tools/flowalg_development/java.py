@@ -1,8 +1,7 @@
 """Finds the Java that Spark needs, or installs it if the machine has none.
 
-Prints the JAVA_HOME to run Spark with: an empty line means that ``java`` on the PATH serves as it is and that
-JAVA_HOME has to be unset. Messages go to stderr. Run it with the project's own interpreter, into which it may
-install a downloader.
+Prints the JAVA_HOME to run Spark with. An empty line means that ``java`` on the PATH is usable and that JAVA_HOME must
+be unset. Messages go to stderr. Run it with the project's own interpreter, since it may install a downloader there.
 """
 
 import argparse
@@ -24,7 +23,7 @@ VERSION = re.compile(
 )
 
 
-def say(message: str) -> None:
+def print_message(message: str) -> None:
     """Prints a message to the error output, since the standard output is the result."""
     print(f"java: {message}", file=sys.stderr, flush=True)
 
@@ -34,7 +33,7 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
 
 
-def follow(*command: str | Path) -> bool:
+def run_visibly(*command: str | Path) -> bool:
     """Runs a command with its output on stderr, and returns whether it succeeded."""
     return subprocess.run(command, stdout=sys.stderr, check=False).returncode == 0
 
@@ -64,8 +63,8 @@ def find(private: Path, system: Path) -> str | None:
     on_path = shutil.which("java")
     if on_path and usable(Path(on_path)):
         return ""
-    # A package can be installed without being the `java` of the PATH, where an older one comes first.
-    # The oldest that will do is the one Spark has been tested with for longest.
+    # An installed package may be hidden by an older `java` on the PATH.
+    # The oldest usable version has been tested with Spark for longest.
     places = ((private, "*/bin/java"), (private, "*/Contents/Home/bin/java"), (system, "*/bin/java"))
     candidates = [java for place, pattern in places for java in place.glob(pattern) if usable(java)]
     return str(min(candidates, key=major_version).parent.parent) if candidates else None
@@ -80,19 +79,19 @@ def install_package() -> str | None:
         if not shutil.which("sudo") or run("sudo", "-n", "true").returncode:
             return "apt-get needs root"
         root = ("sudo", "-n")
-    say(f"no Java {NEEDED} or newer found; installing Debian's package")
-    # A machine that has just started may still be upgrading itself, hence the patience with the lock.
+    print_message(f"no Java {NEEDED} or newer found; installing Debian's package")
+    # A machine that has just started may still be upgrading itself and hold the lock.
     apt = (*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-o", "DPkg::Lock::Timeout=300")
-    follow(*apt, "update")  # old package lists may still do
+    run_visibly(*apt, "update")  # a failure is ignored: old package lists may suffice
     for package in APT_PACKAGES:
-        if follow(*apt, "install", "-y", "--no-install-recommends", package):
+        if run_visibly(*apt, "install", "-y", "--no-install-recommends", package):
             return None
-    return "apt-get installed none"
+    return "apt-get installed no package"
 
 
 def fetch(private: Path) -> str | None:
     """Downloads a runtime into the project's folder; returns the reason if that fails."""
-    say(f"no Java {NEEDED} or newer found; fetching one into {private}")
+    print_message(f"no Java {NEEDED} or newer found; downloading a runtime into {private}")
     python = sys.executable
     result = run(python, "-c", "import jdk")
     if result.returncode:
@@ -110,8 +109,12 @@ def main() -> None:
     """Prints the JAVA_HOME, or exits with one line that says what to install."""
     project = Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--private", type=Path, default=project / ".java", help="for a fetched runtime")
-    parser.add_argument("--system", type=Path, default=Path("/usr/lib/jvm"), help="where packages put theirs")
+    parser.add_argument(
+        "--private", type=Path, default=project / ".java", help="folder of a downloaded runtime"
+    )
+    parser.add_argument(
+        "--system", type=Path, default=Path("/usr/lib/jvm"), help="folder of packaged runtimes"
+    )
     options = parser.parse_args()
 
     home = find(options.private, options.system)
@@ -120,16 +123,18 @@ def main() -> None:
         if home is None:
             reason = attempt()
             home = find(options.private, options.system)
-            reasons.append(reason or "what was installed does not run")
+            reasons.append(reason or "the installed Java does not run")
     if home is None:
         sys.exit(
             f"java: Spark needs Java {NEEDED} or newer: install {APT_PACKAGES[0]} or set JAVA_HOME; "
-            + "it could not be done from here: "
+            + "the automatic installation failed: "
             + "; ".join(reasons)
         )
     given = os.environ.get("JAVA_HOME")
     if given and given != home:
-        say(f"JAVA_HOME={given} is no Java {NEEDED} or newer; using {home or shutil.which('java')}")
+        print_message(
+            f"JAVA_HOME={given} is not Java {NEEDED} or newer; using {home or shutil.which('java')}"
+        )
     print(home)
 
 

@@ -71,7 +71,7 @@ def visits(spark: SparkSession, folder: Path) -> Case:
     return Case("visits", pipeline(folder / "fail"), VISITS, stream, records)
 
 
-def equal(spark: SparkSession, case: Case, folder: Path) -> bool:
+def replays_equally(spark: SparkSession, case: Case, folder: Path) -> bool:
     """Runs a case as a stream, replays it in the reference, and returns whether both agree."""
     frame = streaming.compile(case.pipeline, {case.source: case.stream}, metrics=True)
     run_to_end(frame.with_metrics(), folder / "out", folder / "checkpoint")
@@ -79,29 +79,29 @@ def equal(spark: SparkSession, case: Case, folder: Path) -> bool:
     panes = collect(case.pipeline, stored)
     log = replay_log(stored)
     timeline = log.timeline(case.source, case.records)
-    again = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
+    replayed = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
     kinds = Counter(str(kind) for pane in panes for kind in (pane.timing.value, pane.change.value))
-    dropped = dropped_in(stored)
+    dropped = count_dropped(stored)
     print(
         f"{case.name}: {len(log.batches)} micro-batches, {len(case.records):,} records, {len(panes):,} panes "
         f"({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), {dropped:,} dropped",
         flush=True,
     )
-    found = list(differences(panes, again.panes))
-    if dropped != len(again.dropped):
-        found.append(f"the stream dropped {dropped} elements, and the reference {len(again.dropped)}")
+    found = list(differences(panes, replayed.panes))
+    if dropped != len(replayed.dropped):
+        found.append(f"the stream dropped {dropped} elements, and the reference {len(replayed.dropped)}")
     print(*found[:SHOWN], sep="\n", end="\n" if found else "")
     return not found
 
 
-def dropped_in(stored: DataFrame) -> int:
+def count_dropped(stored: DataFrame) -> int:
     """The number of elements that a run dropped."""
     return int(stored.agg(F.coalesce(F.sum("drop.count"), F.lit(0))).collect()[0][0])
 
 
-def differences(stream: Sequence[Pane[object]], again: Sequence[Pane[object]]) -> Iterator[str]:
+def differences(stream: Sequence[Pane[object]], reference: Sequence[Pane[object]]) -> Iterator[str]:
     """The panes that only one of the runs has."""
-    left, right = Counter(map(repr, stream)), Counter(map(repr, again))
+    left, right = Counter(map(repr, stream)), Counter(map(repr, reference))
     for pane in (left - right).elements():
         yield f"only in the stream: {pane}"
     for pane in (right - left).elements():
@@ -117,7 +117,7 @@ def main() -> int:
             for make in (flights, visits):
                 folder = Path(scratch) / make.__name__
                 folder.mkdir()
-                found.append(equal(spark, make(spark, folder / "in"), folder))
+                found.append(replays_equally(spark, make(spark, folder / "in"), folder))
         finally:
             spark.stop()
     print("replay: equal" if all(found) else "replay: different")

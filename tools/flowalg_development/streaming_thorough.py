@@ -59,13 +59,13 @@ def main(arguments: list[str]) -> int:
     with TemporaryDirectory() as name, session(connect=given.connect, folder=Path(name)) as spark:
         report = examine_interpreter(
             ShardsInTurn(spark, MOST_SHARDS),
-            jobs=[one for one in JOBS if given.only in one.name],
+            jobs=[job for job in JOBS if given.only in job.name],
             generated=given.generated,
             at_once=given.at_once,
         )
     print(report)
-    wanted = len(report.ran) + len(report.failed) + report.generated
-    print(f"streaming: {wanted - len(report.failed)} of {wanted} equal")
+    count = len(report.ran) + len(report.failed) + report.generated
+    print(f"streaming: {count - len(report.failed)} of {count} equal")
     return 0 if report.passed else 1
 
 

@@ -48,24 +48,24 @@ def start_query(folder: Path) -> subprocess.Popen[bytes]:
 
 def kill_query(query: subprocess.Popen[bytes]) -> None:
     """Kills the query and all its child processes."""
-    below = psutil.Process(query.pid).children(recursive=True)
+    children = psutil.Process(query.pid).children(recursive=True)
     os.killpg(query.pid, signal.SIGKILL)
-    for one in below:
+    for process in children:
         try:
-            one.kill()
+            process.kill()
         except psutil.NoSuchProcess:
             continue
     query.wait()
-    psutil.wait_procs(below, timeout=30)
+    psutil.wait_procs(children, timeout=30)
 
 
 def python_workers(query: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The Python workers of the query."""
     found = []
     try:
-        for one in psutil.Process(query.pid).children(recursive=True):
-            if "pyspark.daemon" in " ".join(one.cmdline()):
-                found.append(one)
+        for process in psutil.Process(query.pid).children(recursive=True):
+            if "pyspark.daemon" in " ".join(process.cmdline()):
+                found.append(process)
     except psutil.NoSuchProcess:
         return []
     # The first process only starts the others.
@@ -76,7 +76,7 @@ def content(folder: Path) -> bytes:
     """The sorted rows of the output, from the files in Spark's log of committed files."""
     log = folder / "out" / "_spark_metadata"
     names: set[str] = set()
-    entries = sorted((one for one in log.iterdir() if not one.name.startswith(".")), key=_number)
+    entries = sorted((entry for entry in log.iterdir() if not entry.name.startswith(".")), key=_number)
     for entry in entries:
         if entry.name.endswith(".compact"):
             names = set()
@@ -116,12 +116,12 @@ class Trial:
         self.survived += count if survived else 0
         print(f"{fault}: {count}, {'survived' if survived else 'NOT SURVIVED'}", flush=True)
 
-    def same(self, folder: Path) -> bool:
+    def matches(self, folder: Path) -> bool:
         """Whether the output equals that of the undisturbed run."""
         return content(folder) == self.expected
 
 
-def undisturbed(trial: Trial) -> None:
+def run_undisturbed(trial: Trial) -> None:
     """Runs the query without faults."""
     folder = trial.folder()
     if start_query(folder).wait() != 0:
@@ -130,7 +130,7 @@ def undisturbed(trial: Trial) -> None:
     print(f"undisturbed: {trial.expected.count(bytes([10])) + 1} rows", flush=True)
 
 
-def kills(trial: Trial, wanted: int, rng: random.Random) -> None:
+def kill_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
     """Kills the whole process at random times, and compares the output of each completed run."""
     done = 0
     while done < wanted:
@@ -150,7 +150,7 @@ def kills(trial: Trial, wanted: int, rng: random.Random) -> None:
             break
         done += here
         if here:
-            trial.record("SIGKILL of the whole process", here, survived=trial.same(folder))
+            trial.record("SIGKILL of the whole process", here, survived=trial.matches(folder))
         shutil.rmtree(folder)
 
 
@@ -158,12 +158,12 @@ def restart(trial: Trial, folder: Path) -> bool:
     """Restarts the query until it ends, at most five times; returns whether its output is correct."""
     for _ in range(5):
         if start_query(folder).wait() == 0:
-            return trial.same(folder)
+            return trial.matches(folder)
     print((folder / "query.log").read_text()[-2000:])
     return False
 
 
-def worker_kills(trial: Trial, wanted: int, rng: random.Random) -> None:
+def kill_workers(trial: Trial, wanted: int, rng: random.Random) -> None:
     """Kills a Python worker in the middle of a task; a run that ended before does not count."""
     done = 0
     while done < wanted:
@@ -172,14 +172,14 @@ def worker_kills(trial: Trial, wanted: int, rng: random.Random) -> None:
         if _kill_worker(query, rng.uniform(0, 4), rng):
             done += 1
             ended = query.wait() == 0
-            same = trial.same(folder) if ended else restart(trial, folder)
+            same = trial.matches(folder) if ended else restart(trial, folder)
             trial.record("SIGKILL of a Python worker", 1, survived=same)
         query.wait()
         shutil.rmtree(folder)
 
 
 def _kill_worker(query: subprocess.Popen[bytes], pause: float, rng: random.Random) -> bool:
-    """Kills a worker some time after the first one started; returns whether there was one."""
+    """Kills a worker some time after the first worker started; returns whether there was any."""
     while query.poll() is None and not python_workers(query):
         time.sleep(0.05)
     time.sleep(pause)
@@ -193,21 +193,21 @@ def _kill_worker(query: subprocess.Popen[bytes], pause: float, rng: random.Rando
     return False
 
 
-def failures(trial: Trial, wanted: int, rng: random.Random) -> None:
-    """A user-defined function raises in the middle of a batch, but not after a restart."""
+def raise_in_functions(trial: Trial, wanted: int, rng: random.Random) -> None:
+    """Makes a user-defined function raise in the middle of a batch, but not after a restart."""
     for _ in range(wanted):
         folder = trial.folder()
         query = start_query(folder)
         time.sleep(rng.uniform(0, 9))
         (folder / "fail").touch()
         failed = query.wait() != 0
-        raised = "a function of the user's has failed" in (folder / "query.log").read_text()
-        survived = (failed and raised and restart(trial, folder)) if failed else trial.same(folder)
+        raised = "a user-defined function has failed" in (folder / "query.log").read_text()
+        survived = (failed and raised and restart(trial, folder)) if failed else trial.matches(folder)
         trial.record("a function that raises in the middle of a batch", 1, survived=survived)
         shutil.rmtree(folder)
 
 
-def interrupted_run(trial: Trial) -> Path:
+def interrupt_run(trial: Trial) -> Path:
     """Kills a run after some batches and returns its folder."""
     folder = trial.folder()
     query = start_query(folder)
@@ -218,18 +218,18 @@ def interrupted_run(trial: Trial) -> Path:
     return folder
 
 
-def damages(trial: Trial) -> Iterator[tuple[str, Path]]:
-    """Checkpoints with different kinds of damage."""
-    folder = interrupted_run(trial)
+def damaged_checkpoints(trial: Trial) -> Iterator[tuple[str, Path]]:
+    """Yields folders of runs, each with a damaged checkpoint."""
+    folder = interrupt_run(trial)
     for file in _state_files(folder):
         _corrupt(file)
     yield "corrupt state", folder
-    folder = interrupted_run(trial)
+    folder = interrupt_run(trial)
     for file in _state_files(folder):
         file.unlink()
     yield "missing state", folder
     for what, place in _LOGS.items():
-        folder = interrupted_run(trial)
+        folder = interrupt_run(trial)
         _truncate(folder / "checkpoint" / place)
         yield f"truncated {what}", folder
 
@@ -243,7 +243,7 @@ _LOGS: Final = {
 
 
 def _truncate(log: Path) -> None:
-    """Truncates the last file of a log to ten bytes, and deletes its checksum, so that only a reader can notice."""
+    """Truncates the last file of a log to ten bytes, and deletes its checksum: only its content shows the damage."""
     last = log if log.is_file() else max(log.glob("[0-9]*"), key=_number)
     last.write_bytes(last.read_bytes()[:10])
     _delete_checksum(last)
@@ -266,7 +266,7 @@ def _state_files(folder: Path) -> list[Path]:
 
 
 def _corrupt(file: Path) -> None:
-    """Corrupts bytes in the middle of a file, and deletes its checksum, so that only a reader can notice."""
+    """Corrupts bytes in the middle of a file, and deletes its checksum: only its content shows the damage."""
     payload = bytearray(file.read_bytes())
     middle = len(payload) // 2
     payload[middle : middle + 64] = bytes(255 - byte for byte in payload[middle : middle + 64])
@@ -289,18 +289,20 @@ def main(arguments: list[str]) -> int:
     with TemporaryDirectory() as scratch:
         trial = Trial(Path(scratch))
         make_input(trial.root / "in")
-        undisturbed(trial)
-        kills(trial, given.kills, rng)
-        for one in sinks.kills(trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, rng, kill_query):
-            trial.record(one.fault, one.count, survived=one.survived)
-        worker_kills(trial, WORKERS, rng)
-        failures(trial, FAILURES, rng)
-        for damage, folder in damages(trial):
+        run_undisturbed(trial)
+        kill_queries(trial, given.kills, rng)
+        for result in sinks.kill_queries(
+            trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, rng, kill_query
+        ):
+            trial.record(result.fault, result.count, survived=result.survived)
+        kill_workers(trial, WORKERS, rng)
+        raise_in_functions(trial, FAILURES, rng)
+        for damage, folder in damaged_checkpoints(trial):
             (folder / "query.log").unlink()
             code = start_query(folder).wait()
-            said = checkpoint_error((folder / "query.log").read_text())
-            survived = trial.same(folder) if code == 0 else said is not None
-            print(f"    {'the damaged part was not needed' if code == 0 else f'error: {said}'}")
+            error = checkpoint_error((folder / "query.log").read_text())
+            survived = trial.matches(folder) if code == 0 else error is not None
+            print(f"    {'the damaged part was not needed' if code == 0 else f'error: {error}'}")
             trial.record(damage, 1, survived=survived)
     print(f"faults: {trial.survived} survived of {trial.faults}")
     return 0 if trial.survived == trial.faults else 1

@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own, for tests: Debian's programs, a new cluster in a temporary folder, a socket there."""
+"""A private PostgreSQL server for tests: Debian's programs, with a new cluster and a socket in a temporary folder."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ SECONDS: Final = 60
 
 
 def binaries() -> Path | None:
-    """Where the newest server's programs are; ``None`` where there is none."""
-    found = [one.parent for one in BINARIES.glob("*/bin/postgres")]
-    return max(found, key=lambda one: float(one.parent.name), default=None)
+    """Returns the folder of the newest server's programs; ``None`` if there is none."""
+    found = [program.parent for program in BINARIES.glob("*/bin/postgres")]
+    return max(found, key=lambda folder: float(folder.parent.name), default=None)
 
 
 def server_user() -> str | None:
-    """The user that the server runs as: it refuses to be root."""
+    """Returns the user that runs the server, which must not be root; ``None`` for the current user."""
     if os.geteuid() != 0:
         return None
-    known = {one.pw_name for one in pwd.getpwall()}
+    known = {user.pw_name for user in pwd.getpwall()}
     return "postgres" if "postgres" in known else "nobody"
 
 
 @contextmanager
 def cluster() -> Iterator[str]:
-    """A running server, as a connection string; it is stopped, and its folder removed, when the context ends."""
+    """Yields the connection string of a running server; stops the server and removes its folder afterwards."""
     programs = binaries()
     if programs is None:
         raise RuntimeError(MISSING)
-    # The path of a socket must be short, which those of tests are not.
+    # The path of a socket must be short; the folders of tests are too long.
     folder, user = Path(mkdtemp(prefix="flowalg-", dir="/tmp")), server_user()
     try:
         if user is not None:
             shutil.chown(folder, user)
-        made: list[str | Path] = [
+        initdb: list[str | Path] = [
             programs / "initdb",
             "-D",
             folder / "data",
@@ -58,12 +58,12 @@ def cluster() -> Iterator[str]:
             "UTF8",
             "--no-sync",
         ]
-        done = subprocess.run(made, user=user, cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(initdb, user=user, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
         with (folder / "log").open("wb") as log:
             options: list[str | Path] = ["-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"]
-            # In a session of its own, so that an interrupt from the keyboard stops the tests first.
+            # A separate session: an interrupt from the keyboard then stops the tests first.
             server = subprocess.Popen(
                 [programs / "postgres", "-D", folder / "data", *options],
                 user=user,
@@ -84,8 +84,8 @@ def cluster() -> Iterator[str]:
 
 def _wait(programs: Path, folder: Path, server: subprocess.Popen[bytes]) -> None:
     for _ in range(SECONDS * 20):
-        asked = subprocess.run([programs / "pg_isready", "-q", "-h", folder], check=False)
-        if asked.returncode == 0:
+        ready = subprocess.run([programs / "pg_isready", "-q", "-h", folder], check=False)
+        if ready.returncode == 0:
             return
         if server.poll() is not None:
             break

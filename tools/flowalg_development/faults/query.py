@@ -1,4 +1,4 @@
-"""The query of the fault trials: corrected sessions and their counts, from files to files.
+"""The query of the fault injection: corrected sessions and their counts, from files to files.
 
 ``python -m flowalg_development.faults.query FOLDER`` runs it over ``FOLDER/in`` from its checkpoint to the end of its
 input. If there is a file ``FOLDER/fail``, a user-defined function deletes it and raises.
@@ -58,7 +58,7 @@ def pipeline(fails: Path) -> PCollection[object]:
     def value_of(visit: Visit) -> int:
         if visit.value == 7 and fails.exists():
             fails.unlink()
-            raise RuntimeError("a function of the user's has failed")
+            raise RuntimeError("a user-defined function has failed")
         return visit.value
 
     sums = (
@@ -72,17 +72,17 @@ def pipeline(fails: Path) -> PCollection[object]:
         )
         .combine_per_key(Sum())
     )
-    again = sums.key_by(lambda pair: pair.value % 10).window(
+    counts = sums.key_by(lambda pair: pair.value % 10).window(
         FixedWindows(timedelta(minutes=15)),
         trigger=AtWatermark().with_early_firings(AtCount(5)).with_late_firings(AtCount(1)),
         accumulation=Accumulation.RETRACTING,
         allowed_lateness=timedelta(minutes=10),
     )
-    return again.combine_per_key(Count())
+    return counts.combine_per_key(Count())
 
 
 def make_input(folder: Path) -> None:
-    """Writes a file for each micro-batch, in the order of their times, and one that ends the input."""
+    """Writes a file for each micro-batch, in the order of their times, and a file that ends the input."""
     random = np.random.default_rng(SEED)
     batches = []
     for number in range(BATCHES):

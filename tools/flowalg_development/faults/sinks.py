@@ -40,7 +40,7 @@ BEFORE_SPARK: Final = "SIGKILL between a table's commit and Spark's"
 
 
 @frozen
-class Killed:
+class KillResult:
     """The result of kills during one run."""
 
     fault: str
@@ -49,7 +49,7 @@ class Killed:
 
 
 @frozen
-class Places:
+class SinkRun:
     """The folder of one run, and its databases."""
 
     folder: Path
@@ -84,7 +84,7 @@ class Places:
         ]
         return "\n".join(sorted(lines)).encode()
 
-    def started(self) -> Process:
+    def start(self) -> Process:
         """Starts the query in a process group of its own."""
         given = [str(self.folder), *([] if self.conninfo is None else [self.conninfo])]
         with (self.folder / "query.log").open("ab") as log:
@@ -110,72 +110,72 @@ class Trials:
     files: Path
     server: str | None
 
-    def places(self, number: int) -> Places:
+    def create_run(self, number: int) -> SinkRun:
         """Creates the folder and the tables of a run without a checkpoint."""
         folder = self.root / f"sinks-{number}"
         folder.mkdir()
         os.symlink(self.files, folder / "in")
         if self.server is None:
-            return Places(folder, None)
+            return SinkRun(folder, None)
         schema = f"run_{number}"
         with psycopg.connect(self.server) as connection:
             connection.execute(f"CREATE SCHEMA {schema}".encode())
-        return Places(folder, f"{self.server} options='-c search_path={schema}'")
+        return SinkRun(folder, f"{self.server} options='-c search_path={schema}'")
 
 
-def kills(
+def kill_queries(
     root: Path,
     files: Path,
     wanted: int,
     deaths: int,
     rng: random.Random,
-    killed: Callable[[Process], None],
-) -> Iterator[Killed]:
+    kill: Callable[[Process], None],
+) -> Iterator[KillResult]:
     """Kills the query at random times and right after transactions, and compares each completed run.
 
-    ``killed`` kills a process and all its child processes.
+    ``kill`` kills a process and all its child processes.
     """
     with ExitStack() as stack:
         server = stack.enter_context(cluster()) if binaries() is not None else None
         trials = Trials(root, files, server)
-        undisturbed = trials.places(0)
-        if undisturbed.started().wait() != 0:
+        undisturbed = trials.create_run(0)
+        if undisturbed.start().wait() != 0:
             raise RuntimeError((undisturbed.folder / "query.log").read_text()[-3000:])
         expected = undisturbed.content()
-        databases = " and ".join(type(one).__name__ for one in undisturbed.databases)
+        databases = " and ".join(type(database).__name__ for database in undisturbed.databases)
         print(f"undisturbed: {expected.count(bytes([10])) + 1} rows in {databases}", flush=True)
         number = 0
         while wanted > 0 or deaths > 0:
             number += 1
-            places = trials.places(number)
-            at_random, by_itself, ended = _replay(places, wanted, deaths, rng, killed)
+            sink_run = trials.create_run(number)
+            at_random, by_itself, ended = _run_with_kills(sink_run, wanted, deaths, rng, kill)
             wanted, deaths = wanted - at_random, deaths - by_itself
-            survived = ended and places.content() == expected
+            survived = ended and sink_run.content() == expected
             if not ended:
-                print((places.folder / "query.log").read_text()[-3000:])
+                print((sink_run.folder / "query.log").read_text()[-3000:])
             for fault, count in ((AT_RANDOM, at_random), (BEFORE_SPARK, by_itself)):
                 if count:
-                    yield Killed(fault, count, survived)
+                    yield KillResult(fault, count, survived)
             if not survived:
                 return
-            shutil.rmtree(places.folder)
+            shutil.rmtree(sink_run.folder)
 
 
-def _replay(
-    places: Places, wanted: int, deaths: int, rng: random.Random, killed: Callable[[Process], None]
+def _run_with_kills(
+    sink_run: SinkRun, wanted: int, deaths: int, rng: random.Random, kill: Callable[[Process], None]
 ) -> tuple[int, int, bool]:
     """Kills one run until it ends; returns the numbers of both kinds of kills, and whether it succeeded."""
     at_random = by_itself = 0
     while True:
-        die = places.folder / DIE
+        die = sink_run.folder / DIE
         dies = by_itself < deaths
         if dies:
             die.write_text(str(rng.randrange(1, 40)))
-        process = places.started()
+        process = sink_run.start()
         try:
             code = process.wait(rng.uniform(6, 20) if at_random < wanted and not dies else None)
         except subprocess.TimeoutExpired:
-            killed(process)
+            kill(process)
             at_random += 1
             continue
         if code == -signal.SIGKILL and dies and not die.exists():
@@ -185,11 +185,11 @@ def _replay(
         return at_random, by_itself, code == 0
 
 
-def run(places: Places) -> None:
+def run(sink_run: SinkRun) -> None:
     """Runs the query to the end of its input."""
-    spark = local_session("flowalg faults", cores=2, memory="1g", log=places.folder / "spark.log")
-    sinks = places.sinks
-    die = places.folder / DIE
+    spark = local_session("flowalg faults", cores=2, memory="1g", log=sink_run.folder / "spark.log")
+    sinks = sink_run.sinks
+    die = sink_run.folder / DIE
     left = int(die.read_text()) if die.exists() else 0
 
     def write(frame: DataFrame, batch: int) -> None:
@@ -204,11 +204,11 @@ def run(places: Places) -> None:
         kept.unpersist()
 
     try:
-        source = stream_of(spark, places.folder / "in", BoundedOutOfOrderness(DISORDER))
-        panes = streaming.compile(pipeline(places.folder / "fail"), {VISITS: source}).with_drops()
+        source = stream_of(spark, sink_run.folder / "in", BoundedOutOfOrderness(DISORDER))
+        panes = streaming.compile(pipeline(sink_run.folder / "fail"), {VISITS: source}).with_drops()
         query = (
             panes.writeStream.foreachBatch(write)
-            .option("checkpointLocation", str(places.folder / "checkpoint"))
+            .option("checkpointLocation", str(sink_run.folder / "checkpoint"))
             .trigger(availableNow=True)
             .start()
         )
@@ -219,7 +219,7 @@ def run(places: Places) -> None:
 
 if __name__ == "__main__":
     _, given, *conninfo = sys.argv
-    run(Places(Path(given), conninfo[0] if conninfo else None))
+    run(SinkRun(Path(given), conninfo[0] if conninfo else None))
 
 
-__all__ = ["Killed", "Places", "Trials", "kills"]
+__all__ = ["KillResult", "SinkRun", "Trials", "kill_queries"]

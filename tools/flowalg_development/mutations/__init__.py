@@ -32,7 +32,7 @@ _SEMANTICS: Final = (
 
 @frozen
 class Area:
-    """The mutants of a part of the code, and the tests that should fail on them: ``laws`` is ``tests/laws/test_laws.py``."""
+    """The mutants of a part of the code, and the tests that should detect them: ``laws`` is ``tests/**/test_laws.py``."""
 
     name: str
     tests: tuple[str, ...]

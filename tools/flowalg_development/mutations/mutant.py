@@ -37,7 +37,7 @@ class Mutation:
 
 
 class Mutant(Protocol):
-    """A fault of the code. If no run can show the fault, ``why_it_survives`` gives the reason, and it does not count."""
+    """A fault of the code; it does not count if ``why_it_survives`` explains that no run can show it."""
 
     @property
     def fault(self) -> str:

@@ -1,7 +1,7 @@
 """Generated faults: each operator, boundary and condition of some modules, changed one at a time.
 
-The tests run on a sample. It depends only on the syntax of the functions, and not on the names of modules
-and local variables.
+The tests run on a sample. It depends only on the syntax of the functions, and not on the names of modules and local
+variables.
 """
 
 from __future__ import annotations
