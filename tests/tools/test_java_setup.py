@@ -134,7 +134,7 @@ def test_a_later_java_is_installed_where_java_17_has_no_package(machine: Machine
 
 
 def test_an_installed_java_hidden_by_an_old_one_is_used(machine: Machine) -> None:
-    """If an older Java on the PATH hides an installed Java 17, JAVA_HOME points to Java 17, and nothing is installed."""
+    """If an older Java on the PATH hides an installed Java 17, JAVA_HOME is that Java 17, and nothing is installed."""
     machine.java(OLD)
     machine.java(OLD, "jvm/java-11/bin")
     machine.java('openjdk version "25.0.1"', "jvm/java-25/bin")

@@ -1,7 +1,7 @@
-"""What if: what is counted for each choice is what the reference interpreter does under it.
+"""What-if analysis: the results of each choice equal those of the reference interpreter.
 
-The counts come from arithmetic over instants and window ends, the reference's from running every element through the
-six steps of a grouping: a wrong bound, an instant too early or a watermark of its own making shows in their difference.
+The analysis computes counts from instants and window ends, whereas the reference runs each element through the six
+steps of a grouping. The comparison detects wrong bounds, instants that are too early, and wrong watermarks.
 """
 
 from __future__ import annotations
@@ -83,23 +83,23 @@ MINUTE = timedelta(minutes=1)
 
 
 @frozen
-class Sight:
-    """A record with both its times."""
+class Sample:
+    """A record with both times."""
 
     key: str
     partition: str
     at: datetime
-    seen: datetime
+    observed: datetime
 
 
-SIGHTS = Source("sights", Sight, event_time=lambda s: s.at)
+SAMPLES = Source("samples", Sample, event_time=lambda s: s.at)
 
 
 @frozen
 class Case:
-    """Recorded elements, and how they are looked at."""
+    """Recorded elements, and the parameters of an analysis."""
 
-    sights: tuple[Sight, ...]
+    samples: tuple[Sample, ...]
     policy: WatermarkPolicy
     windows: WindowFn
     lateness: AllowedLateness
@@ -111,26 +111,26 @@ class Case:
     def records(self) -> Records:
         """The elements as columns."""
         return Records.from_records(
-            SIGHTS,
-            self.sights,
-            processing_time=lambda s: s.seen,
+            SAMPLES,
+            self.samples,
+            processing_time=lambda s: s.observed,
             key=lambda s: s.key,
             partition=lambda s: s.partition,
             kept=lambda s: s.key != "z",
         )
 
     @property
-    def seen(self) -> ObservedRecords:
+    def observed(self) -> ObservedRecords:
         """The elements in their instants."""
         return ObservedRecords.of(self.records, every=self.every, tick=self.tick, ends=self.ends)
 
     @property
-    def timeline(self) -> Timeline[Sight]:
-        """The timeline that the reference runs over."""
+    def timeline(self) -> Timeline[Sample]:
+        """The timeline of the reference run."""
         return Timeline.from_records(
-            SIGHTS,
-            self.sights,
-            processing_time=lambda s: s.seen,
+            SAMPLES,
+            self.samples,
+            processing_time=lambda s: s.observed,
             watermark=self.policy,
             partition=lambda s: s.partition,
             every=self.every,
@@ -140,16 +140,16 @@ class Case:
 
     @property
     def pipeline(self) -> PCollection[KV[str, int]]:
-        """Counts of all keys but one, when the watermark passes, and then at each late element."""
+        """Counts of all keys except z, at the watermark and at each late element."""
         trigger = AtWatermark().with_late_firings(AtCount(1))
-        keyed = SIGHTS.filter(lambda s: s.key != "z").key_by(lambda s: s.key)
+        keyed = SAMPLES.filter(lambda s: s.key != "z").key_by(lambda s: s.key)
         return keyed.window(self.windows, trigger=trigger, allowed_lateness=self.lateness).combine_per_key(
             Count()
         )
 
     @property
     def choice(self) -> Choice:
-        """What the one choice comes to."""
+        """The results of the choice."""
         found = what_if(
             self.records,
             self.windows,
@@ -163,36 +163,36 @@ class Case:
         return choice
 
 
-def sights() -> st.SearchStrategy[tuple[Sight, ...]]:
-    """Records of two keys, and one that a filter drops, of three partitions; times independent, close, or apart."""
-    free = st.builds(Sight, st.sampled_from("abz"), st.sampled_from("pqr"), minutes(), minutes())
-    lags = st.integers(-2, 6).map(lambda one: one * MINUTE)
+def samples() -> st.SearchStrategy[tuple[Sample, ...]]:
+    """Records of three keys, of which a filter drops one, and of three partitions, with independent or close times."""
+    free = st.builds(Sample, st.sampled_from("abz"), st.sampled_from("pqr"), minutes(), minutes())
+    lags = st.integers(-2, 6).map(lambda lag: lag * MINUTE)
     close = st.builds(
-        lambda key, partition, at, lag: Sight(key, partition, at, at + lag),
+        lambda key, partition, at, lag: Sample(key, partition, at, at + lag),
         st.sampled_from("abz"),
         st.sampled_from("pqr"),
         minutes(),
         lags,
     )
-    few = st.builds(Sight, st.just("a"), st.just("p"), minutes(0, 6), minutes(0, 40))
-    return st.one_of([st.lists(one, min_size=1, max_size=25).map(tuple) for one in (free, close, few)])
+    few = st.builds(Sample, st.just("a"), st.just("p"), minutes(0, 6), minutes(0, 40))
+    return st.one_of([st.lists(kind, min_size=1, max_size=25).map(tuple) for kind in (free, close, few)])
 
 
 def windowings() -> st.SearchStrategy[WindowFn]:
-    """Windows that are counted: fixed, sliding with and without gaps, days, and the global one."""
+    """Supported windows: fixed, sliding with and without gaps, days, and global."""
     rare = st.sampled_from((CalendarDays("Europe/Berlin"), GlobalWindows()))
     return st.one_of(fixed_windows(), fixed_windows(), sliding_windows(), sliding_windows(), rare)
 
 
 def cases() -> st.SearchStrategy[Case]:
-    """Any records under any policy, in any windows that are counted."""
+    """Any records under any policy, in any supported windows."""
     lateness: st.SearchStrategy[AllowedLateness] = st.one_of(
         st.just(timedelta(0)), durations(), durations(), st.sampled_from((FOREVER, timedelta.max))
     )
     every = st.sampled_from((timedelta(microseconds=1), MINUTE, 3 * MINUTE, 20 * MINUTE))
     return st.builds(
         Case,
-        sights(),
+        samples(),
         watermark_policies(),
         windowings(),
         lateness,
@@ -202,15 +202,15 @@ def cases() -> st.SearchStrategy[Case]:
     )
 
 
-def ran(case: Case) -> reference.ReferenceRun[KV[str, int]]:
-    """What the reference does."""
-    return reference.run(case.pipeline, {SIGHTS: case.timeline})
+def run_reference(case: Case) -> reference.ReferenceRun[KV[str, int]]:
+    """Runs a case in the reference interpreter."""
+    return reference.run(case.pipeline, {SAMPLES: case.timeline})
 
 
-def in_windows(case: Case) -> list[tuple[Sight, Window, EventTime]]:
+def in_windows(case: Case) -> list[tuple[Sample, Window, EventTime]]:
     """Each element in each of its windows, with the watermark before the instant in which it is observed."""
     timeline = case.timeline
-    before = (MIN_TIME, *(one.watermark for one in timeline))
+    before = (MIN_TIME, *(instant.watermark for instant in timeline))
     return [
         (element, window, watermark)
         for instant, watermark in zip(timeline, before, strict=False)
@@ -221,7 +221,7 @@ def in_windows(case: Case) -> list[tuple[Sight, Window, EventTime]]:
 
 
 def nearest_rank(latencies: Iterable[int], share: float) -> timedelta:
-    """The least latency that at least a share of them does not exceed."""
+    """The least latency that at least this share of the latencies does not exceed."""
     ordered = sorted(latencies)
     return timedelta(microseconds=ordered[ceil(round(share * len(ordered), 6)) - 1])
 
@@ -229,89 +229,93 @@ def nearest_rank(latencies: Iterable[int], share: float) -> timedelta:
 # The law.
 
 
-# Several for each test that the profile asks for: what goes wrong at a bound needs both times to meet there.
-harder = settings(max_examples=6 * settings().max_examples)
+# More examples than the profile has: an error at a bound only shows if both times meet there.
+more_examples = settings(max_examples=6 * settings().max_examples)
 
 
-@harder
+@more_examples
 @given(cases(), st.lists(watermark_policies(), max_size=6))
 def test_instants_and_watermarks_are_those_of_the_timeline(
     case: Case, policies: list[WatermarkPolicy]
 ) -> None:
-    """Of every policy with any of its options: the same processing times, and the same watermark after each."""
-    watermarks = PolicyWatermarks(case.seen)
-    for one in (evolve(case, policy=policy) for policy in (case.policy, *policies)):
-        timeline = one.timeline
-        assert case.seen.clock.tolist() == [instant.processing_time for instant in timeline]
-        assert watermarks.of(one.policy).tolist() == [instant.watermark for instant in timeline]
+    """Under every policy and option, the instants have the processing times and watermarks of the timeline."""
+    watermarks = PolicyWatermarks(case.observed)
+    for policy in (case.policy, *policies):
+        timeline = evolve(case, policy=policy).timeline
+        assert case.observed.clock.tolist() == [instant.processing_time for instant in timeline]
+        assert watermarks.of(policy).tolist() == [instant.watermark for instant in timeline]
 
 
-@harder
+@more_examples
 @given(cases())
 def test_late_and_dropped_elements_are_those_of_the_reference(case: Case) -> None:
-    """Each in each of its windows: late behind the watermark before its instant, dropped as the run says."""
-    choice, placed = case.choice, in_windows(case)
-    assert choice.elements == len(placed)
-    assert choice.late == sum(window.end <= watermark for _, window, watermark in placed)
-    assert choice.dropped == len(ran(case).dropped)
+    """Elements in windows that the watermark had passed are late, and the number of dropped ones is that of the run."""
+    choice, assigned = case.choice, in_windows(case)
+    assert choice.elements == len(assigned)
+    assert choice.late == sum(window.end <= watermark for _, window, watermark in assigned)
+    assert choice.dropped == len(run_reference(case).dropped)
     assert choice.dropped <= choice.late <= choice.elements
 
 
-@harder
+@more_examples
 @given(cases())
 def test_panes_are_those_of_the_reference(case: Case) -> None:
-    """As many on time and as many late; with an input that ends, from as many windows."""
-    choice, panes = case.choice, ran(case).panes
-    assert choice.on_time_panes == sum(one.timing is Timing.ON_TIME for one in panes)
-    assert choice.late_panes == sum(one.timing is Timing.LATE for one in panes)
+    """The numbers of on-time and late panes are those of the run, and of windows too if the input ends."""
+    choice, panes = case.choice, run_reference(case).panes
+    assert choice.on_time_panes == sum(pane.timing is Timing.ON_TIME for pane in panes)
+    assert choice.late_panes == sum(pane.timing is Timing.LATE for pane in panes)
     assert choice.panes == len(panes)
     if case.ends:
-        assert choice.windows == len({(one.key, one.window) for one in panes})
+        assert choice.windows == len({(pane.key, pane.window) for pane in panes})
 
 
-@harder
+@more_examples
 @given(cases())
 def test_latencies_are_those_of_the_reference(case: Case) -> None:
-    """Of every on-time pane, from the end of its window on; and so their median and their 95th percentile."""
+    """The latencies of all on-time panes, their median and their 95th percentile are those of the run."""
     latencies = [
-        one.processing_time - one.window.end for one in ran(case).panes if one.timing is Timing.ON_TIME
+        pane.processing_time - pane.window.end
+        for pane in run_reference(case).panes
+        if pane.timing is Timing.ON_TIME
     ]
-    passing = OnTimeCounts.of(
-        case.seen, Arrivals.of(case.seen, case.windows), PolicyWatermarks(case.seen).of(case.policy)
+    counts = OnTimeCounts.of(
+        case.observed,
+        Arrivals.of(case.observed, case.windows),
+        PolicyWatermarks(case.observed).of(case.policy),
     )
-    assert np.repeat(passing.latencies, passing.panes).tolist() == sorted(latencies)
+    assert np.repeat(counts.latencies, counts.panes).tolist() == sorted(latencies)
     expected = Latency(nearest_rank(latencies, 0.5), nearest_rank(latencies, 0.95)) if latencies else None
     assert case.choice.latency == expected
 
 
-@harder
+@more_examples
 @given(cases())
-def test_state_is_what_the_grouping_keeps(case: Case) -> None:
-    """The windows that the reference's grouping holds after each instant, weighted by how long it holds them."""
-    timeline = tuple(case.timeline)[: len(case.seen.times)]
-    held = []
+def test_live_windows_are_those_of_the_grouping(case: Case) -> None:
+    """The state is the number of windows of the reference's grouping after each instant, weighted by duration."""
+    timeline = tuple(case.timeline)[: len(case.observed.times)]
+    live = []
     for end in range(1, len(timeline) + 1):
         operators = Operators()
-        execute(RunSpec(case.pipeline, {"sights": Timeline(timeline[:end])}, Mode.MICRO_BATCH), operators)
+        execute(RunSpec(case.pipeline, {"samples": Timeline(timeline[:end])}, Mode.MICRO_BATCH), operators)
         (grouping,) = operators.groupings.values()
-        held.append(sum(map(len, grouping.windows.values())))
-    times = [one.processing_time for one in timeline]
-    lasting = [after - before for before, after in pairwise(times)]
+        live.append(sum(map(len, grouping.windows.values())))
+    times = [instant.processing_time for instant in timeline]
+    spans = [after - before for before, after in pairwise(times)]
     mean = (
-        sum(count * time for count, time in zip(held, lasting, strict=False)) / sum(lasting)
-        if sum(lasting)
-        else held[-1]
+        sum(count * time for count, time in zip(live, spans, strict=False)) / sum(spans)
+        if sum(spans)
+        else live[-1]
     )
-    kept = case.choice.state
-    assert kept.maximum == max(held)
-    assert kept.mean == pytest.approx(mean, rel=1e-12)
+    state = case.choice.state
+    assert state.maximum == max(live)
+    assert state.mean == pytest.approx(mean, rel=1e-12)
 
 
 @given(cases(), st.lists(watermark_policies(), min_size=1, max_size=3))
 def test_a_choice_does_not_depend_on_the_others_in_the_grid(
     case: Case, policies: list[WatermarkPolicy]
 ) -> None:
-    """What policies share is shared without a trace."""
+    """The results of a choice are the same in a larger grid: shared intermediate results do not affect them."""
     grid = what_if(
         case.records,
         case.windows,
@@ -325,11 +329,11 @@ def test_a_choice_does_not_depend_on_the_others_in_the_grid(
 
 
 @pytest.mark.parametrize("lateness", [FOREVER, timedelta.max, timedelta(days=999)])
-def test_for_ever_is_longer_than_any_delay(lateness: AllowedLateness) -> None:
-    """A year on, an element is late and still welcome, and the window that it was for is still kept."""
+def test_an_unlimited_lateness_exceeds_any_delay(lateness: AllowedLateness) -> None:
+    """An element that is a year late is accepted, and its window is still live."""
     moments = (0, 1, 200 * 24 * 60, 400 * 24 * 60)
     case = Case(
-        tuple(Sight("a", "p", minute(0), minute(one)) for one in moments),
+        tuple(Sample("a", "p", minute(0), minute(at)) for at in moments),
         Timeout(timedelta(0)),
         FixedWindows(MINUTE),
         lateness,
@@ -337,13 +341,13 @@ def test_for_ever_is_longer_than_any_delay(lateness: AllowedLateness) -> None:
         tick=None,
         ends=True,
     )
-    assert ran(case).dropped == ()
+    assert run_reference(case).dropped == ()
     assert (case.choice.late, case.choice.dropped, case.choice.state) == (2, 0, StateSize(1.0, 1))
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.data())
-def test_any_rank_of_any_stretch_is_found(numbers: list[int], data: st.DataObject) -> None:
-    """A wavelet matrix against sorting each stretch."""
+def test_a_wavelet_matrix_finds_any_rank_of_any_range(numbers: list[int], data: st.DataObject) -> None:
+    """The result equals that of sorting the range."""
     start = data.draw(st.integers(0, len(numbers) - 1))
     end = data.draw(st.integers(start + 1, len(numbers)))
     ranks = list(range(end - start))
@@ -357,70 +361,72 @@ def test_any_rank_of_any_stretch_is_found(numbers: list[int], data: st.DataObjec
 # The choices.
 
 
-def whole_grid(found: Iterable[Sight]) -> WhatIf:
-    """The grid that is read off some records."""
+def default_grid(found: Iterable[Sample]) -> WhatIf:
+    """The results of the default grid on some records."""
     return what_if(
-        Records.from_records(SIGHTS, found, processing_time=lambda s: s.seen, key=lambda s: s.key),
+        Records.from_records(SAMPLES, found, processing_time=lambda s: s.observed, key=lambda s: s.key),
         FixedWindows(5 * MINUTE),
     )
 
 
-@given(sights())
-def test_the_frontier_is_what_nothing_beats(found: tuple[Sight, ...]) -> None:
-    """Nothing beats a choice on it; a choice that is not is beaten by one on it."""
-    grid = whole_grid(found)
-    costs = [one.costs for one in grid.choices]
-    for one in grid.choices:
+@given(samples())
+def test_no_choice_dominates_the_frontier(found: tuple[Sample, ...]) -> None:
+    """A choice on the frontier is not dominated; every other choice is dominated by a choice on the frontier."""
+    grid = default_grid(found)
+    costs = [choice.costs for choice in grid.choices]
+    for choice in grid.choices:
         better = [
             other
             for other in costs
-            if other != one.costs and all(a <= b for a, b in zip(other, one.costs, strict=True))  # type: ignore[operator]
+            if other != choice.costs and all(a <= b for a, b in zip(other, choice.costs, strict=True))  # type: ignore[operator]
         ]
-        assert (one in grid.frontier) == (not better)
-        assert not better or any(other.dominates(one) for other in grid.frontier)
+        assert (choice in grid.frontier) == (not better)
+        assert not better or any(other.dominates(choice) for other in grid.frontier)
 
 
 shares = st.sampled_from((0.0, 0.02, 0.1, 0.3, 1.0))
 
 
-@harder
-@given(sights(), shares, shares)
-def test_the_recommended_choice_is_the_quickest_inside_the_limits(
-    found: tuple[Sight, ...], late: float, dropped: float
+@more_examples
+@given(samples(), shares, shares)
+def test_the_recommended_choice_is_the_fastest_within_the_limits(
+    found: tuple[Sample, ...], late: float, dropped: float
 ) -> None:
-    """It is inside both limits, and no other that is has a lower median latency; there is none only if none is."""
-    grid = whole_grid(found)
-    fitting = [
-        one.latency.median
-        for one in grid.choices
-        if one.latency is not None and one.late_share <= late and one.dropped_share <= dropped
+    """It is within both limits, and no other choice within them has a lower median latency; otherwise it is None."""
+    grid = default_grid(found)
+    acceptable = [
+        choice.latency.median
+        for choice in grid.choices
+        if choice.latency is not None and choice.late_share <= late and choice.dropped_share <= dropped
     ]
     best = grid.recommendation(late=late, dropped=dropped)
     if best.choice is None:
-        assert not fitting
+        assert not acceptable
         assert str(best).startswith(f"None of {len(grid.choices)} choices has at most")
     else:
         assert best.choice in grid.choices
         assert best.choice.late_share <= late
         assert best.choice.dropped_share <= dropped
         assert best.choice.latency is not None
-        assert best.choice.latency.median == min(fitting)
+        assert best.choice.latency.median == min(acceptable)
         assert str(best).startswith(f"Recommended: {best.choice}.")
 
 
-@given(sights())
-def test_a_table_has_a_line_for_each_choice(found: tuple[Sight, ...]) -> None:
-    """Under two lines of heads, those of the frontier with a star, all figures ending where their heads do."""
-    grid = whole_grid(found)
-    heads, lines = grid.table().splitlines()[:2], grid.table().splitlines()[2:-1]
+@given(samples())
+def test_a_table_has_a_line_for_each_choice(found: tuple[Sample, ...]) -> None:
+    """The table has two lines of headings and a line for each choice, with ``*`` for the frontier, all equally long."""
+    grid = default_grid(found)
+    headings, lines = grid.table().splitlines()[:2], grid.table().splitlines()[2:-1]
     assert len(lines) == len(grid.choices)
-    assert [line.startswith("*") for line in lines] == [one in grid.frontier for one in grid.choices]
-    assert {len(line) for line in lines} == {len(heads[0])}
+    assert [line.startswith("*") for line in lines] == [choice in grid.frontier for choice in grid.choices]
+    assert {len(line) for line in lines} == {len(headings[0])}
     assert str(grid) == grid.table()
 
 
-def choice(late: int, dropped: int, latency: int, kept: float, lateness: int = 0, delay: int = 1) -> Choice:
-    """What some policy and lateness, in minutes, come to among a hundred elements."""
+def choice_of(
+    late: int, dropped: int, latency: int, live: float, lateness: int = 0, delay: int = 1
+) -> Choice:
+    """Some results of a policy and a lateness, in minutes, on a hundred elements."""
     return Choice(
         policy=BoundedOutOfOrderness(delay * MINUTE),
         allowed_lateness=lateness * MINUTE,
@@ -431,25 +437,25 @@ def choice(late: int, dropped: int, latency: int, kept: float, lateness: int = 0
         on_time_panes=50,
         late_panes=late - dropped,
         latency=Latency(latency * MINUTE, 2 * latency * MINUTE),
-        state=StateSize(kept, 10),
+        state=StateSize(live, 10),
     )
 
 
 GRID = WhatIf(
     FixedWindows(timedelta(hours=1)),
     (
-        choice(30, 2, 1, 5.0, lateness=60, delay=1),
-        choice(4, 4, 10, 4.0, lateness=0, delay=10),
-        choice(4, 1, 10, 6.0, lateness=20, delay=10),
-        choice(4, 0, 10, 8.0, lateness=60, delay=10),
-        choice(3, 1, 20, 2.0, lateness=0, delay=20),
-        choice(1, 1, 30, 7.0, lateness=0, delay=30),
+        choice_of(30, 2, 1, 5.0, lateness=60, delay=1),
+        choice_of(4, 4, 10, 4.0, lateness=0, delay=10),
+        choice_of(4, 1, 10, 6.0, lateness=20, delay=10),
+        choice_of(4, 0, 10, 8.0, lateness=60, delay=10),
+        choice_of(3, 1, 20, 2.0, lateness=0, delay=20),
+        choice_of(1, 1, 30, 7.0, lateness=0, delay=30),
     ),
 )
 
 
 def test_a_recommendation_gives_its_reasons() -> None:
-    """It states the rule, the results of the choice, and those of its neighbours."""
+    """The text states the rule, the results of the choice, and those of its neighbours."""
     assert str(GRID.recommendation()).splitlines() == [
         "Recommended: BoundedOutOfOrderness(10 min) with an allowed lateness of 20 min.",
         "4 of 6 choices have at most 5.0% late and at most 1.0% dropped elements. This one has the lowest latency: 50% "
@@ -465,8 +471,8 @@ def test_a_recommendation_gives_its_reasons() -> None:
     ]
 
 
-def test_without_an_acceptable_choice_the_nearest_ones_are_named() -> None:
-    """The text names the choices with the fewest late and dropped elements, and says what to change."""
+def test_without_an_acceptable_choice_the_nearest_choices_are_named() -> None:
+    """The text names the choices with the fewest late and dropped elements, and what to change."""
     found = GRID.recommendation(late=0, dropped=0)
     assert found == Recommendation(None, found.text)
     assert str(found).splitlines() == [
@@ -481,33 +487,33 @@ def test_without_an_acceptable_choice_the_nearest_ones_are_named() -> None:
 # The grid.
 
 
-@given(sights())
-def test_the_grid_is_read_off_the_records(found: tuple[Sight, ...]) -> None:
-    """It has policies of three kinds, each once, no lateness among the latenesses, and nothing beyond the delays."""
-    grid = whole_grid(found).choices
-    policies, latenesses = {one.policy for one in grid}, {one.allowed_lateness for one in grid}
+@given(samples())
+def test_the_default_grid_depends_on_the_delays_of_the_records(found: tuple[Sample, ...]) -> None:
+    """The grid has distinct policies of three kinds, and allowed lateness from zero to twice the longest delay."""
+    grid = default_grid(found).choices
+    policies, latenesses = {choice.policy for choice in grid}, {choice.allowed_lateness for choice in grid}
     assert len(grid) == len(policies) * len(latenesses)
-    assert {type(one) for one in policies} == {BoundedOutOfOrderness, Timeout, LagQuantile}
+    assert {type(policy) for policy in policies} == {BoundedOutOfOrderness, Timeout, LagQuantile}
     assert timedelta(0) in latenesses
-    longest = max(timedelta(0), *(one.seen - one.at for one in found))
-    assert all(isinstance(one, timedelta) and one <= 2 * longest for one in latenesses)
+    longest = max(timedelta(0), *(sample.observed - sample.at for sample in found))
+    assert all(isinstance(lateness, timedelta) and lateness <= 2 * longest for lateness in latenesses)
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=5000)))
-def test_a_readable_duration_is_no_shorter(duration: timedelta) -> None:
-    """And rounding it again changes nothing."""
+def test_rounding_up_is_idempotent(duration: timedelta) -> None:
+    """A rounded duration is not shorter than the original, and rounding it again does not change it."""
     micros = duration // timedelta(microseconds=1)
     assert round_up(micros) >= duration
     assert round_up(round_up(micros) // timedelta(microseconds=1)) == round_up(micros)
 
 
-# What goes in.
+# The input.
 
 
 def test_columns_of_every_kind_are_the_same_records() -> None:
-    """Datetimes, microseconds, and columns of Polars, Arrow and numpy; in any zone and unit."""
+    """Datetimes, microseconds, and columns of Polars, Arrow and numpy in any zone and unit give equal records."""
     at, seen = [minute(0), minute(3), minute(1)], [minute(2), minute(4), minute(9)]
-    micros = np.array([event_time(one) for one in at]), np.array([event_time(one) for one in seen])
+    micros = np.array([event_time(time) for time in at]), np.array([event_time(time) for time in seen])
     polars = pl.Series(at).dt.convert_time_zone("Asia/Tokyo"), pl.Series(seen).dt.cast_time_unit("ms")
     arrow = (
         pa.array(at, pa.timestamp("us", "UTC")),
@@ -521,22 +527,22 @@ def test_columns_of_every_kind_are_the_same_records() -> None:
 
 
 def test_partitions_keep_their_names() -> None:
-    """So that a policy of the user's own can tell them apart."""
-    asked: list[set[str]] = []
+    """A user-defined policy receives the names of the partitions."""
+    names: list[set[str]] = []
 
-    def watching(view: ClockView) -> None:
-        asked.append(set(view.partitions))
+    def record_names(view: ClockView) -> None:
+        names.append(set(view.partitions))
 
     records = Records.of([minute(0), minute(1)], [minute(2), minute(3)], partitions=["north", "south"])
-    what_if(records, GlobalWindows(), policies=[CustomPolicy("watching", watching)])
-    assert asked == [{"north"}, {"north", "south"}]
+    what_if(records, GlobalWindows(), policies=[CustomPolicy("recording", record_names)])
+    assert names == [{"north"}, {"north", "south"}]
 
 
 NAIVE = datetime(2024, 1, 1)
 
 
 @pytest.mark.parametrize(
-    ("events", "times", "says"),
+    ("events", "times", "message"),
     [
         ([NAIVE], [NOON], "event_times must be .*naive"),
         ([NOON], [NAIVE], "processing_times must be .*naive"),
@@ -553,17 +559,15 @@ NAIVE = datetime(2024, 1, 1)
         ([], [], "event_times must be the event times of at least one record; got"),
     ],
 )
-def test_times_that_are_no_points_are_refused(
-    events: Iterable[object], times: Iterable[object], says: str
-) -> None:
-    """By the column they are in."""
-    with pytest.raises(ArgumentError, match=says):
+def test_invalid_times_are_rejected(events: Iterable[object], times: Iterable[object], message: str) -> None:
+    """The error names the column."""
+    with pytest.raises(ArgumentError, match=message):
         Records.of(events, times)
 
 
 @pytest.mark.parametrize("keys", [[0.5], [(1, 0.5)], [[1]], pl.Series([0.5])])
-def test_keys_that_cannot_be_compared_are_refused(keys: Iterable[object]) -> None:
-    """As a grouping refuses them."""
+def test_keys_that_cannot_be_compared_are_rejected(keys: Iterable[object]) -> None:
+    """Keys with floats and unhashable keys are rejected, as in a grouping."""
     with pytest.raises(ArgumentError, match="keys must be (without floats, .*|hashable); got"):
         Records.of([NOON], [NOON], keys=keys)
 
@@ -571,19 +575,19 @@ def test_keys_that_cannot_be_compared_are_refused(keys: Iterable[object]) -> Non
 @pytest.mark.parametrize(
     "partitions", [[0.5], [None], pl.Series([None], dtype=pl.String()), pl.Series([0.5])]
 )
-def test_partitions_have_names(partitions: Iterable[object]) -> None:
-    """Strings, or whole numbers."""
+def test_partitions_are_strings_or_integers(partitions: Iterable[object]) -> None:
+    """Other partitions and nulls are rejected."""
     with pytest.raises(ArgumentError, match="partitions must be strings or integers(, without nulls)?; got"):
         Records.of([NOON], [NOON], partitions=partitions)
 
 
-def test_a_key_that_raises_is_the_users_own() -> None:
-    """The message names the function and the record."""
+def test_a_key_function_that_raises_is_a_user_function_error() -> None:
+    """The error names the function."""
     with pytest.raises(UserFunctionError, match="key"):
         Records.from_records(
-            SIGHTS,
-            [Sight("a", "p", NOON, NOON)],
-            processing_time=lambda s: s.seen,
+            SAMPLES,
+            [Sample("a", "p", NOON, NOON)],
+            processing_time=lambda s: s.observed,
             key=lambda s: s.key[5],
         )
 
@@ -593,15 +597,15 @@ HOURS = FixedWindows(timedelta(hours=1))
 
 
 @given(sessions() | fixed_windows_by_key() | st.just(CustomWindows("own", lambda point, key: ())))
-def test_windows_that_are_no_columns_are_refused(windows: WindowFn) -> None:
-    """Those that merge, and those that a function of the user's places."""
-    says = "they merge" if isinstance(windows, Sessions) else "a Python function assigns"
-    with pytest.raises(UnsupportedError, match=says):
+def test_unsupported_windows_are_rejected(windows: WindowFn) -> None:
+    """Windows that merge, and windows that a Python function assigns, are rejected."""
+    message = "they merge" if isinstance(windows, Sessions) else "a Python function assigns"
+    with pytest.raises(UnsupportedError, match=message):
         what_if(ONE, windows)
 
 
-def test_a_grid_is_made_of_policies_and_latenesses() -> None:
-    """What is none is refused, by its argument."""
+def test_invalid_arguments_are_rejected() -> None:
+    """Each error names the argument and what is valid."""
     with pytest.raises(ArgumentError, match=r"policies must be a non-empty sequence, or None .*; got \[\]"):
         what_if(ONE, HOURS, policies=[])
     with pytest.raises(ArgumentError, match=r"lateness must be a non-empty sequence, or None .*; got \[\]"):
@@ -626,28 +630,30 @@ def test_a_grid_is_made_of_policies_and_latenesses() -> None:
         GRID.recommendation(dropped=2)
 
 
-# What comes out.
+# The output.
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=400)))
-def test_a_duration_that_is_told_can_be_read_back(duration: timedelta) -> None:
-    """Exactly, so that no two policies of a table have one name; and about it is less than one part in 40 off."""
+def test_a_formatted_duration_can_be_parsed(duration: timedelta) -> None:
+    """``format_duration`` is exact, and the error of ``format_rounded`` is at most one part in 40."""
 
-    def read(told: str) -> timedelta:
+    def parse(text: str) -> timedelta:
         units = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds", "ms": "milliseconds"}
-        parts = re.findall(r"([\d.]+) (\w+)", told)
+        parts = re.findall(r"([\d.]+) (\w+)", text)
         micros = {"days": 86_400_000_000, "hours": 3_600_000_000, "minutes": 60_000_000}
         micros |= {"seconds": 1_000_000, "milliseconds": 1000}
-        return timedelta(microseconds=sum(round(float(one) * micros[units[unit]]) for one, unit in parts))
+        return timedelta(
+            microseconds=sum(round(float(number) * micros[units[unit]]) for number, unit in parts)
+        )
 
-    assert read(format_duration(duration)) == duration
-    assert abs(read(format_rounded(duration)) - duration) <= duration / 40
+    assert parse(format_duration(duration)) == duration
+    assert abs(parse(format_rounded(duration)) - duration) <= duration / 40
     if duration:
         assert format_duration(-duration) == f"-{format_duration(duration)}"
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "text"),
     [
         (BoundedOutOfOrderness(timedelta(hours=1, minutes=30)), "BoundedOutOfOrderness(1 h 30 min)"),
         (Timeout(timedelta(0), idle_after=MINUTE), "Timeout(0 s, idle_after=1 min)"),
@@ -656,28 +662,30 @@ def test_a_duration_that_is_told_can_be_read_back(duration: timedelta) -> None:
         (CustomPolicy("mine", lambda view: None, max_ahead=MINUTE), "mine(max_ahead=1 min)"),
     ],
 )
-def test_a_policy_is_told_by_its_arguments(policy: WatermarkPolicy, told: str) -> None:
-    """And by the options that are not as usual."""
-    assert format_policy(policy) == told
+def test_a_policy_is_formatted_with_its_arguments(policy: WatermarkPolicy, text: str) -> None:
+    """The text has the arguments, and the options that differ from their defaults."""
+    assert format_policy(policy) == text
 
 
-def test_a_share_of_nothing_is_told_apart_from_a_small_one() -> None:
-    """So that 0% says that there is none at all."""
-    shown = [format_share(one) for one in (0.0, 0.00001, 0.0042, 0.05, 1.0)]
+def test_only_a_share_of_zero_is_formatted_as_zero() -> None:
+    """A tiny share is ``<0.01%``."""
+    shown = [format_share(share) for share in (0.0, 0.00001, 0.0042, 0.05, 1.0)]
     assert shown == ["0%", "<0.01%", "0.42%", "5.0%", "100.0%"]
 
 
-@pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
-def test_a_picture_is_drawn(tmp_path: Path, suffix: str, begins: bytes) -> None:
-    """In the format of its suffix, with a recommended choice or without; the same one every time."""
-    GRID.draw(tmp_path / f"one.{suffix}")
+@pytest.mark.parametrize(("suffix", "signature"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_a_picture_is_drawn(tmp_path: Path, suffix: str, signature: bytes) -> None:
+    """The format is that of the suffix, with and without a recommendation, and equal pictures are equal files."""
+    GRID.draw(tmp_path / f"first.{suffix}")
     GRID.draw(
-        str(tmp_path / f"two.{suffix}"), title="None", recommendation=GRID.recommendation(late=0, dropped=0)
+        str(tmp_path / f"other.{suffix}"), title="None", recommendation=GRID.recommendation(late=0, dropped=0)
     )
-    GRID.draw(tmp_path / f"three.{suffix}")
-    one, two, three = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("one", "two", "three"))
-    assert one.startswith(begins)
-    assert one == three != two
+    GRID.draw(tmp_path / f"second.{suffix}")
+    first, second, other = (
+        (tmp_path / f"{name}.{suffix}").read_bytes() for name in ("first", "second", "other")
+    )
+    assert first.startswith(signature)
+    assert first == second != other
 
 
 def test_a_picture_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -686,18 +694,18 @@ def test_a_picture_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name in [name for name in sys.modules if name.startswith("flowalg_tools.pictures")]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(MissingExtraError, match=re.escape("install flowalg[plot]")):
-        GRID.draw(tmp_path / "one.png")
+        GRID.draw(tmp_path / "grid.png")
 
 
-def test_longer_waiting_is_never_more_late() -> None:
-    """Along the delays of one policy what is late only shrinks, and so does what is dropped along the latenesses."""
+def test_a_longer_wait_never_increases_late_or_dropped_elements() -> None:
+    """A longer delay of a policy means fewer late elements, and a longer lateness means fewer dropped elements."""
     start = datetime(2024, 1, 1, tzinfo=UTC)
-    events = [start + one * MINUTE for one in range(500)]
-    times = [one + (number * 37 % 101) * MINUTE for number, one in enumerate(events)]
-    delays = [one * MINUTE for one in (0, 10, 30, 60, 120)]
+    events = [start + number * MINUTE for number in range(500)]
+    times = [event + (number * 37 % 101) * MINUTE for number, event in enumerate(events)]
+    delays = [count * MINUTE for count in (0, 10, 30, 60, 120)]
     grid = what_if(Records.of(events, times), HOURS, policies=[*map(Timeout, delays)], lateness=delays)
-    late = [one.late for one in grid.choices[:: len(delays)]]
+    late = [choice.late for choice in grid.choices[:: len(delays)]]
     assert late == sorted(late, reverse=True)
     assert late[0] > late[-1] == 0
-    dropped = [one.dropped for one in grid.choices[: len(delays)]]
+    dropped = [choice.dropped for choice in grid.choices[: len(delays)]]
     assert dropped == sorted(dropped, reverse=True)

@@ -32,7 +32,7 @@ _SEMANTICS: Final = (
 
 @frozen
 class Area:
-    """The mutants of a part of the code, and the tests that should detect them: ``laws`` is ``tests/**/test_laws.py``."""
+    """A part of the code: its mutants, and the tests that should detect them; ``laws`` is ``test_laws.py``."""
 
     name: str
     tests: tuple[str, ...]
