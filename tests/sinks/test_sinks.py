@@ -24,9 +24,9 @@ from flowalg_laws.strategies.times import durations
 from flowalg_sinks.once import require_next
 from flowalg_sinks.upsertable import gives_one_pane
 from flowalg_spark.sinks import Changelog, SinkError, Upsert, Written, changelog, upsert
-from flowalg_spark.sinks.arriving import Arrived
-from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
-from flowalg_spark.sinks.drops import drop_rows, drops_table
+from flowalg_spark.sinks.batches import SinkBatch
+from flowalg_spark.sinks.cells import element_columns, from_cells, to_cells
+from flowalg_spark.sinks.drops import drop_rows, drop_table
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -84,7 +84,7 @@ def given_to(sink: Upsert | Changelog, batches: Sequence[Sequence[Pane[object]]]
     """Write batches one after another, each so many times."""
     for number, batch in enumerate(batches):
         for time in range(times):
-            assert sink.write(Arrived(tuple(batch), None), Written("q", number)) is (time == 0)
+            assert sink.write(SinkBatch(tuple(batch), None), Written("q", number)) is (time == 0)
 
 
 def retracting() -> SearchStrategy[PCollection[object]]:
@@ -148,9 +148,9 @@ def test_a_changelog_is_all_panes_in_order(
     assert shape is not None
     given_to(sink, batches_of(run.panes, cuts), times=times)
     changed = [row[2:] for _, row in sorted(memory.tables["t"].items())]
-    width = len(columns_of(shape))
+    width = len(element_columns(shape))
     assert [row[0] for row in changed] == [pane.change.value for pane in run.panes]
-    assert [element_in(row[1 : 1 + width], shape) for row in changed] == [pane.element for pane in run.panes]
+    assert [from_cells(row[1 : 1 + width], shape) for row in changed] == [pane.element for pane in run.panes]
     ends = [row[2 + width] for row in changed]
     assert [event_time(end) for end in ends if isinstance(end, datetime)] == [
         pane.window.end for pane in run.panes
@@ -300,7 +300,7 @@ def test_batches_that_would_be_lost_or_repeated_are_refused() -> None:
     """Only the next batch of the same query is written, and only the last one is known to be there already."""
     memory = Memory()
     sink = changelog(ACCUMULATING, memory, table="t")
-    nothing = Arrived[object]((), None)
+    nothing = SinkBatch[object]((), None)
     for number in range(3):
         assert sink.write(nothing, Written("q", number))
     before = dict(memory.written)
@@ -341,15 +341,15 @@ def test_a_batch_that_fails_leaves_nothing_behind() -> None:
     memory = Memory()
     split = ACCUMULATING.map(lambda pair: KV(pair.key, pair.value))
     sink = upsert(split, memory, table="t", by=("key",))
-    assert sink.write(Arrived((pane_of(KV("a", 1)),), None), Written("q", 0))
+    assert sink.write(SinkBatch((pane_of(KV("a", 1)),), None), Written("q", 0))
     before = (dict(memory.tables["t"]), dict(memory.written))
     both = (pane_of(KV("a", 2), 1), pane_of(KV("a", 3), 1))
     with pytest.raises(
-        ElementError, match=r"KV\(key='a', value=2\).*the same by key, so one row cannot hold both"
+        ElementError, match=r"KV\(key='a', value=2\).*are equal by key, so they have the same row"
     ):
-        sink.write(Arrived(both, None), Written("q", 1))
+        sink.write(SinkBatch(both, None), Written("q", 1))
     assert (memory.tables["t"], memory.written) == before
-    assert sink.write(Arrived((pane_of(KV("a", 2), 1),), None), Written("q", 1))
+    assert sink.write(SinkBatch((pane_of(KV("a", 2), 1),), None), Written("q", 1))
 
 
 class Colour(Enum):
@@ -429,19 +429,19 @@ def alike(one: Outer, other: Outer) -> bool:
 @given(outers)
 def test_elements_go_to_cells_and_back(element: Outer) -> None:
     """Every shape, with nulls, infinities and NaN."""
-    cells = cells_of(element, EVERYTHING)
-    assert len(cells) == len(columns_of(EVERYTHING))
-    found = element_in(cells, EVERYTHING)
+    cells = to_cells(element, EVERYTHING)
+    assert len(cells) == len(element_columns(EVERYTHING))
+    found = from_cells(cells, EVERYTHING)
     assert isinstance(found, Outer)
     assert alike(found, element)
 
 
 def test_columns_are_named_by_their_path() -> None:
     """By underscores; a name that comes twice, or is one of the sink's own, is refused."""
-    names = [one.name for one in columns_of(EVERYTHING)]
+    names = [one.name for one in element_columns(EVERYTHING)]
     assert names[10:16] == ["inner_a", "inner_b", "two_1", "two_2_a", "two_2_b", "maybe"]
-    assert [one.name for one in columns_of(shape_of(tuple[int, str]))] == ["value_1", "value_2"]
-    assert [one.name for one in columns_of(shape_of(KV[str, tuple[int, int]]))] == [
+    assert [one.name for one in element_columns(shape_of(tuple[int, str]))] == ["value_1", "value_2"]
+    assert [one.name for one in element_columns(shape_of(KV[str, tuple[int, int]]))] == [
         "key",
         "value_1",
         "value_2",
@@ -452,9 +452,7 @@ def test_columns_are_named_by_their_path() -> None:
     ):
         changelog(clash, Memory(), table="t")
     hidden = ACCUMULATING.map(lambda pair: Hidden(pair.key), result=Hidden)
-    with pytest.raises(
-        RecordTypeError, match="the field pane would be hidden by the column that every pane has"
-    ):
+    with pytest.raises(RecordTypeError, match="the field pane has the name of a column of panes"):
         changelog(hidden, Memory(), table="t")
     own = ACCUMULATING.map(lambda pair: Own(pair.key, NOON), result=Own)
     with pytest.raises(RecordTypeError, match="would be called 'window_end' and 'window_end'"):
@@ -504,10 +502,10 @@ def test_a_key_that_may_be_nothing_is_one_key_all_the_same() -> None:
     sink = upsert(sums, memory, table="t")
     assert sink.table.key == ("key_json", "window_start", "window_end")
     panes = tuple(pane_of(KV(key, 1)) for key in (None, "", "null", "a"))
-    sink.write(Arrived(panes, None), Written("q", 0))
+    sink.write(SinkBatch(panes, None), Written("q", 0))
     assert [row[0] for row in memory.tables["t"].values()] == ["[null]", '[""]', '["null"]', '["a"]']
     back = (pane_of(KV(None, 1), 0, Change.RETRACTION), pane_of(KV("", 2), 1))
-    sink.write(Arrived(back, None), Written("q", 1))
+    sink.write(SinkBatch(back, None), Written("q", 1))
     assert in_order(row[1:3] for row in memory.tables["t"].values()) == in_order(
         [("", 2), ("null", 1), ("a", 1)]
     )
@@ -542,6 +540,6 @@ def test_drops_are_rows_in_an_order_of_their_own() -> None:
     said = {"stage": "second", "reason": "closed", "count": 1, "key": "[1, 2]", "value": None}
     (row,) = drop_rows(ACCUMULATING, 8, [{"drop": {**said, **times}, **window}])
     assert row == (8, 0, "second", "closed", 1, "[1, 2]", None, *cells)
-    table = drops_table("t")
+    table = drop_table("t")
     assert table.name == "t_drops"
     assert all(len(one) == len(table.columns) for one in (*rows, row))

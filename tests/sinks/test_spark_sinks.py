@@ -19,8 +19,8 @@ from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark import batch, final_values, record_table, streaming
 from flowalg_spark.encoding.json_text import encode_json
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
-from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
-from flowalg_spark.sinks.drops import drops_table
+from flowalg_spark.sinks.cells import element_columns, from_cells, to_cells
+from flowalg_spark.sinks.drops import drop_table
 from flowalg_spark.streaming.timelines import InstantFiles, generating_input, observed_batches
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -70,7 +70,7 @@ class Place:
 
     def content(self) -> dict[str, list[Row]]:
         """All that is in it."""
-        tables = (self.totals.table, self.log.table, drops_table("totals"), drops_table("log"))
+        tables = (self.totals.table, self.log.table, drop_table("totals"), drop_table("log"))
         return {table.name: self.database.rows(table) for table in tables}
 
 
@@ -169,13 +169,13 @@ def test_the_changelog_is_all_panes_in_order(written: Stream) -> None:
     """Batch by batch, in the order of the reference, retractions before what takes their place."""
     for place in written.places:
         found = place.content()["log"]
-        width = len(columns_of(SHAPE))
+        width = len(element_columns(SHAPE))
         assert typed(row[2:] for row in found) == typed(
-            (pane.change.value, *cells_of(pane.element, SHAPE), *window_cells(pane.window), *pane_cells(pane))
+            (pane.change.value, *to_cells(pane.element, SHAPE), *window_cells(pane.window), *pane_cells(pane))
             for pane in RUN.panes
         )
         assert [row[:2] for row in found] == sorted(row[:2] for row in found)
-        values = [element_in(row[3 : 3 + width], SHAPE) for row in found]
+        values = [from_cells(row[3 : 3 + width], SHAPE) for row in found]
         assert list(map(sort_key, values)) == [sort_key(pane.element) for pane in RUN.panes]
 
 
@@ -191,7 +191,7 @@ def test_drops_have_a_table_of_their_own(written: Stream) -> None:
         for rows in (content["totals_drops"], content["log_drops"]):
             found: Counter[object] = Counter()
             for row in rows:
-                cells = dict(zip([one.name for one in drops_table("t").columns], row, strict=True))
+                cells = dict(zip([one.name for one in drop_table("t").columns], row, strict=True))
                 count = cells["count"]
                 assert isinstance(count, int)
                 found[cells["dropped_key"], cells["reason"], cells["window_start"]] += count
@@ -223,7 +223,7 @@ def test_a_frame_must_be_of_the_pipeline_and_of_a_query(spark: SparkSession, tmp
     frame = batch.compile(PIPELINE, {VISITS: rows})
     target = SQLite(tmp_path / "panes.db")
     with pytest.raises(
-        ArgumentError, match="query must be a name .*; got None .*: Spark does not say which streaming query"
+        ArgumentError, match="query must be a name .*; got None .*: Spark has no id of the streaming query"
     ):
         upsert(PIPELINE, target, table="t")(frame, 0)
     sink = upsert(PIPELINE, target, table="t", query="by hand")

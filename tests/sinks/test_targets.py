@@ -19,8 +19,8 @@ import flowalg_reference as reference
 import psycopg
 import pytest
 from flowalg_spark.sinks import Cell, Column, Kind, PostgreSQL, Row, SQLite, Table, Target, Written, upsert
-from flowalg_spark.sinks.arriving import Arrived
-from flowalg_spark.sinks.cells import cells_of, columns_of, element_in
+from flowalg_spark.sinks.batches import SinkBatch
+from flowalg_spark.sinks.cells import element_columns, from_cells, to_cells
 from hypothesis import HealthCheck, given, settings
 
 from flowalg import Accumulation, ArgumentError, ElementError, SchemaMismatchError
@@ -119,16 +119,16 @@ def texts_in(element: Outer) -> list[str]:
 @given(element=outers)
 def test_elements_of_every_shape_come_back(database: Database, element: Outer) -> None:
     """As the values that they were; text with a character that PostgreSQL has no room for is refused."""
-    columns = columns_of(EVERYTHING)
+    columns = element_columns(EVERYTHING)
     table = Table("elements", (Column("id", Kind.INTEGER), *columns), ("id",))
-    cells = cells_of(element, EVERYTHING)
+    cells = to_cells(element, EVERYTHING)
     if isinstance(database, PostgreSQL) and "\0" in "".join(texts_in(element)):
         with pytest.raises(ElementError, match=r"PostgreSQL has no text with the character U\+0000"):
             put(database, table, (1, *cells))
         return
     put(database, table, (1, *cells))
     (row,) = database.rows(table)
-    found = element_in(row[1:], EVERYTHING)
+    found = from_cells(row[1:], EVERYTHING)
     assert isinstance(found, Outer)
     assert alike(found, element)
 
@@ -210,7 +210,7 @@ def test_panes_that_are_taken_back_are_deleted(database: Database) -> None:
         sink = upsert(RETRACTING, database, table=f"t{seed}")
         for number, pane in enumerate(run.panes):
             for time in range(2):
-                assert sink.write(Arrived((pane,), ()), Written("q", number)) is (time == 0)
+                assert sink.write(SinkBatch((pane,), ()), Written("q", number)) is (time == 0)
             deleted += len(sink.changes([pane])[0])
         assert in_order(database.rows(sink.table)) == rows_of(sink, standing(run.panes))
     assert deleted > 5

@@ -10,7 +10,7 @@ from typing import TypeVar
 from attrs import define, field
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark.sinks import Row, Table, Upsert, Written
-from flowalg_spark.sinks.cells import cells_of
+from flowalg_spark.sinks.cells import to_cells
 
 from flowalg import Change, Pane
 
@@ -79,7 +79,7 @@ def rows_of(sink: Upsert, panes: Iterable[Pane[object]]) -> list[Row]:
     shape = sink.pipeline.shape
     assert shape is not None
     return in_order(
-        (*cells_of(pane.element, shape), *window_cells(pane.window), *pane_cells(pane)) for pane in panes
+        (*to_cells(pane.element, shape), *window_cells(pane.window), *pane_cells(pane)) for pane in panes
     )
 
 

@@ -1,9 +1,9 @@
-"""Sinks that understand panes: tables that a streaming query writes to, each batch exactly once.
+"""Sinks for panes: tables that a streaming query writes exactly once.
 
-``upsert`` keeps a table of what stands: the latest value of each key and window that is not taken back. ``changelog``
-appends every pane. Each gives a function for ``writeStream.foreachBatch``. They write to a ``Target``: ``SQLite`` and
-``PostgreSQL`` are here, and any other database is six methods away. The rows of a batch and its number are one
-transaction of the target, so that a batch that Spark gives again changes nothing.
+``upsert`` maintains a table of the current values: the latest value of each key and window that is not retracted.
+``changelog`` appends every pane. Both return a function for ``writeStream.foreachBatch``. They write to a ``Target``:
+``SQLite``, ``PostgreSQL``, or any class with its six methods. The rows of a micro-batch and its number are one
+transaction of the target, so a micro-batch that Spark repeats changes nothing.
 """
 
 from flowalg_sinks.postgresql import PostgreSQL

@@ -1,7 +1,7 @@
-"""Elements as the cells of a row, and back.
+"""Encodes elements as the cells of a row, and decodes them.
 
-The fields of a record, and the parts of a tuple, have columns of their own, as deep as they go; the names on the way
-are joined by underscores: ``key``, ``value_total``, ``value_1``. Whatever else has parts is JSON, in one column.
+Each field of a record and each item of a tuple has a column, also if they are nested; its name is the path, with
+underscores: ``key``, ``value_total``, ``value_1``. Other values with parts are JSON, in one column.
 """
 
 from __future__ import annotations
@@ -48,35 +48,35 @@ _KINDS: Final[dict[Scalar, Kind]] = {
 }
 
 
-def columns_of(shape: Shape) -> tuple[Column, ...]:
-    """The columns of elements of a shape: of each field of a record, else of the one field ``value``."""
-    return tuple(column for name, one in fields_in(shape) for column in columns_of_field(name, one))
+def element_columns(shape: Shape) -> tuple[Column, ...]:
+    """Returns the columns of elements of a shape: those of a record's fields, else of the only field ``value``."""
+    return tuple(column for name, field in fields_in(shape) for column in field_columns(name, field))
 
 
-def columns_of_field(name: str, shape: Shape) -> tuple[Column, ...]:
-    """The columns of a field of an element."""
+def field_columns(name: str, shape: Shape) -> tuple[Column, ...]:
+    """Returns the columns of a field of an element."""
     layout = layout_of(shape, name)
     return tuple(
-        Column(_joined(leaf.column), _kind(leaf.shape), isinstance(leaf.shape, OptionalOf))
+        Column(_column_name(leaf.column), _kind(leaf.shape), isinstance(leaf.shape, OptionalOf))
         for leaf in leaves(layout)
     )
 
 
-def cells_of(element: object, shape: Shape) -> Row:
-    """The cells of an element of a shape."""
+def to_cells(element: object, shape: Shape) -> Row:
+    """Returns the cells of an element of a shape."""
     return tuple(_cells(element, shape))
 
 
-def element_in(cells: Row, shape: Shape) -> object:
-    """The element of a shape that has these cells."""
-    given = iter(cells)
-    found = _element(given, layout_of(shape))
-    assert next(given, given) is given, "the element of a shape has all of its cells"
-    return found
+def from_cells(cells: Row, shape: Shape) -> object:
+    """Returns the element of a shape with these cells."""
+    remaining = iter(cells)
+    element = _element(remaining, layout_of(shape))
+    assert next(remaining, remaining) is remaining, "an element of the shape has so many cells"
+    return element
 
 
-def _joined(path: str) -> str:
-    # The parts of a tuple are called _1, _2 and so on.
+def _column_name(path: str) -> str:
+    # The items of a tuple have the names _1, _2, ...
     return path.replace(f"{PATH_SEPARATOR}_", "_").replace(PATH_SEPARATOR, "_")
 
 
@@ -95,8 +95,8 @@ def _kind(shape: Shape) -> Kind:
 def _cells(value: object, shape: Shape) -> Iterator[Cell]:
     match shape:
         case RecordOf(fields=fields):
-            for one in fields:
-                yield from _cells(getattr(value, one.name), one.shape)
+            for field in fields:
+                yield from _cells(getattr(value, field.name), field.shape)
         case TupleOf(items=items):
             for item, inner in zip(cast("tuple[object, ...]", value), items, strict=True):
                 yield from _cells(item, inner)
@@ -141,8 +141,8 @@ def _value(cell: Cell, shape: Shape) -> object:
 
 
 def field_of(element: object, name: str, shape: Shape) -> object:
-    """What an element of a shape has in the field of that name, as ``fields_in`` names them."""
+    """Returns the value of an element's field, by its name in ``fields_in``."""
     return getattr(element, name) if isinstance(shape, RecordOf) else element
 
 
-__all__ = ["cells_of", "columns_of", "columns_of_field", "element_in", "field_of"]
+__all__ = ["element_columns", "field_columns", "field_of", "from_cells", "to_cells"]

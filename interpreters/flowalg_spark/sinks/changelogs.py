@@ -1,4 +1,4 @@
-"""The changelog sink: a table of all that was ever said, in order."""
+"""The changelog sink: a table of all panes, in order."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from pyspark.sql import DataFrame
 
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
-from flowalg_spark.sinks.arriving import Arrived, arrived
-from flowalg_spark.sinks.cells import cells_of, columns_of
-from flowalg_spark.sinks.drops import drop_rows, put_drops
+from flowalg_spark.sinks.batches import SinkBatch, read_batch
+from flowalg_spark.sinks.cells import element_columns, to_cells
+from flowalg_spark.sinks.drops import drop_rows, write_drops
 from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.query import query_of
+from flowalg_spark.sinks.query import query_id
 
 _CHANGE: Final = Column("change", Kind.TEXT)
 
 
 @frozen
 class Changelog:
-    """What ``changelog`` gives: appends batches of panes, for ``writeStream.foreachBatch``."""
+    """A function for ``writeStream.foreachBatch`` that appends panes to a table; ``changelog`` makes one."""
 
     pipeline: PCollection[object]
     target: Target
@@ -42,39 +42,39 @@ class Changelog:
     since: int
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Append a batch, if the table does not have it yet. Raises ``SinkError`` where that would lose rows."""
-        written = Written(query_of(frame, self.query), batch)
-        # Even for a batch that is there already: the query's own state is made by it.
-        self.write(arrived(self.pipeline, frame), written)
+        """Appends a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
+        written = Written(query_id(frame, self.query), batch)
+        # A repeated batch is read too, since the action commits the state of the query.
+        self.write(read_batch(self.pipeline, frame), written)
 
-    def write(self, arrived: Arrived[object], batch: Written) -> bool:
-        """Append what a batch brings, if the table does not have it yet, and say whether that was so."""
-        rows = self.rows(batch.batch, arrived.panes)
+    def write(self, output: SinkBatch[object], batch: Written) -> bool:
+        """Appends a micro-batch if the table does not have it, and returns whether it did so."""
+        rows = self.rows(batch.batch, output.panes)
 
         def write(transaction: Transaction) -> None:
             transaction.prepare(self.table)
             transaction.put(self.table, rows)
-            if arrived.drops is not None:
-                put_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, arrived.drops))
+            if output.drops is not None:
+                write_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, output.drops))
 
         return write_once(self.target, self.name, batch, write, first=self.since)
 
     @cached_property
     def table(self) -> Table:
-        """The table that is written to."""
-        element = columns_of(shape_of_elements(self.pipeline))
+        """The table of the panes."""
+        element = element_columns(shape_of_elements(self.pipeline))
         columns = (*BATCH_COLUMNS, _CHANGE, *element, *WINDOW_COLUMNS, *PANE_COLUMNS)
-        return Table(self.name, columns, tuple(one.name for one in BATCH_COLUMNS))
+        return Table(self.name, columns, tuple(column.name for column in BATCH_COLUMNS))
 
     def rows(self, batch: int, panes: Sequence[Pane[object]]) -> list[Row]:
-        """The rows of a batch's panes, in order."""
+        """Returns the rows of a micro-batch's panes, in order."""
         shape = shape_of_elements(self.pipeline)
         return [
             (
                 batch,
                 position,
                 pane.change.value,
-                *cells_of(pane.element, shape),
+                *to_cells(pane.element, shape),
                 *window_cells(pane.window),
                 *pane_cells(pane),
             )
@@ -90,20 +90,20 @@ def changelog(
     query: str | None = None,
     since: int = 0,
 ) -> Changelog:
-    """Append every pane to a table: values and retractions, in order, with the batch that brought them.
+    """Returns a sink that appends every pane to a table: values and retractions, in order, with their micro-batch.
 
-    Give what this gives to ``writeStream.foreachBatch``, of a frame that ``streaming.compile`` has made of the same
-    pipeline, with its drops or without; drops go to the table ``<table>_drops``. ``query`` and ``since`` are as in
+    Pass the result to ``writeStream.foreachBatch`` of a frame that ``streaming.compile`` returned for the same
+    pipeline, with or without drops; drops go to the table ``<table>_drops``. ``query`` and ``since`` are as in
     ``upsert``.
 
-    Raises ``ArgumentError``, ``UnsupportedError`` for a pipeline that has no panes, and ``RecordTypeError`` for
-    elements that a table has no columns for.
+    Raises ``ArgumentError``, ``UnsupportedError`` for a pipeline without panes, and ``RecordTypeError`` for elements
+    that a table has no columns for.
     """
     require_options(pipeline, target, table, query, since)
-    made = Changelog(pipeline, target, table, query, since)
-    # Names that clash are refused here, and not in the first batch.
-    _ = made.table
-    return made
+    sink = Changelog(pipeline, target, table, query, since)
+    # Duplicate column names raise here, not in the first micro-batch.
+    _ = sink.table
+    return sink
 
 
 __all__ = ["Changelog", "changelog"]

@@ -1,4 +1,4 @@
-"""What was dropped, as rows of a second table, so that nothing vanishes."""
+"""Drops as rows of a second table."""
 
 from __future__ import annotations
 
@@ -26,46 +26,45 @@ _COLUMNS: Final = (
     Column("dropped_key", Kind.TEXT, nullable=True),
     Column("dropped_value", Kind.TEXT, nullable=True),
     Column("error", Kind.TEXT, nullable=True),
-    *(evolve(one, nullable=True) for one in WINDOW_COLUMNS),
+    *(evolve(column, nullable=True) for column in WINDOW_COLUMNS),
     Column("processing_time", Kind.TIMESTAMP),
     Column("watermark", Kind.TIMESTAMP, nullable=True),
 )
-"""A bad record has an error, and often neither a window nor a watermark."""
+"""The columns of a drop. A bad record has an error, and may have no window and no watermark."""
 
 
-def drops_table(table: str) -> Table:
-    """The table of what the panes of another table have dropped."""
+def drop_table(table: str) -> Table:
+    """Returns the table of drops for a table of panes."""
     return Table(f"{table}_drops", _COLUMNS, ("batch", "position"))
 
 
-def put_drops(transaction: Transaction, table: str, rows: Sequence[Row]) -> None:
-    """Write drops beside the panes of a table."""
-    dropped = drops_table(table)
-    transaction.prepare(dropped)
-    transaction.put(dropped, rows)
+def write_drops(transaction: Transaction, table: str, rows: Sequence[Row]) -> None:
+    """Writes drops to the table of drops for a table of panes."""
+    drops = drop_table(table)
+    transaction.prepare(drops)
+    transaction.put(drops, rows)
 
 
 def drop_rows(pipeline: PCollection[object], batch: int, drops: Iterable[Mapping[str, object]]) -> list[Row]:
-    """The rows of drops as Arrow has them: each a ``drop``, with the ``start`` and ``end`` of its window.
+    """Returns the rows of drops; each has the fields ``drop``, and ``start`` and ``end`` of its window.
 
-    Keys and values are JSON, whatever their type: those of different stages share a column.
+    Keys and values are JSON, since those of different stages share a column.
     """
     pair = last_grouping(pipeline.node).shape
-    rows = sorted((_row(one, pair) for one in drops), key=_order)
+    rows = sorted((_row(drop, pair) for drop in drops), key=_order)
     return [(batch, position, *row) for position, row in enumerate(rows)]
 
 
-def _row(given: Mapping[str, object], pair: object) -> Row:
-    drop = cast("Mapping[str, object]", given["drop"])
+def _row(fields: Mapping[str, object], pair: object) -> Row:
+    drop = cast("Mapping[str, object]", fields["drop"])
     key, value = drop["key"], drop["value"]
     if "stage" not in drop and isinstance(pair, RecordOf) and pair.cls is KV:
-        key, value = (
-            None if said is None and number else encode_json(decode(said, one.shape), one.shape)
-            for number, (said, one) in enumerate(zip((key, value), pair.fields, strict=True))
-        )
-    times = (given["start"], given["end"], drop["processing_time"], drop["watermark"])
-    said = (drop.get("stage"), drop["reason"], drop["count"], key, value, drop.get("error"))
-    return (*cast("Row", said), *map(_point, times))
+        key_shape, value_shape = (field.shape for field in pair.fields)
+        key = encode_json(decode(key, key_shape), key_shape)
+        value = None if value is None else encode_json(decode(value, value_shape), value_shape)
+    times = (fields["start"], fields["end"], drop["processing_time"], drop["watermark"])
+    cells = (drop.get("stage"), drop["reason"], drop["count"], key, value, drop.get("error"))
+    return (*cast("Row", cells), *map(_point, times))
 
 
 def _point(time: object) -> datetime | None:
@@ -73,10 +72,10 @@ def _point(time: object) -> datetime | None:
 
 
 def _order(row: Row) -> tuple[tuple[bool, Cell], ...]:
-    """By the clocks, then by window, stage, reason and key."""
+    """Returns the sort key of a drop: the clocks, then window, stage, reason and key."""
     stage, reason, count, key, value, error, start, end, time, watermark = row
-    in_turn = (time, watermark, end, start, stage, reason, key, count, value, error)
-    return tuple((one is not None, one) for one in in_turn)
+    by = (time, watermark, end, start, stage, reason, key, count, value, error)
+    return tuple((cell is not None, cell) for cell in by)
 
 
-__all__ = ["drop_rows", "drops_table", "put_drops"]
+__all__ = ["drop_rows", "drop_table", "write_drops"]

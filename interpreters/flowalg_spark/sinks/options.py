@@ -1,4 +1,4 @@
-"""What both sinks are given, and what is refused before a query starts."""
+"""Checks the options of sinks before a query starts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from flowalg_spark.frames.final_values import RESERVED_COLUMNS
 
 
 def require_options(pipeline: object, target: object, table: object, query: object, since: object) -> None:
-    """Raises ``ArgumentError`` for an argument that no sink can take, and for a pipeline that has no panes
-    ``UnsupportedError`` or ``RecordTypeError``.
+    """Raises ``ArgumentError`` for an invalid argument.
+
+    Raises ``UnsupportedError`` or ``RecordTypeError`` for a pipeline whose panes a sink cannot store.
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
@@ -25,17 +26,13 @@ def require_options(pipeline: object, target: object, table: object, query: obje
     if not isinstance(table, str) or not table:
         raise ArgumentError("table", table, "the name of a table, a non-empty str")
     if query is not None and (not isinstance(query, str) or not query):
-        raise ArgumentError(
-            "query", query, "a name that is this checkpoint's alone, a non-empty str, or None"
-        )
+        raise ArgumentError("query", query, "a name for this checkpoint only, a non-empty str, or None")
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
-        raise ArgumentError("since", since, "the number of a batch, 0 or more")
+        raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")
     last_grouping(pipeline.node)
     for name, _ in fields_in(shape_of_elements(pipeline)):
         if name in RESERVED_COLUMNS:
-            raise RecordTypeError(
-                f"the field {name} would be hidden by the column that every pane has; rename it"
-            )
+            raise RecordTypeError(f"the field {name} has the name of a column of panes; rename it")
 
 
 __all__ = ["require_options"]

@@ -1,4 +1,4 @@
-"""Which streaming query a batch belongs to: the numbers of batches mean something only with that."""
+"""The id of the streaming query of a micro-batch: the numbers of micro-batches are unique only within a query."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from pyspark.sql import DataFrame
 from flowalg.data.errors import ArgumentError
 
 _PROPERTY: Final = "sql.streaming.queryId"
-"""Where Spark keeps the id of the query that a thread works for: that of its checkpoint, the same after a restart."""
+"""Spark's local property with the id of the current query, which is that of its checkpoint, also after a restart."""
 
 
-def query_of(frame: DataFrame, given: str | None) -> str:
-    """The id of the query whose batch this is: the one that was ``given``, else what Spark says.
+def query_id(frame: DataFrame, given: str | None) -> str:
+    """Returns the id of the query of a micro-batch: ``given``, else Spark's.
 
-    Raises ``ArgumentError`` where Spark does not say: over Spark Connect, and outside of a streaming query.
+    Raises ``ArgumentError`` if Spark has none: over Spark Connect, and outside of a streaming query.
     """
-    found = given or _said_by_spark(frame)
-    if found is None:
+    query = given or _spark_query_id(frame)
+    if query is None:
         raise ArgumentError(
             "query",
             given,
-            "a name that is this checkpoint's alone, such as its path",
-            why="Spark does not say which streaming query the batch belongs to, over Connect or outside of any",
+            "a name for this checkpoint only, such as its path",
+            why="Spark has no id of the streaming query, over Connect or outside of a query",
         )
-    return found
+    return query
 
 
-def _said_by_spark(frame: DataFrame) -> str | None:
-    # A client of Spark Connect has no context; asking for one is an error that has no type of its own.
+def _spark_query_id(frame: DataFrame) -> str | None:
+    # A client of Spark Connect has no SparkContext, and its error has no specific type.
     if type(frame).__module__.startswith("pyspark.sql.connect"):
         return None
     found: str | None = frame.sparkSession.sparkContext.getLocalProperty(_PROPERTY)
     return found
 
 
-__all__ = ["query_of"]
+__all__ = ["query_id"]

@@ -1,4 +1,4 @@
-"""The upsert sink: a table of what stands, one row for each key and window."""
+"""The upsert sink: a table of current values, with a row for each key and window."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
 from flowalg_spark.encoding.json_text import dump_json, json_value
 from flowalg_spark.encoding.schema import fields_in
-from flowalg_spark.sinks.arriving import Arrived, arrived
-from flowalg_spark.sinks.cells import cells_of, columns_of, columns_of_field, field_of
-from flowalg_spark.sinks.drops import drop_rows, put_drops
+from flowalg_spark.sinks.batches import SinkBatch, read_batch
+from flowalg_spark.sinks.cells import element_columns, field_columns, field_of, to_cells
+from flowalg_spark.sinks.drops import drop_rows, write_drops
 from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.query import query_of
+from flowalg_spark.sinks.query import query_id
 
 KEY_TEXT: Final = Column("key_json", Kind.TEXT)
-"""The key as JSON, where it may be or hold ``None``: no database takes a null in a primary key."""
+"""The key as JSON, if it can be or contain ``None``: a primary key cannot be null."""
 
 
 @frozen
 class Upsert:
-    """What ``upsert`` gives: writes batches of panes, for ``writeStream.foreachBatch``."""
+    """A function for ``writeStream.foreachBatch`` that maintains a table of current values; ``upsert`` makes one."""
 
     pipeline: PCollection[object]
     target: Target
@@ -50,55 +50,55 @@ class Upsert:
     since: int
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Write a batch, if the table does not have it yet. Raises ``SinkError`` where that would lose rows."""
-        written = Written(query_of(frame, self.query), batch)
-        # Even for a batch that is there already: the query's own state is made by it.
-        self.write(arrived(self.pipeline, frame), written)
+        """Writes a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
+        written = Written(query_id(frame, self.query), batch)
+        # A repeated batch is read too, since the action commits the state of the query.
+        self.write(read_batch(self.pipeline, frame), written)
 
-    def write(self, arrived: Arrived[object], batch: Written) -> bool:
-        """Write what a batch brings, if the table does not have it yet, and say whether that was so."""
-        gone, rows = self.changes(arrived.panes)
+    def write(self, output: SinkBatch[object], batch: Written) -> bool:
+        """Writes a micro-batch if the table does not have it, and returns whether it did so."""
+        deleted, rows = self.changes(output.panes)
 
         def write(transaction: Transaction) -> None:
             transaction.prepare(self.table)
-            transaction.delete(self.table, gone)
+            transaction.delete(self.table, deleted)
             transaction.put(self.table, rows)
-            if arrived.drops is not None:
-                put_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, arrived.drops))
+            if output.drops is not None:
+                write_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, output.drops))
 
         return write_once(self.target, self.name, batch, write, first=self.since)
 
     @cached_property
     def table(self) -> Table:
-        """The table that is written to."""
-        window = [one.name for one in WINDOW_COLUMNS]
-        element = columns_of(self._shape)
+        """The table of current values."""
+        window = [column.name for column in WINDOW_COLUMNS]
+        element = element_columns(self._shape)
         if self._has_key_text:
             columns = (KEY_TEXT, *element, *WINDOW_COLUMNS, *PANE_COLUMNS)
             return Table(self.name, columns, (KEY_TEXT.name, *window))
-        by = [one.name for name, shape in self._by for one in columns_of_field(name, shape)]
+        by = [column.name for name, shape in self._by for column in field_columns(name, shape)]
         return Table(self.name, (*element, *WINDOW_COLUMNS, *PANE_COLUMNS), (*by, *window))
 
     def changes(self, panes: Sequence[Pane[object]]) -> tuple[list[Row], list[Row]]:
-        """What panes do to the table: the keys of rows to delete, and rows to put in it.
+        """Returns the changes that panes make to the table: the keys of rows to delete, and rows to write.
 
-        Raises ``ElementError`` where two elements of one pane would be one row.
+        Raises ``ElementError`` if two elements of one pane have the same key of a row.
         """
-        gone: list[Row] = []
+        deleted: list[Row] = []
         rows: list[Row] = []
-        for key, current in current_by(panes, self._place).items():
+        for key, current in current_by(panes, self._row_key).items():
             if not current.panes:
-                gone.append(key)
+                deleted.append(key)
                 continue
             pane, *others = current.panes
             if others:
                 raise ElementError(
-                    f"{format_value(pane.element)} and {format_value(others[0].element)} are of one pane of one window "
-                    f"and the same by {', '.join(self.by) or 'nothing else'}, so one row cannot hold both; say by=... "
-                    "fields that tell them apart, or use changelog(...)"
+                    f"{format_value(pane.element)} and {format_value(others[0].element)} are in one pane "
+                    f"and are equal by {', '.join(self.by) or 'no fields'}, so they have the same row; pass by=... "
+                    "with fields that distinguish them, or use changelog(...)"
                 )
             rows.append(self._row(pane))
-        return gone, rows
+        return deleted, rows
 
     @cached_property
     def _shape(self) -> Shape:
@@ -111,20 +111,20 @@ class Upsert:
 
     @cached_property
     def _has_key_text(self) -> bool:
-        return any(one.nullable for name, shape in self._by for one in columns_of_field(name, shape))
+        return any(column.nullable for name, shape in self._by for column in field_columns(name, shape))
 
-    def _place(self, pane: Pane[object]) -> Row:
-        """The cells of the key of a pane's row."""
+    def _row_key(self, pane: Pane[object]) -> Row:
+        """Returns the key of a pane's row."""
         fields = [(field_of(pane.element, name, self._shape), shape) for name, shape in self._by]
         window = window_cells(pane.window)
         if self._has_key_text:
             return (dump_json([json_value(value, shape) for value, shape in fields]), *window)
-        return (*(cell for value, shape in fields for cell in cells_of(value, shape)), *window)
+        return (*(cell for value, shape in fields for cell in to_cells(value, shape)), *window)
 
     def _row(self, pane: Pane[object]) -> Row:
-        """The row of a pane that stands."""
-        said = (*cells_of(pane.element, self._shape), *window_cells(pane.window), *pane_cells(pane))
-        return (self._place(pane)[0], *said) if self._has_key_text else said
+        """Returns the row of a current pane."""
+        row = (*to_cells(pane.element, self._shape), *window_cells(pane.window), *pane_cells(pane))
+        return (self._row_key(pane)[0], *row) if self._has_key_text else row
 
 
 def upsert(
@@ -136,43 +136,41 @@ def upsert(
     query: str | None = None,
     since: int = 0,
 ) -> Upsert:
-    """Keep a table of what stands: the latest value of each key and window that is not taken back.
+    """Returns a sink that maintains a table of current values: the latest of each key and window that is not retracted.
 
-    Give what this gives to ``writeStream.foreachBatch``, of a frame that ``streaming.compile`` has made of the same
-    pipeline, with its drops or without; drops go to the table ``<table>_drops``. After each batch the table is what
-    ``final_values`` would give of all panes so far.
+    Pass the result to ``writeStream.foreachBatch`` of a frame that ``streaming.compile`` returned for the same
+    pipeline, with or without drops; drops go to the table ``<table>_drops``. After each micro-batch, the table has the
+    ``final_values`` of all panes so far.
 
-    Pairs are told apart by their ``key``; for other elements, and where a step after the last grouping makes new keys,
-    ``by`` names the fields that tell those of one window apart, none of them where each window has one value. ``query``
-    is what the batches are numbered by, if Spark cannot say (over Connect): a name that is the checkpoint's alone.
-    ``since`` is the first batch that a new table is to have.
+    Pairs are identified by their ``key``. For other elements, and if a step after the last grouping makes new keys,
+    ``by`` names the fields that identify an element within its window; it is empty if each window has one value.
+    ``query`` is the id of the query, if Spark has none (over Connect): a name for this checkpoint only. ``since`` is
+    the first micro-batch that a new table contains.
 
-    Raises ``UnsupportedError`` for a pipeline whose latest values are not what holds, ``ArgumentError``, and
+    Raises ``UnsupportedError`` for a pipeline whose latest values are not its final values, ``ArgumentError``, and
     ``RecordTypeError`` for elements that a table has no columns for.
     """
     require_options(pipeline, target, table, query, since)
     require_upsertable(pipeline.node)
-    made = Upsert(pipeline, target, table, _apart(pipeline, by), query, since)
-    # Names that clash are refused here, and not in the first batch.
-    _ = made.table
-    return made
+    sink = Upsert(pipeline, target, table, _key_fields(pipeline, by), query, since)
+    # Duplicate column names raise here, not in the first micro-batch.
+    _ = sink.table
+    return sink
 
 
-def _apart(pipeline: PCollection[object], by: Sequence[str] | None) -> tuple[str, ...]:
-    """The fields of an element that tell those of one window apart."""
+def _key_fields(pipeline: PCollection[object], by: Sequence[str] | None) -> tuple[str, ...]:
+    """Returns the fields that identify an element within its window."""
     shape = shape_of_elements(pipeline)
     fields = dict(fields_in(shape))
     if by is None:
         pairs = isinstance(shape, RecordOf) and shape.cls is KV
         if not (pairs and keeps_keys(pipeline.node)):
-            why = "a step after the last grouping makes new keys" if pairs else "the elements are no pairs"
-            valid = f"the fields that tell the values of one window apart, of {', '.join(fields)}"
+            why = "a step after the last grouping makes new keys" if pairs else "the elements are not pairs"
+            valid = f"the fields that identify an element within its window, from {', '.join(fields)}"
             raise ArgumentError("by", by, valid, why=why)
         by = ("key",)
     if isinstance(by, str) or not isinstance(by, Sequence) or any(name not in fields for name in by):
-        raise ArgumentError(
-            "by", by, f"names of fields of the element, of which there are {', '.join(fields)}"
-        )
+        raise ArgumentError("by", by, f"names of fields of the element: {', '.join(fields)}")
     for name in by:
         if contains_float(fields[name]):
             valid = "fields without floats, which cannot be compared exactly"

@@ -15,7 +15,7 @@ from attrs import define, field
 from flowalg_shard import OperatorState, Segment
 
 _VERSIONS: Final = 2
-"""The states cached for each shard: a micro-batch that is run again starts from the last but one."""
+"""The states cached for each shard: a micro-batch that is run again starts from the one before the last."""
 
 
 @define
@@ -31,7 +31,7 @@ class StateCache:
         return next((stored for written_with, stored in versions if written_with == token), None)
 
     def segment(self, name: str) -> Segment | None:
-        """A segment of any cached state. A name identifies one segment for good."""
+        """A segment of any cached state. A name never identifies another segment."""
         return self.segments.get(name)
 
     def put(self, shard: str, token: str, stored: OperatorState, limit: int) -> None:

@@ -28,7 +28,7 @@ from flowalg_spark.sinks import (
     changelog,
     upsert,
 )
-from flowalg_spark.sinks.arriving import Arrived
+from flowalg_spark.sinks.batches import SinkBatch
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from flowalg import KV, Pane, PCollection
@@ -91,7 +91,7 @@ def sinks(
     totals: PCollection[KV[str, int]],
     names: PCollection[str],
     panes: PaneFrame[KV[str, int]],
-    arrived: Arrived[KV[str, int]],
+    batch: SinkBatch[KV[str, int]],
     written: Written,
     some: tuple[Pane[KV[str, int]], ...],
     latest: Upsert,
@@ -112,7 +112,7 @@ def sinks(
     assert_type(latest.since, int)
     assert_type(latest.table, Table)
     assert_type(latest.changes(some), tuple[list[Row], list[Row]])
-    assert_type(latest.write(arrived, written), bool)
+    assert_type(latest.write(batch, written), bool)
     assert_type(log.pipeline, PCollection[object])
     assert_type(log.target, Target)
     assert_type(log.name, str)
@@ -120,4 +120,4 @@ def sinks(
     assert_type(log.since, int)
     assert_type(log.table, Table)
     assert_type(log.rows(3, some), list[Row])
-    assert_type(log.write(arrived, written), bool)
+    assert_type(log.write(batch, written), bool)

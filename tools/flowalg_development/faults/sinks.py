@@ -23,7 +23,7 @@ import psycopg
 from attrs import frozen
 from flowalg_spark import local_session, streaming
 from flowalg_spark.sinks import Changelog, PostgreSQL, SQLite, Upsert, changelog, upsert
-from flowalg_spark.sinks.drops import drops_table
+from flowalg_spark.sinks.drops import drop_table
 from pyspark.sql import DataFrame
 
 from flowalg import BoundedOutOfOrderness
@@ -79,7 +79,7 @@ class SinkRun:
         lines = [
             f"{type(sink.target).__name__} {table.name} {row!r}"
             for sink in self.sinks
-            for table in (sink.table, drops_table(sink.name))
+            for table in (sink.table, drop_table(sink.name))
             for row in _rows(sink, table.name)
         ]
         return "\n".join(sorted(lines)).encode()
@@ -97,7 +97,7 @@ class SinkRun:
 
 
 def _rows(sink: Upsert | Changelog, name: str) -> list[object]:
-    table = sink.table if name == sink.name else drops_table(sink.name)
+    table = sink.table if name == sink.name else drop_table(sink.name)
     assert isinstance(sink.target, SQLite | PostgreSQL)
     return list(sink.target.rows(table))
 

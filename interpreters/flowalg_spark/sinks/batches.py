@@ -1,0 +1,67 @@
+"""Reads a micro-batch into values: its panes in order, and its drops, by one action of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Generic, TypeVar
+
+import pyarrow as pa
+from attrs import frozen
+from flowalg_sinks.pane_columns import shape_of_elements
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Pane
+from flowalg_spark.encoding.schema import fields_in
+from flowalg_spark.frames.final_values import METRICS_COLUMN, PANE_COLUMNS
+from flowalg_spark.frames.pane_frame import flat_columns, read_panes
+
+A_co = TypeVar("A_co", covariant=True)
+A = TypeVar("A")
+
+_DROP: Final = "__drop"
+_WINDOW: Final = "__window"
+
+
+@frozen
+class SinkBatch(Generic[A_co]):
+    """The panes of a micro-batch, in order, and its drops; ``None`` if its frame has no column ``drop``."""
+
+    panes: tuple[Pane[A_co], ...]
+    drops: tuple[Mapping[str, object], ...] | None
+
+
+def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
+    """Reads the frame of a micro-batch into the driver's memory.
+
+    It runs one action, since each action runs all stages of the query. Rows with metrics are ignored. Raises
+    ``ArgumentError`` for a frame without the columns of the pipeline's panes.
+    """
+    if not isinstance(frame, DataFrame):
+        raise ArgumentError("frame", frame, "a DataFrame of panes")
+    columns = frame.columns
+    required = [*(name for name, _ in fields_in(shape_of_elements(pipeline))), *PANE_COLUMNS]
+    if set(columns) - {"drop", METRICS_COLUMN} != set(required):
+        raise ArgumentError(
+            "frame", columns, f"a frame of the pipeline's panes, with the columns {', '.join(required)}"
+        )
+    if METRICS_COLUMN in columns:
+        frame = frame.filter(F.col(METRICS_COLUMN).isNull())
+    if "drop" not in columns:
+        return SinkBatch(read_panes(frame.select(*flat_columns(pipeline)).toArrow(), pipeline), None)
+    drop_columns = (F.col("drop").alias(_DROP), F.col("window").alias(_WINDOW))
+    table = frame.select(*flat_columns(pipeline), *drop_columns).toArrow()
+    drop = table.column(_DROP)
+    panes = table.filter(drop.is_null()).drop_columns([_DROP, _WINDOW])
+    return SinkBatch(read_panes(panes, pipeline), _drops(table.filter(drop.is_valid())))
+
+
+def _drops(table: pa.Table) -> tuple[Mapping[str, object], ...]:
+    """Returns each drop, with the ``start`` and ``end`` of its window."""
+    rows = table.select([_DROP, _WINDOW]).to_pylist()
+    return tuple({"drop": row[_DROP], **row[_WINDOW]} for row in rows)
+
+
+__all__ = ["SinkBatch", "read_batch"]
