@@ -125,21 +125,21 @@ def window(start: float, end: float) -> Window:
 
 
 def test_why_reads_a_timeline_of_a_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A module in the working directory can have a timeline, a mapping of them, or a function that returns one."""
+    """A timeline, a mapping from sources to timelines, or a function in a module of the working directory works."""
     (folder / "recorded_scores.py").write_text(
         "from games import SCORES, Score, when\n"
         "from datetime import UTC, datetime, timedelta\n"
         "from flowalg import Timeline, MonotonicTimestamps\n"
-        "def made():\n"
+        "def make():\n"
         "    scores = [Score('red', 1, datetime(2015, 1, 1, 12, tzinfo=UTC))]\n"
         "    return Timeline.from_records(SCORES, scores, processing_time=when,\n"
         "        watermark=MonotonicTimestamps())\n"
-        "MADE = made()\n"
-        "BY_SOURCE = {SCORES: MADE}\n"
+        "RECORDED = make()\n"
+        "BY_SOURCE = {SCORES: RECORDED}\n"
     )
     answers = {
         output_of(capsys, "why", "games:STANDINGS", f"recorded_scores:{name}", "--window", FIRST)
-        for name in ("made", "MADE", "BY_SOURCE")
+        for name in ("make", "RECORDED", "BY_SOURCE")
     }
     (answer,) = answers
     assert "because its window ended" in answer or "was emitted at" in answer
@@ -149,7 +149,7 @@ def test_why_reads_a_timeline_of_a_module(folder: Path, capsys: pytest.CaptureFi
 def test_run_writes_the_panes_of_a_timeline(
     suffix: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Panes have the columns that Spark gives them; CSV has a column for each field of a struct."""
+    """Panes have the same columns as in Spark; CSV has a column for each field of a struct."""
     printed = output_of(
         capsys,
         *(
@@ -164,11 +164,11 @@ def test_run_writes_the_panes_of_a_timeline(
     )
     assert printed == f"5 panes (3 early, 1 on time, 1 late) to panes.{suffix}\n"
     panes = run(games.STANDINGS, {games.SCORES: TIMELINE}).panes
-    wanted = pane_table(games.STANDINGS, panes)
+    expected = pane_table(games.STANDINGS, panes)
     path = folder / f"panes.{suffix}"
     match suffix:
         case "parquet":
-            assert parquet.read_table(path).equals(wanted)
+            assert parquet.read_table(path).equals(expected)
         case "csv":
             assert arrow_csv.read_csv(path)["value.points"].to_pylist() == [
                 pane.value.points for pane in panes
@@ -243,9 +243,9 @@ def test_what_if_prints_the_table_and_the_recommendation(
     assert (folder / "grid.svg").exists()
 
 
-def ran_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProcess[str]:
-    """Runs the pipeline in a process of its own; it prints no errors, since the output is not a terminal."""
-    done = subprocess.run(
+def run_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """Runs the pipeline in a separate process, which prints nothing to the error output if it is not a terminal."""
+    finished = subprocess.run(
         [sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", on, "--input", "in", *more],
         capture_output=True,
         text=True,
@@ -253,18 +253,18 @@ def ran_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProce
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done
+    assert (finished.returncode, finished.stderr) == (0, "")
+    return finished
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("on", ["batch", "streaming"])
-def test_run_on_spark_gives_the_final_values(on: str, folder: Path) -> None:
+def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
     """Both Spark interpreters write the final values of the windows."""
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
     more = TIMES_AND_POLICY if on == "streaming" else []
-    ran_on_spark(folder, on, "--output", "panes.jsonl", *more)
+    run_on_spark(folder, on, "--output", "panes.jsonl", *more)
     rows = [
         json.loads(line) for file in folder.glob("panes.jsonl/*.json") for line in file.open(encoding="utf-8")
     ]
@@ -279,12 +279,12 @@ def test_run_on_spark_gives_the_final_values(on: str, folder: Path) -> None:
 
 @pytest.mark.spark
 def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``--replay`` needs the metrics of a streaming run and its input: one file is one micro-batch, the last one."""
+    """``--replay`` reads the metrics of a streaming run and its input, and prints the same explanations."""
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
     more = ["--output", "panes.parquet", "--metrics", *TIMES_AND_POLICY]
-    done = ran_on_spark(folder, "streaming", *more)
-    assert done.stdout == "4 panes and drops are in the files of panes.parquet\n"
+    finished = run_on_spark(folder, "streaming", *more)
+    assert finished.stdout == "4 panes and drops are in the files of panes.parquet\n"
     printed = output_of(
         capsys, *("why", "games:STANDINGS", "in", "--replay", "panes.parquet", "--window", FIRST)
     )
@@ -294,11 +294,11 @@ def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFix
         processing_time=TIMES.__getitem__,
         watermark=BoundedOutOfOrderness(MINUTE),
     )
-    again = run(games.STANDINGS, {games.SCORES: batch})
+    replayed = run(games.STANDINGS, {games.SCORES: batch})
     first = Window(event_time(noon(0)), event_time(noon(2)))
-    panes = [pane for pane in again.panes if pane.window == first]
+    panes = [pane for pane in replayed.panes if pane.window == first]
     assert len(panes) == 2
-    assert printed == "\n\n".join(str(explain_when(again, pane)) for pane in panes) + "\n"
+    assert printed == "\n\n".join(str(explain_when(replayed, pane)) for pane in panes) + "\n"
     output_of(capsys, *("draw", "games:STANDINGS", "in", "--replay", "panes.parquet", "--output", "run.svg"))
     assert (folder / "run.svg").exists()
     error = output_of(capsys, "why", "games:STANDINGS", "in", "--replay", "in", "--window", FIRST, code=2)
@@ -306,24 +306,24 @@ def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.spark
-def test_the_demo_finds_that_all_interpreters_agree(tmp_path: Path) -> None:
-    """``flowalg demo`` runs in an empty folder, in a process of its own, and leaves panes and pictures."""
-    done = subprocess.run(
+def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
+    """``flowalg demo`` in an empty folder succeeds and writes panes and pictures."""
+    finished = subprocess.run(
         [sys.executable, "-m", "flowalg_tools", "demo", "--output", "demo"],
         capture_output=True,
         text=True,
         check=False,
         cwd=tmp_path,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].startswith(
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.splitlines()[-1].startswith(
         "demo: all interpreters agree (streaming and batch on 19,4"
     )
     assert {"reference.parquet", "storm.svg"} <= {file.name for file in tmp_path.glob("demo/*")}
 
 
 def test_diff_shows_a_timeline_that_distinguishes_two_triggers(capsys: pytest.CaptureFixture[str]) -> None:
-    """``flowalg diff`` exits with 1 if it finds one, and with 0 if not."""
+    """``flowalg diff`` exits with 1 if it finds a timeline, and otherwise with 0."""
     different = output_of(capsys, "diff", "AtCount(2).repeat()", "AtCount(2)", "--timelines", "200", code=1)
     assert "left:  at every 2 elements" in different
     same = output_of(capsys, "diff", "AtCount(2)", "AtCount(2) & AtCount(1)", "--timelines", "20")
@@ -342,7 +342,7 @@ def test_diff_shows_a_timeline_that_distinguishes_two_triggers(capsys: pytest.Ca
         ),
     ],
 )
-def test_a_trigger_has_the_value_that_python_gives_it(text: str, trigger: Trigger) -> None:
+def test_a_trigger_is_a_python_expression(text: str, trigger: Trigger) -> None:
     """An expression in flowalg's public names evaluates as it does in Python."""
     assert parse_trigger(text, "TRIGGER") == trigger
 
@@ -416,7 +416,7 @@ def test_policies_and_durations_are_expressions_too() -> None:
         ),
         (["why", "games:STANDINGS", "scores.csv", "--window", FIRST], "--processing-time"),
         (
-            ["why", "games:STANDINGS", "scores.csv", "--processing-time", "seen", "--window", "noon/one"],
+            ["why", "games:STANDINGS", "scores.csv", "--processing-time", "seen", "--window", "noon/later"],
             "ISO 8601",
         ),
         (
@@ -455,7 +455,7 @@ def test_policies_and_durations_are_expressions_too() -> None:
 def test_an_error_is_one_line(
     arguments: list[str], word: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what would be valid, and has no traceback."""
+    """The line states what is valid, without a traceback."""
     error = output_of(capsys, *arguments, code=2)
     assert error.startswith("error: ")
     assert error.count("\n") == 1
@@ -471,10 +471,10 @@ def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.Ca
 def test_the_demo_checks_its_requirements_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``flowalg demo`` fails at once without Java, or with a folder that holds other files."""
+    """``flowalg demo`` fails at once without Java, or with a folder that contains other files."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     (tmp_path / "thesis.tex").touch()
-    assert "it holds thesis.tex" in output_of(capsys, "demo", "--output", str(tmp_path), code=2)
+    assert "it contains thesis.tex" in output_of(capsys, "demo", "--output", str(tmp_path), code=2)
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", "")
     assert "needs Java" in output_of(capsys, "demo", "--output", str(tmp_path / "demo"), code=2)

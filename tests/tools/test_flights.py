@@ -1,7 +1,7 @@
-"""The flights example without Spark: its clean-up rules on the real data, its pipeline, and its own comparisons.
+"""The flights example without Spark: its clean-up rules on the real data, its pipeline, and its comparisons.
 
-The demo compares interpreters with each other; only here are the data and the pipeline held to something else, and
-only here is the comparison shown something that it must refuse.
+The demo only compares interpreters with each other. These tests compare the data and the pipeline with independent
+results, and the comparisons with results that differ.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 @pytest.fixture(scope="module")
 def raw() -> pd.DataFrame:
-    """The rows as the package has them."""
+    """The raw rows of the package."""
     rows: pd.DataFrame = data.read_flights()
     return rows
 
@@ -55,7 +55,7 @@ def departed(clean: CleanFlights) -> pa.Table:
 
 
 def local(departed: pa.Table, name: str) -> pd.Series[pd.Timestamp]:
-    """A column of points in time, as New York's clocks showed them."""
+    """A column of times, in the time zone of New York."""
     points: pd.Series[pd.Timestamp] = departed[name].to_pandas().dt.tz_convert(NEW_YORK)
     return points
 
@@ -65,20 +65,20 @@ def delays(departed: pa.Table) -> pd.Series[int]:
     return departed["delay"].to_pandas()
 
 
-def test_cancelled_flights(raw: pd.DataFrame, clean: CleanFlights) -> None:
-    """A flight without a departure time is one without a delay; those are left out, and counted."""
+def test_cancelled_flights_are_counted_but_not_included(raw: pd.DataFrame, clean: CleanFlights) -> None:
+    """Exactly the flights without a departure time have no delay; they are excluded and counted."""
     assert (raw["dep_time"].isna() == raw["dep_delay"].isna()).all()
     assert (len(raw), clean.cancelled, clean.departed.num_rows) == (336_776, 8_255, 328_521)
 
 
-def test_scheduled_is_utc(raw: pd.DataFrame, scheduled: pd.Series[pd.Timestamp]) -> None:
-    """The schedule in UTC lies in the hour that the package itself says, on every row, cancelled ones too."""
+def test_scheduled_departures_are_in_utc(raw: pd.DataFrame, scheduled: pd.Series[pd.Timestamp]) -> None:
+    """The scheduled departure in UTC is in the hour of the package's own column, also for cancelled flights."""
     assert (scheduled.dt.floor("h") == pd.to_datetime(raw["time_hour"])).all()
     assert (scheduled.dt.minute == raw["minute"]).all()
 
 
 def test_2400_is_the_end_of_the_day(raw: pd.DataFrame) -> None:
-    """2400, which occurs among actual departures, is the midnight at which the day ends."""
+    """The time 2400, which occurs among actual departures, is the midnight at the end of the day."""
     midnights = raw[raw["dep_time"] == 2400]
     assert len(midnights) == 29
     days = pd.to_datetime(midnights[["year", "month", "day"]]) + pd.Timedelta(days=1)
@@ -86,16 +86,16 @@ def test_2400_is_the_end_of_the_day(raw: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(("month", "day", "hhmm"), [(3, 10, 230), (11, 3, 130)])
-def test_clock_changes_are_not_guessed(month: int, day: int, hhmm: int) -> None:
-    """A time that New York's clocks skipped, and one that they showed twice, are refused."""
+def test_ambiguous_and_skipped_times_are_rejected(month: int, day: int, hhmm: int) -> None:
+    """A time that New York's clocks skipped or showed twice raises an error that names the time."""
     row = pd.DataFrame({"year": [2013], "month": [month], "day": [day]})
     with pytest.raises(Exception, match=f"2013-{month:02}-{day:02} 0{hhmm // 100}:30:00"):
         data.to_utc(row, pd.Series([hhmm]))
 
 
 @pytest.mark.parametrize(("day", "change"), [("2013-03-10", "07:00Z"), ("2013-11-03", "06:00Z")])
-def test_nothing_happens_while_clocks_change(departed: pa.Table, day: str, change: str) -> None:
-    """Those nights nothing is scheduled before 5:00, and no flight of the evening before leaves after the change."""
+def test_no_flight_departs_during_a_clock_change(departed: pa.Table, day: str, change: str) -> None:
+    """In these nights no flight is scheduled before 5:00, and no earlier flight leaves after the change."""
     scheduled, actual = local(departed, "scheduled"), local(departed, "actual")
     point = pd.Timestamp(f"{day} {change}")
     assert scheduled[scheduled >= pd.Timestamp(day, tz=NEW_YORK)].min() >= pd.Timestamp(
@@ -104,22 +104,22 @@ def test_nothing_happens_while_clocks_change(departed: pa.Table, day: str, chang
     assert not ((scheduled < point) & (actual >= point)).any()
 
 
-def test_actual_departure_agrees_with_the_clock(raw: pd.DataFrame) -> None:
-    """Schedule plus delay is what New York's clocks showed at departure, on every row; delays are whole minutes."""
+def test_actual_departures_agree_with_the_local_clock(raw: pd.DataFrame) -> None:
+    """The scheduled time plus the delay equals the local departure time of every row; delays are whole minutes."""
     rows = data.departures(raw)
     clock = rows["actual"].dt.tz_convert(NEW_YORK)
-    # A day has no 2400 on a clock, only the next day's 0.
+    # A clock does not show 2400, but 0 of the next day.
     assert (clock.dt.hour * 100 + clock.dt.minute == raw["dep_time"].dropna() % 2400).all()
     assert (rows["delay"] == raw["dep_delay"].dropna()).all()
 
 
 def test_departures_are_in_order(departed: pa.Table) -> None:
-    """Clean departures come in the order in which the flights left."""
+    """Clean departures are in the order of their actual departure."""
     assert departed["actual"].to_pandas().is_monotonic_increasing
 
 
-def test_replay(departed: pa.Table, tmp_path: Path) -> None:
-    """The replay's files hold all departures in order of their file times, and then the row that ends the input."""
+def test_a_replay_has_all_departures_in_order(departed: pa.Table, tmp_path: Path) -> None:
+    """The files, by modification time, have all departures in order, and then the row that ends the input."""
     first = data.CleanFlights(departed.slice(0, 1_000), 0)
     count = data.write_replay(first, tmp_path / "replay", 7)
     files = sorted((tmp_path / "replay").iterdir(), key=lambda path: path.stat().st_mtime)
@@ -138,7 +138,7 @@ def test_watermark_and_lateness_fit_the_data(departed: pa.Table) -> None:
     assert timedelta(hours=2) == LATENESS
 
 
-def test_chosen_days(departed: pa.Table) -> None:
+def test_the_storm_and_the_week_are_the_worst_days(departed: pa.Table) -> None:
     """The storm's day has the greatest mean delay of the year, and the week ends with January's two worst days."""
     means = delays(departed).groupby(local(departed, "scheduled").dt.date).mean()
     assert means.idxmax() == STORM.date()
@@ -148,19 +148,19 @@ def test_chosen_days(departed: pa.Table) -> None:
     assert end - start == timedelta(days=7)
 
 
-def test_fewest_departures_leaves_most_hours(departed: pa.Table) -> None:
-    """Three in four airport-hours have 13 departures or more, so asking for ten leaves out only unusual ones."""
+def test_most_airport_hours_have_enough_departures_to_rank(departed: pa.Table) -> None:
+    """Three in four airport-hours have 13 departures or more, so the limit of ten excludes only unusual hours."""
     hours = [departed["origin"].to_pandas(), departed["scheduled"].to_pandas().dt.floor("h")]
     assert delays(departed).groupby(hours).size().quantile(0.25) == 13
 
 
-def test_element_type_is_inferred() -> None:
-    """What the pipeline gives is known without running it: an airport with the statistics of an hour."""
+def test_the_element_type_of_the_pipeline_is_inferred() -> None:
+    """Without a run, the type of the output is known: an airport with the statistics of an hour."""
     assert hourly.shape == kv_of(shape_of(str), shape_of(HourStats))
 
 
-def test_import_starts_no_spark() -> None:
-    """Importing the example brings the pipeline, and starts nothing."""
+def test_the_import_does_not_start_spark() -> None:
+    """After the import of the example there is a pipeline, but no Spark context."""
     code = (
         "import flights, pyspark; flights.hourly; assert pyspark.SparkContext._active_spark_context is None"
     )
@@ -169,7 +169,7 @@ def test_import_starts_no_spark() -> None:
 
 @pytest.fixture(scope="module")
 def two_days(clean: CleanFlights) -> pa.Table:
-    """The flights scheduled on January's last two days, which were its worst."""
+    """The flights scheduled on the last two days of January, which had the longest delays."""
     end = WEEK[1]
     table: pa.Table = clean.scheduled_between(end - timedelta(days=2), end)
     return table
@@ -177,12 +177,12 @@ def two_days(clean: CleanFlights) -> pa.Table:
 
 @pytest.fixture
 def outcome(two_days: pa.Table, tmp_path: Path) -> Outcome:
-    """What the reference gives for the two days."""
+    """The results of the reference interpreter for the two days."""
     return run_reference(two_days, tmp_path)
 
 
-def test_two_days_equal_a_group_by(two_days: pa.Table, outcome: Outcome) -> None:
-    """The final value of every airport-hour that dropped nothing is what pandas says; nothing is lost in the others."""
+def test_final_values_equal_a_group_by_in_pandas(two_days: pa.Table, outcome: Outcome) -> None:
+    """Every airport-hour without drops has the value of pandas, and values and drops account for all departures."""
     rows = two_days.to_pandas()
     plain = rows.groupby(["origin", rows["scheduled"].dt.floor("h")])["delay"].agg(["size", "mean"])
     expected = {key: HourStats(int(size), float(mean)) for key, size, mean in plain.itertuples()}
@@ -190,20 +190,20 @@ def test_two_days_equal_a_group_by(two_days: pa.Table, outcome: Outcome) -> None
     dropping = {(origin, window.start.datetime) for origin, window in outcome.dropped}
     assert dropping
     assert len(expected) > 100
-    assert {hour: one for hour, one in finals.items() if hour not in dropping} == {
-        hour: one for hour, one in expected.items() if hour not in dropping
+    assert {hour: stats for hour, stats in finals.items() if hour not in dropping} == {
+        hour: stats for hour, stats in expected.items() if hour not in dropping
     }
     assert outcome.accounts_for(two_days.num_rows)
 
 
-def test_some_panes_are_late(outcome: Outcome) -> None:
-    """The two days show what the example is about: late panes, and drops."""
+def test_the_two_days_have_late_panes_and_drops(outcome: Outcome) -> None:
+    """The example shows late panes and dropped departures."""
     assert outcome.timings[Timing.LATE] > 50
     assert sum(outcome.dropped.values()) > 5
 
 
-def test_panes_are_stored(outcome: Outcome, tmp_path: Path) -> None:
-    """The reference's panes are stored whole, in the columns that Spark's have."""
+def test_the_panes_of_the_reference_are_stored_like_those_of_spark(outcome: Outcome, tmp_path: Path) -> None:
+    """The stored panes have all fields, in the columns of Spark."""
     stored = pq.read_table(tmp_path / "reference.parquet").to_pylist()
     assert len(stored) == len(outcome.panes)
     pane, row = outcome.panes[-1], stored[-1]
@@ -212,49 +212,49 @@ def test_panes_are_stored(outcome: Outcome, tmp_path: Path) -> None:
     assert row["pane"]["watermark"] == pane.watermark.datetime
 
 
-def test_comparison_refuses_a_difference(outcome: Outcome) -> None:
-    """One departure more in one airport-hour, or an airport-hour too few, is a difference, and is shown."""
-    same = outcomes.compare(outcome, outcome)
-    assert same.agrees
-    assert same.left_out == len(outcome.dropped)
+def test_a_comparison_reports_a_difference(outcome: Outcome) -> None:
+    """A different count in an airport-hour, or a missing airport-hour, is a difference and is printed."""
+    equal = outcomes.compare(outcome, outcome)
+    assert equal.agrees
+    assert equal.left_out == len(outcome.dropped)
     position, pane = next(
-        (at, one) for at, one in enumerate(outcome.panes) if (one.key, one.window) not in outcome.dropped
+        (i, pane) for i, pane in enumerate(outcome.panes) if (pane.key, pane.window) not in outcome.dropped
     )
     wrong = evolve(pane, element=KV(pane.key, HourStats(99, pane.value.mean_delay)))
     panes = outcome.panes
     tampered = evolve(outcome, panes=(*panes[:position], wrong, *panes[position + 1 :]))
-    missing = evolve(outcome, panes=tuple(one for one in panes if one.window != pane.window))
-    for other in (tampered, missing):
-        found = outcomes.compare(outcome, other)
+    missing = evolve(outcome, panes=tuple(other for other in panes if other.window != pane.window))
+    for wrong_outcome in (tampered, missing):
+        found = outcomes.compare(outcome, wrong_outcome)
         assert not found.agrees
         assert str(pane.value) in str(found)
     assert "nothing" in str(outcomes.compare(outcome, missing))
-    assert not tampered.accounts_for(sum(one.departures for one in outcome.finals.values()))
+    assert not tampered.accounts_for(sum(stats.departures for stats in outcome.finals.values()))
 
 
-def test_comparing_nothing_is_no_agreement(outcome: Outcome) -> None:
-    """Two engines that gave nothing do not agree: there was nothing to compare."""
+def test_engines_without_results_do_not_agree(outcome: Outcome) -> None:
+    """A comparison of no values is not an agreement."""
     nothing = evolve(outcome, panes=(), dropped={})
     assert not outcomes.compare(nothing, nothing).agrees
 
 
-def test_report_of_a_loss(clean: CleanFlights, outcome: Outcome) -> None:
-    """Engines that agree with each other, on too few departures, do not pass; the last line says so."""
-    said: list[object] = []
-    assert not report(clean, (outcome, outcome, outcome), said.append)
-    lines = [str(line) for line in said]
+def test_the_demo_fails_if_departures_are_lost(clean: CleanFlights, outcome: Outcome) -> None:
+    """Engines that agree on too few departures fail the demo, and the last line reports it."""
+    printed: list[object] = []
+    assert not report(clean, (outcome, outcome, outcome), printed.append)
+    lines = [str(line) for line in printed]
     assert any(line.startswith("reference: final values and drops do not add up") for line in lines)
     assert lines[-1] == "demo: the interpreters differ"
 
 
-def test_the_demo_empties_no_folder_of_somebody_else(tmp_path: Path) -> None:
-    """What an earlier demo has left goes; a folder that holds anything else is refused, and left as it is."""
+def test_the_demo_removes_only_its_own_files(tmp_path: Path) -> None:
+    """The files of an earlier demo are removed; a folder with any other file is rejected and not changed."""
     (tmp_path / "replay").mkdir()
     (tmp_path / "storm.svg").touch()
     prepare_folder(tmp_path)
     assert not list(tmp_path.iterdir())
     (tmp_path / "batch").mkdir()
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(ArgumentError, match=r"it holds thesis\.tex"):
+    with pytest.raises(ArgumentError, match=r"it contains thesis\.tex"):
         prepare_folder(tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
