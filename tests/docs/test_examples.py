@@ -1,4 +1,4 @@
-"""The examples run as scripts, and their results are correct, by plain code where that is simpler."""
+"""The examples run as scripts, and their results are correct, compared with plain code where that is simpler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
 @pytest.mark.parametrize("name", ["games", "shop", "billing"])
-def test_an_example_prints_something_when_it_is_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_prints_only_when_it_is_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An example prints its results as a script, and nothing when it is imported."""
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
     assert capsys.readouterr().out == ""
@@ -80,8 +80,8 @@ def test_a_late_click_merges_two_visits() -> None:
     ]
 
 
-def test_the_current_counts_of_the_shop_are_those_of_plain_code() -> None:
-    """Plain code cuts visits from all clicks except the dropped one, and counts as many of each kind in each hour."""
+def test_the_current_counts_of_the_shop_equal_plain_code() -> None:
+    """Plain code has the same visits, of all clicks except the dropped one, and the same counts in each hour."""
     streamed = run(shop.lengths, {shop.clicks: shop.TIMELINE})
     (late,) = streamed.dropped
     assert late.element.value == shop.CLICKS[-1]  # type: ignore[attr-defined]
@@ -99,7 +99,7 @@ def test_the_current_counts_of_the_shop_are_those_of_plain_code() -> None:
     assert +current == plain
 
 
-def test_the_days_of_clock_changes_have_their_own_length() -> None:
+def test_days_of_clock_changes_have_23_or_25_hours() -> None:
     """With one click per hour, the first bill of a day has as many clicks as the day has hours: 23, 24 or 25."""
     first = {
         pane.window.start.datetime.astimezone(billing.BERLIN).date(): pane.value.clicks
@@ -112,7 +112,7 @@ def test_the_days_of_clock_changes_have_their_own_length() -> None:
     }
 
 
-def test_a_late_click_corrects_a_bill_and_one_that_is_too_late_does_not() -> None:
+def test_late_clicks_correct_a_bill_unless_they_are_dropped() -> None:
     """Two late clicks cause one credit note and one bill, since corrections fire once a day; one click is dropped."""
     found = run(billing.bills, {billing.clicks: billing.TIMELINE})
     notes = [
@@ -133,7 +133,7 @@ def test_a_late_click_corrects_a_bill_and_one_that_is_too_late_does_not() -> Non
     [(shop.lengths, shop.clicks, shop.CLICKS), (billing.bills, billing.clicks, billing.CLICKS)],
     ids=["shop", "billing"],
 )
-def test_spark_batch_gives_the_same(
+def test_spark_batch_equals_the_reference(
     pipeline: PCollection[object],
     source: Source[object],
     elements: tuple[object, ...],

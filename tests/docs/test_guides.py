@@ -1,4 +1,4 @@
-"""The code and the commands of every page of the guide run, and give the output and the pictures that it shows."""
+"""The code and the commands of every page of the guide run, and give the output and the pictures on the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ settings.register_profile("reader", max_examples=100, derandomize=True, deadline
 
 @pytest.fixture
 def default_number_of_examples() -> Iterator[None]:
-    """Hypothesis's own default, as a reader has it: the quick profile may not find a counterexample."""
+    """Sets Hypothesis's own number of examples, as for a reader; the quick profile may find no counterexample."""
     before = settings.get_current_profile_name()
     settings.load_profile("reader")
     yield
@@ -28,7 +28,7 @@ def default_number_of_examples() -> Iterator[None]:
 
 
 def elements_of(picture: Path) -> list[tuple[str, str]]:
-    """The elements of a picture and their texts, in order, without positions, which depend on the fonts."""
+    """Returns the elements of a picture and their texts, in order, without positions, which depend on the fonts."""
     root = ET.fromstring(picture.read_text(encoding="utf-8"))
     return [(element.tag, (element.text or "").strip()) for element in root.iter()]
 
@@ -71,7 +71,7 @@ def test_every_page_is_in_the_contents() -> None:
 
 
 def test_every_link_between_pages_has_a_target() -> None:
-    """Every relative link leads to a file and a heading that exist, so that the pages work as plain Markdown too."""
+    """Every relative link leads to a file and a heading that exist, so the pages work as plain Markdown too."""
     for page in [DOCS.parent / "README.md", *DOCS.glob("*.md")]:
         for target, heading in re.findall(r"\]\(([^)#:]*)(?:#([^):]*))?\)", page.read_text(encoding="utf-8")):
             path = page.parent / target if target else page
@@ -95,7 +95,7 @@ def test_every_module_of_a_page_exists() -> None:
 
 
 def can_import(name: str) -> bool:
-    """Whether a dotted name is a module, or an attribute of one."""
+    """Returns whether a dotted name is a module, or an attribute of one."""
     try:
         resolve_name(name)
     except (ImportError, AttributeError):
@@ -104,13 +104,13 @@ def can_import(name: str) -> bool:
 
 
 def anchors_of(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Returns the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_command_of_the_guide_is_run() -> None:
-    """Every command in a code block is on a page that is run, except the demo, which has a test of its own."""
+def test_every_command_of_the_guide_is_on_a_page_that_runs() -> None:
+    """Every command in a code block is on a page that runs, except the demo, which has a test of its own."""
     for page in DOCS.glob("*.md"):
         blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.S | re.M)
         for language, block in blocks:

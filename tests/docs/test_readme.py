@@ -1,4 +1,4 @@
-"""The README is executed: what a stranger copies from it works, and prints what it says."""
+"""The README is executed: its code runs and prints the output in the text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def blocks(language: str) -> list[str]:
-    """The code blocks of a language."""
+    """Returns the code blocks of a language."""
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(), flags=re.DOTALL)
 
 
 def execute(code: str, name: str, namespace: dict[str, object]) -> str:
-    """Run a block as a file of that name, whose source can be found; give what it prints."""
+    """Runs a block as a file of that name, whose source can be found; returns the printed text."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     printed = io.StringIO()
     with redirect_stdout(printed):
@@ -27,14 +27,14 @@ def execute(code: str, name: str, namespace: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def test_the_pipeline_prints_what_it_says() -> None:
-    """The first block, on the reference interpreter, gives the text beneath it."""
+def test_the_pipeline_prints_the_output_of_the_readme() -> None:
+    """The first block, on the reference interpreter, prints the text below it."""
     pipeline, *_ = blocks("python")
     (expected,) = blocks("text")
     assert execute(pipeline, "readme_1.py", {"__name__": "readme_1"}) == expected
 
 
-def test_the_pipeline_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_pipeline_of_the_readme_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     """The second block compiles the first one's pipeline for batch and streaming, with every function lifted."""
     pipeline, on_spark = blocks("python")
     namespace: dict[str, object] = {"__name__": "readme_2"}
@@ -51,8 +51,8 @@ def test_the_pipeline_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None
     assert getattr(live, "isStreaming")  # noqa: B009
 
 
-def test_the_readme_names_the_commands_that_exist() -> None:
-    """Each ``make`` target that it names is one of the Makefile's."""
+def test_every_command_of_the_readme_exists() -> None:
+    """Each ``make`` target in the README is a target of the Makefile."""
     makefile = (README.parent / "Makefile").read_text()
     for target in re.findall(r"`?make ([a-z-]+)`?", README.read_text()):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target

@@ -11,16 +11,16 @@ from docs.tables import capabilities, laws, lifting
 
 
 class Page(Protocol):
-    """A module that makes one page."""
+    """A module that generates a page."""
 
     PATH: Path
 
     def page(self) -> str:
-        """The page."""
+        """Returns the page."""
         ...
 
 
 @pytest.mark.parametrize("table", [capabilities, laws, lifting], ids=["capabilities", "laws", "lifting"])
-def test_a_page_is_what_the_code_says(table: Page) -> None:
-    """``make docs`` writes it anew."""
+def test_a_generated_page_is_up_to_date(table: Page) -> None:
+    """``make docs`` updates the page."""
     assert table.PATH.read_text(encoding="utf-8") == table.page()

@@ -1,7 +1,7 @@
-"""The trigger automaton over tables, compared with the reference's row by row, before there are panes.
+"""The trigger automaton over tables, compared with the reference row by row, before there are panes.
 
-This family catches faults of the compiled trigger: what observes, what is ready, what firing resets, and the next
-deadline. It cannot catch faults in what follows a firing; ``test_step.py`` does.
+The tests catch faults of the compiled trigger: what it observes, when it is ready, what firing resets, and the next
+deadline. They cannot catch faults after a firing; ``test_step.py`` does.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ MINUTE = 60_000_000
 
 @frozen
 class Bundle:
-    """What one window observes in one instant: values, and a number of retractions."""
+    """The values and the number of retractions that a window observes in an instant."""
 
     values: tuple[int, ...] = ()
     retractions: int = 0
 
 
 @frozen
-class Moment:
-    """One instant for some windows: the bundle of each, the clocks, and whether its trigger restarts."""
+class TriggerInstant:
+    """An instant for some windows: the bundle of each, and the clocks."""
 
     bundles: tuple[Bundle, ...]
     clocks: Clocks
@@ -64,91 +64,97 @@ WINDOWS = 3
 
 
 def bundles() -> st.SearchStrategy[Bundle]:
-    """Bundles, often empty."""
+    """Returns bundles, often empty."""
     some = st.builds(Bundle, st.lists(st.integers(-3, 5), max_size=3).map(tuple), st.integers(0, 1))
     return st.just(Bundle()) | some
 
 
 @st.composite
-def moments(draw: st.DrawFn) -> list[Moment]:
-    """Instants whose clocks never go back."""
-    found = []
-    clock, watermark, quick = processing_time(START), MIN_TIME, MIN_TIME
+def instants(draw: st.DrawFn) -> list[TriggerInstant]:
+    """Returns instants whose clocks never go back."""
+    drawn = []
+    clock, watermark, percentile = processing_time(START), MIN_TIME, MIN_TIME
     for _ in range(draw(st.integers(1, 7))):
         clock = ProcessingTime(clock + draw(st.sampled_from((0, 1, 2, 3, 9))) * MINUTE)
         watermark = max(watermark, draw(st.just(MIN_TIME) | event_times()))
-        quick = max(quick, draw(st.just(MIN_TIME) | event_times()))
+        percentile = max(percentile, draw(st.just(MIN_TIME) | event_times()))
         signals = frozenset(draw(st.sampled_from(("", "", "x", "y"))))
-        clocks = Clocks(clock, watermark, {0.5: quick}, signals)
-        found.append(Moment(tuple(draw(bundles()) for _ in range(WINDOWS)), clocks))
-    return found
+        clocks = Clocks(clock, watermark, {0.5: percentile}, signals)
+        drawn.append(TriggerInstant(tuple(draw(bundles()) for _ in range(WINDOWS)), clocks))
+    return drawn
 
 
 def ends() -> st.SearchStrategy[list[EventTime]]:
-    """The end of each window."""
+    """Returns the end of each window."""
     return st.lists(event_times() | st.just(MAX_TIME), min_size=WINDOWS, max_size=WINDOWS)
 
 
-def summaries(automaton: Automaton, moment: Moment) -> pl.DataFrame:
-    """The summary of each window's bundle; null where the bundle is empty."""
+def summaries(automaton: Automaton, instant: TriggerInstant) -> pl.DataFrame:
+    """Returns the summary of each window's bundle; null where the bundle is empty."""
     rows = []
-    for bundle in moment.bundles:
+    for bundle in instant.bundles:
         row: dict[str, object] = {}
         if bundle.values or bundle.retractions:
-            row = {NEW + "count": len(bundle.values), NEW + "since": moment.clocks.processing_time}
+            row = {NEW + "count": len(bundle.values), NEW + "since": instant.clocks.processing_time}
             for name, leaf in automaton.summary.data:
-                found = [evaluate_leaf(leaf, value) for value in bundle.values]
-                row[NEW + name] = any(found) if isinstance(leaf, AtElement) else min(sum(found), leaf.amount)
+                observed = [evaluate_leaf(leaf, value) for value in bundle.values]
+                row[NEW + name] = (
+                    any(observed) if isinstance(leaf, AtElement) else min(sum(observed), leaf.amount)
+                )
         rows.append(row)
     schema = automaton.summary.of_elements.columns(NEW)
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-Said = tuple[list[bool], list[bool], list["int | None"]]
-"""Of each window in an instant: whether it fires, whether it is closed, and the next deadline."""
+Outcome = tuple[list[bool], list[bool], list["int | None"]]
+"""For each window in an instant: whether it fires, whether it is closed, and the next deadline."""
 
 
-def stepped(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
-    """The firings, finished triggers and deadlines of the compiled automaton, instant by instant."""
+def run_automaton(
+    trigger: Trigger, ends_of_windows: Sequence[EventTime], history: Sequence[TriggerInstant]
+) -> list[Outcome]:
+    """Returns the firings, finished triggers and deadlines of the compiled automaton, instant by instant."""
     automaton = Automaton.of(trigger)
-    table = pl.DataFrame({END: found}).with_columns(**automaton.initial_state())
-    said: list[Said] = []
-    for moment in history:
-        shown = summaries(automaton, moment)
-        if shown.width:
-            table = pl.concat([table, shown], how="horizontal").with_columns(**automaton.observe(NEW))
-            table = table.drop(shown.columns)
-        table = table.with_columns(**automaton.observe_signals(moment.clocks.signals))
-        table = automaton.evaluate(table, END, moment.clocks)
+    table = pl.DataFrame({END: ends_of_windows}).with_columns(**automaton.initial_state())
+    outcomes: list[Outcome] = []
+    for instant in history:
+        observed = summaries(automaton, instant)
+        if observed.width:
+            table = pl.concat([table, observed], how="horizontal").with_columns(**automaton.observe(NEW))
+            table = table.drop(observed.columns)
+        table = table.with_columns(**automaton.observe_signals(instant.clocks.signals))
+        table = automaton.evaluate(table, END, instant.clocks)
         closed = table[CLOSED].to_list() if automaton.finishes else [False] * WINDOWS
-        deadline = automaton.next_deadline(END, moment.clocks)
+        deadline = automaton.next_deadline(END, instant.clocks)
         due: list[int | None] = [None] * WINDOWS
         if deadline is not None:
-            due = table.select(one=deadline)["one"].to_list()
-        said.append((table[FIRES].to_list(), closed, due))
+            due = table.select(deadline=deadline)["deadline"].to_list()
+        outcomes.append((table[FIRES].to_list(), closed, due))
         table = table.drop(FIRES)
         assert set(table.columns) == {END, *automaton.columns}
-    return said
+    return outcomes
 
 
-def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Moment]) -> list[Said]:
-    """The firings, finished triggers and deadlines of the reference, instant by instant."""
+def run_reference(
+    trigger: Trigger, ends_of_windows: Sequence[EventTime], history: Sequence[TriggerInstant]
+) -> list[Outcome]:
+    """Returns the firings, finished triggers and deadlines of the reference, instant by instant."""
     data: tuple[DataDrivenTrigger, ...] = tuple(
         leaf for leaf in leaves(trigger) if isinstance(leaf, AtMeasure | AtElement)
     )
-    states = [reference.initial_state(trigger) for _ in found]
-    said: list[Said] = []
-    for moment in history:
+    states = [reference.initial_state(trigger) for _ in ends_of_windows]
+    outcomes: list[Outcome] = []
+    for instant in history:
         fired, closed, due = [], [], []
-        now = moment.clocks.processing_time
-        clocks = ReferenceClocks(now, moment.clocks.watermark, moment.clocks.percentiles)
-        for number, (end, bundle) in enumerate(zip(found, moment.bundles, strict=True)):
+        now = instant.clocks.processing_time
+        clocks = ReferenceClocks(now, instant.clocks.watermark, instant.clocks.percentiles)
+        for number, (end, bundle) in enumerate(zip(ends_of_windows, instant.bundles, strict=True)):
             state, window = states[number], Window(MIN_TIME, end)
             for value in bundle.values:
                 state = reference.observe(state, reference.summarize(data, value, 1, now))
             for _ in range(bundle.retractions):
                 state = reference.observe(state, reference.summarize(data, None, -1, now))
-            state = reference.observe(state, reference.TriggerSummary(signals=moment.clocks.signals))
+            state = reference.observe(state, reference.TriggerSummary(signals=instant.clocks.signals))
             ready = reference.is_ready(trigger, state, window, clocks)
             if ready:
                 state = reference.fire(trigger, state, window, clocks)
@@ -156,41 +162,45 @@ def referred(trigger: Trigger, found: Sequence[EventTime], history: Sequence[Mom
             closed.append(isinstance(state, reference.Finished))
             due.append(reference.next_deadline(trigger, state, window, clocks))
             states[number] = state
-        said.append((fired, closed, [None if one is None else int(one) for one in due]))
-    return said
+        outcomes.append((fired, closed, [None if deadline is None else int(deadline) for deadline in due]))
+    return outcomes
 
 
 @settings(max_examples=100)
-@given(triggers(), ends(), moments())
-def test_the_compiled_automaton_is_the_reference_row_by_row(
-    trigger: Trigger, found: list[EventTime], history: list[Moment]
+@given(triggers(), ends(), instants())
+def test_the_compiled_automaton_equals_the_reference(
+    trigger: Trigger, ends_of_windows: list[EventTime], history: list[TriggerInstant]
 ) -> None:
     """The compiled automaton has the reference's firings, finished triggers and deadlines for any bundles."""
-    assert stepped(trigger, found, history) == referred(trigger, found, history)
+    assert run_automaton(trigger, ends_of_windows, history) == run_reference(
+        trigger, ends_of_windows, history
+    )
 
 
 @settings(max_examples=25)
-@given(triggers(), triggers(), ends(), moments())
-def test_nested_triggers_too(
-    one: Trigger, other: Trigger, found: list[EventTime], history: list[Moment]
+@given(triggers(), triggers(), ends(), instants())
+def test_the_automaton_of_nested_triggers_equals_the_reference(
+    first: Trigger, second: Trigger, ends_of_windows: list[EventTime], history: list[TriggerInstant]
 ) -> None:
-    """Sequences of repeated sequences with limits, deeper than generated triggers, behave as in the reference."""
+    """Sequences of repeated sequences with limits, which are deeper than generated triggers, equal the reference."""
     for trigger in (
-        Repeat(SequenceOf(OrFinally(Repeat(one), AtCount(3)), other)),
+        Repeat(SequenceOf(OrFinally(Repeat(first), AtCount(3)), second)),
         SequenceOf(
-            OrFinally(SequenceOf(one, other), AtCount(4)), Repeat(SequenceOf(other, one, AtWatermark()))
+            OrFinally(SequenceOf(first, second), AtCount(4)), Repeat(SequenceOf(second, first, AtWatermark()))
         ),
     ):
-        assert stepped(trigger, found, history) == referred(trigger, found, history)
+        assert run_automaton(trigger, ends_of_windows, history) == run_reference(
+            trigger, ends_of_windows, history
+        )
 
 
 @pytest.mark.parametrize("trigger", [AfterDelay(timedelta.max), AtPeriod(timedelta.max), AtCount(2**70)])
-def test_what_lies_beyond_all_time_is_never_ready(trigger: Trigger) -> None:
-    """Delays and counts beyond all of time never make a trigger ready, and overflow nothing."""
-    history = [Moment((Bundle((1,)),) * WINDOWS, Clocks(ProcessingTime(MAX_TIME), MAX_TIME))]
-    fired, _, due = stepped(trigger, [MAX_TIME] * WINDOWS, history)[0]
+def test_delays_and_counts_beyond_all_time_are_never_ready(trigger: Trigger) -> None:
+    """Delays and counts beyond all of time never make a trigger ready, and do not overflow."""
+    history = [TriggerInstant((Bundle((1,)),) * WINDOWS, Clocks(ProcessingTime(MAX_TIME), MAX_TIME))]
+    fired, _, due = run_automaton(trigger, [MAX_TIME] * WINDOWS, history)[0]
     assert not any(fired)
-    assert all(one is None or one > MAX_TIME for one in due)
+    assert all(deadline is None or deadline > MAX_TIME for deadline in due)
 
 
 def _largest(value: int) -> int:
@@ -200,12 +210,14 @@ def _largest(value: int) -> int:
 def test_measures_do_not_wrap() -> None:
     """Measures are added exactly, up to the amount that the trigger waits for."""
     most = AtMeasure(_largest, 2**63 - 1)
-    history = [Moment((Bundle((1, 2, 3)), Bundle((1,)), Bundle()), Clocks(ProcessingTime(0), MIN_TIME))] * 2
-    assert [fired for fired, _, _ in stepped(Repeat(most), [MAX_TIME] * WINDOWS, history)] == [
+    history = [
+        TriggerInstant((Bundle((1, 2, 3)), Bundle((1,)), Bundle()), Clocks(ProcessingTime(0), MIN_TIME))
+    ] * 2
+    assert [fired for fired, _, _ in run_automaton(Repeat(most), [MAX_TIME] * WINDOWS, history)] == [
         [True, True, False]
     ] * 2
-    waiting = [*history, Moment((Bundle(),) * WINDOWS, Clocks(ProcessingTime(1), MAX_TIME))]
-    assert [fired for fired, _, _ in stepped(most & AtWatermark(), [MAX_TIME] * WINDOWS, waiting)] == [
+    waiting = [*history, TriggerInstant((Bundle(),) * WINDOWS, Clocks(ProcessingTime(1), MAX_TIME))]
+    assert [fired for fired, _, _ in run_automaton(most & AtWatermark(), [MAX_TIME] * WINDOWS, waiting)] == [
         [False] * WINDOWS,
         [False] * WINDOWS,
         [True, True, False],

@@ -1,7 +1,7 @@
-"""The clocks of the shards of a stage: reports from columns, reports in parts, and clocks through several stages.
+"""The clocks of the shards of a stage: summaries of columns, summaries in parts, and clocks through several stages.
 
-This family catches faults of the in-band clocks: reports that differ from those of the policy, or that depend on how
-the input is divided, and a watermark that runs ahead of the hold of another shard.
+The tests catch faults of the in-band clocks: summaries that differ from those of the policy, or that depend on how
+the input is divided, and a watermark that passes the hold of another shard.
 """
 
 from __future__ import annotations
@@ -51,31 +51,31 @@ SCHEMA = {
 }
 
 
-def rows(records: Sequence[Observation], *marks: dict[str, object], upstream: int = 0) -> pl.DataFrame:
-    """The rows of a source: its records, and rows that are not records."""
-    lines: list[dict[str, object]] = [
+def rows(records: Sequence[Observation], *others: dict[str, object], upstream: int = 0) -> pl.DataFrame:
+    """Returns the rows of a source: its records, and rows that are not records."""
+    rows_of_source: list[dict[str, object]] = [
         {
-            EVENT_TIME: one.event_time,
-            PROCESSING_TIME: one.processing_time,
-            PARTITION: one.partition,
+            EVENT_TIME: record.event_time,
+            PROCESSING_TIME: record.processing_time,
+            PARTITION: record.partition,
             ENDED: False,
         }
-        for one in records
+        for record in records
     ]
-    lines += [{ENDED: False, **mark} for mark in marks]
-    return pl.DataFrame([{UPSTREAM: upstream, **one} for one in lines], schema=SCHEMA)
+    rows_of_source += [{ENDED: False, **mark} for mark in others]
+    return pl.DataFrame([{UPSTREAM: upstream, **row} for row in rows_of_source], schema=SCHEMA)
 
 
 @given(watermark_policies(), st.lists(observations()))
-def test_the_report_of_columns_is_the_policys_own(
+def test_the_summary_of_columns_equals_that_of_the_policy(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """Law: the report from columns is the policy's own report: partitions, lags, records too far ahead."""
+    """Law: the summary of columns equals that of the policy: partitions, lags, records too far ahead."""
     assert source_report(policy, rows(records)).clock == policy.summarize(records)
 
 
 @given(watermark_policies(), st.lists(observations(), min_size=1))
-def test_a_record_counts_by_the_event_time_that_its_source_gave(
+def test_a_record_counts_by_the_event_time_of_its_source(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
     """The clocks count a record once, by the event time of its source, even if it has become several elements."""
@@ -86,8 +86,8 @@ def test_a_record_counts_by_the_event_time_that_its_source_gave(
     assert source_report(policy, pl.concat([first, copies])).clock == policy.summarize(records)
 
 
-def test_rows_that_are_not_records_advance_time_give_signals_and_end_the_input() -> None:
-    """Ticks advance time, signals are collected, the end is reported; none of them counts as a record."""
+def test_rows_that_are_not_records_move_only_time_signals_and_the_end() -> None:
+    """Ticks advance time, signals are collected, and the end is reported; none of them counts as a record."""
     report = source_report(
         Timeout(timedelta(0)),
         rows(
@@ -109,15 +109,15 @@ def test_rows_that_are_not_records_advance_time_give_signals_and_end_the_input()
     st.lists(observations()),
     st.integers(1, 4),
 )
-def test_the_clocks_do_not_depend_on_how_the_input_is_divided(
-    one: WatermarkPolicy,
-    other: WatermarkPolicy,
+def test_the_clocks_do_not_depend_on_the_division_of_the_input(
+    first_policy: WatermarkPolicy,
+    second_policy: WatermarkPolicy,
     first: list[Observation],
     second: list[Observation],
     parts: int,
 ) -> None:
-    """Law: reports from parts of the input, merged, advance the clocks as one report of the whole input does."""
-    upstreams = (FromSource(one), FromSource(other))
+    """Law: merged summaries of parts of the input advance the clocks as one summary of the whole input does."""
+    upstreams = (FromSource(first_policy), FromSource(second_policy))
     everything = pl.concat([rows(first), rows(second, upstream=1)])
     merged = merge_reports(
         reports_of(upstreams, everything.gather_every(parts, part)) for part in range(parts)
@@ -129,17 +129,17 @@ def test_the_clocks_do_not_depend_on_how_the_input_is_divided(
 
 
 @given(watermark_policies(), watermark_policies(), st.lists(observations(), min_size=1))
-def test_the_clocks_behind_a_union_are_the_least(
-    one: WatermarkPolicy, other: WatermarkPolicy, records: list[Observation]
+def test_the_clocks_after_a_union_are_the_least_of_its_sources(
+    first_policy: WatermarkPolicy, second_policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
-    """The watermark of a union is the least of its sources'. A silent source holds it back by its own policy."""
-    upstreams = (FromSource(one), FromSource(other))
+    """The watermark of a union is the least of its sources'; a source without records follows its own policy."""
+    upstreams = (FromSource(first_policy), FromSource(second_policy))
     (behind,) = advance_clocks(
         (upstreams,), (InputClocks.initial(upstreams),), [reports_of(upstreams, rows(records))]
     )
     now = max(record.processing_time for record in records)
-    alone = one.advance(one.start(), one.summarize(records), now)
-    silent = other.advance(other.start(), ClockSummary(), now)
+    alone = first_policy.advance(first_policy.start(), first_policy.summarize(records), now)
+    silent = second_policy.advance(second_policy.start(), ClockSummary(), now)
     assert behind.clocks.processing_time == now
     assert behind.clocks.watermark == min(alone.watermark, silent.watermark)
 
@@ -149,7 +149,7 @@ INSTANTS = st.lists(st.tuples(TIMES, st.lists(TIMES, min_size=1, max_size=3)), m
 
 
 @given(INSTANTS)
-def test_no_shard_runs_ahead_of_the_hold_of_another(
+def test_no_shard_passes_the_hold_of_another(
     instants: list[tuple[EventTime, list[EventTime]]],
 ) -> None:
     """Law: the output watermark of a stage is the running maximum of the least of its own watermark and all holds."""
@@ -159,23 +159,25 @@ def test_no_shard_runs_ahead_of_the_hold_of_another(
         watermark = max(watermark, point)
         expected = max(expected, min(watermark, *holds))
         clocks = Clocks(ProcessingTime(number), watermark)
-        parts = [pickle.dumps(StageReport(clocks, one)) for one in holds]
-        lines = pl.DataFrame([{REPORT: one, UPSTREAM: 0, ENDED: None} for one in parts], schema=SCHEMA)
-        reports: list[Reports] = [reports_of((FromStage(),), lines)]
+        parts = [pickle.dumps(StageReport(clocks, hold)) for hold in holds]
+        rows_of_reports = pl.DataFrame(
+            [{REPORT: part, UPSTREAM: 0, ENDED: None} for part in parts], schema=SCHEMA
+        )
+        reports: list[Reports] = [reports_of((FromStage(),), rows_of_reports)]
         after = advance_clocks(((FromStage(),),), after, reports)
         assert after[0].clocks == Clocks(ProcessingTime(number), expected)
 
 
-def test_signals_pass_through_stages_and_last_one_instant() -> None:
-    """A signal given to a source is observed at every stage behind it, in the same instant and in no other."""
+def test_signals_pass_through_all_stages_in_one_instant() -> None:
+    """A signal of a source is observed at every later stage, in the same instant and in no other."""
     upstreams: tuple[tuple[Upstream, ...], ...] = ((FromSource(Timeout(timedelta(0))),), (FromStage(),))
     before = tuple(map(InputClocks.initial, upstreams))
     go = frozenset({"go"})
     behind = StageReport(Clocks(ProcessingTime(1), MIN_TIME, signals=go), MAX_TIME)
     after = advance_clocks(upstreams, before, [{}, {0: behind}])
-    assert [one.clocks.signals for one in after] == [go, go]
-    assert [one.clocks.processing_time for one in after] == [1, 1]
-    assert [one.clocks.signals for one in advance_clocks(upstreams, after, [{}, {}])] == [
+    assert [input_clocks.clocks.signals for input_clocks in after] == [go, go]
+    assert [input_clocks.clocks.processing_time for input_clocks in after] == [1, 1]
+    assert [input_clocks.clocks.signals for input_clocks in advance_clocks(upstreams, after, [{}, {}])] == [
         frozenset(),
         frozenset(),
     ]

@@ -1,4 +1,4 @@
-"""What the partitions of a stream send to the shards: little, to every shard, and nothing is lost. Without Spark."""
+"""The rows that the partitions of a stream send to the shards: few, to every shard, and complete. Without Spark."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ ORIGINS = (FromSource(BoundedOutOfOrderness(MINUTE)),)
 
 @frozen
 class Row:
-    """What is sent to one shard."""
+    """The row that a shard receives."""
 
     shard: int
     input: int
     bundle: bytes
     reports: bytes
-    refused: bytes
+    drops: bytes
 
 
-def sent(rows: pl.DataFrame, shards: tuple[int, ...]) -> list[Row]:
-    """What a partition with these rows sends to each shard."""
+def rows_for(rows: pl.DataFrame, shards: tuple[int, ...]) -> list[Row]:
+    """Returns the rows that a partition with these rows sends to the shards."""
     bundling = ToBundles(0, ORIGINS, CombineByShard(STAGE), shards, pa.schema([]))
     (batch,) = bundling(rows.to_arrow().to_batches() if len(rows) else [])
     assert batch.schema.names == BUNDLE_SCHEMA.names
-    return [Row(*one.values()) for one in batch.to_pylist()]
+    return [Row(*row.values()) for row in batch.to_pylist()]
 
 
 def rows(count: int, *, keys: int, minutes: int) -> pl.DataFrame:
-    """Elements spread evenly over keys and minutes; every shard is that of its key."""
+    """Returns elements spread evenly over keys and minutes; the shard of a row is that of its key."""
     number = pl.int_range(count, dtype=pl.Int64())
     return pl.select(
         number.mod(keys).alias("key"),
@@ -69,32 +69,32 @@ def rows(count: int, *, keys: int, minutes: int) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("count", [100, 100_000])
-def test_a_hot_key_sends_a_row_for_each_window(count: int) -> None:
+def test_a_hot_key_sends_a_row_per_window(count: int) -> None:
     """A partition sends one row per key and window: a thousand times the elements add no rows."""
-    hot, quiet = sent(rows(count, keys=1, minutes=2), (0, 1))
+    hot, quiet = rows_for(rows(count, keys=1, minutes=2), (0, 1))
     assert unpack(hot.bundle).height == 2
     assert quiet.bundle == b""
 
 
-def test_every_shard_hears_every_partition() -> None:
+def test_every_shard_receives_the_clock_reports_of_every_partition() -> None:
     """Every shard receives the same clock reports, whether or not it receives elements."""
     for table in (rows(10, keys=2, minutes=3), rows(10, keys=1, minutes=1), rows(0, keys=1, minutes=1)):
-        told = sent(table, (0, 1, 4))
-        assert [one.shard for one in told] == [0, 1, 4]
-        assert len({one.reports for one in told}) == 1
-    report = pickle.loads(sent(rows(10, keys=2, minutes=3), (0,))[0].reports)[0]
+        received = rows_for(table, (0, 1, 4))
+        assert [row.shard for row in received] == [0, 1, 4]
+        assert len({row.reports for row in received}) == 1
+    report = pickle.loads(rows_for(rows(10, keys=2, minutes=3), (0,))[0].reports)[0]
     assert isinstance(report, SourceReport)
     assert report.clock.latest_event == 120_000_000
 
 
 def test_drops_of_earlier_stages_pass_through_one_shard() -> None:
     """Drops of earlier stages pass through one shard, once and unchanged."""
-    refused = rows(2, keys=2, minutes=1).with_columns(
+    drops = rows(2, keys=2, minutes=1).with_columns(
         pl.lit(False).alias(KEEP),
         pl.Series(DROP_REASON, [None, "expired"]),
         *(pl.lit(None).alias(name) for name in DROP_META if name != DROP_REASON),
     )
-    first, second = sent(refused, (0, 1))
-    (passing,) = unpack(first.refused).to_dicts()
+    first, second = rows_for(drops, (0, 1))
+    (passing,) = unpack(first.drops).to_dicts()
     assert passing[DROP_REASON] == "expired"
-    assert second.refused == b""
+    assert second.drops == b""

@@ -1,6 +1,6 @@
-"""The list of a stage's metrics: it names every kind of pane and every reason of a drop.
+"""The list of a stage's metrics: it has every kind of pane and every reason of a drop.
 
-This family catches a timing or a reason that the core gains and the metrics do not count.
+The tests catch a timing or a reason that the core adds and the metrics do not count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def test_every_kind_of_pane_and_of_drop_is_counted() -> None:
     assert {field.name for field in fields(Counts)} == kinds | {"windows", "state_bytes"}
 
 
-def test_the_columns_are_those_of_the_class() -> None:
-    """Both schemas of a row of metrics have the fields of ``ShardMetrics``, after its place and before its seconds."""
+def test_the_schemas_have_the_fields_of_the_class() -> None:
+    """Both schemas of a row of metrics have the fields of ``ShardMetrics``, in their place."""
     place, names = ["batch", "number", "stage", "shard"], [field.name for field in fields(ShardMetrics)]
     assert PACKED_TYPE.names == METRICS_TYPE.names == [*place, *names, "seconds"]

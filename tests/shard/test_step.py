@@ -1,7 +1,7 @@
 """The shard step compared with the reference, without Spark: thousands of timelines in seconds.
 
-This family catches faults of the vectorised semantics: assignment, pre-combination, firing, expiry, and the packed
-state. It cannot catch faults of the lowering or of the engine; ``tests/spark/test_streaming.py`` does.
+The tests catch faults of the vectorized semantics: assignment, pre-combination, firing, expiry, and the packed state.
+They cannot catch faults of the lowering or of the engine; ``tests/spark/test_streaming.py`` does.
 """
 
 from __future__ import annotations
@@ -95,31 +95,31 @@ SCHEMA = {
 
 @frozen
 class Emitted:
-    """Panes and drops of a run, as bags."""
+    """The panes and drops of a run, as bags."""
 
     panes: Counter[tuple[object, ...]]
     drops: Counter[tuple[object, ...]]
 
 
 def rows_of(instant: Instant[Reading], part: Sequence[Reading], shards: int) -> pl.DataFrame:
-    """The rows of one input partition. A filter has dropped the negative values, which only move the clocks."""
+    """Returns the rows of an input partition. A filter has dropped negative values, which only move the clocks."""
     rows = [
         {
-            "key": one.key,
-            **{f"a{i}": one.value for i in range(len(EVERYTHING))},
-            SHARD: ord(one.key) % shards,
-            KEEP: one.value >= 0,
-            EVENT_TIME: event_time(one.at),
+            "key": reading.key,
+            **{f"a{i}": reading.value for i in range(len(EVERYTHING))},
+            SHARD: ord(reading.key) % shards,
+            KEEP: reading.value >= 0,
+            EVENT_TIME: event_time(reading.at),
             PROCESSING_TIME: instant.processing_time,
             ENDED: False,
         }
-        for one in part
+        for reading in part
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
 def stage_of(pipeline: PCollection[KV[str, int]], shape: Shape = INTEGER) -> Stage:
-    """The stage that computes all aggregates over a windowed collection."""
+    """Returns the stage that computes all aggregates over a windowed collection."""
     assert isinstance(pipeline.node, WindowInto)
     combiner: Combiner[object, object, object] = product(EVERYTHING)  # type: ignore[arg-type]
     columns = aggregate_columns(combiner, (shape,) * len(EVERYTHING))
@@ -129,7 +129,7 @@ def stage_of(pipeline: PCollection[KV[str, int]], shape: Shape = INTEGER) -> Sta
 def run_step(
     stage: Stage, timeline: Timeline[Reading], policy: WatermarkPolicy, *, partitions: int, shards: int
 ) -> Emitted:
-    """The emissions of all shards; bundles and state go through their packed form, as in an engine."""
+    """Returns the emissions of all shards; bundles and state go through their packed form, as in an engine."""
     states = [(b"", policy.start()) for _ in range(shards)]
     panes: Counter[tuple[object, ...]] = Counter()
     drops: Counter[tuple[object, ...]] = Counter()
@@ -142,7 +142,9 @@ def run_step(
         bundles = [precombine(stage, table) for table in tables]
         for shard, (packed, before) in enumerate(states):
             mine = [
-                unpack(pack(one.filter(pl.col(SHARD) == shard).drop(SHARD))) for one in bundles if len(one)
+                unpack(pack(bundle.filter(pl.col(SHARD) == shard).drop(SHARD)))
+                for bundle in bundles
+                if len(bundle)
             ]
             after = policy.advance(before, report, instant.processing_time)
             known = ShardState(unpack(packed), before.watermark)
@@ -150,26 +152,35 @@ def run_step(
             states[shard] = (pack(state.windows), after)
             clocks = (instant.processing_time, after.watermark)
             for row in emission.panes.iter_rows(named=True):
-                said = (row[TIMING], row[INDEX], row[IS_FIRST], row[IS_LAST])
-                panes[(row["key"], row[START], row[END], *(row[one] for one in results), *said, *clocks)] += 1
+                info = (row[TIMING], row[INDEX], row[IS_FIRST], row[IS_LAST])
+                panes[
+                    (row["key"], row[START], row[END], *(row[column] for column in results), *info, *clocks)
+                ] += 1
             for row in emission.drops.iter_rows(named=True):
                 drops[(row["key"], row[START], row[END], row[REASON], *clocks[:1])] += row[DROPPED]
     return Emitted(panes, drops)
 
 
 def run_reference(pipeline: PCollection[KV[str, int]], timeline: Timeline[Reading]) -> Emitted:
-    """The emissions of the reference interpreter."""
+    """Returns the emissions of the reference interpreter."""
     node = pipeline.node
     assert isinstance(node, WindowInto)
-    kept = VALUES.filter(lambda pair: pair.value >= 0)
-    everything = PCollection[KV[str, int]](WindowInto(kept.node, node.strategy))
-    parts = everything.combine_per_key(Sum(), Count(), Mean(), Min())
-    last = everything.combine_per_key(Max())
-    run, again = reference.run(parts, {READINGS: timeline}), reference.run(last, {READINGS: timeline})
+    positive = VALUES.filter(lambda pair: pair.value >= 0)
+    windowed = PCollection[KV[str, int]](WindowInto(positive.node, node.strategy))
+    parts = windowed.combine_per_key(Sum(), Count(), Mean(), Min())
+    last = windowed.combine_per_key(Max())
+    run, last_run = reference.run(parts, {READINGS: timeline}), reference.run(last, {READINGS: timeline})
     panes: Counter[tuple[object, ...]] = Counter()
-    for one, other in zip(run.panes, again.panes, strict=True):
-        said = (one.timing.value, one.index, one.is_first, one.is_last, one.processing_time, one.watermark)
-        panes[(one.key, one.window.start, one.window.end, *one.value, other.value, *said)] += 1
+    for pane, last_pane in zip(run.panes, last_run.panes, strict=True):
+        info = (
+            pane.timing.value,
+            pane.index,
+            pane.is_first,
+            pane.is_last,
+            pane.processing_time,
+            pane.watermark,
+        )
+        panes[(pane.key, pane.window.start, pane.window.end, *pane.value, last_pane.value, *info)] += 1
     drops: Counter[tuple[object, ...]] = Counter()
     for drop in run.dropped:
         assert isinstance(drop.element, KV)
@@ -195,17 +206,17 @@ def test_the_step_equals_the_reference(data: st.DataObject) -> None:
     timeline = Timeline.micro_batches(
         READINGS,
         data.draw(batches()),
-        processing_time=lambda one: one.seen,
+        processing_time=lambda reading: reading.seen,
         watermark=policy,
         ends=data.draw(st.booleans()),
     )
     partitions, shards = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
-    stepped = run_step(stage_of(pipeline), timeline, policy, partitions=partitions, shards=shards)
-    assert stepped == run_reference(pipeline, timeline)
+    emitted = run_step(stage_of(pipeline), timeline, policy, partitions=partitions, shards=shards)
+    assert emitted == run_reference(pipeline, timeline)
 
 
 def table(values: list[float], kind: type[pl.DataType]) -> pl.DataFrame:
-    """The values of one key in one shard, at the epoch."""
+    """Returns the values of one key in one shard, at the epoch."""
     arguments = {f"a{i}": pl.Series(values, dtype=kind) for i in range(len(EVERYTHING))}
     same = {"key": "a", SHARD: 0, KEEP: True, EVENT_TIME: 0, PROCESSING_TIME: 0, ENDED: False}
     return pl.DataFrame(arguments).with_columns(**{name: pl.lit(value) for name, value in same.items()})
@@ -215,15 +226,15 @@ THE_END = Clocks(processing_time(datetime(2024, 1, 1, tzinfo=UTC)), MAX_TIME)
 GLOBALLY = VALUES.window(GlobalWindows())
 
 
-def test_a_sum_that_overflows_is_refused_in_a_bundle() -> None:
-    """A sum that overflows in a bundle is an error with the grouping, the sum and the key; Polars would wrap."""
+def test_a_sum_that_overflows_in_a_bundle_is_an_error() -> None:
+    """The error of a sum that overflows in a bundle names the grouping, the sum and the key; Polars would wrap."""
     with pytest.raises(
         ValueRangeError, match=r"combine_per_key: the sum 9223372036854775808 overflows 64 bits.*'a'"
     ):
         precombine(stage_of(GLOBALLY), table([2**62, 2**62], pl.Int64))
 
 
-def test_a_sum_that_overflows_is_refused_across_bundles() -> None:
+def test_a_sum_that_overflows_across_bundles_is_an_error() -> None:
     """A sum that overflows across bundles is an error, although the sum of each bundle fits."""
     stage = stage_of(GLOBALLY)
     bundles = [precombine(stage, table([2**62], pl.Int64)).drop(SHARD) for _ in range(2)]
@@ -240,14 +251,14 @@ def test_a_sum_may_use_all_64_bits() -> None:
         assert emission.panes["r0"].to_list() == [extreme]
 
 
-def test_nan_has_no_place_in_an_order() -> None:
-    """``Min`` and ``Max`` refuse NaN, as in the reference; Polars would ignore it."""
+def test_nan_in_a_minimum_or_maximum_is_an_error() -> None:
+    """``Min`` and ``Max`` raise an error for NaN, as in the reference; Polars would ignore it."""
     with pytest.raises(ElementError, match="the input of Min must not be None or NaN; got nan"):
         precombine(stage_of(GLOBALLY, FLOAT), table([1.0, float("nan")], pl.Float64))
 
 
-def retracting(values: list[int], weights: list[int]) -> tuple[Stage, pl.DataFrame]:
-    """A sum of one key's values and retractions, and their rows."""
+def sum_with_retractions(values: list[int], weights: list[int]) -> tuple[Stage, pl.DataFrame]:
+    """Returns a sum of one key's values and retractions, and their rows."""
     columns = aggregate_columns(product((Sum(),)), (INTEGER,))  # type: ignore[arg-type]
     stage = Stage("combine_per_key", ("key",), columns, WindowingStrategy(), retractions=True)
     rows = table([0] * len(values), pl.Int64).with_columns(
@@ -256,47 +267,47 @@ def retracting(values: list[int], weights: list[int]) -> tuple[Stage, pl.DataFra
     return stage, rows
 
 
-def test_what_was_taken_back_is_gone_from_a_sum() -> None:
-    """A retracted value is gone from a sum, also the smallest integer, whose opposite needs more than 64 bits."""
-    stage, rows = retracting([-(2**63), -(2**63), 7], [1, -1, 1])
+def test_a_retracted_value_is_removed_from_a_sum() -> None:
+    """A retracted value is removed from a sum, also the smallest integer, whose opposite needs more than 64 bits."""
+    stage, rows = sum_with_retractions([-(2**63), -(2**63), 7], [1, -1, 1])
     bundle = precombine(stage, rows).drop(SHARD)
     _, emission = step(stage, ShardState(), [bundle], THE_END)
     assert emission.panes["r0"].to_list() == [7]
     with pytest.raises(ValueRangeError, match="overflows 64 bits"):
-        precombine(*retracting([-(2**63)], [-1]))
+        precombine(*sum_with_retractions([-(2**63)], [-1]))
 
 
-def test_when_all_was_taken_back_nothing_is_said() -> None:
-    """A window in which every value was retracted emits no value, not zero."""
-    stage, rows = retracting([4, 4], [1, -1])
+def test_a_window_without_current_values_emits_no_value() -> None:
+    """A window in which every value was retracted emits no value; the sum is not zero."""
+    stage, rows = sum_with_retractions([4, 4], [1, -1])
     _, emission = step(stage, ShardState(), [precombine(stage, rows).drop(SHARD)], THE_END)
     assert emission.panes.is_empty()
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 9), st.integers(0, 40))
-def test_a_key_without_columns_is_one_key(minutes: list[int], gap: int, watermark: int) -> None:
+def test_a_grouping_without_key_columns_has_one_key(minutes: list[int], gap: int, watermark: int) -> None:
     """Sessions of a grouping without key columns merge and close as those of one key."""
     strategy = WindowingStrategy(
         Sessions(timedelta(minutes=gap)), AtWatermark(), allowed_lateness=timedelta(minutes=9)
     )
     columns = aggregate_columns(product((Count(),)), (None,))  # type: ignore[arg-type]
-    found = []
+    results = []
     for keys in ((), ("key",)):
         stage, state = Stage("combine_globally", keys, columns, strategy), ShardState()
-        said = []
+        emissions = []
         for number, minute in enumerate(minutes):
             row = table([1], pl.Int64).with_columns(pl.lit(minute * 60_000_000, pl.Int64()).alias(EVENT_TIME))
             passed = EventTime(watermark * 60_000_000 if 2 * number > len(minutes) else MIN_TIME)
             clocks = Clocks(ProcessingTime(number), passed)
             state, emission = step(stage, state, [precombine(stage, row).drop(SHARD)], clocks)
-            said.append(
+            emissions.append(
                 [
-                    one.drop("key", strict=False).sort(pl.all()).rows()
-                    for one in (emission.panes, emission.drops)
+                    emitted.drop("key", strict=False).sort(pl.all()).rows()
+                    for emitted in (emission.panes, emission.drops)
                 ]
             )
-        found.append(said)
-    assert found[0] == found[1]
+        results.append(emissions)
+    assert results[0] == results[1]
 
 
 def test_a_mean_is_rounded_once() -> None:

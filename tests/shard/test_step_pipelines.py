@@ -1,7 +1,7 @@
 """Whole pipelines through the shard step, without Spark, compared with the reference and by the conformance suite.
 
-This family catches faults of the vectorised semantics in all parts of a pipeline: every window, trigger, mode and
-combiner, several groupings, several partitions and shards, in-band clocks. ``make step-thorough`` tries far more. It
+The tests catch faults of the vectorized semantics in all parts of a pipeline: every window, trigger, mode and
+combiner, several groupings, several partitions and shards, in-band clocks. ``make step-thorough`` runs far more. They
 cannot catch faults of an engine; ``tests/spark`` does.
 """
 
@@ -23,7 +23,7 @@ from tests.support.step_pairs import Pair, pairs
 
 
 @given(pairs())
-def test_the_step_is_the_reference(pair: Pair) -> None:
+def test_the_step_equals_the_reference_on_pipelines(pair: Pair) -> None:
     """The step has the panes of the reference, in order, and its drops."""
     assert pair.difference() == ""
 
@@ -31,13 +31,13 @@ def test_the_step_is_the_reference(pair: Pair) -> None:
 @pytest.mark.long
 @settings(max_examples=500)
 @given(pairs())
-def test_the_step_is_the_reference_again_and_again(pair: Pair) -> None:
+def test_the_step_equals_the_reference_on_many_pipelines(pair: Pair) -> None:
     """The step has the panes and drops of the reference on many more pipelines."""
     assert pair.difference() == ""
 
 
-def fired(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
-    """For each pane of a session with gaps of two minutes and ``AtCount(3)``: its instant and its number of values."""
+def session_panes(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Returns the instant and the value of each pane of a session with gaps of two minutes and ``AtCount(3)``."""
     timeline = Timeline[Reading]()
     for number, happened in enumerate(instants):
         records = [Reading("a", 1, point(minute), point(0)) for minute in happened]
@@ -45,14 +45,14 @@ def fired(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
     strategy = WindowingStrategy(Sessions(timedelta(minutes=2)), Repeat(AtCount(3)))
     counted = apply_windowing(VALUES, strategy).combine_per_key(Count())
     panes = Local().run(counted, {READINGS: timeline}).panes
-    return [((one.processing_time - processing_time(point(0))) // 60_000_000, one.value) for one in panes]
+    return [((pane.processing_time - processing_time(point(0))) // 60_000_000, pane.value) for pane in panes]
 
 
-def test_what_no_pane_has_shown_counts_when_windows_merge() -> None:
-    """A merged window counts pending elements of its members, and no elements that a pane has emitted."""
-    assert fired((0,), (4,), (2,)) == [(2, 3)]
-    assert fired((0, 0, 0), (4,), (2,)) == [(0, 3)]
-    assert fired((0, 0, 0), (4,), (2, 2)) == [(0, 3), (2, 6)]
+def test_a_merged_window_counts_pending_elements() -> None:
+    """A merged window counts the pending elements of its members, and no elements that a pane has emitted."""
+    assert session_panes((0,), (4,), (2,)) == [(2, 3)]
+    assert session_panes((0, 0, 0), (4,), (2,)) == [(0, 3)]
+    assert session_panes((0, 0, 0), (4,), (2, 2)) == [(0, 3), (2, 6)]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,6 @@ def test_the_step_conforms(cluster: Cluster) -> None:
 
 
 @pytest.mark.long
-def test_the_step_conforms_when_it_wakes_at_deadlines() -> None:
+def test_the_step_conforms_when_it_evaluates_deadlines() -> None:
     """The step conforms as a continuous engine too, when it evaluates triggers at their deadlines."""
     check_interpreter(Local(mode=Mode.CONTINUOUS), ordered=True)

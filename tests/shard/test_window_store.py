@@ -1,6 +1,6 @@
 """The window store: a step over the active windows has the result of a step over all windows.
 
-This family catches faults of dormancy and of the log of segments. It cannot catch faults of how an engine stores
+The tests catch faults of dormancy and of the log of segments. They cannot catch faults of how an engine stores
 segments; ``tests/spark/test_state_cache.py`` does.
 """
 
@@ -55,7 +55,7 @@ original = Grouping.advance
 
 
 def sorted_rows(table: pl.DataFrame) -> Rows:
-    """The rows in an order of their own, without the columns of dormancy and those that only order rows."""
+    """Returns the rows in a fixed order, without the columns of dormancy and those that only order rows."""
     own = table.drop(KEY_HASH, NEXT_WATERMARK, NEXT_TIME, HOLD, RANK, POSITION, strict=False)
     return sorted(own.select(sorted(own.columns)).rows(), key=repr)
 
@@ -68,7 +68,7 @@ def advance_and_compare(
     *,
     first_shard: bool,
 ) -> tuple[OperatorState, OperatorOutput]:
-    """An instant of a grouping, compared with a step over all windows."""
+    """Advances a grouping by an instant, and compares the result with a step over all windows."""
     after, output = original(self, state, input_clocks, bundles, first_shard=first_shard)
     (before,), (now,), (arrived,) = state.input_clocks, input_clocks, bundles
     everything = state.windows.activate_all().shard_state(before.clocks.watermark)
@@ -93,7 +93,7 @@ def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair) -> No
 
 
 def active_counts(timeline: Timeline[Reading]) -> list[int]:
-    """The number of windows that each instant of a grouping with early and late panes evaluates."""
+    """Returns the number of windows that each instant of a grouping with early and late panes evaluates."""
     counts = []
 
     def advance_and_count(
@@ -120,8 +120,8 @@ def active_counts(timeline: Timeline[Reading]) -> list[int]:
     return counts
 
 
-def test_an_instant_evaluates_the_windows_of_its_elements_and_those_that_are_due() -> None:
-    """Of forty windows an instant evaluates those that elements join; all are due at their end and at expiry."""
+def test_an_instant_evaluates_windows_with_elements_and_due_windows() -> None:
+    """Of forty windows an instant evaluates those with new elements; all are due at their end and at expiry."""
     many = [Reading(f"k{number}", 1, point(1), point(0)) for number in range(40)]
     timeline = (
         Timeline[Reading]()
@@ -138,7 +138,7 @@ def test_an_instant_evaluates_the_windows_of_its_elements_and_those_that_are_due
     assert active_counts(timeline) == [0, 1, 0, 0, 40, 1, 0, 40, 0]
 
 
-def test_a_window_without_changes_is_dormant_although_its_trigger_is_always_ready() -> None:
+def test_a_window_without_changes_is_dormant() -> None:
     """A trigger that is always ready keeps a window active only while the window has unemitted changes."""
     always = Repeat(AtCount(1))
     timeline = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0))).at(point(1)).at(point(2))
@@ -158,7 +158,7 @@ TEN = FixedWindows(10 * MINUTES)
 
 
 def element(time: int) -> Reading:
-    """An element of the first window that arrives at a time."""
+    """Returns an element of the first window that arrives at a time."""
     return Reading("a", 1, point(1), point(time))
 
 
