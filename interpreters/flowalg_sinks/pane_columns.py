@@ -1,4 +1,4 @@
-"""What panes say of themselves, as the cells of a row: the columns of their frame, flattened as elements are."""
+"""The window, timing and clocks of panes as the cells of a row."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ PANE_COLUMNS: Final = (
 BATCH_COLUMNS: Final = (Column("batch", Kind.INTEGER), Column("position", Kind.INTEGER))
 
 
-# Many panes of a batch have the same window, and all of them the same clocks.
+# Many panes of a batch have the same window, and all have the same clocks.
 @lru_cache(maxsize=10_000)
 def window_cells(window: Window) -> Row:
-    """The cells of ``WINDOW_COLUMNS``."""
+    """Returns the cells of ``WINDOW_COLUMNS``."""
     return window.start.datetime, window.end.datetime
 
 
 def pane_cells(pane: Pane[object]) -> Row:
-    """The cells of ``PANE_COLUMNS``."""
+    """Returns the cells of ``PANE_COLUMNS``."""
     clocks = clock_cells(pane.processing_time, pane.watermark)
-    said = (pane.timing.value, pane.index, pane.is_first, pane.is_last)
-    return (pane.event_time.datetime, *said, *clocks)
+    position = (pane.timing.value, pane.index, pane.is_first, pane.is_last)
+    return (pane.event_time.datetime, *position, *clocks)
 
 
 @lru_cache(maxsize=100)
 def clock_cells(processing_time: ProcessingTime, watermark: EventTime) -> Row:
-    """What the clocks read."""
+    """Returns the cells of a pane's processing time and watermark."""
     return processing_time.datetime, watermark.datetime
 
 
-def shape_of_elements(pipeline: PCollection[object]) -> Shape:
-    """The shape of a pipeline's elements; raises ``RecordTypeError`` where only running it would tell."""
+def require_element_shape(pipeline: PCollection[object]) -> Shape:
+    """Returns the shape of a pipeline's elements; raises ``RecordTypeError`` if it is unknown before a run."""
     if pipeline.shape is None:
         raise RecordTypeError(
-            "the element type of the pipeline is not known, so a table has no columns for it"
+            "the element type of the pipeline must be known to make a table; annotate the last function"
         )
     return pipeline.shape
 
@@ -61,6 +61,6 @@ __all__ = [
     "WINDOW_COLUMNS",
     "clock_cells",
     "pane_cells",
-    "shape_of_elements",
+    "require_element_shape",
     "window_cells",
 ]

@@ -1,4 +1,4 @@
-"""PostgreSQL, by psycopg."""
+"""PostgreSQL as a target of sinks, by psycopg."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from attrs import field, frozen
 from flowalg.data.errors import ArgumentError, ElementError, MissingExtraError, format_value
 from flowalg_sinks.statements import (
     PROGRESS,
-    Found,
+    ExistingColumn,
+    column_list,
     create_table,
-    in_place,
-    names,
-    quoted,
+    on_conflict_clause,
+    quote,
     require_columns,
 )
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_sinks.target import Written
+from flowalg_sinks.target import WrittenBatch
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[tuple[Cell, ...]]
 
-LONGEST_NAME: Final = 63
-"""How many bytes of a name PostgreSQL keeps; the rest it would leave out without a word."""
+MAX_NAME_BYTES: Final = 63
+"""The number of bytes that PostgreSQL keeps of a name. It silently truncates longer names."""
 
-CHUNK: Final = 10_000
-"""How many rows travel in one statement."""
+CHUNK_ROWS: Final = 10_000
+"""The number of rows in one statement."""
 
 _TYPES: Final[dict[Kind, str]] = {
     Kind.BOOLEAN: "boolean",
@@ -59,12 +59,12 @@ ORDER BY a.attnum
 
 @frozen
 class PostgreSQL:
-    """A database, by a connection string or URI as libpq takes it; tables lie in the schema that is first in its path.
+    """A PostgreSQL database, by a connection string or URI of libpq. Tables are in the first schema of its search path.
 
-    The user must be allowed to make tables there, or find them made. Needs ``flowalg[postgresql]``.
+    Tables that do not exist are created, for which the user needs the privilege. Needs ``flowalg[postgresql]``.
     """
 
-    # It may hold a password.
+    # A connection string may contain a password.
     conninfo: str = field(repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -75,23 +75,23 @@ class PostgreSQL:
 
     @contextmanager
     def transaction(self) -> Iterator[PostgreSQLTransaction]:
-        """A transaction on a connection of its own."""
-        with self._connected() as connection:
+        """Returns a transaction on a new connection."""
+        with self._connect() as connection:
             yield PostgreSQLTransaction(connection)
 
     def rows(self, table: Table) -> list[Row]:
-        """All rows of a table, in the order of its key."""
-        # JSON comes as its text, in the form that PostgreSQL gives it.
-        shown = ", ".join(
-            f"{quoted(one.name)}::text" if one.kind is Kind.JSON else quoted(one.name)
-            for one in table.columns
+        """Returns all rows of a table, ordered by its primary key."""
+        # JSON is read as text, in the format of PostgreSQL.
+        expressions = ", ".join(
+            f"{quote(column.name)}::text" if column.kind is Kind.JSON else quote(column.name)
+            for column in table.columns
         )
-        statement = f"SELECT {shown} FROM {quoted(table.name)} ORDER BY {names(table.key_columns)}"
-        with self._connected() as connection:
+        statement = f"SELECT {expressions} FROM {quote(table.name)} ORDER BY {column_list(table.key_columns)}"
+        with self._connect() as connection:
             found = connection.execute(statement.encode()).fetchall()
         return [tuple(map(_read, row)) for row in found]
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         connection: Connection = _driver().connect(self.conninfo)
         connection.isolation_level = _driver().IsolationLevel.READ_COMMITTED
         connection.execute("SET TIME ZONE 'UTC'")
@@ -99,7 +99,7 @@ class PostgreSQL:
 
 
 def _driver() -> ModuleType:
-    """The driver; raises ``MissingExtraError`` where it is not installed."""
+    """Returns the module psycopg; raises ``MissingExtraError`` if it is not installed."""
     try:
         import psycopg
     except ImportError as missing:
@@ -111,34 +111,35 @@ def _driver() -> ModuleType:
 
 @frozen
 class PostgreSQLTransaction:
-    """A transaction of a database."""
+    """A transaction of a PostgreSQL database."""
 
     connection: Connection
 
-    def last(self, table: str) -> Written | None:
-        """Who has written to a table last. Whoever else asks for this table waits."""
-        # One lock for making the table of all tables, and one for each of them: rows that are not there have none.
+    def last_batch(self, table: str) -> WrittenBatch | None:
+        """Returns the last batch of a table. Other writers of the table wait until the transaction ends."""
+        # Advisory locks, since a row that does not exist cannot be locked: one to create the table of progress, and
+        # one for each table.
         if not self._columns(PROGRESS.name):
             self._lock(PROGRESS.name)
             if not self._columns(PROGRESS.name):
                 self.connection.execute(create_table(PROGRESS, _TYPES).encode())
         self._lock(f"{PROGRESS.name}.{table}")
-        statement = f"SELECT query, batch FROM {quoted(PROGRESS.name)} WHERE table_name = %s"
+        statement = f"SELECT query, batch FROM {quote(PROGRESS.name)} WHERE table_name = %s"
         found = self.connection.execute(statement.encode(), (table,)).fetchone()
-        return None if found is None else Written(str(found[0]), int(str(found[1])))
+        return None if found is None else WrittenBatch(str(found[0]), int(str(found[1])))
 
     def _lock(self, name: str) -> None:
         self.connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
 
-    def note(self, table: str, written: Written) -> None:
-        """Say who writes to a table."""
-        self.put(PROGRESS, [(table, written.query, written.batch)])
+    def record_batch(self, table: str, batch: WrittenBatch) -> None:
+        """Records a batch as the last one of a table."""
+        self.put(PROGRESS, [(table, batch.query, batch.batch)])
 
     def prepare(self, table: Table) -> None:
-        """Make the table, or find it as it would be made."""
-        for name in (table.name, *(one.name for one in table.columns)):
-            if len(name.encode()) > LONGEST_NAME or "\0" in name:
-                valid = f"at most {LONGEST_NAME} bytes long, which is all that PostgreSQL keeps of it"
+        """Creates the table, or checks the existing one."""
+        for name in (table.name, *(column.name for column in table.columns)):
+            if len(name.encode()) > MAX_NAME_BYTES or "\0" in name:
+                valid = f"at most {MAX_NAME_BYTES} bytes long, without NUL: PostgreSQL truncates longer names"
                 raise ArgumentError("the name of a table or column", name, valid)
         found = self._columns(table.name)
         if found:
@@ -147,23 +148,25 @@ class PostgreSQLTransaction:
             self.connection.execute(create_table(table, _TYPES).encode())
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
-        """Take rows away."""
-        same = " AND ".join(f"t.{quoted(one.name)} = k.{quoted(one.name)}" for one in table.key_columns)
+        """Deletes the rows with some keys."""
+        same = " AND ".join(
+            f"t.{quote(column.name)} = k.{quote(column.name)}" for column in table.key_columns
+        )
         for given, values in _chunks(table.key_columns, keys):
-            statement = f"DELETE FROM {quoted(table.name)} AS t USING {given} WHERE {same}"
-            self.connection.execute(_escaped(statement), values)
+            statement = f"DELETE FROM {quote(table.name)} AS t USING {given} WHERE {same}"
+            self.connection.execute(_escape(statement), values)
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows."""
+        """Inserts rows; each replaces the row with its key."""
         for given, values in _chunks(table.columns, rows):
-            into = f"{quoted(table.name)} ({names(table.columns)})"
-            statement = f"INSERT INTO {into} SELECT * FROM {given} {in_place(table)}"
-            self.connection.execute(_escaped(statement), values)
+            into = f"{quote(table.name)} ({column_list(table.columns)})"
+            statement = f"INSERT INTO {into} SELECT * FROM {given} {on_conflict_clause(table)}"
+            self.connection.execute(_escape(statement), values)
 
-    def _columns(self, table: str) -> dict[str, Found]:
-        found = self.connection.execute(_COLUMNS, (quoted(table),)).fetchall()
+    def _columns(self, table: str) -> dict[str, ExistingColumn]:
+        found = self.connection.execute(_COLUMNS, (quote(table),)).fetchall()
         return {
-            str(name): Found(str(kind), bool(nullable), bool(in_key))
+            str(name): ExistingColumn(str(kind), bool(nullable), bool(in_key))
             for name, kind, nullable, in_key in found
         }
 
@@ -171,23 +174,23 @@ class PostgreSQLTransaction:
 _NUL: Final = re.compile("\0")
 _NUL_IN_JSON: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
-_MARK: Final = "\0"
-"""Stands for a parameter: a character that is in no name."""
+_PLACEHOLDER: Final = "\0"
+"""The placeholder of a parameter: a character that no name contains."""
 
 
-def _escaped(statement: str) -> bytes:
-    """A statement with parameters, as psycopg takes it: a percent sign in a name is none of them."""
-    return statement.replace("%", "%%").replace(_MARK, "%s").encode()
+def _escape(statement: str) -> bytes:
+    """Converts placeholders to the ``%s`` of psycopg, and escapes percent signs in names."""
+    return statement.replace("%", "%%").replace(_PLACEHOLDER, "%s").encode()
 
 
 def _chunks(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tuple[str, list[list[Cell]]]]:
-    """Rows as a table of arrays, some at a time: one statement for thousands of rows, and one plan."""
-    arrays = ", ".join(f"{_MARK}::{_TYPES[one.kind]}[]" for one in columns)
-    given = f"unnest({arrays}) AS k({names(columns)})"
-    left = iter(rows)
-    while some := list(islice(left, CHUNK)):
-        turned = zip(*some, strict=True)
-        yield given, [_array(one, cells) for one, cells in zip(columns, turned, strict=True)]
+    """Yields chunks of rows as ``unnest`` of arrays, with their values: one statement for thousands of rows."""
+    arrays = ", ".join(f"{_PLACEHOLDER}::{_TYPES[column.kind]}[]" for column in columns)
+    given = f"unnest({arrays}) AS k({column_list(columns)})"
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, CHUNK_ROWS)):
+        transposed = zip(*chunk, strict=True)
+        yield given, [_array(column, cells) for column, cells in zip(columns, transposed, strict=True)]
 
 
 def _array(column: Column, cells: Sequence[Cell]) -> list[Cell]:
@@ -196,8 +199,8 @@ def _array(column: Column, cells: Sequence[Cell]) -> list[Cell]:
         for cell in cells:
             if isinstance(cell, str) and nul.search(cell):
                 raise ElementError(
-                    f"the column {column.name} is {format_value(cell)}; PostgreSQL has no text with the "
-                    "character U+0000"
+                    f"the column {column.name} must not contain the character U+0000, which PostgreSQL cannot store; "
+                    f"got {format_value(cell)}"
                 )
     return list(cells)
 

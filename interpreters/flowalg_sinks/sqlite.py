@@ -1,4 +1,4 @@
-"""SQLite, the embedded target: a file, by the standard library."""
+"""SQLite as a target of sinks: a database file, by the standard library."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from attrs import field, frozen
 from flowalg.data.errors import ArgumentError
 from flowalg_sinks.statements import (
     PROGRESS,
-    Found,
+    ExistingColumn,
+    column_list,
     create_table,
-    in_place,
-    names,
-    quoted,
+    on_conflict_clause,
+    quote,
     require_columns,
 )
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_sinks.target import Written
+from flowalg_sinks.target import WrittenBatch
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 Stored: TypeAlias = int | float | str | bytes | None
-"""What SQLite can hold."""
+"""A value that SQLite can store."""
 
-PATIENCE: Final = timedelta(minutes=1)
-"""How long a transaction waits for another one to end."""
+LOCK_TIMEOUT: Final = timedelta(minutes=1)
+"""The maximum time that a transaction waits for another one to end."""
 
 _TYPES: Final[dict[Kind, str]] = {
     Kind.BOOLEAN: "INTEGER",
@@ -54,18 +54,19 @@ def _path(path: str | PathLike[str]) -> str:
 
 @frozen
 class SQLite:
-    """A database file, which is made if it is not there. One transaction at a time writes to it."""
+    """A database file, which is created if it does not exist. Only one transaction writes to it at a time."""
 
     path: str = field(converter=_path)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path or self.path == ":memory:":
-            raise ArgumentError("SQLite.path", self.path, "the path of a file, which outlives a transaction")
+            why = "a database in memory does not outlive a transaction" if self.path == ":memory:" else None
+            raise ArgumentError("SQLite.path", self.path, "the path of a file", why=why)
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:
-        """A transaction, which is the only one that writes."""
-        with closing(self._connected()) as connection:
+        """Returns a transaction that excludes all other writers of the file."""
+        with closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield SQLiteTransaction(connection, self.path)
@@ -75,18 +76,18 @@ class SQLite:
             connection.execute("COMMIT")
 
     def rows(self, table: Table) -> list[Row]:
-        """All rows of a table, in the order of its key."""
-        order = names(table.key_columns)
-        with closing(self._connected()) as connection:
+        """Returns all rows of a table, ordered by its primary key."""
+        order = column_list(table.key_columns)
+        with closing(self._connect()) as connection:
             found = connection.execute(
-                f"SELECT {names(table.columns)} FROM {quoted(table.name)} ORDER BY {order}"
+                f"SELECT {column_list(table.columns)} FROM {quote(table.name)} ORDER BY {order}"
             )
-            readers = [_READERS.get(one.kind, _as_it_is) for one in table.columns]
-            return [tuple(read(cell) for read, cell in zip(readers, row, strict=True)) for row in found]
+            decoders = [_DECODERS.get(column.kind, _read_unchanged) for column in table.columns]
+            return [tuple(read(cell) for read, cell in zip(decoders, row, strict=True)) for row in found]
 
-    def _connected(self) -> sqlite3.Connection:
-        # Without an isolation level Python begins no transactions of its own.
-        return sqlite3.connect(self.path, timeout=PATIENCE.total_seconds(), isolation_level=None)
+    def _connect(self) -> sqlite3.Connection:
+        # With isolation_level=None, Python does not begin transactions implicitly.
+        return sqlite3.connect(self.path, timeout=LOCK_TIMEOUT.total_seconds(), isolation_level=None)
 
 
 @frozen
@@ -96,21 +97,21 @@ class SQLiteTransaction:
     connection: sqlite3.Connection
     path: str
 
-    def last(self, table: str) -> Written | None:
-        """Who has written to a table last. Other writers wait already: for the whole file."""
+    def last_batch(self, table: str) -> WrittenBatch | None:
+        """Returns the last batch of a table. Other writers of the file wait already."""
         if not self._columns(PROGRESS.name):
             self.connection.execute(create_table(PROGRESS, _TYPES))
         found: tuple[str, int] | None = self.connection.execute(
             f"SELECT query, batch FROM {PROGRESS.name} WHERE table_name = ?", (table,)
         ).fetchone()
-        return None if found is None else Written(*found)
+        return None if found is None else WrittenBatch(*found)
 
-    def note(self, table: str, written: Written) -> None:
-        """Say who writes to a table."""
-        self.put(PROGRESS, [(table, written.query, written.batch)])
+    def record_batch(self, table: str, batch: WrittenBatch) -> None:
+        """Records a batch as the last one of a table."""
+        self.put(PROGRESS, [(table, batch.query, batch.batch)])
 
     def prepare(self, table: Table) -> None:
-        """Make the table, or find it as it would be made."""
+        """Creates the table, or checks the existing one."""
         found = self._columns(table.name)
         if found:
             require_columns(table, _TYPES, found, self.path)
@@ -118,79 +119,83 @@ class SQLiteTransaction:
             self.connection.execute(create_table(table, _TYPES))
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
-        """Take rows away."""
-        same = " AND ".join(f"{quoted(one.name)} = ?" for one in table.key_columns)
+        """Deletes the rows with some keys."""
+        same = " AND ".join(f"{quote(column.name)} = ?" for column in table.key_columns)
         self.connection.executemany(
-            f"DELETE FROM {quoted(table.name)} WHERE {same}", _stored(table.key_columns, keys)
+            f"DELETE FROM {quote(table.name)} WHERE {same}", _encode_rows(table.key_columns, keys)
         )
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows."""
-        marks = ", ".join("?" for _ in table.columns)
+        """Inserts rows; each replaces the row with its key."""
+        parameters = ", ".join("?" for _ in table.columns)
+        into = f"{quote(table.name)} ({column_list(table.columns)})"
         self.connection.executemany(
-            f"INSERT INTO {quoted(table.name)} ({names(table.columns)}) VALUES ({marks}) {in_place(table)}",
-            _stored(table.columns, rows),
+            f"INSERT INTO {into} VALUES ({parameters}) {on_conflict_clause(table)}",
+            _encode_rows(table.columns, rows),
         )
 
-    def _columns(self, table: str) -> dict[str, Found]:
+    def _columns(self, table: str) -> dict[str, ExistingColumn]:
         found: list[tuple[str, str, int, int]] = self.connection.execute(
             'SELECT name, type, "notnull", pk FROM pragma_table_info(?)', (table,)
         ).fetchall()
-        return {name: Found(kind, not not_null, in_key > 0) for name, kind, not_null, in_key in found}
+        return {
+            name: ExistingColumn(kind, not not_null, in_key > 0) for name, kind, not_null, in_key in found
+        }
 
 
-def _stored(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tuple[Stored, ...]]:
-    """Rows as SQLite holds them, a column at a time."""
+def _encode_rows(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tuple[Stored, ...]]:
+    """Encodes rows as SQLite stores them, one column at a time."""
     if not rows:
         return iter(())
-    turned = zip(*rows, strict=True)
-    return zip(*(_column(one.kind, cells) for one, cells in zip(columns, turned, strict=True)), strict=True)
+    transposed = zip(*rows, strict=True)
+    encoded = (_encode_column(column.kind, cells) for column, cells in zip(columns, transposed, strict=True))
+    return zip(*encoded, strict=True)
 
 
-def _column(kind: Kind, cells: Sequence[Cell]) -> Sequence[Stored]:
-    write = _WRITERS.get(kind)
+def _encode_column(kind: Kind, cells: Sequence[Cell]) -> Sequence[Stored]:
+    write = _ENCODERS.get(kind)
     if write is None:
         return cast("Sequence[Stored]", cells)
     return [None if cell is None else write(cell) for cell in cells]
 
 
 @lru_cache(maxsize=10_000)
-def _point(cell: Cell) -> str:
-    """A point in time as ISO 8601 text of one length, so that the order of points is that of their texts."""
+def _encode_timestamp(cell: Cell) -> str:
+    """Encodes a timestamp as ISO 8601 text of fixed length, so texts sort as the timestamps do."""
     point = cast("datetime", cell).astimezone(UTC).replace(tzinfo=None)
     return f"{point.isoformat(timespec='microseconds')}Z"
 
 
-def _number(cell: Cell) -> Stored:
-    # SQLite would make NaN a null.
+def _encode_float(cell: Cell) -> Stored:
+    # SQLite would store NaN as null.
     number = cast("float", cell)
     return number if number == number else "NaN"
 
 
-_WRITERS: Final[dict[Kind, Callable[[Cell], Stored]]] = {
-    Kind.FLOAT: _number,
-    Kind.TIMESTAMP: _point,
+_ENCODERS: Final[dict[Kind, Callable[[Cell], Stored]]] = {
+    Kind.FLOAT: _encode_float,
+    Kind.TIMESTAMP: _encode_timestamp,
     Kind.DAY: lambda cell: cast("date", cell).isoformat(),
     Kind.DURATION: lambda cell: cast("timedelta", cell) // _MICROSECOND,
     Kind.DECIMAL: lambda cell: format(cast("Decimal", cell), "f"),
 }
 
 
-def _as_it_is(stored: Stored) -> Cell:
+def _read_unchanged(stored: Stored) -> Cell:
     return stored
 
 
-def _unless_null(read: Callable[[Stored], Cell]) -> Callable[[Stored], Cell]:
+def _null_or(read: Callable[[Stored], Cell]) -> Callable[[Stored], Cell]:
     return lambda stored: None if stored is None else read(stored)
 
 
-_READERS: Final[dict[Kind, Callable[[Stored], Cell]]] = {
-    Kind.BOOLEAN: _unless_null(bool),
-    Kind.FLOAT: _unless_null(lambda stored: float(cast("float", stored))),
-    Kind.TIMESTAMP: _unless_null(lambda stored: datetime.fromisoformat(str(stored))),
-    Kind.DAY: _unless_null(lambda stored: date.fromisoformat(str(stored))),
-    Kind.DURATION: _unless_null(lambda stored: cast("int", stored) * _MICROSECOND),
-    Kind.DECIMAL: _unless_null(lambda stored: Decimal(str(stored))),
+_DECODERS: Final[dict[Kind, Callable[[Stored], Cell]]] = {
+    Kind.BOOLEAN: _null_or(bool),
+    Kind.FLOAT: _null_or(lambda stored: float(cast("float", stored))),
+    Kind.TIMESTAMP: _null_or(lambda stored: datetime.fromisoformat(str(stored))),
+    Kind.DAY: _null_or(lambda stored: date.fromisoformat(str(stored))),
+    Kind.DURATION: _null_or(lambda stored: cast("int", stored) * _MICROSECOND),
+    Kind.DECIMAL: _null_or(lambda stored: Decimal(str(stored))),
 }
 
 

@@ -1,4 +1,4 @@
-"""The statements of SQL that two databases have in common."""
+"""SQL statements that SQLite and PostgreSQL share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PROGRESS: Table = Table(
     (Column("table_name", Kind.TEXT), Column("query", Kind.TEXT), Column("batch", Kind.INTEGER)),
     ("table_name",),
 )
-"""Where SQL targets keep which batch of which query has written to a table last."""
+"""The table in which SQL targets record the last batch of each table."""
 
 
 @frozen
-class Found:
-    """A column as a database has it: its type, whether it takes nulls, and whether it is of the primary key."""
+class ExistingColumn:
+    """A column in a database: its type, whether it is nullable, and whether it is in the primary key."""
 
     type: str
     nullable: bool
@@ -27,51 +27,63 @@ class Found:
 
     def __str__(self) -> str:
         null = "" if self.nullable else " NOT NULL"
-        return f"{self.type}{null}{', of the primary key' if self.in_key else ''}"
+        return f"{self.type}{null}{', in the primary key' if self.in_key else ''}"
 
 
-def quoted(name: str) -> str:
-    """An identifier of SQL, whatever it is made of."""
+def quote(name: str) -> str:
+    """Quotes a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def names(columns: Sequence[Column]) -> str:
-    """Columns, as a list."""
-    return ", ".join(quoted(one.name) for one in columns)
+def column_list(columns: Sequence[Column]) -> str:
+    """Returns the quoted names of columns, separated by commas."""
+    return ", ".join(quote(column.name) for column in columns)
 
 
 def create_table(table: Table, types: Mapping[Kind, str]) -> str:
-    """The statement that makes a table."""
+    """Returns the ``CREATE TABLE`` statement of a table."""
     columns = [
-        f"{quoted(one.name)} {types[one.kind]}{'' if one.nullable else ' NOT NULL'}" for one in table.columns
+        f"{quote(column.name)} {types[column.kind]}{'' if column.nullable else ' NOT NULL'}"
+        for column in table.columns
     ]
-    return (
-        f"CREATE TABLE {quoted(table.name)} ({', '.join(columns)}, PRIMARY KEY ({names(table.key_columns)}))"
-    )
+    return f"CREATE TABLE {quote(table.name)} ({', '.join(columns)}, PRIMARY KEY ({column_list(table.key_columns)}))"
 
 
-def in_place(table: Table) -> str:
-    """The end of an ``INSERT`` that takes the place of a row with the same key."""
-    others = [quoted(one.name) for one in table.columns if one.name not in table.key]
-    put = ", ".join(f"{one} = excluded.{one}" for one in others)
-    return f"ON CONFLICT ({names(table.key_columns)}) DO " + (f"UPDATE SET {put}" if put else "NOTHING")
+def on_conflict_clause(table: Table) -> str:
+    """Returns the clause that makes an ``INSERT`` replace the row with the same key."""
+    others = [quote(column.name) for column in table.columns if column.name not in table.key]
+    put = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return f"ON CONFLICT ({column_list(table.key_columns)}) DO " + (f"UPDATE SET {put}" if put else "NOTHING")
 
 
-def require_columns(table: Table, types: Mapping[Kind, str], found: Mapping[str, Found], where: str) -> None:
-    """Raises ``SchemaMismatchError`` for a table that is not as it would be made, with every difference."""
-    wanted = {one.name: Found(types[one.kind], one.nullable, one.name in table.key) for one in table.columns}
+def require_columns(
+    table: Table, types: Mapping[Kind, str], found: Mapping[str, ExistingColumn], where: str
+) -> None:
+    """Raises ``SchemaMismatchError``, which lists every difference, if a table lacks the columns that a sink needs."""
+    wanted = {
+        column.name: ExistingColumn(types[column.kind], column.nullable, column.name in table.key)
+        for column in table.columns
+    }
     lines = [
-        f"  {name}: {found.get(name, 'missing')}; it must be {one}"
-        for name, one in wanted.items()
-        if found.get(name) != one
+        f"  {name} must be {column}; got {found.get(name, 'no such column')}"
+        for name, column in wanted.items()
+        if found.get(name) != column
     ]
     lines += [
-        f"  {name}: {one}; the sink has no such column" for name, one in found.items() if name not in wanted
+        f"  {name} must not exist; got {column}" for name, column in found.items() if name not in wanted
     ]
     if lines:
         raise SchemaMismatchError(
-            f"the table {table.name!r} in {where} is not the one that this sink writes:\n" + "\n".join(lines)
+            f"the table {table.name!r} in {where} must have the columns of the sink:\n" + "\n".join(lines)
         )
 
 
-__all__ = ["PROGRESS", "Found", "create_table", "in_place", "names", "quoted", "require_columns"]
+__all__ = [
+    "PROGRESS",
+    "ExistingColumn",
+    "column_list",
+    "create_table",
+    "on_conflict_clause",
+    "quote",
+    "require_columns",
+]

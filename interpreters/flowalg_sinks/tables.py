@@ -1,4 +1,4 @@
-"""Tables as values: what a sink asks of a target, in words that no database has of its own."""
+"""Tables, columns and cells as values, independent of any database."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from attrs import field, frozen
 from flowalg.data.errors import RecordTypeError
 
 Cell: TypeAlias = bool | int | float | str | bytes | datetime | date | timedelta | Decimal | None
-"""What a column holds: the Python value of its kind, or ``None`` where the column is nullable."""
+"""The value of a column in a row: a Python value of the column's kind, or ``None`` in a nullable column."""
 
 Row: TypeAlias = tuple[Cell, ...]
-"""A cell for each column, in order."""
+"""One cell for each column, in order."""
 
 
 @unique
 class Kind(Enum):
-    """What the cells of a column are."""
+    """The type of a column's cells."""
 
     BOOLEAN = "bool"
     INTEGER = "int, of 64 bits"
-    FLOAT = "float, which may be NaN or infinite"
+    FLOAT = "float, NaN and infinities included"
     TEXT = "str"
     BINARY = "bytes"
     TIMESTAMP = "datetime, aware and in UTC"
     DAY = "date"
     DURATION = "timedelta"
     DECIMAL = "Decimal, without trailing zeros, of at most 20 digits before the point and 18 after it"
-    JSON = "str, of JSON in one form: equal values are equal texts"
+    JSON = "str of canonical JSON: equal values have equal texts"
 
 
 @frozen
 class Column:
-    """A column: its name, what its cells are, and whether a cell may be ``None``."""
+    """A column: its name, the kind of its cells, and whether a cell may be ``None``."""
 
     name: str
     kind: Kind
@@ -45,7 +45,7 @@ class Column:
 
 @frozen
 class Table:
-    """A table: its columns, and the names of those by which any two rows differ, of which none is nullable."""
+    """A table: its columns, and the names of those in its primary key, which are not nullable."""
 
     name: str
     columns: tuple[Column, ...] = field()
@@ -53,20 +53,22 @@ class Table:
 
     def __attrs_post_init__(self) -> None:
         known: dict[str, str] = {}
-        for name in (one.name for one in self.columns):
-            # Some databases tell names apart by their letters' case, and some do not.
-            if name.lower() in known:
+        for column in self.columns:
+            # Column names are case-sensitive in some databases only.
+            folded = column.name.lower()
+            if folded in known:
                 raise RecordTypeError(
-                    f"two columns of the table {self.name!r} would be called {known[name.lower()]!r} and {name!r}; "
-                    "rename a field of the element, whose columns are called by their path, joined by underscores"
+                    f"the columns of the table {self.name!r} must have distinct names; got {known[folded]!r} and "
+                    f"{column.name!r}: a column is named by the path of its field, joined by underscores; rename a "
+                    "field of the element"
                 )
-            known[name.lower()] = name
+            known[folded] = column.name
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
-        """The columns of the key, in its order."""
-        named = {one.name: one for one in self.columns}
-        return tuple(named[name] for name in self.key)
+        """The columns of the primary key, in its order."""
+        by_name = {column.name: column for column in self.columns}
+        return tuple(by_name[name] for name in self.key)
 
 
 __all__ = ["Cell", "Column", "Kind", "Row", "Table"]

@@ -1,4 +1,4 @@
-"""What a database must be able to do to be written to: six methods, all of them plain."""
+"""The protocol of sink targets: a target provides transactions, and a transaction has five methods."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from flowalg_sinks.tables import Row, Table
 
 
 class SinkError(FlowalgError, RuntimeError):
-    """A table cannot take this batch, because another query or a later batch has written to it."""
+    """A table cannot take a batch, because another query or a later batch was written to it."""
 
 
 @frozen
-class Written:
-    """Who has written to a table last: a streaming query, and which of its batches."""
+class WrittenBatch:
+    """The last batch that was written to a table: the id of the streaming query, and the id of the batch."""
 
     query: str
     batch: int
 
 
 class Transaction(Protocol):
-    """One transaction of a target: all of it happens, or nothing does."""
+    """One atomic transaction of a target."""
 
-    def last(self, table: str) -> Written | None:
-        """What ``note`` has said of a table last; ``None`` if it has said nothing.
+    def last_batch(self, table: str) -> WrittenBatch | None:
+        """Returns the last batch that ``record_batch`` recorded for a table, or ``None`` for a new table.
 
-        It keeps every other writer of that table waiting until the transaction ends, even if nothing was said yet.
+        Excludes all other writers of the table until the transaction ends, also for a new table.
         """
         ...
 
-    def note(self, table: str, written: Written) -> None:
-        """Say who writes to a table, in place of what was said before."""
+    def record_batch(self, table: str, batch: WrittenBatch) -> None:
+        """Records a batch as the last one of a table."""
         ...
 
     def prepare(self, table: Table) -> None:
-        """Make the table, with its key, if it is not there.
+        """Creates the table with its primary key, if it does not exist.
 
-        Raises ``SchemaMismatchError`` for one that has other columns or another key, with every difference.
+        Raises ``SchemaMismatchError``, which lists every difference, for a table with other columns or another key.
         """
         ...
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
-        """Take away the rows that have these cells in the columns of the key; what is not there is no error."""
+        """Deletes the rows with these keys. Keys that do not exist are ignored."""
         ...
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows, of which no two have the same key, each in place of the one that has its key, if there is one."""
+        """Inserts rows with distinct keys; each replaces the row with its key, if there is one."""
         ...
 
 
@@ -59,8 +59,8 @@ class Target(Protocol):
     """A database that panes are written to."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """A transaction, which is committed, durably, when the context ends, and undone when it ends with an error."""
+        """Returns a transaction, committed durably when the context ends, and rolled back if it ends with an error."""
         ...
 
 
-__all__ = ["SinkError", "Target", "Transaction", "Written"]
+__all__ = ["SinkError", "Target", "Transaction", "WrittenBatch"]

@@ -1,4 +1,4 @@
-"""Which pipelines a table of latest values can follow, and which would leave numbers in it that are wrong."""
+"""Validation of upsert pipelines: the latest pane of each key and window must be its current value."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from flowalg.windows.window_functions import as_merging
 
 
 def require_upsertable(node: Node) -> None:
-    """Raises ``UnsupportedError`` where the latest value of a key and window is not what holds for it.
+    """Raises ``UnsupportedError`` unless the latest pane of each key and window is its current value.
 
-    A key and window has one sequence of panes, so one grouping must make them. If there can be several of them, the
-    last must hold everything, and whatever no longer holds must be taken back.
+    A single grouping must emit the panes of a key and window. If it can emit several, the last one must contain
+    everything, and panes that are no longer current must be retracted.
     """
     groupings = list(last_groupings(node))
     if not groupings:
@@ -30,30 +30,32 @@ def require_upsertable(node: Node) -> None:
             "the pipeline groups nothing, so it has no panes; end it with combine_per_key(...)"
         )
     if len(groupings) > 1:
-        labels = ", ".join(one.label for one in groupings)
+        labels = ", ".join(grouping.label for grouping in groupings)
         raise UnsupportedError(
-            f"upsert: several groupings make the panes ({labels}), so that a key and window has several latest "
-            "values; write each to a table of its own, or use changelog(...)"
+            f"upsert: one grouping must emit all panes; got {labels}: a key and window would have several latest "
+            "values; write each collection to its own table, or use changelog(...)"
         )
     (grouping,) = groupings
     if _times_emitted(node) > 1:
         raise UnsupportedError(
-            f"upsert: flatten(...) repeats the panes of {grouping.label}, so that a key and window has several latest "
-            "values; write each collection to a table of its own, or use changelog(...)"
+            f"upsert: flatten(...) emits the panes of {grouping.label} several times: a key and window would have "
+            "several latest values; write each collection to its own table, or use changelog(...)"
         )
     strategy = grouping.windowed_by.strategy
-    if gives_one_pane(strategy) or strategy.accumulation is Accumulation.RETRACTING:
+    if emits_one_pane(strategy) or strategy.accumulation is Accumulation.RETRACTING:
         return
     if strategy.accumulation is Accumulation.DISCARDING:
-        why = "is DISCARDING, and its windows can have several panes: the last one holds only what came last"
+        why = (
+            "is DISCARDING, and a window can have several panes: the last one contains only the last elements"
+        )
         remedy = "make it ACCUMULATING, or RETRACTING"
     elif as_merging(strategy.windows) is not None:
-        why = "is ACCUMULATING, and its windows can have panes before they merge: those would stand beside the whole"
+        why = "is ACCUMULATING, and its windows merge: panes that were emitted before a merge would remain"
         remedy = "make it RETRACTING"
-    elif any(isinstance(step, Filter | FlatMap) for step in steps_after(node)):
+    elif any(isinstance(step, Filter | FlatMap) for step in steps_after_grouping(node)):
         why = (
-            "is ACCUMULATING, and a filter(...) or flat_map(...) follows it: of a pane that it leaves out, the one "
-            "before would stay"
+            "is ACCUMULATING, and a filter(...) or flat_map(...) follows it: if that drops a pane, the previous pane "
+            "would remain"
         )
         remedy = "make it RETRACTING"
     else:
@@ -62,19 +64,19 @@ def require_upsertable(node: Node) -> None:
 
 
 def _times_emitted(root: Node) -> int:
-    """The number of ways from the last groupings to the root: how many times each of their panes is emitted."""
+    """Returns the number of paths from the last groupings to the root: how often each pane is emitted."""
 
-    def ways(node: Node, known: Fold[Node, int]) -> int:
+    def count_paths(node: Node, known: Fold[Node, int]) -> int:
         return 1 if isinstance(node, GroupingNode) else sum(map(known, element_inputs(node)))
 
-    return fold(root, ways)
+    return fold(root, count_paths)
 
 
-def gives_one_pane(strategy: WindowingStrategy) -> bool:
-    """Whether a window surely has no more than one pane: a sufficient condition, not a necessary one.
+def emits_one_pane(strategy: WindowingStrategy) -> bool:
+    """Whether every window emits at most one pane. The condition is sufficient, not necessary.
 
-    Its trigger finishes when it first fires, which closes the window; or the watermark alone fires it, and with that
-    frees it.
+    Either the trigger finishes with its first firing, which closes the window; or only the watermark fires it, and the
+    allowed lateness is zero, so the window expires at the same time.
     """
     trigger = normalise(strategy.trigger)
     if isinstance(trigger, get_args(OnceTrigger)):
@@ -82,24 +84,24 @@ def gives_one_pane(strategy: WindowingStrategy) -> bool:
     return trigger == Repeat(AtWatermark()) and strategy.allowed_lateness == timedelta(0)
 
 
-def keeps_keys(node: Node) -> bool:
-    """Whether the key of an element is surely that of the grouping that made its pane."""
+def preserves_keys(node: Node) -> bool:
+    """Whether all elements have the key of the grouping that emitted their pane. Sufficient, not necessary."""
     return all(
         isinstance(step, Filter) or (isinstance(step, Map) and isinstance(step.function, OnValue))
-        for step in steps_after(node)
-    ) and not _reads_sides(node)
+        for step in steps_after_grouping(node)
+    ) and not _reads_side_inputs(node)
 
 
-def steps_after(node: Node) -> Iterator[Step]:
-    """Yields the steps that follow the last grouping."""
-    for after in nodes_after_groupings(node):
-        if isinstance(after, ElementWise):
-            yield from after.steps
+def steps_after_grouping(node: Node) -> Iterator[Step]:
+    """Yields the steps after the last grouping."""
+    for following in nodes_after_groupings(node):
+        if isinstance(following, ElementWise):
+            yield from following.steps
 
 
-def _reads_sides(node: Node) -> bool:
-    """Whether a side input is read after the last grouping: elements are then pairs with what they read."""
-    return any(isinstance(after, WithSide) for after in nodes_after_groupings(node))
+def _reads_side_inputs(node: Node) -> bool:
+    """Whether a side input is read after the last grouping: elements are then paired with side values."""
+    return any(isinstance(following, WithSide) for following in nodes_after_groupings(node))
 
 
-__all__ = ["gives_one_pane", "keeps_keys", "require_upsertable", "steps_after"]
+__all__ = ["emits_one_pane", "preserves_keys", "require_upsertable", "steps_after_grouping"]

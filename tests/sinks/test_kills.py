@@ -1,7 +1,7 @@
-"""Exactly once, by killing: what tables have after kills of the whole process is what an undisturbed query writes.
+"""Exactly-once writing under kills: after the process is killed, tables have the rows of an undisturbed query.
 
-This family catches rows that are written twice or never, which only a process that dies can show. ``make faults`` does
-the same many times over.
+This family catches rows that are written twice or never, which only killing the process shows. ``make faults`` repeats
+it many times.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from flowalg_development.faults.sinks import AT_RANDOM, BEFORE_SPARK, kill_queri
 @pytest.mark.thorough
 @pytest.mark.spark
 def test_kills_change_no_table(tmp_path: Path) -> None:
-    """One at a random moment, and one right after a table has taken a batch and before Spark has noted it."""
+    """A kill at a random moment, and one between the table's and Spark's commit of a batch, change no table."""
     files = tmp_path / "in"
     make_input(files)
     for file in sorted(files.glob("*.parquet"))[4:-1]:
         file.unlink()
-    results = list(kill_queries(tmp_path, files, 1, 1, random.Random(20_150_831), kill_query))
-    assert all(result.survived for result in results)
-    assert sum(result.count for result in results if result.fault == AT_RANDOM) == 1
-    assert sum(result.count for result in results if result.fault == BEFORE_SPARK) == 1
+    reports = list(kill_queries(tmp_path, files, 1, 1, random.Random(20_150_831), kill_query))
+    assert all(report.survived for report in reports)
+    assert sum(report.count for report in reports if report.fault == AT_RANDOM) == 1
+    assert sum(report.count for report in reports if report.fault == BEFORE_SPARK) == 1

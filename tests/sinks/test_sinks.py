@@ -1,7 +1,7 @@
-"""Sinks without Spark: what a table holds after some batches is what stands of their panes.
+"""Sinks without Spark: after any batches, an upsert table has the current panes, and a changelog has all panes.
 
-This family catches a table that keeps what was taken back, that a division into batches or a batch given twice changes,
-that skips a batch which it does not have, and pipelines whose latest values would be wrong ones.
+This family catches a table that keeps retracted panes, that depends on the division into batches or on repeated
+batches, that lacks a batch, and pipelines whose latest values would be wrong.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import dense_timelines, free_timelines, once_triggers, windowing_strategies
 from flowalg_laws.strategies.pipelines import GROUPINGS, sum_values
 from flowalg_laws.strategies.times import durations
-from flowalg_sinks.once import require_next
-from flowalg_sinks.upsertable import gives_one_pane
-from flowalg_spark.sinks import Changelog, SinkError, Upsert, Written, changelog, upsert
+from flowalg_sinks.exactly_once import require_next_batch
+from flowalg_sinks.upsertable import emits_one_pane
+from flowalg_spark.sinks import Changelog, SinkError, Upsert, WrittenBatch, changelog, upsert
 from flowalg_spark.sinks.batches import SinkBatch
 from flowalg_spark.sinks.cells import element_columns, from_cells, to_cells
 from flowalg_spark.sinks.drops import drop_rows, drop_table
@@ -68,27 +68,27 @@ from tests.support.sink_cases import Memory, in_order, rows_of, standing, withou
 from tests.support.step_pairs import Played, any_pipelines, any_windows, corrections, papers_triggers
 
 MINUTE: Final = timedelta(minutes=1)
-REFINED: Final = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
-LATE: Final = timedelta(minutes=9)
-MANY: Final = max(150, settings().max_examples)
-"""How many examples: few of those that are generated take everything back that they have said."""
+EARLY_AND_LATE: Final = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
+LATENESS: Final = timedelta(minutes=9)
+MAX_EXAMPLES: Final = max(150, settings().max_examples)
+"""The number of examples: few generated runs retract every pane of a key and window."""
 
 
 def batches_of(panes: Sequence[Pane[object]], cuts: Sequence[int]) -> list[Sequence[Pane[object]]]:
-    """Panes in order, divided at some places."""
-    places = sorted({min(cut, len(panes)) for cut in cuts} | {0, len(panes)})
-    return [panes[start:stop] for start, stop in zip([0, *places], [*places, len(panes)], strict=True)]
+    """Divides panes into batches at some positions."""
+    bounds = sorted({min(cut, len(panes)) for cut in cuts} | {0, len(panes)})
+    return [panes[start:stop] for start, stop in zip([0, *bounds], [*bounds, len(panes)], strict=True)]
 
 
-def given_to(sink: Upsert | Changelog, batches: Sequence[Sequence[Pane[object]]], *, times: int) -> None:
-    """Write batches one after another, each so many times."""
+def write_batches(sink: Upsert | Changelog, batches: Sequence[Sequence[Pane[object]]], *, times: int) -> None:
+    """Writes batches in order, each ``times`` times."""
     for number, batch in enumerate(batches):
-        for time in range(times):
-            assert sink.write(SinkBatch(tuple(batch), None), Written("q", number)) is (time == 0)
+        for attempt in range(times):
+            assert sink.write(SinkBatch(tuple(batch), None), WrittenBatch("q", number)) is (attempt == 0)
 
 
-def retracting() -> SearchStrategy[PCollection[object]]:
-    """Any grouping in any windows, which takes back what it has said; and in sessions that often do."""
+def retracting_pipelines() -> SearchStrategy[PCollection[object]]:
+    """Retracting groupings in any windows, and in sessions, which retract often."""
     mode = st.just(Accumulation.RETRACTING)
     sessions = durations(1, 3).map(Sessions)
     strategies = windowing_strategies(windows=any_windows(), modes=mode) | windowing_strategies(
@@ -101,15 +101,15 @@ def retracting() -> SearchStrategy[PCollection[object]]:
     )
 
 
-def upserted() -> SearchStrategy[tuple[Upsert, reference.ReferenceRun[object]]]:
-    """Runs of pipelines that an upsert takes, with the sink."""
-    pipelines = retracting() | corrections() | any_pipelines()
+def upsert_runs() -> SearchStrategy[tuple[Upsert, reference.ReferenceRun[object]]]:
+    """Runs of pipelines that ``upsert`` accepts, each with its sink."""
+    pipelines = retracting_pipelines() | corrections() | any_pipelines()
     played = st.builds(Played.free, dense_timelines() | free_timelines(), free_timelines())
-    made = st.builds(_upserted, pipelines, played, st.sampled_from(Mode))
-    return made.filter(bool).map(lambda found: found[0])
+    sinks = st.builds(_run_with_sink, pipelines, played, st.sampled_from(Mode))
+    return sinks.filter(bool).map(lambda found: found[0])
 
 
-def _upserted(
+def _run_with_sink(
     pipeline: PCollection[object], played: Played, mode: Mode
 ) -> list[tuple[Upsert, reference.ReferenceRun[object]]]:
     try:
@@ -120,24 +120,24 @@ def _upserted(
 
 
 @pytest.mark.long
-@settings(max_examples=MANY)
-@given(upserted(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
-def test_an_upsert_table_is_what_stands(
+@settings(max_examples=MAX_EXAMPLES)
+@given(upsert_runs(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
+def test_an_upsert_table_has_the_current_panes(
     found: tuple[Upsert, reference.ReferenceRun[object]], cuts: list[int], times: int
 ) -> None:
-    """Whatever the pipeline, the division into batches, and how often each batch is given."""
+    """The table has the current panes, for any pipeline, division into batches, and number of writes of each."""
     sink, run = found
     memory = Memory()
-    given_to(evolve(sink, target=memory), batches_of(run.panes, cuts), times=times)
+    write_batches(evolve(sink, target=memory), batches_of(run.panes, cuts), times=times)
     rows = without_key_text(sink, memory.tables["t"].values())
     assert rows == rows_of(sink, standing(run.panes))
 
 
 @given(runs(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
-def test_a_changelog_is_all_panes_in_order(
+def test_a_changelog_has_all_panes_in_order(
     run: reference.ReferenceRun[object], cuts: list[int], times: int
 ) -> None:
-    """Those of every mode and trigger; by batch and position they are in the order in which they came."""
+    """Sorted by batch and position, a changelog has all panes in order, for every mode and trigger."""
     memory = Memory()
     try:
         sink = changelog(run.spec.pipeline, memory, table="t")
@@ -146,49 +146,49 @@ def test_a_changelog_is_all_panes_in_order(
         raise
     shape = sink.pipeline.shape
     assert shape is not None
-    given_to(sink, batches_of(run.panes, cuts), times=times)
-    changed = [row[2:] for _, row in sorted(memory.tables["t"].items())]
+    write_batches(sink, batches_of(run.panes, cuts), times=times)
+    rows = [row[2:] for _, row in sorted(memory.tables["t"].items())]
     width = len(element_columns(shape))
-    assert [row[0] for row in changed] == [pane.change.value for pane in run.panes]
-    assert [from_cells(row[1 : 1 + width], shape) for row in changed] == [pane.element for pane in run.panes]
-    ends = [row[2 + width] for row in changed]
+    assert [row[0] for row in rows] == [pane.change.value for pane in run.panes]
+    assert [from_cells(row[1 : 1 + width], shape) for row in rows] == [pane.element for pane in run.panes]
+    ends = [row[2 + width] for row in rows]
     assert [event_time(end) for end in ends if isinstance(end, datetime)] == [
         pane.window.end for pane in run.panes
     ]
 
 
 @pytest.mark.long
-def test_what_is_generated_says_something() -> None:
-    """Otherwise the test of upserts would hold of nothing: rows are written, retracted, replaced and deleted."""
-    told: Counter[str] = Counter()
+def test_generated_runs_change_tables() -> None:
+    """Generated runs write, retract and delete rows, so the test of upserts is not vacuous."""
+    counts: Counter[str] = Counter()
 
-    @settings(max_examples=MANY)
-    @given(upserted())
+    @settings(max_examples=MAX_EXAMPLES)
+    @given(upsert_runs())
     def count(found: tuple[Upsert, reference.ReferenceRun[object]]) -> None:
         sink, run = found
-        gone, rows = sink.changes(run.panes)
-        told.update(rows=len(rows), deleted=len(gone))
-        told.update(pane.change.value for pane in run.panes)
+        deleted, rows = sink.changes(run.panes)
+        counts.update(rows=len(rows), deleted=len(deleted))
+        counts.update(pane.change.value for pane in run.panes)
 
     count()
-    assert told["rows"] > 15
-    assert told["deleted"] > 0
-    assert told["retraction"] > 15
+    assert counts["rows"] > 15
+    assert counts["deleted"] > 0
+    assert counts["retraction"] > 15
 
 
-def once() -> SearchStrategy[WindowingStrategy]:
-    """Strategies of which ``gives_one_pane`` may be true."""
+def single_pane_strategies() -> SearchStrategy[WindowingStrategy]:
+    """Strategies for which ``emits_one_pane`` is true."""
     fires = once_triggers() | st.just(Repeat(AtWatermark()))
     found = windowing_strategies(windows=any_windows(), trigger=fires, modes=st.just(Accumulation.DISCARDING))
-    return found.filter(gives_one_pane)
+    return found.filter(emits_one_pane)
 
 
-@settings(max_examples=MANY)
-@given(once(), free_timelines() | dense_timelines(), st.sampled_from(Mode))
-def test_what_gives_one_pane_gives_no_more(
+@settings(max_examples=MAX_EXAMPLES)
+@given(single_pane_strategies(), free_timelines() | dense_timelines(), st.sampled_from(Mode))
+def test_emits_one_pane_is_sufficient(
     strategy: WindowingStrategy, timeline: Timeline[Reading], mode: Mode
 ) -> None:
-    """A window of a strategy of which ``gives_one_pane`` is true has one pane at most, whatever the engine."""
+    """If ``emits_one_pane`` is true, every window has at most one pane, in both modes."""
     run = reference.run(sum_values(apply_windowing(VALUES, strategy)), {READINGS: timeline}, mode=mode)
     assert max(Counter((pane.key, pane.window) for pane in run.panes).values(), default=0) <= 1
 
@@ -206,73 +206,82 @@ WINDOW: Final = Window(event_time(NOON), event_time(NOON + 5 * MINUTE))
 
 
 def pane_of(element: object, index: int = 0, change: Change = Change.VALUE) -> Pane[object]:
-    """A pane of one window."""
+    """Returns a pane of ``WINDOW``."""
     info = evolve(INFO, index=index, change=change)
     return Pane(element, WINDOW, event_time(NOON + 4 * MINUTE), info)
 
 
 currents = st.builds(
-    lambda index, back: Current.of(pane_of("x", index, Change.RETRACTION if back else Change.VALUE)),
+    lambda index, retracted: Current.of(
+        pane_of("x", index, Change.RETRACTION if retracted else Change.VALUE)
+    ),
     st.integers(0, 3),
     st.booleans(),
 )
 
 
 @given(currents, currents, currents)
-def test_what_panes_leave_current_is_a_commutative_monoid(
-    one: Current[object], two: Current[object], three: Current[object]
+def test_current_panes_form_a_commutative_monoid(
+    a: Current[object], b: Current[object], c: Current[object]
 ) -> None:
     """``(a + b) + c = a + (b + c)``, and ``a + b`` and ``b + a`` leave the same panes current."""
-    assert one.merge(two).merge(three) == one.merge(two.merge(three))
-    assert one.merge(two).panes == two.merge(one).panes
+    assert a.merge(b).merge(c) == a.merge(b.merge(c))
+    assert a.merge(b).panes == b.merge(a).panes
 
 
-def window_by(mode: Accumulation, windows: FixedWindows | Sessions) -> PCollection[KV[str, int]]:
-    """Points whose panes are early, and again late."""
-    return POINTS.window(windows, trigger=REFINED, accumulation=mode, allowed_lateness=LATE)
+def points_with_early_and_late_panes(
+    mode: Accumulation, windows: FixedWindows | Sessions
+) -> PCollection[KV[str, int]]:
+    """Points in windows with early and late panes."""
+    return POINTS.window(windows, trigger=EARLY_AND_LATE, accumulation=mode, allowed_lateness=LATENESS)
 
 
-def refined(mode: Accumulation, windows: FixedWindows | Sessions) -> PCollection[KV[str, int]]:
-    """Sums of points whose panes are early, and again late."""
-    return window_by(mode, windows).combine_per_key(Sum())
+def sums_with_early_and_late_panes(
+    mode: Accumulation, windows: FixedWindows | Sessions
+) -> PCollection[KV[str, int]]:
+    """Sums of points with early and late panes."""
+    return points_with_early_and_late_panes(mode, windows).combine_per_key(Sum())
 
 
 FIXED, SESSIONS = FixedWindows(5 * MINUTE), Sessions(2 * MINUTE)
-ACCUMULATING: Final = refined(Accumulation.ACCUMULATING, FIXED)
-RETRACTING: Final = refined(Accumulation.RETRACTING, SESSIONS)
+ACCUMULATING: Final = sums_with_early_and_late_panes(Accumulation.ACCUMULATING, FIXED)
+RETRACTING: Final = sums_with_early_and_late_panes(Accumulation.RETRACTING, SESSIONS)
 
 
 @pytest.mark.parametrize(
     ("pipeline", "message"),
     [
         (
-            refined(Accumulation.DISCARDING, FIXED),
-            r"upsert: combine_per_key\(Sum\) is DISCARDING, and its windows can have several panes: the last one holds "
-            r"only what came last; make it ACCUMULATING, or RETRACTING, or use changelog",
+            sums_with_early_and_late_panes(Accumulation.DISCARDING, FIXED),
+            r"upsert: combine_per_key\(Sum\) is DISCARDING, and a window can have several panes: the last one contains "
+            r"only the last elements; make it ACCUMULATING, or RETRACTING, or use changelog",
         ),
         (
-            refined(Accumulation.ACCUMULATING, SESSIONS),
-            r"is ACCUMULATING, and its windows can have panes before they merge: .*; make it RETRACTING",
+            sums_with_early_and_late_panes(Accumulation.ACCUMULATING, SESSIONS),
+            r"is ACCUMULATING, and its windows merge: .*; make it RETRACTING",
         ),
         (
             ACCUMULATING.filter(lambda pair: pair.value > 3),
             r"is ACCUMULATING, and a filter\(...\) or flat_map\(...\) follows it: .*; make it RETRACTING",
         ),
         (
-            flatten(ACCUMULATING, window_by(Accumulation.ACCUMULATING, FIXED).combine_per_key(Max())),
-            r"upsert: several groupings make the panes \(combine_per_key\(Sum\), combine_per_key\(Max\)\)",
+            flatten(
+                ACCUMULATING,
+                points_with_early_and_late_panes(Accumulation.ACCUMULATING, FIXED).combine_per_key(Max()),
+            ),
+            r"upsert: one grouping must emit all panes; got combine_per_key\(Sum\), combine_per_key\(Max\): ",
         ),
         (
             flatten(ACCUMULATING, ACCUMULATING),
-            r"upsert: flatten\(...\) repeats the panes of combine_per_key\(Sum\)",
+            r"upsert: flatten\(...\) emits the panes of combine_per_key\(Sum\) several times",
         ),
         (POINTS, "the pipeline groups nothing"),
     ],
 )
-def test_what_an_upsert_would_show_wrongly_is_refused(
+def test_upsert_rejects_pipelines_with_wrong_latest_values(
     pipeline: PCollection[KV[str, int]], message: str
 ) -> None:
-    """With what helps. A changelog takes all of them that have panes."""
+    """The message has the remedy. A changelog accepts each of these pipelines that has a grouping."""
     with pytest.raises(UnsupportedError, match=message):
         upsert(pipeline, Memory(), table="t")
     if pipeline is not POINTS:
@@ -291,44 +300,40 @@ def test_what_an_upsert_would_show_wrongly_is_refused(
         POINTS.window(SESSIONS, trigger=AtWatermark(), allowed_lateness=FOREVER).combine_per_key(Sum()),
     ],
 )
-def test_what_an_upsert_shows_rightly_is_not_refused(pipeline: PCollection[KV[str, int]]) -> None:
-    """Retractions make up for much, and a window that has one pane needs none."""
+def test_upsert_accepts_pipelines_with_current_latest_values(pipeline: PCollection[KV[str, int]]) -> None:
+    """Upsert accepts retractions, ACCUMULATING without merging, and windows with a single pane."""
     assert upsert(pipeline, Memory(), table="t").table.key == ("key", "window_start", "window_end")
 
 
-def test_batches_that_would_be_lost_or_repeated_are_refused() -> None:
-    """Only the next batch of the same query is written, and only the last one is known to be there already."""
+def test_lost_and_repeated_batches_are_rejected() -> None:
+    """A sink writes the next batch of the same query, ignores the last one, and rejects every other."""
     memory = Memory()
     sink = changelog(ACCUMULATING, memory, table="t")
-    nothing = SinkBatch[object]((), None)
+    empty = SinkBatch[object]((), None)
     for number in range(3):
-        assert sink.write(nothing, Written("q", number))
+        assert sink.write(empty, WrittenBatch("q", number))
     before = dict(memory.written)
     cases = {
-        Written(
-            "r", 0
-        ): "has the batches of the streaming query q up to 2, and this is batch 0 of the streaming query r",
-        Written("r", 2): "a new checkpoint numbers its batches anew",
-        Written("q", 1): "its checkpoint is older than the table",
-        Written("q", 4): "the table is older than the checkpoint",
+        WrittenBatch("r", 0): "must be 3 of streaming query q; got batch 0 of streaming query r",
+        WrittenBatch("r", 2): "a new checkpoint restarts the batch ids",
+        WrittenBatch("q", 1): "the checkpoint is older than the table",
+        WrittenBatch("q", 4): "the table is older than the checkpoint",
     }
-    for written, message in cases.items():
+    for batch, message in cases.items():
         with pytest.raises(SinkError, match=message):
-            sink.write(nothing, written)
+            sink.write(empty, batch)
     assert memory.written == before
-    assert not sink.write(nothing, Written("q", 2))
-    with pytest.raises(
-        SinkError, match=r"'u' is new and batch 3 .* is not its first, 0: .* say since=3 if that is"
-    ):
-        changelog(ACCUMULATING, memory, table="u").write(nothing, Written("q", 3))
-    assert changelog(ACCUMULATING, memory, table="u", since=3).write(nothing, Written("q", 3))
+    assert not sink.write(empty, WrittenBatch("q", 2))
+    with pytest.raises(SinkError, match=r"new table 'u' must be 0; got batch 3 .* or pass since=3"):
+        changelog(ACCUMULATING, memory, table="u").write(empty, WrittenBatch("q", 3))
+    assert changelog(ACCUMULATING, memory, table="u", since=3).write(empty, WrittenBatch("q", 3))
 
 
 @given(st.integers(0, 5), st.integers(0, 5), st.booleans())
-def test_exactly_one_batch_is_the_next(last: int, batch: int, same: bool) -> None:
-    """Of each query, after each batch."""
+def test_only_one_batch_is_next(last: int, batch: int, same: bool) -> None:
+    """After a batch, exactly the following batch of the same query is accepted."""
     try:
-        require_next("t", Written("q", last), Written("q" if same else "r", batch), first=0)
+        require_next_batch("t", WrittenBatch("q", last), WrittenBatch("q" if same else "r", batch), first=0)
     except SinkError:
         assert not same or batch != last + 1
     else:
@@ -336,24 +341,24 @@ def test_exactly_one_batch_is_the_next(last: int, batch: int, same: bool) -> Non
         assert batch == last + 1
 
 
-def test_a_batch_that_fails_leaves_nothing_behind() -> None:
-    """Neither rows nor its number: it can be given again."""
+def test_a_failed_batch_changes_nothing() -> None:
+    """A failed batch leaves neither rows nor its id, and can be written again."""
     memory = Memory()
-    split = ACCUMULATING.map(lambda pair: KV(pair.key, pair.value))
-    sink = upsert(split, memory, table="t", by=("key",))
-    assert sink.write(SinkBatch((pane_of(KV("a", 1)),), None), Written("q", 0))
+    pairs = ACCUMULATING.map(lambda pair: KV(pair.key, pair.value))
+    sink = upsert(pairs, memory, table="t", by=("key",))
+    assert sink.write(SinkBatch((pane_of(KV("a", 1)),), None), WrittenBatch("q", 0))
     before = (dict(memory.tables["t"]), dict(memory.written))
     both = (pane_of(KV("a", 2), 1), pane_of(KV("a", 3), 1))
     with pytest.raises(
         ElementError, match=r"KV\(key='a', value=2\).*are equal by key, so they have the same row"
     ):
-        sink.write(SinkBatch(both, None), Written("q", 1))
+        sink.write(SinkBatch(both, None), WrittenBatch("q", 1))
     assert (memory.tables["t"], memory.written) == before
-    assert sink.write(SinkBatch((pane_of(KV("a", 2), 1),), None), Written("q", 1))
+    assert sink.write(SinkBatch((pane_of(KV("a", 2), 1),), None), WrittenBatch("q", 1))
 
 
 class Colour(Enum):
-    """A few."""
+    """An enum."""
 
     RED = 1
     BLUE = 2
@@ -361,7 +366,7 @@ class Colour(Enum):
 
 @frozen
 class Inner:
-    """Some parts."""
+    """A nested record."""
 
     a: int
     b: str | None
@@ -369,7 +374,7 @@ class Inner:
 
 @frozen
 class Outer:
-    """Every shape."""
+    """A record with a field of every shape."""
 
     flag: bool
     number: int
@@ -419,49 +424,49 @@ outers = st.builds(
 EVERYTHING: Final = shape_of(Outer)
 
 
-def alike(one: Outer, other: Outer) -> bool:
-    """Equality, but that NaN is itself."""
-    numbers = zip([one.ratio, *one.many], [other.ratio, *other.many], strict=True)
-    rest = [evolve(some, ratio=0.0, many=[]) for some in (one, other)]
+def equal_with_nan(left: Outer, right: Outer) -> bool:
+    """Whether two records are equal, where NaN equals NaN."""
+    numbers = zip([left.ratio, *left.many], [right.ratio, *right.many], strict=True)
+    rest = [evolve(record, ratio=0.0, many=[]) for record in (left, right)]
     return rest[0] == rest[1] and all(a == b or a != a != b != b for a, b in numbers)
 
 
 @given(outers)
-def test_elements_go_to_cells_and_back(element: Outer) -> None:
-    """Every shape, with nulls, infinities and NaN."""
+def test_elements_are_converted_to_cells_and_back(element: Outer) -> None:
+    """Elements of every shape survive the conversion, with nulls, infinities and NaN."""
     cells = to_cells(element, EVERYTHING)
     assert len(cells) == len(element_columns(EVERYTHING))
     found = from_cells(cells, EVERYTHING)
     assert isinstance(found, Outer)
-    assert alike(found, element)
+    assert equal_with_nan(found, element)
 
 
 def test_columns_are_named_by_their_path() -> None:
-    """By underscores; a name that comes twice, or is one of the sink's own, is refused."""
-    names = [one.name for one in element_columns(EVERYTHING)]
+    """A path is joined by underscores; duplicate names, and names of the sink's columns, are rejected."""
+    names = [column.name for column in element_columns(EVERYTHING)]
     assert names[10:16] == ["inner_a", "inner_b", "two_1", "two_2_a", "two_2_b", "maybe"]
-    assert [one.name for one in element_columns(shape_of(tuple[int, str]))] == ["value_1", "value_2"]
-    assert [one.name for one in element_columns(shape_of(KV[str, tuple[int, int]]))] == [
+    assert [column.name for column in element_columns(shape_of(tuple[int, str]))] == ["value_1", "value_2"]
+    assert [column.name for column in element_columns(shape_of(KV[str, tuple[int, int]]))] == [
         "key",
         "value_1",
         "value_2",
     ]
     clash = ACCUMULATING.map(lambda pair: Clash(Inner(pair.value, None), 1), result=Clash)
     with pytest.raises(
-        RecordTypeError, match="two columns of the table 't' would be called 'part_a' and 'part_A'"
+        RecordTypeError, match="columns of the table 't' must have distinct names; got 'part_a' and 'part_A'"
     ):
         changelog(clash, Memory(), table="t")
     hidden = ACCUMULATING.map(lambda pair: Hidden(pair.key), result=Hidden)
     with pytest.raises(RecordTypeError, match="the field pane has the name of a column of panes"):
         changelog(hidden, Memory(), table="t")
     own = ACCUMULATING.map(lambda pair: Own(pair.key, NOON), result=Own)
-    with pytest.raises(RecordTypeError, match="would be called 'window_end' and 'window_end'"):
+    with pytest.raises(RecordTypeError, match="must have distinct names; got 'window_end' and 'window_end'"):
         upsert(own, Memory(), table="t", by=["key"])
 
 
 @frozen
 class Clash:
-    """A part with ``a`` inside, and a field that is called so."""
+    """The path ``part.a`` and the field ``part_A`` have names that differ by case only."""
 
     part: Inner
     part_A: int
@@ -469,14 +474,14 @@ class Clash:
 
 @frozen
 class Hidden:
-    """A name that panes have."""
+    """A field named like a column of panes."""
 
     pane: str
 
 
 @frozen
 class Own:
-    """A name that a table has."""
+    """A field named like a column of upsert tables."""
 
     key: str
     window_end: datetime
@@ -484,37 +489,39 @@ class Own:
 
 @frozen
 class Visit:
-    """Of somebody, or of nobody known."""
+    """A visit, by a visitor who may be unknown."""
 
     visitor: str | None
     at: datetime
 
 
-def test_a_key_that_may_be_nothing_is_one_key_all_the_same() -> None:
-    """``None`` as a key, and inside of one, is told from every other key; a retraction finds it."""
+def test_none_is_a_key_of_its_own() -> None:
+    """A key that is ``None`` differs from every other key, and its row is retracted."""
     visits = Source("visits", Visit, event_time=lambda visit: visit.at)
-    sums = (
+    counts = (
         visits.key_by(lambda visit: visit.visitor)
-        .window(SESSIONS, trigger=REFINED, accumulation=Accumulation.RETRACTING, allowed_lateness=LATE)
+        .window(
+            SESSIONS, trigger=EARLY_AND_LATE, accumulation=Accumulation.RETRACTING, allowed_lateness=LATENESS
+        )
         .combine_per_key(Count())
     )
     memory = Memory()
-    sink = upsert(sums, memory, table="t")
+    sink = upsert(counts, memory, table="t")
     assert sink.table.key == ("key_json", "window_start", "window_end")
     panes = tuple(pane_of(KV(key, 1)) for key in (None, "", "null", "a"))
-    sink.write(SinkBatch(panes, None), Written("q", 0))
+    sink.write(SinkBatch(panes, None), WrittenBatch("q", 0))
     assert [row[0] for row in memory.tables["t"].values()] == ["[null]", '[""]', '["null"]', '["a"]']
-    back = (pane_of(KV(None, 1), 0, Change.RETRACTION), pane_of(KV("", 2), 1))
-    sink.write(SinkBatch(back, None), Written("q", 1))
+    changes = (pane_of(KV(None, 1), 0, Change.RETRACTION), pane_of(KV("", 2), 1))
+    sink.write(SinkBatch(changes, None), WrittenBatch("q", 1))
     assert in_order(row[1:3] for row in memory.tables["t"].values()) == in_order(
         [("", 2), ("null", 1), ("a", 1)]
     )
 
 
-def test_elements_may_differ_by_any_fields() -> None:
-    """Those that ``by`` names; none, where a window has one value."""
+def test_by_names_the_key_of_an_upsert_table() -> None:
+    """``by`` names the key fields; it may be empty if a window has one value."""
     total = (
-        SCORES.window(FIXED, trigger=REFINED, allowed_lateness=LATE)
+        SCORES.window(FIXED, trigger=EARLY_AND_LATE, allowed_lateness=LATENESS)
         .map(lambda s: s.points)
         .combine_globally(Sum())
     )
@@ -524,8 +531,8 @@ def test_elements_may_differ_by_any_fields() -> None:
     assert sink.table.key == ("team", "points", "window_start", "window_end")
 
 
-def test_drops_are_rows_in_an_order_of_their_own() -> None:
-    """Of one stage with its key and value as they are, and of several with the JSON that those have."""
+def test_drop_rows_are_sorted_and_numbered() -> None:
+    """Drop rows are sorted within a batch; with one stage, keys and values are typed, with several they are JSON."""
     times = {"processing_time": NOON, "watermark": NOON}
     window = {"start": NOON, "end": NOON + MINUTE}
     typed = [
@@ -537,9 +544,9 @@ def test_drops_are_rows_in_an_order_of_their_own() -> None:
         (7, 0, None, "expired", 2, '"a"', "3", *cells),
         (7, 1, None, "expired", 2, '"b"', "3", *cells),
     ]
-    said = {"stage": "second", "reason": "closed", "count": 1, "key": "[1, 2]", "value": None}
-    (row,) = drop_rows(ACCUMULATING, 8, [{"drop": {**said, **times}, **window}])
+    drop = {"stage": "second", "reason": "closed", "count": 1, "key": "[1, 2]", "value": None}
+    (row,) = drop_rows(ACCUMULATING, 8, [{"drop": {**drop, **times}, **window}])
     assert row == (8, 0, "second", "closed", 1, "[1, 2]", None, *cells)
     table = drop_table("t")
     assert table.name == "t_drops"
-    assert all(len(one) == len(table.columns) for one in (*rows, row))
+    assert all(len(cells) == len(table.columns) for cells in (*rows, row))

@@ -1,7 +1,7 @@
-"""Streams into tables: what Spark writes batch by batch, to SQLite and to PostgreSQL, is what the reference says.
+"""Sinks of streaming queries: the tables in SQLite and PostgreSQL have the panes and drops of the reference.
 
-This family catches what only a query can do to a sink: restarts, batches given again, another checkpoint, drops among
-the panes, and what becomes of the values on their way through Spark.
+This family catches faults that only a query shows: restarts, repeated batches, another checkpoint, drops among the
+panes, and values that Spark changes.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from tests.support.sink_cases import rows_of, standing, without_key_text
 from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary
 
 
-def test_the_run_has_what_makes_sinks_hard() -> None:
-    """Panes of every timing, retractions, sessions that are gone, a key that is nothing, NaN, and drops."""
+def test_the_run_covers_the_hard_cases() -> None:
+    """The run has panes of every timing, retracted sessions, ``None`` as a key, NaN, and drops."""
     sink = upsert(PIPELINE, SQLite("panes.db"), table="t")
-    gone, _ = sink.changes(RUN.panes)
-    assert len(gone) > 3
+    deleted, _ = sink.changes(RUN.panes)
+    assert len(deleted) > 3
     assert {pane.timing for pane in RUN.panes} == set(Timing)
     assert {pane.element.key for pane in standing(RUN.panes)} == {"a", "b", "", None}
     assert any(pane.element.value.seconds != pane.element.value.seconds for pane in standing(RUN.panes))
@@ -52,16 +52,16 @@ def test_the_run_has_what_makes_sinks_hard() -> None:
 
 
 @frozen
-class Place:
-    """A database with both tables in it, and their sinks."""
+class DatabaseSinks:
+    """A database with an upsert table and a changelog."""
 
     database: Database
     totals: Upsert
     log: Changelog
 
     @classmethod
-    def of(cls, database: Database) -> Place:
-        """A database that has neither yet."""
+    def of(cls, database: Database) -> DatabaseSinks:
+        """Returns the sinks of a database, whose tables do not exist yet."""
         return cls(
             database,
             upsert(PIPELINE, database, table="totals"),
@@ -69,31 +69,31 @@ class Place:
         )
 
     def content(self) -> dict[str, list[Row]]:
-        """All that is in it."""
+        """Returns the rows of all tables."""
         tables = (self.totals.table, self.log.table, drop_table("totals"), drop_table("log"))
         return {table.name: self.database.rows(table) for table in tables}
 
 
 @frozen
 class Stream:
-    """A query from files to some places, and where it has its checkpoint."""
+    """A query from files to the tables of some databases, with its checkpoint in ``folder``."""
 
     spark: SparkSession
     folder: Path
-    places: tuple[Place, ...]
+    databases: tuple[DatabaseSinks, ...]
 
-    def bring(self, start: int, stop: int | None) -> None:
-        """Some of the batches, as files."""
+    def write_files(self, start: int, stop: int | None) -> None:
+        """Writes the instants from ``start`` to ``stop`` as files."""
         instants = tuple(pipeline_instants({VISITS.name: TIMELINE}))[start:stop]
         self.files.write(observed_batches(VISITS, TIMELINE, instants), first=start)
 
     @property
     def files(self) -> InstantFiles:
-        """The files of the one source."""
+        """The files of the source."""
         return InstantFiles(self.folder / "visits", VISITS)
 
     def run(self, checkpoint: str = "checkpoint") -> str:
-        """Run over all that is there; the query's id."""
+        """Runs the query over all files; returns its id."""
         inputs = {VISITS: generating_input(self.spark, self.files, TIMELINE)}
         panes = streaming.compile(PIPELINE, inputs).with_drops()
         query = (
@@ -109,68 +109,70 @@ class Stream:
         return query.id
 
     def write(self, frame: DataFrame, number: int) -> None:
-        """One batch, to all tables; it is computed once."""
-        kept = frame.persist()
-        for place in self.places:
-            place.totals(kept, number)
-            place.log(kept, number)
-        kept.write.mode("overwrite").parquet(str(self.folder / "parquet" / f"batch={number}"))
-        kept.unpersist()
+        """Writes one batch, computed once, to all tables."""
+        cached = frame.persist()
+        for database in self.databases:
+            database.totals(cached, number)
+            database.log(cached, number)
+        cached.write.mode("overwrite").parquet(str(self.folder / "parquet" / f"batch={number}"))
+        cached.unpersist()
 
-    def forget_last_commit(self) -> None:
-        """As if Spark had been killed after the tables had taken the batch, and before it noted that itself."""
+    def delete_last_commit(self) -> None:
+        """Deletes Spark's last commit, as if Spark was killed between the commit of the tables and its own."""
         commits = self.folder / "checkpoint" / "commits"
-        last = max((one for one in commits.iterdir() if one.name.isdigit()), key=lambda one: int(one.name))
+        last = max(
+            (file for file in commits.iterdir() if file.name.isdigit()), key=lambda file: int(file.name)
+        )
         last.unlink()
         (commits / f".{last.name}.crc").unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")
 def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, server: str) -> Stream:
-    """A stream that was stopped half-way, and started again, and has ended."""
+    """A stream that was stopped, restarted, and ran to its end."""
     folder = tmp_path_factory.mktemp("sinks")
-    databases = (SQLite(folder / "panes.db"), schema_in(server, "stream"))
-    stream = Stream(spark, folder, tuple(Place.of(one) for one in databases))
-    stream.bring(0, 4)
-    before = stream.run()
-    stream.bring(4, None)
-    assert stream.run() == before
+    targets = (SQLite(folder / "panes.db"), schema_in(server, "stream"))
+    stream = Stream(spark, folder, tuple(DatabaseSinks.of(target) for target in targets))
+    stream.write_files(0, 4)
+    query = stream.run()
+    stream.write_files(4, None)
+    assert stream.run() == query
     return stream
 
 
-def test_the_table_of_latest_values_is_what_stands(written: Stream) -> None:
-    """After a restart, of sessions that were taken back again and again, in both databases."""
-    for place in written.places:
-        found = without_key_text(place.totals, place.content()["totals"])
-        assert sorted(typed(found)) == sorted(typed(rows_of(place.totals, standing(RUN.panes))))
+def test_the_upsert_table_has_the_current_panes(written: Stream) -> None:
+    """After a restart, with retracting sessions, the table has the current panes in both databases."""
+    for database in written.databases:
+        found = without_key_text(database.totals, database.content()["totals"])
+        assert sorted(comparable(found)) == sorted(comparable(rows_of(database.totals, standing(RUN.panes))))
 
 
-def test_the_table_of_latest_values_is_final_values_of_files(written: Stream) -> None:
-    """Of the same batches, which a sink of files has as they came."""
+def test_the_upsert_table_equals_final_values(written: Stream) -> None:
+    """The table equals ``final_values`` of the same batches in Parquet files."""
     files = written.spark.read.parquet(str(written.folder / "parquet"))
     micros = [F.unix_micros(F.col(name)) for name in ("window.start", "window.end", "event_time")]
     final = final_values(files).select("key", "value.count", "value.seconds", *micros).collect()
     expected = sorted(repr(tuple(row)) for row in final)
-    for place in written.places:
-        names = [one.name for one in place.totals.table.columns]
+    for database in written.databases:
+        names = [column.name for column in database.totals.table.columns]
         chosen = [
-            names.index(one)
-            for one in ("key", "value_count", "value_seconds", "window_start", "window_end", "event_time")
+            names.index(name)
+            for name in ("key", "value_count", "value_seconds", "window_start", "window_end", "event_time")
         ]
-        rows = [[row[index] for index in chosen] for row in place.content()["totals"]]
+        rows = [[row[index] for index in chosen] for row in database.content()["totals"]]
         found = [
-            (*row[:3], *(int(event_time(one)) for one in row[3:] if isinstance(one, datetime)))
+            (*row[:3], *(int(event_time(cell)) for cell in row[3:] if isinstance(cell, datetime)))
             for row in rows
         ]
         assert sorted(map(repr, found)) == expected
 
 
-def test_the_changelog_is_all_panes_in_order(written: Stream) -> None:
-    """Batch by batch, in the order of the reference, retractions before what takes their place."""
-    for place in written.places:
-        found = place.content()["log"]
+def test_the_changelog_has_all_panes_in_order(written: Stream) -> None:
+    """The changelog has all panes in the order of the reference, retractions before their replacements."""
+    for database in written.databases:
+        found = database.content()["log"]
         width = len(element_columns(SHAPE))
-        assert typed(row[2:] for row in found) == typed(
+        assert comparable(row[2:] for row in found) == comparable(
             (pane.change.value, *to_cells(pane.element, SHAPE), *window_cells(pane.window), *pane_cells(pane))
             for pane in RUN.panes
         )
@@ -179,46 +181,46 @@ def test_the_changelog_is_all_panes_in_order(written: Stream) -> None:
         assert list(map(sort_key, values)) == [sort_key(pane.element) for pane in RUN.panes]
 
 
-def test_drops_have_a_table_of_their_own(written: Stream) -> None:
-    """Beside either table: nothing that came in vanishes."""
+def test_drops_are_written_to_their_own_table(written: Stream) -> None:
+    """Next to each table, a table of drops counts every dropped element."""
     expected = Counter(
         (encode_json(drop.element.key, KEY), drop.reason.value, drop.window.start.datetime)
         for drop in RUN.dropped
         if isinstance(drop.element, KV)
     )
-    for place in written.places:
-        content = place.content()
+    for database in written.databases:
+        content = database.content()
         for rows in (content["totals_drops"], content["log_drops"]):
             found: Counter[object] = Counter()
             for row in rows:
-                cells = dict(zip([one.name for one in drop_table("t").columns], row, strict=True))
+                cells = dict(zip([column.name for column in drop_table("t").columns], row, strict=True))
                 count = cells["count"]
                 assert isinstance(count, int)
                 found[cells["dropped_key"], cells["reason"], cells["window_start"]] += count
             assert found == expected
 
 
-def test_a_batch_that_spark_gives_again_changes_nothing(written: Stream) -> None:
-    """Spark runs the last batch again if it has not noted it, and every table has it already."""
-    before = [place.content() for place in written.places]
-    written.forget_last_commit()
+def test_a_repeated_batch_changes_nothing(written: Stream) -> None:
+    """Spark repeats the last batch if it did not commit it; every table already has it and ignores it."""
+    before = [database.content() for database in written.databases]
+    written.delete_last_commit()
     commits = written.folder / "checkpoint" / "commits"
-    noted = set(commits.iterdir())
+    committed = set(commits.iterdir())
     written.run()
-    assert len(set(commits.iterdir()) - noted) == 2, "the batch, and its checksum"
-    assert repr([place.content() for place in written.places]) == repr(before)
+    assert len(set(commits.iterdir()) - committed) == 2, "the batch and its checksum"
+    assert repr([database.content() for database in written.databases]) == repr(before)
 
 
-def test_another_checkpoint_is_refused(written: Stream) -> None:
-    """Its batches have the same numbers, and are others: they are neither written nor passed over."""
-    before = [place.content() for place in written.places]
-    with pytest.raises(StreamingQueryException, match="a new checkpoint numbers its batches anew"):
+def test_another_checkpoint_is_rejected(written: Stream) -> None:
+    """Batches of another checkpoint have the same ids and other content, so they raise an error."""
+    before = [database.content() for database in written.databases]
+    with pytest.raises(StreamingQueryException, match="a new checkpoint restarts the batch ids"):
         written.run("another-checkpoint")
-    assert repr([place.content() for place in written.places]) == repr(before)
+    assert repr([database.content() for database in written.databases]) == repr(before)
 
 
-def test_a_frame_must_be_of_the_pipeline_and_of_a_query(spark: SparkSession, tmp_path: Path) -> None:
-    """Outside of a streaming query a name has to be given; a batch can then be written, once."""
+def test_a_batch_frame_needs_a_query_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Outside of a streaming query, ``query`` is required; a batch is then written once, and only with its columns."""
     rows = spark.createDataFrame(record_table(VISITS, TIMELINE.elements))
     frame = batch.compile(PIPELINE, {VISITS: rows})
     target = SQLite(tmp_path / "panes.db")
@@ -226,7 +228,7 @@ def test_a_frame_must_be_of_the_pipeline_and_of_a_query(spark: SparkSession, tmp
         ArgumentError, match="query must be a name .*; got None .*: Spark has no id of the streaming query"
     ):
         upsert(PIPELINE, target, table="t")(frame, 0)
-    sink = upsert(PIPELINE, target, table="t", query="by hand")
+    sink = upsert(PIPELINE, target, table="t", query="manual")
     sink(frame, 0)
     sink(frame.with_drops(), 0)
     assert len(target.rows(sink.table)) == frame.count() > 5
@@ -240,11 +242,11 @@ SHAPE: Final = shape_of(KV[str | None, Summary])
 KEY: Final = shape_of(str | None)
 
 
-def typed(rows: Iterable[Row]) -> list[str]:
-    """Rows as they compare: NaN is itself, and JSON is what it says, however a database writes it."""
-    return [repr(tuple(map(_plain, row))) for row in rows]
+def comparable(rows: Iterable[Row]) -> list[str]:
+    """Returns texts of rows that compare NaN as equal to itself, and JSON by its content."""
+    return [repr(tuple(map(_normalise_json, row))) for row in rows]
 
 
-def _plain(cell: Cell) -> object:
-    json_of = isinstance(cell, str) and cell[:1] in ("[", "{")
-    return json.dumps(json.loads(str(cell)), sort_keys=True) if json_of else cell
+def _normalise_json(cell: Cell) -> object:
+    is_json = isinstance(cell, str) and cell[:1] in ("[", "{")
+    return json.dumps(json.loads(str(cell)), sort_keys=True) if is_json else cell

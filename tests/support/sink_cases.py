@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from attrs import define, field
 from flowalg_sinks.pane_columns import pane_cells, window_cells
-from flowalg_spark.sinks import Row, Table, Upsert, Written
+from flowalg_spark.sinks import Row, Table, Upsert, WrittenBatch
 from flowalg_spark.sinks.cells import to_cells
 
 from flowalg import Change, Pane
@@ -22,7 +22,7 @@ class Memory:
     """A target in memory: the six methods, and nothing else. A transaction takes effect when it ends."""
 
     tables: dict[str, dict[Row, Row]] = field(factory=dict)
-    written: dict[str, Written] = field(factory=dict)
+    written: dict[str, WrittenBatch] = field(factory=dict)
 
     @contextmanager
     def transaction(self) -> Iterator[Memory]:
@@ -31,11 +31,11 @@ class Memory:
         yield copy
         self.tables, self.written = copy.tables, copy.written
 
-    def last(self, table: str) -> Written | None:
+    def last_batch(self, table: str) -> WrittenBatch | None:
         """The last writer of a table."""
         return self.written.get(table)
 
-    def note(self, table: str, written: Written) -> None:
+    def record_batch(self, table: str, written: WrittenBatch) -> None:
         """Note the writer of a table."""
         self.written[table] = written
 

@@ -9,7 +9,7 @@ transaction of the target, so a micro-batch that Spark repeats changes nothing.
 from flowalg_sinks.postgresql import PostgreSQL
 from flowalg_sinks.sqlite import SQLite
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_sinks.target import SinkError, Target, Transaction, Written
+from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 
 from flowalg_spark.sinks.changelogs import Changelog, changelog
 from flowalg_spark.sinks.upserting import Upsert, upsert
@@ -27,7 +27,7 @@ __all__ = [
     "Target",
     "Transaction",
     "Upsert",
-    "Written",
+    "WrittenBatch",
     "changelog",
     "upsert",
 ]

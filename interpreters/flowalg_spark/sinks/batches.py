@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 
 import pyarrow as pa
 from attrs import frozen
-from flowalg_sinks.pane_columns import shape_of_elements
+from flowalg_sinks.pane_columns import require_element_shape
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -42,7 +42,7 @@ def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
     if not isinstance(frame, DataFrame):
         raise ArgumentError("frame", frame, "a DataFrame of panes")
     columns = frame.columns
-    required = [*(name for name, _ in fields_in(shape_of_elements(pipeline))), *PANE_COLUMNS]
+    required = [*(name for name, _ in fields_in(require_element_shape(pipeline))), *PANE_COLUMNS]
     if set(columns) - {"drop", METRICS_COLUMN} != set(required):
         raise ArgumentError(
             "frame", columns, f"a frame of the pipeline's panes, with the columns {', '.join(required)}"

@@ -7,17 +7,17 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from flowalg_sinks.once import write_once
+from flowalg_sinks.exactly_once import write_once
 from flowalg_sinks.pane_columns import (
     BATCH_COLUMNS,
     PANE_COLUMNS,
     WINDOW_COLUMNS,
     pane_cells,
-    shape_of_elements,
+    require_element_shape,
     window_cells,
 )
 from flowalg_sinks.tables import Column, Kind, Row, Table
-from flowalg_sinks.target import Target, Transaction, Written
+from flowalg_sinks.target import Target, Transaction, WrittenBatch
 from pyspark.sql import DataFrame
 
 from flowalg.pipeline.pcollection import PCollection
@@ -43,11 +43,11 @@ class Changelog:
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Appends a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
-        written = Written(query_id(frame, self.query), batch)
+        written = WrittenBatch(query_id(frame, self.query), batch)
         # A repeated batch is read too, since the action commits the state of the query.
         self.write(read_batch(self.pipeline, frame), written)
 
-    def write(self, output: SinkBatch[object], batch: Written) -> bool:
+    def write(self, output: SinkBatch[object], batch: WrittenBatch) -> bool:
         """Appends a micro-batch if the table does not have it, and returns whether it did so."""
         rows = self.rows(batch.batch, output.panes)
 
@@ -62,13 +62,13 @@ class Changelog:
     @cached_property
     def table(self) -> Table:
         """The table of the panes."""
-        element = element_columns(shape_of_elements(self.pipeline))
+        element = element_columns(require_element_shape(self.pipeline))
         columns = (*BATCH_COLUMNS, _CHANGE, *element, *WINDOW_COLUMNS, *PANE_COLUMNS)
         return Table(self.name, columns, tuple(column.name for column in BATCH_COLUMNS))
 
     def rows(self, batch: int, panes: Sequence[Pane[object]]) -> list[Row]:
         """Returns the rows of a micro-batch's panes, in order."""
-        shape = shape_of_elements(self.pipeline)
+        shape = require_element_shape(self.pipeline)
         return [
             (
                 batch,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowalg_sinks.pane_columns import shape_of_elements
+from flowalg_sinks.pane_columns import require_element_shape
 from flowalg_sinks.target import Target
 
 from flowalg.data.errors import ArgumentError, RecordTypeError
@@ -30,7 +30,7 @@ def require_options(pipeline: object, target: object, table: object, query: obje
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
         raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")
     last_grouping(pipeline.node)
-    for name, _ in fields_in(shape_of_elements(pipeline)):
+    for name, _ in fields_in(require_element_shape(pipeline)):
         if name in RESERVED_COLUMNS:
             raise RecordTypeError(f"the field {name} has the name of a column of panes; rename it")
 

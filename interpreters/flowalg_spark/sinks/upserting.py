@@ -7,17 +7,17 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from flowalg_sinks.once import write_once
+from flowalg_sinks.exactly_once import write_once
 from flowalg_sinks.pane_columns import (
     PANE_COLUMNS,
     WINDOW_COLUMNS,
     pane_cells,
-    shape_of_elements,
+    require_element_shape,
     window_cells,
 )
 from flowalg_sinks.tables import Column, Kind, Row, Table
-from flowalg_sinks.target import Target, Transaction, Written
-from flowalg_sinks.upsertable import keeps_keys, require_upsertable
+from flowalg_sinks.target import Target, Transaction, WrittenBatch
+from flowalg_sinks.upsertable import preserves_keys, require_upsertable
 from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
@@ -51,11 +51,11 @@ class Upsert:
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Writes a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
-        written = Written(query_id(frame, self.query), batch)
+        written = WrittenBatch(query_id(frame, self.query), batch)
         # A repeated batch is read too, since the action commits the state of the query.
         self.write(read_batch(self.pipeline, frame), written)
 
-    def write(self, output: SinkBatch[object], batch: Written) -> bool:
+    def write(self, output: SinkBatch[object], batch: WrittenBatch) -> bool:
         """Writes a micro-batch if the table does not have it, and returns whether it did so."""
         deleted, rows = self.changes(output.panes)
 
@@ -102,7 +102,7 @@ class Upsert:
 
     @cached_property
     def _shape(self) -> Shape:
-        return shape_of_elements(self.pipeline)
+        return require_element_shape(self.pipeline)
 
     @cached_property
     def _by(self) -> tuple[tuple[str, Shape], ...]:
@@ -160,11 +160,11 @@ def upsert(
 
 def _key_fields(pipeline: PCollection[object], by: Sequence[str] | None) -> tuple[str, ...]:
     """Returns the fields that identify an element within its window."""
-    shape = shape_of_elements(pipeline)
+    shape = require_element_shape(pipeline)
     fields = dict(fields_in(shape))
     if by is None:
         pairs = isinstance(shape, RecordOf) and shape.cls is KV
-        if not (pairs and keeps_keys(pipeline.node)):
+        if not (pairs and preserves_keys(pipeline.node)):
             why = "a step after the last grouping makes new keys" if pairs else "the elements are not pairs"
             valid = f"the fields that identify an element within its window, from {', '.join(fields)}"
             raise ArgumentError("by", by, valid, why=why)

@@ -24,7 +24,7 @@ from flowalg_spark.sinks import (
     Target,
     Transaction,
     Upsert,
-    Written,
+    WrittenBatch,
     changelog,
     upsert,
 )
@@ -50,7 +50,7 @@ def targets(file: SQLite, server: PostgreSQL, table: Table) -> None:
     assert_type(server.transaction().__enter__(), PostgreSQLTransaction)
 
 
-def tables(table: Table, column: Column, kind: Kind, written: Written) -> None:
+def tables(table: Table, column: Column, kind: Kind, written: WrittenBatch) -> None:
     """The description of a table for a target."""
     assert_type(Table("t", (Column("a", Kind.TEXT, nullable=True),), ("a",)), Table)
     assert_type(table.name, str)
@@ -60,17 +60,17 @@ def tables(table: Table, column: Column, kind: Kind, written: Written) -> None:
     assert_type(column.name, str)
     assert_type(column.kind, Kind)
     assert_type(column.nullable, bool)
-    assert_type(Written("query", 3), Written)
+    assert_type(WrittenBatch("query", 3), WrittenBatch)
     assert_type(written.query, str)
     assert_type(written.batch, int)
     assert_type(SinkError("no"), SinkError)
 
 
-def protocol(target: Target, transaction: Transaction, table: Table, row: Row, written: Written) -> None:
+def protocol(target: Target, transaction: Transaction, table: Table, row: Row, written: WrittenBatch) -> None:
     """The methods of a target."""
     assert_type(target.transaction(), AbstractContextManager[Transaction])
-    assert_type(transaction.last("t"), Written | None)
-    transaction.note("t", written)
+    assert_type(transaction.last_batch("t"), WrittenBatch | None)
+    transaction.record_batch("t", written)
     transaction.prepare(table)
     transaction.delete(table, [row[:1]])
     transaction.put(table, [row])
@@ -92,7 +92,7 @@ def sinks(
     names: PCollection[str],
     panes: PaneFrame[KV[str, int]],
     batch: SinkBatch[KV[str, int]],
-    written: Written,
+    written: WrittenBatch,
     some: tuple[Pane[KV[str, int]], ...],
     latest: Upsert,
     log: Changelog,
