@@ -17,7 +17,7 @@ from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.tree.expressions import Param, first_opaque
 from tests.support.lifting.cases import FAMILIES
 from tests.support.lifting.family import Family
-from tests.support.lifting.left import LEFT
+from tests.support.lifting.not_lifted import NOT_LIFTED
 from tests.support.lifting.rows import Edge
 
 PATH: Final = Path(__file__).parents[1] / "lifting.md"
@@ -73,7 +73,7 @@ def _family(family: Family) -> Iterator[str]:
 
 
 def _left() -> Iterator[str]:
-    for left in LEFT:
+    for left in NOT_LIFTED:
         opaque = first_opaque(lift(Call(left.function), (Param(shape_of(Edge)),)))
         assert opaque is not None
         shown = _show(left.function)

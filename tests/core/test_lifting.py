@@ -18,8 +18,8 @@ from flowalg.lifting.lift import lift
 from flowalg.lifting.python.source import KNOWN, RUNNING, syntax_of
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque
 from tests.support.lifting.cases import FAMILIES
-from tests.support.lifting.family import EdgeFunction, Family, Left
-from tests.support.lifting.left import LEFT
+from tests.support.lifting.family import EdgeFunction, Family, NotLifted
+from tests.support.lifting.not_lifted import NOT_LIFTED
 from tests.support.lifting.rows import Edge
 
 EDGE = shape_of(Edge)
@@ -30,14 +30,14 @@ def lift_edge_function(f: EdgeFunction) -> Expr:
     return lift(Call(f), (Param(EDGE),))
 
 
-@pytest.mark.parametrize("left", LEFT, ids=[describe_function(left.function) for left in LEFT])
-def test_a_function_that_is_not_provably_equal_stays_in_python(left: Left) -> None:
+@pytest.mark.parametrize("case", NOT_LIFTED, ids=[describe_function(case.function) for case in NOT_LIFTED])
+def test_a_function_that_is_not_provably_equal_stays_in_python(case: NotLifted) -> None:
     """A function that is not provably equal stays in Python, with a reason, and its result type if syntax gives it."""
-    expression = lift_edge_function(left.function)
+    expression = lift_edge_function(case.function)
     opaque = first_opaque(expression)
     assert opaque is not None
-    assert left.reason in opaque.reason
-    assert expression.shape == left.shape
+    assert case.reason in opaque.reason
+    assert expression.shape == case.shape
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=[family.title for family in FAMILIES])

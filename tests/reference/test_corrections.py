@@ -43,7 +43,7 @@ from flowalg import (
     WindowFn,
     WindowingStrategy,
 )
-from tests.support.step_pairs import EACH, Pair, Played, averaged, corrected, digest, in_order
+from tests.support.step_pairs import EACH, Inputs, Pair, correction_pairs, digest, digest_in_order, take_mean
 
 DISCARDING, RETRACTING = Accumulation.DISCARDING, Accumulation.RETRACTING
 AT_ONCE, EARLY = Repeat(AtCount(1)), AtWatermark().with_early_firings(AtCount(1))
@@ -88,7 +88,7 @@ def panes_of(pipeline: Values, timeline: Timeline[Reading]) -> list[str]:
     """Returns the panes of the reference, after comparing the step with it."""
     for cluster in (Cluster(), Cluster(partitions=2, shards=3)):
         for mode in (Mode.MICRO_BATCH, Mode.CONTINUOUS):
-            pair = Pair(pipeline, Played.free(timeline, Timeline()), cluster, mode)
+            pair = Pair(pipeline, Inputs.of_timelines(timeline, Timeline()), cluster, mode)
             assert pair.difference() == ""
     return [full_line(pane) for pane in reference.run(pipeline, {READINGS: timeline}).panes]
 
@@ -140,7 +140,7 @@ EXAMPLES = (
     ),
     Example(
         "with OnTimeBehavior.ALWAYS, there is no on-time pane of a mean without values",
-        averaged(
+        take_mean(
             apply_windowing(
                 VALUES, WindowingStrategy(fixed(5), EARLY, DISCARDING, on_time_behavior=OnTimeBehavior.ALWAYS)
             )
@@ -225,11 +225,11 @@ EXAMPLES = (
                 "2: +b=1 always early 0 (first, watermark 9)",
             ),
         )
-        for kind, grouping in (("in columns", averaged), ("as objects", take_max))
+        for kind, grouping in (("in columns", take_mean), ("as objects", take_max))
     ),
     Example(
         "of equal values, a retraction removes that of its own event time",
-        in_order(apply_windowing(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE))),
+        digest_in_order(apply_windowing(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE))),
         timeline_of((None, "a1@0"), (None, "a2@1"), (None, "a1@2"), (None, "a3@2")),
         (
             f"0: +a={digest([1])} always early 0 (first, watermark -)",
@@ -240,7 +240,7 @@ EXAMPLES = (
     ),
     Example(
         "values of one event time are in order of arrival, from any partition",
-        in_order(apply_windowing(VALUES, WindowingStrategy(ALWAYS, AT_ONCE))),
+        digest_in_order(apply_windowing(VALUES, WindowingStrategy(ALWAYS, AT_ONCE))),
         timeline_of((None, "a1@0 a2@0 a3@0")),
         (f"0: +a={digest([1, 2, 3])} always early 0 (first, watermark -)",),
     ),
@@ -266,7 +266,7 @@ EXAMPLES = (
     ),
     Example(
         "a mean of as many retractions as values has no value",
-        averaged(apply_windowing(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE, DISCARDING))),
+        take_mean(apply_windowing(CORRECTED, WindowingStrategy(ALWAYS, AT_ONCE, DISCARDING))),
         timeline_of((None, "a1@0"), (None, "a1@0"), (None, "a5@0")),
         ("0: +a=60 always early 0 (first, watermark -)",),
     ),
@@ -298,7 +298,7 @@ def test_the_claim_of_each_example_holds(example: Example) -> None:
 
 @pytest.mark.long
 @settings(max_examples=60)
-@given(corrected())
+@given(correction_pairs())
 def test_the_step_equals_the_reference_on_corrections(pair: Pair) -> None:
     """The step has the panes of the reference for any corrections and any second grouping."""
     assert pair.difference() == ""

@@ -47,7 +47,7 @@ from flowalg import (
 from flowalg.data.time import MIN_TIME, EventTime, processing_time
 from flowalg.runs.clocks import Clocks
 from tests.shard.test_step import rows_of, stage_of
-from tests.support.step_pairs import Pair, corrected, pairs
+from tests.support.step_pairs import Pair, correction_pairs, pairs
 
 Rows = list[tuple[object, ...]]
 
@@ -84,7 +84,7 @@ def advance_and_compare(
 
 @pytest.mark.long
 @settings(max_examples=200)
-@given(pairs() | corrected())
+@given(pairs() | correction_pairs())
 def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair) -> None:
     """A step may leave dormant windows out: panes, drops, hold and state are the same in every instant."""
     with pytest.MonkeyPatch.context() as patch:

@@ -62,10 +62,10 @@ from flowalg.data.shapes import shape_of
 from flowalg.data.time import processing_time
 from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo, Timing
-from tests.support.generated_runs import ran, runs
+from tests.support.generated_runs import run_reference, runs
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.sink_cases import Memory, in_order, rows_of, standing, without_key_text
-from tests.support.step_pairs import Played, any_pipelines, any_windows, corrections, papers_triggers
+from tests.support.step_pairs import Inputs, any_pipelines, any_windows, corrections, papers_triggers
 
 MINUTE: Final = timedelta(minutes=1)
 EARLY_AND_LATE: Final = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
@@ -104,19 +104,19 @@ def retracting_pipelines() -> SearchStrategy[PCollection[object]]:
 def upsert_runs() -> SearchStrategy[tuple[Upsert, reference.ReferenceRun[object]]]:
     """Runs of pipelines that ``upsert`` accepts, each with its sink."""
     pipelines = retracting_pipelines() | corrections() | any_pipelines()
-    played = st.builds(Played.free, dense_timelines() | free_timelines(), free_timelines())
-    sinks = st.builds(_run_with_sink, pipelines, played, st.sampled_from(Mode))
+    inputs = st.builds(Inputs.of_timelines, dense_timelines() | free_timelines(), free_timelines())
+    sinks = st.builds(_run_with_sink, pipelines, inputs, st.sampled_from(Mode))
     return sinks.filter(bool).map(lambda found: found[0])
 
 
 def _run_with_sink(
-    pipeline: PCollection[object], played: Played, mode: Mode
+    pipeline: PCollection[object], inputs: Inputs, mode: Mode
 ) -> list[tuple[Upsert, reference.ReferenceRun[object]]]:
     try:
         sink = upsert(pipeline, Memory(), table="t")
     except (ArgumentError, RecordTypeError, UnsupportedError):
         return []
-    return [(sink, run) for run in ran(pipeline, played, mode)]
+    return [(sink, run) for run in run_reference(pipeline, inputs, mode)]
 
 
 @pytest.mark.long

@@ -18,9 +18,16 @@ from pyspark.sql import SparkSession
 from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.tree.expressions import first_opaque
 from tests.support.lifting.cases import LIFTED
-from tests.support.lifting.engine import Raised, column_of, frame_of, lifted, python_result, spark_results
+from tests.support.lifting.engine import (
+    Raised,
+    column_of,
+    frame_of,
+    lift_edge_function,
+    python_result,
+    spark_results,
+)
 from tests.support.lifting.family import EdgeFunction
-from tests.support.lifting.generated import compiled, expressions
+from tests.support.lifting.generated import compile_functions, expressions
 from tests.support.lifting.rows import Edge, rows
 
 ROWS: Final = rows(300)
@@ -55,7 +62,7 @@ def differences(
     """Where Spark gives something else than Python, among the rows for which Python gives something."""
     wanted = [[python_result(f, row) for row in elements] for f in functions]
     bad = [frozenset(i for i, one in enumerate(results) if isinstance(one, Raised)) for results in wanted]
-    found = spark_results(frame_of(spark, elements), [lifted(f) for f in functions], bad)
+    found = spark_results(frame_of(spark, elements), [lift_edge_function(f) for f in functions], bad)
     return [
         f"{describe_function(f)}: {row}: {want!r}, not {got!r}"
         for f, wants, gots, skipped in zip(functions, wanted, found, bad, strict=True)
@@ -77,7 +84,7 @@ def test_what_python_raises_fails_the_query(session: SparkSession) -> None:
         row = next((row for row in ROWS if isinstance(python_result(f, row), Raised)), None)
         if row is not None:
             try:
-                frame_of(session, [row]).select(column_of(lifted(f)).alias("c")).toArrow()
+                frame_of(session, [row]).select(column_of(lift_edge_function(f)).alias("c")).toArrow()
             except PySparkException as error:
                 if " at tests/support/lifting/" not in str(error):
                     quiet.append(f"{describe_function(f)}: {error}")
@@ -93,8 +100,8 @@ def test_expressions_that_nobody_wrote_mean_the_same(
 ) -> None:
     """Generated ones, several operations deep; those that are left to Python are few enough."""
     sources = data.draw(st.lists(expressions(2), min_size=20, max_size=20))
-    functions = compiled(sources, tmp_path_factory.mktemp("generated"))
-    inside = [f for f in functions if first_opaque(lifted(f)) is None]
+    functions = compile_functions(sources, tmp_path_factory.mktemp("generated"))
+    inside = [f for f in functions if first_opaque(lift_edge_function(f)) is None]
     assert len(inside) >= len(functions) // 2
     assert differences(spark, inside, ROWS[:100]) == []
 
@@ -102,7 +109,9 @@ def test_expressions_that_nobody_wrote_mean_the_same(
 def test_every_case_is_lifted() -> None:
     """No opaque part is left, and the type of the result is known."""
     left = [
-        (describe_function(f), first_opaque(lifted(f))) for f in LIFTED if first_opaque(lifted(f)) is not None
+        (describe_function(f), first_opaque(lift_edge_function(f)))
+        for f in LIFTED
+        if first_opaque(lift_edge_function(f)) is not None
     ]
     assert left == []
-    assert all(lifted(f).shape is not None for f in LIFTED)
+    assert all(lift_edge_function(f).shape is not None for f in LIFTED)

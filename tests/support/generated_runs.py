@@ -16,16 +16,18 @@ from hypothesis.strategies import SearchStrategy
 from flowalg import FOREVER, Mode, PCollection, Source, Timeline
 from flowalg.data.errors import FlowalgError
 from flowalg.pipeline.structure import sources_of
-from tests.support.step_pairs import Played, any_pipelines, any_windows, beside_a_count, corrections
+from tests.support.step_pairs import Inputs, add_count, any_pipelines, any_windows, corrections
 
 Runs = SearchStrategy[reference.ReferenceRun[object]]
 
 
-def ran(pipeline: PCollection[object], played: Played, mode: Mode) -> list[reference.ReferenceRun[object]]:
-    """A run of the reference; discarded if a user-defined function refuses its argument, or if no source is read."""
-    read = {one.name for one in sources_of(pipeline.node)}
+def run_reference(
+    pipeline: PCollection[object], inputs: Inputs, mode: Mode
+) -> list[reference.ReferenceRun[object]]:
+    """Returns the run in a list; the list is empty if the run raises an error or if no source is read."""
+    read = {source.name for source in sources_of(pipeline.node)}
     timelines: dict[Source[object], Timeline[object]] = {
-        source: one for source, one in played.timelines.items() if source.name in read
+        source: timeline for source, timeline in inputs.timelines.items() if source.name in read
     }
     try:
         run = reference.run(pipeline, timelines, mode=mode)
@@ -35,19 +37,21 @@ def ran(pipeline: PCollection[object], played: Played, mode: Mode) -> list[refer
 
 
 def runs() -> Runs:
-    """Runs of generated pipelines, over timelines of both sources, in either mode."""
-    played = st.builds(Played.free, free_timelines(), free_timelines())
-    made = st.builds(ran, any_pipelines() | corrections(), played, st.sampled_from(Mode))
-    return made.filter(bool).map(lambda found: found[0])
+    """Returns runs of generated pipelines, over timelines of both sources, in either mode."""
+    inputs = st.builds(Inputs.of_timelines, free_timelines(), free_timelines())
+    lists = st.builds(run_reference, any_pipelines() | corrections(), inputs, st.sampled_from(Mode))
+    return lists.filter(bool).map(lambda runs_: runs_[0])
 
 
 def sums() -> Runs:
-    """Runs of a sum in any windows, often with unset lateness, with or without a side input."""
+    """Returns runs of a sum in any windows, often with unset lateness, with or without a side input."""
     strategies = windowing_strategies(windows=any_windows())
-    unsaid = st.sampled_from([None, FOREVER, timedelta(0), timedelta(minutes=9)])
-    windowed = st.builds(lambda one, late: evolve(one, allowed_lateness=late), strategies, unsaid)
-    plain = windowed.map(lambda one: sum_values(apply_windowing(VALUES, one)))
-    beside = windowed.map(lambda one: sum_values(beside_a_count(apply_windowing(VALUES, one))))
-    played = st.builds(Played.free, free_timelines() | dense_timelines(), free_timelines())
-    made = st.builds(ran, plain | plain | beside, played, st.sampled_from(Mode))
-    return made.filter(bool).map(lambda found: found[0])
+    latenesses = st.sampled_from([None, FOREVER, timedelta(0), timedelta(minutes=9)])
+    windowed = st.builds(
+        lambda strategy, lateness: evolve(strategy, allowed_lateness=lateness), strategies, latenesses
+    )
+    plain = windowed.map(lambda strategy: sum_values(apply_windowing(VALUES, strategy)))
+    with_side = windowed.map(lambda strategy: sum_values(add_count(apply_windowing(VALUES, strategy))))
+    inputs = st.builds(Inputs.of_timelines, free_timelines() | dense_timelines(), free_timelines())
+    lists = st.builds(run_reference, plain | plain | with_side, inputs, st.sampled_from(Mode))
+    return lists.filter(bool).map(lambda runs_: runs_[0])

@@ -12,7 +12,7 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 
 def minute(number: float) -> datetime:
-    """A point some minutes after noon."""
+    """Returns a time, in minutes after noon."""
     return NOON + timedelta(minutes=number)
 
 

@@ -1,9 +1,9 @@
 """Generated pipelines and inputs on which the shard step is compared with the reference interpreter.
 
-Some replay records with a watermark policy in band, as the conformance suite does. Others have timelines without a
+Some replay records with an in-band watermark policy, as the conformance suite does. Others have timelines without a
 policy, with signals and percentile watermarks, and windows that the suite does not generate: calendar days, and
-user-defined windows, merging or not. The last are sessions of one key whose elements are close together and often late,
-because few of the others open a complete session again.
+user-defined windows, merging or not. The last are sessions of one key with dense and often late elements, because few
+of the others open a complete session again.
 """
 
 from __future__ import annotations
@@ -85,28 +85,28 @@ MINUTE = 60_000_000
 
 
 @frozen
-class Played:
-    """The inputs, as timelines for the reference and as the local engine takes them."""
+class Inputs:
+    """The inputs, as timelines for the reference and for the local engine."""
 
     timelines: dict[Source[object], Timeline[object]]
     generates: bool
     text: str
 
     @classmethod
-    def replayed(cls, replay: Replay) -> Played:
-        """Records of which the engine derives the watermark itself."""
+    def of_replay(cls, replay: Replay) -> Inputs:
+        """Returns the records of a replay, from which the engine generates the watermark."""
         return cls(replay.timelines, generates=True, text=describe_run(VALUES, replay))
 
     @classmethod
-    def free(cls, timeline: Timeline[Reading], other: Timeline[Reading]) -> Played:
-        """Timelines of both sources as they are."""
+    def of_timelines(cls, timeline: Timeline[Reading], other: Timeline[Reading]) -> Inputs:
+        """Returns timelines of both sources, with their watermarks."""
         timelines: dict[Source[object], Timeline[object]] = {READINGS: timeline, OTHERS: other}
         lines = [
-            f"{source.name} {format_time(one.processing_time)}: {', '.join(map(str, one.elements)) or 'nothing'}, "
-            f"watermark {format_time(one.watermark)}, "
-            f"outrun {dict(one.percentile_watermarks)}, signals {sorted(one.signals)}"
-            for source, played in timelines.items()
-            for one in played
+            f"{source.name} {format_time(instant.processing_time)}: "
+            f"{', '.join(map(str, instant.elements)) or 'nothing'}, watermark {format_time(instant.watermark)}, "
+            f"percentiles {dict(instant.percentile_watermarks)}, signals {sorted(instant.signals)}"
+            for source, timeline_ in timelines.items()
+            for instant in timeline_
         ]
         return cls(timelines, generates=False, text="\n".join(lines))
 
@@ -116,58 +116,60 @@ class Pair:
     """A pipeline with its inputs, the distribution of the run, and when the engine evaluates timers."""
 
     pipeline: PCollection[object]
-    played: Played
+    inputs: Inputs
     cluster: Cluster
     mode: Mode
 
     def difference(self) -> str:
-        """The difference of the step from the reference: panes in order, drops, or an error; empty if there is none."""
-        read = {one.name for one in sources_of(self.pipeline.node)}
-        timelines = {source: one for source, one in self.played.timelines.items() if source.name in read}
-        local = Local(self.cluster, mode=self.mode, generate_watermarks=self.played.generates)
+        """Returns the difference of the step from the reference: panes in order, drops, or an error; empty if equal."""
+        read = {source.name for source in sources_of(self.pipeline.node)}
+        timelines = {
+            source: timeline for source, timeline in self.inputs.timelines.items() if source.name in read
+        }
+        local = Local(self.cluster, mode=self.mode, generate_watermarks=self.inputs.generates)
         try:
-            wanted = Reference(self.mode).run(self.pipeline, timelines)
+            expected = Reference(self.mode).run(self.pipeline, timelines)
         except FlowalgError as error:
-            return self._raises(error, lambda: local.run(self.pipeline, timelines))
+            return self._error_difference(error, lambda: local.run(self.pipeline, timelines))
         found = local.run(self.pipeline, timelines)
-        panes = difference_of(list(map(full_line, wanted.panes)), list(map(full_line, found.panes)))
-        drops = difference_of(_drop_lines(wanted.dropped), _drop_lines(found.dropped))
-        return "\n".join(one for one in (panes, drops) if one)
+        panes = difference_of(list(map(full_line, expected.panes)), list(map(full_line, found.panes)))
+        drops = difference_of(_drop_lines(expected.dropped), _drop_lines(found.dropped))
+        return "\n".join(part for part in (panes, drops) if part)
 
     @staticmethod
-    def _raises(expected: FlowalgError, attempt: Callable[[], object]) -> str:
-        """Empty if the attempt raises the same kind of error; a user-defined function may refuse its argument."""
+    def _error_difference(expected: FlowalgError, attempt: Callable[[], object]) -> str:
+        """Returns the difference of two errors, empty if both are of one kind; user-defined functions may raise."""
         try:
             attempt()
         except FlowalgError as error:
             same = type(error) is type(expected)
-            return "" if same else f"raised {error!r}, where {expected!r} is due"
-        return f"ran, where {expected!r} is due"
+            return "" if same else f"raised {error!r}, instead of {expected!r}"
+        return f"ran without {expected!r}"
 
     def __str__(self) -> str:
         nothing = Replay(())
         return (
-            f"{describe_run(self.pipeline, nothing)}\n{self.played.text}\n{self.cluster}, {self.mode.value}"
+            f"{describe_run(self.pipeline, nothing)}\n{self.inputs.text}\n{self.cluster}, {self.mode.value}"
         )
 
 
 def _drop_lines(drops: Iterable[Drop]) -> list[str]:
-    """How many elements were dropped where, when and why."""
+    """Returns the number of drops for each time, key, window and reason."""
     counts: Counter[str] = Counter()
     for drop in drops:
         counts[f"{format_time(drop.processing_time)}: {drop.key} {drop.window} {drop.reason}"] += drop.count
     return sorted(f"{line}: {count}" for line, count in counts.items())
 
 
-def around(point: EventTime, key: object) -> tuple[Window, ...]:
-    """The two minutes around an event time, and for one key the whole hour too."""
+def two_minutes_around(point: EventTime, key: object) -> tuple[Window, ...]:
+    """Returns the two minutes around an event time, and for one key the whole hour too."""
     start, hour = point - point % MINUTE, point - point % (60 * MINUTE)
     two = _window(start - MINUTE, start + MINUTE)
     return (two, _window(hour, hour + 60 * MINUTE)) if key == "a" else (two,)
 
 
-def lasting(point: EventTime, key: object) -> tuple[Window, ...]:
-    """Some minutes after an event time, and for one key a few before it."""
+def minutes_after(point: EventTime, key: object) -> tuple[Window, ...]:
+    """Returns some minutes after an event time, and for one key a few before it."""
     before, after = (0, 3) if key == "a" else (2, 4)
     return (_window(point - before * MINUTE, point + after * MINUTE),)
 
@@ -176,11 +178,11 @@ def _window(start: int, end: int) -> Window:
     return Window(clamp(start), clamp(end))
 
 
-def overlapping(windows: Sequence[Window]) -> list[list[Window]]:
-    """Windows that overlap, but not those that only touch."""
+def overlapping_groups(windows: Sequence[Window]) -> list[list[Window]]:
+    """Returns groups of windows that overlap; windows that only touch are in different groups."""
     groups: list[list[Window]] = []
-    for window in sorted(windows, key=lambda one: (one.start, one.end)):
-        if groups and window.start < max(one.end for one in groups[-1]):
+    for window in sorted(windows, key=lambda window_: (window_.start, window_.end)):
+        if groups and window.start < max(member.end for member in groups[-1]):
             groups[-1].append(window)
         else:
             groups.append([window])
@@ -188,9 +190,12 @@ def overlapping(windows: Sequence[Window]) -> list[list[Window]]:
 
 
 def any_windows() -> SearchStrategy[WindowFn]:
-    """Windows of every kind, user-defined ones included."""
-    own: list[WindowFn] = [CustomWindows("around", around), CustomWindows("lasting", lasting, overlapping)]
-    return st.one_of(window_fns(), window_fns(), window_fns(), st.sampled_from(own))
+    """Returns windows of every kind, user-defined ones included."""
+    custom: list[WindowFn] = [
+        CustomWindows("two_minutes_around", two_minutes_around),
+        CustomWindows("minutes_after", minutes_after, overlapping_groups),
+    ]
+    return st.one_of(window_fns(), window_fns(), window_fns(), st.sampled_from(custom))
 
 
 OTHERS = Source("others", Reading, event_time=event_time_of)
@@ -200,40 +205,40 @@ COUNTED = OTHERS.window(FixedWindows(timedelta(minutes=7)), allowed_lateness=tim
 )
 
 
-def with_others(values: Values) -> Values:
-    """The union with another source, if nothing has been grouped yet."""
-    fresh = values.node.windowing == OTHER_VALUES.node.windowing
-    return flatten(values, OTHER_VALUES) if fresh else values
+def flatten_with_others(values: Values) -> Values:
+    """Returns the union with another source, if the collection is not grouped yet."""
+    ungrouped = values.node.windowing == OTHER_VALUES.node.windowing
+    return flatten(values, OTHER_VALUES) if ungrouped else values
 
 
-def beside_a_count(values: Values) -> Values:
-    """The collection with a side input from another source."""
+def add_count(values: Values) -> Values:
+    """Adds a count of another source, a side input, to each value."""
     side = COUNTED.as_singleton(default=0)
     return values.map_with(side, lambda pair, count: KV(pair.key, pair.value + count))
 
 
-def under_pairs(values: Values) -> Values:
-    """Keys that have no column of their own."""
+def use_tuple_keys(values: Values) -> Values:
+    """Returns values under tuple keys, which have no column of their own."""
     return values.map(lambda pair: KV(cast("str", (pair.key, None)), pair.value))
 
 
-def under_numbers(values: Values) -> Values:
-    """Integer keys."""
+def use_integer_keys(values: Values) -> Values:
+    """Returns values under integer keys."""
     return values.map(lambda pair: KV(cast("str", pair.value % 3), pair.value))
 
 
-def averaged(values: Values) -> Values:
-    """A group that is not signed."""
+def take_mean(values: Values) -> Values:
+    """Combines by a group that is not signed."""
     return values.combine_per_key(Mean()).map_values(lambda mean: round(60 * mean), result=int)
 
 
-def varied(values: Values) -> Values:
-    """A group over objects."""
+def take_variance(values: Values) -> Values:
+    """Combines by a group over objects."""
     return values.combine_per_key(Variance()).map_values(round, result=int)
 
 
-def several(values: Values) -> Values:
-    """Several combiners side by side, one of them of what a function gives."""
+def combine_several(values: Values) -> Values:
+    """Combines by several combiners at once, one of them with a function."""
     return values.combine_per_key(
         Sum.of(lambda value: value * 3),
         Count(),
@@ -243,43 +248,43 @@ def several(values: Values) -> Values:
     )
 
 
-def greatest_two(values: Values) -> Values:
-    """A combiner over objects that is not a group."""
+def take_greatest_two(values: Values) -> Values:
+    """Combines by a combiner over objects that is not a group."""
     return values.combine_per_key(TopN(2)).map_values(lambda top: 100 * sum(top) + len(top), result=int)
 
 
-def different(values: Values) -> Values:
-    """Distinct pairs of key and value, unless a trigger needs integers."""
-    looking = SummaryColumns.of(values.node.windowing.strategy.trigger).data
-    return count_values(values) if looking else values.distinct()
+def take_distinct(values: Values) -> Values:
+    """Returns distinct pairs of key and value, or counts if a trigger needs integers."""
+    needs_integers = SummaryColumns.of(values.node.windowing.strategy.trigger).data
+    return count_values(values) if needs_integers else values.distinct()
 
 
 def digest(values: list[int]) -> int:
-    """A number that depends on the order of values."""
-    return reduce(lambda known, value: (31 * known + value) % 9_973, values, len(values))
+    """Returns a number that depends on the order of values."""
+    return reduce(lambda total, value: (31 * total + value) % 9_973, values, len(values))
 
 
-def in_order(values: Values) -> Values:
-    """A grouping that keeps all values in order."""
+def digest_in_order(values: Values) -> Values:
+    """Groups values, and digests them in order."""
     return values.group_by_key().map_values(digest)
 
 
-def joined_with_doubles(values: Values) -> Values:
-    """A join."""
+def join_with_doubles(values: Values) -> Values:
+    """Joins a collection with its doubled values."""
     return values.inner_join(double(values)).map_values(lambda both: 100 * both[0] + both[1], result=int)
 
 
-MORE_STEPS: Sequence[Part] = (*STEPS, *STEPS, with_others, beside_a_count)
-REKEYINGS: Sequence[Part] = (under_pairs, under_numbers)
+MORE_STEPS: Sequence[Part] = (*STEPS, *STEPS, flatten_with_others, add_count)
+REKEYINGS: Sequence[Part] = (use_tuple_keys, use_integer_keys)
 MORE_GROUPINGS: Sequence[Part] = (
     *GROUPINGS,
-    averaged,
-    varied,
-    several,
-    greatest_two,
-    in_order,
-    different,
-    joined_with_doubles,
+    take_mean,
+    take_variance,
+    combine_several,
+    take_greatest_two,
+    digest_in_order,
+    take_distinct,
+    join_with_doubles,
 )
 
 EACH = WindowingStrategy(GlobalWindows(), Repeat(AtCount(1)), Accumulation.DISCARDING)
@@ -288,29 +293,29 @@ Second = tuple[list[Part], "WindowingStrategy | None", Part]
 
 
 def any_pipelines() -> SearchStrategy[Values]:
-    """Pipelines of one grouping, two or three, in any windows."""
+    """Returns pipelines of one, two or three groupings, in any windows."""
     strategies = windowing_strategies(windows=any_windows())
     few = st.lists(st.sampled_from(MORE_STEPS), max_size=2)
     grouping = st.sampled_from(MORE_GROUPINGS)
     another = st.tuples(few, st.none() | strategies, grouping)
-    rekeyed = st.none() | st.none() | st.sampled_from(REKEYINGS)
-    return st.builds(_made, few, strategies, grouping, st.lists(another, max_size=2), rekeyed)
+    new_keys = st.none() | st.none() | st.sampled_from(REKEYINGS)
+    return st.builds(_build_pipeline, few, strategies, grouping, st.lists(another, max_size=2), new_keys)
 
 
-def _made(
+def _build_pipeline(
     first: list[Part],
     strategy: WindowingStrategy,
     grouping: Part,
     others: Sequence[Second],
-    rekeyed: Part | None,
+    new_keys: Part | None,
 ) -> Values:
-    """The pipeline of some parts. The last grouping may have other keys, since no step after it expects text."""
+    """Returns the pipeline of some parts. The last grouping may have other keys, since no later step needs text."""
     values = VALUES
     stages: list[Second] = [(first, strategy, grouping), *others]
-    for number, (between, own, group) in enumerate(stages, start=1):
-        last = [] if rekeyed is None or number < len(stages) else [rekeyed]
+    for number, (between, strategy_, group) in enumerate(stages, start=1):
+        last = [] if new_keys is None or number < len(stages) else [new_keys]
         values = _apply_steps(values, [*between, *last])
-        values = group(values if own is None else apply_windowing(values, own))
+        values = group(values if strategy_ is None else apply_windowing(values, strategy_))
     return values
 
 
@@ -321,25 +326,27 @@ def _apply_steps(values: Values, parts: Sequence[Part]) -> Values:
 
 
 def papers_triggers() -> SearchStrategy[Trigger]:
-    """Early, on-time and late panes, as in the figures of the papers."""
+    """Returns triggers with early, on-time and late firings, as in the figures of the papers."""
     counts = st.integers(1, 3).map(AtCount)
 
-    def made(early: AtCount | None, late: AtCount) -> Trigger:
+    def build(early: AtCount | None, late: AtCount) -> Trigger:
         on_time = AtWatermark()
         first = on_time if early is None else on_time.with_early_firings(early)
         return first.with_late_firings(late)
 
-    return st.builds(made, st.none() | counts, counts)
+    return st.builds(build, st.none() | counts, counts)
 
 
 def crowded_sessions() -> SearchStrategy[Values]:
-    """Sessions that merge and that late elements reopen, under triggers that depend on it."""
+    """Returns sessions that merge and that late elements reopen, under triggers that depend on it."""
     strategies = windowing_strategies(windows=durations(1, 3).map(Sessions), trigger=papers_triggers())
-    return st.builds(_made, st.just([]), strategies, st.sampled_from(MORE_GROUPINGS), st.just([]), st.none())
+    return st.builds(
+        _build_pipeline, st.just([]), strategies, st.sampled_from(MORE_GROUPINGS), st.just([]), st.none()
+    )
 
 
 def corrections() -> SearchStrategy[Values]:
-    """A grouping that retracts early panes, with a second grouping over it.
+    """Returns groupings that retract early panes, with a second grouping after them.
 
     A third grouping shows how the second holds the watermark.
     """
@@ -356,25 +363,30 @@ def corrections() -> SearchStrategy[Values]:
         trigger=st.one_of(counts, counts.map(Repeat), papers_triggers(), triggers()),
     )
     between = st.lists(st.sampled_from([keep_positive, use_one_key, double]), max_size=2)
-    grouping = st.sampled_from([*MORE_GROUPINGS, averaged, in_order, group_values])
-    beginning = st.sampled_from([sum_values, take_max, in_order])
-    again = st.tuples(between, st.none() | second, grouping)
+    grouping = st.sampled_from([*MORE_GROUPINGS, take_mean, digest_in_order, group_values])
+    first_grouping = st.sampled_from([sum_values, take_max, digest_in_order])
+    later = st.tuples(between, st.none() | second, grouping)
     last: SearchStrategy[Second] = st.just(([], EACH, count_values))
     return st.builds(
-        _made, st.just([]), first, beginning, st.tuples(again) | st.tuples(again, last), st.none()
+        _build_pipeline,
+        st.just([]),
+        first,
+        first_grouping,
+        st.tuples(later) | st.tuples(later, last),
+        st.none(),
     )
 
 
-def corrected() -> SearchStrategy[Pair]:
-    """Groupings over corrected panes, of readings that are close together."""
+def correction_pairs() -> SearchStrategy[Pair]:
+    """Returns groupings over corrected panes, of dense readings."""
     clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
     modes = st.sampled_from([Mode.MICRO_BATCH, Mode.CONTINUOUS])
-    played = st.builds(Played.free, dense_timelines() | free_timelines(), dense_timelines())
-    return st.builds(Pair, corrections() | crowded_sessions() | empty_ones(), played, clusters, modes)
+    inputs = st.builds(Inputs.of_timelines, dense_timelines() | free_timelines(), dense_timelines())
+    return st.builds(Pair, corrections() | crowded_sessions() | closing_windows(), inputs, clusters, modes)
 
 
-def empty_ones() -> SearchStrategy[Values]:
-    """Windows that their trigger closes, or that emit on time without changes."""
+def closing_windows() -> SearchStrategy[Values]:
+    """Returns groupings whose triggers close windows, or that emit on-time panes without changes."""
     windows = st.one_of(durations(1, 3).map(Sessions), durations(1, 3).map(FixedWindows), window_fns())
     counts = st.integers(1, 3).map(AtCount)
     strategies = windowing_strategies(
@@ -383,22 +395,24 @@ def empty_ones() -> SearchStrategy[Values]:
         modes=st.just(Accumulation.DISCARDING),
     )
     between = st.lists(st.sampled_from([use_one_key, keep_positive]), max_size=1)
-    grouping = st.sampled_from([sum_values, group_values, averaged, in_order, take_max])
-    again = st.tuples(between, st.none() | strategies, grouping)
-    return st.builds(_made, st.just([]), strategies, grouping, st.lists(again, max_size=1), st.none())
-
-
-def pairs() -> SearchStrategy[Pair]:
-    """Pipelines with their inputs."""
-    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
-    modes = st.sampled_from([Mode.MICRO_BATCH, Mode.MICRO_BATCH, Mode.CONTINUOUS])
-    played = st.builds(Played.free, free_timelines() | dense_timelines(), free_timelines())
-    crowd = st.builds(Played.free, dense_timelines(), free_timelines())
-    return st.one_of(
-        st.builds(Pair, pipelines(), replays().map(Played.replayed), clusters, modes),
-        st.builds(Pair, any_pipelines(), played, clusters, modes),
-        st.builds(Pair, crowded_sessions(), crowd, clusters, modes),
+    grouping = st.sampled_from([sum_values, group_values, take_mean, digest_in_order, take_max])
+    later = st.tuples(between, st.none() | strategies, grouping)
+    return st.builds(
+        _build_pipeline, st.just([]), strategies, grouping, st.lists(later, max_size=1), st.none()
     )
 
 
-__all__ = ["Pair", "corrected", "pairs"]
+def pairs() -> SearchStrategy[Pair]:
+    """Returns pipelines with their inputs."""
+    clusters = st.builds(Cluster, st.integers(1, 3), st.integers(1, 3), st.booleans())
+    modes = st.sampled_from([Mode.MICRO_BATCH, Mode.MICRO_BATCH, Mode.CONTINUOUS])
+    inputs = st.builds(Inputs.of_timelines, free_timelines() | dense_timelines(), free_timelines())
+    dense = st.builds(Inputs.of_timelines, dense_timelines(), free_timelines())
+    return st.one_of(
+        st.builds(Pair, pipelines(), replays().map(Inputs.of_replay), clusters, modes),
+        st.builds(Pair, any_pipelines(), inputs, clusters, modes),
+        st.builds(Pair, crowded_sessions(), dense, clusters, modes),
+    )
+
+
+__all__ = ["Pair", "correction_pairs", "pairs"]

@@ -1,4 +1,4 @@
-"""Visits that merge into sessions, and their panes in the reference: the query of the tests of sinks."""
+"""Visits that merge into sessions, and their panes in the reference: the query for the tests of sinks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Visit:
 
 @frozen
 class Last:
-    """The last of some visits."""
+    """The last page and time of some visits."""
 
     page: str
     at: datetime
@@ -46,7 +46,7 @@ class Last:
 
 @frozen
 class Summary:
-    """Values of many kinds."""
+    """A record of values of many kinds."""
 
     count: int
     seconds: float
@@ -57,15 +57,15 @@ class Summary:
     before: Last | None
 
 
-def summary(some: list[Visit]) -> Summary:
-    """The summary of a few visits."""
-    *before, last = sorted((one.at, one.page) for one in some)
+def summarize(of_visitor: list[Visit]) -> Summary:
+    """Returns the summary of some visits."""
+    *before, last = sorted((visit.at, visit.page) for visit in of_visitor)
     return Summary(
-        len(some),
-        sum(one.seconds for one in some),
-        Decimal(len(some)) / 4,
-        last[0] - min(one.at for one in some),
-        frozenset(one.page for one in some),
+        len(of_visitor),
+        sum(visit.seconds for visit in of_visitor),
+        Decimal(len(of_visitor)) / 4,
+        last[0] - min(visit.at for visit in of_visitor),
+        frozenset(visit.page for visit in of_visitor),
         Last(last[1], last[0]),
         Last(before[-1][1], before[-1][0]) if before else None,
     )
@@ -81,12 +81,12 @@ PIPELINE: Final = (
         allowed_lateness=2 * MINUTE,
     )
     .group_by_key()
-    .map_values(summary, result=Summary)
+    .map_values(summarize, result=Summary)
 )
 
 
 def visits(seed: int) -> tuple[tuple[Visit, ...], ...]:
-    """Micro-batches of visits, many of them late, and some too late."""
+    """Returns micro-batches of visits, many of them late, and some too late."""
     chance = random.Random(seed)
 
     def visit(batch: int) -> Visit:
@@ -107,4 +107,4 @@ TIMELINE: Final = Timeline.micro_batches(
 )
 RUN: Final = reference.run(PIPELINE, {VISITS: TIMELINE}, mode=Mode.MICRO_BATCH)
 
-__all__ = ["PIPELINE", "RUN", "TIMELINE", "VISITS", "Last", "Summary", "Visit", "summary", "visits"]
+__all__ = ["PIPELINE", "RUN", "TIMELINE", "VISITS", "Last", "Summary", "Visit", "summarize", "visits"]

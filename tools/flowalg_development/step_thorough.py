@@ -38,7 +38,7 @@ def compare_pairs(count: int, seed: int) -> Result:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
 
-    from tests.support.step_pairs import Pair, corrected, pairs
+    from tests.support.step_pairs import Pair, correction_pairs, pairs
 
     compared = 0
     different: list[str] = []
@@ -51,7 +51,7 @@ def compare_pairs(count: int, seed: int) -> Result:
         phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
     )
-    @given(pairs() | corrected())
+    @given(pairs() | correction_pairs())
     def compare(pair: Pair) -> None:
         nonlocal compared
         compared += 1

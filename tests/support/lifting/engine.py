@@ -32,8 +32,8 @@ EDGE: Final[RecordOf] = _EDGE
 AT_ROW: Final = "at_row"
 
 
-def lifted(f: EdgeFunction) -> Expr:
-    """Lifts a function of an edge row."""
+def lift_edge_function(f: EdgeFunction) -> Expr:
+    """Returns the lifted expression of a function of an ``Edge``."""
     return lift(Call(f), (Param(EDGE),))
 
 
@@ -56,21 +56,21 @@ def python_result(f: EdgeFunction, row: Edge) -> object:
 
 
 def frame_of(spark: SparkSession, rows: Sequence[Edge]) -> DataFrame:
-    """The rows as a frame that a source would read."""
-    schema = pa.schema([(name, arrow_type(one)) for name, one in parts_of(EDGE)])
+    """Returns the rows as a frame that a source would read."""
+    schema = pa.schema([(name, arrow_type(shape)) for name, shape in parts_of(EDGE)])
     table = pa.Table.from_pylist([encode(row, EDGE) for row in rows], schema=schema)  # type: ignore[misc]
     return spark.createDataFrame(table.append_column(AT_ROW, pa.array(range(len(rows)), pa.int64())))
 
 
 def column_of(expression: Expr) -> Column:
-    """The value of an expression in one column, with structs for its records and tuples."""
+    """Returns the value of an expression in one column, with structs for its records and tuples."""
     return nest(compile_expression(expression, frame_columns(EDGE)))
 
 
 def spark_results(
     frame: DataFrame, expressions: Sequence[Expr], skipped: Sequence[frozenset[int]]
 ) -> list[list[object]]:
-    """What Spark gives for each expression in every row, in one query; nothing in the rows that are skipped."""
+    """Returns Spark's result of each expression in every row, in one query; None in the rows that are skipped."""
     columns = []
     for number, (expression, rows) in enumerate(zip(expressions, skipped, strict=True)):
         column = column_of(expression)

@@ -1,4 +1,4 @@
-"""The cases of lifting: families of functions that are lifted, and functions that are not."""
+"""The cases of lifting: families of functions that are lifted, and functions that stay in Python."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Family:
 
 
 @frozen
-class Left:
-    """A function that is left to Python, with the known shape of its result, a part of the reason, and why."""
+class NotLifted:
+    """A function that stays in Python, with the known shape of its result, a part of the reason, and an explanation."""
 
     function: EdgeFunction
     shape: Shape | None

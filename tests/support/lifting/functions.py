@@ -23,8 +23,8 @@ class Settings:
     NAME: Final = "ß"
 
     @staticmethod
-    def stepped(n: int) -> int:
-        """A function of a class."""
+    def scale(n: int) -> int:
+        """A static method of a class."""
         return n * Settings.STEP
 
 
@@ -40,7 +40,7 @@ CONFIG: Final = Config(100, "over")
 
 
 @frozen
-class Made:
+class Defaults:
     """A record with defaults, one of which can be None."""
 
     n: int
@@ -49,13 +49,13 @@ class Made:
     inner: Inner | None = None
 
 
-def doubled(e: Edge) -> int:
+def double(e: Edge) -> int:
     """A named function with a docstring."""
     return e.x * 2
 
 
-def clamped(n: int, low: int, high: int) -> int:
-    """A small helper."""
+def clamp(n: int, low: int, high: int) -> int:
+    """A function with two early returns."""
     if n < low:
         return low
     if n > high:
@@ -77,8 +77,8 @@ def bucket(e: Edge) -> str:
     return name + "!"
 
 
-def unpacked(e: Edge) -> int:
-    """A tuple, taken apart, and a variable that changes."""
+def unpack(e: Edge) -> int:
+    """A tuple that is unpacked, and a variable that is reassigned."""
     number, word = e.pair
     total: int = number % 100
     total += len(word)
@@ -87,15 +87,15 @@ def unpacked(e: Edge) -> int:
     return total
 
 
-def known(e: Edge) -> int:
-    """An early return that leaves an optional with a value."""
+def or_minus_one(e: Edge) -> int:
+    """An early return that excludes None."""
     if e.m is None:
         return -1
     return e.m % 10
 
 
-def divided(e: Edge) -> int:
-    """A variable that may fail, and is always used."""
+def divide(e: Edge) -> int:
+    """A variable that may fail and is always used."""
     ratio = e.x // e.y
     return ratio if e.b else ratio + 1
 
@@ -117,10 +117,10 @@ FAMILIES: Final = (
             lambda e: e.inner.word,
             lambda e: Inner(e.x, word=e.s),
             lambda e: Inner(e.x + 1, e.s[:1]),
-            lambda e: Made(e.x),
-            lambda e: Made(e.x, e.s, e.m, e.maybe),
-            lambda e: Made(e.x, size=e.y, inner=e.inner),
-            lambda e: Made(n=1, inner=Inner(e.x, e.t)),
+            lambda e: Defaults(e.x),
+            lambda e: Defaults(e.x, e.s, e.m, e.maybe),
+            lambda e: Defaults(e.x, size=e.y, inner=e.inner),
+            lambda e: Defaults(n=1, inner=Inner(e.x, e.t)),
             lambda e: attrs.evolve(e.inner, n=e.x),
             lambda e: attrs.evolve(Inner(e.x, e.s), word="new").word,
             lambda e: KV(e.s, (e.x, e.inner)),
@@ -133,19 +133,19 @@ FAMILIES: Final = (
         "and properties that the record class defines. Elements are instances of exactly that class. Recursive "
         "functions, and functions with default, keyword-only or variable arguments, are not lifted.",
         (
-            doubled,
+            double,
             bucket,
-            unpacked,
-            known,
-            divided,
-            lambda e: clamped(e.x, 0, 100),
-            lambda e: clamped(high=10, low=-10, n=e.y) * 2,
-            lambda e: doubled(e) - e.x,
+            unpack,
+            or_minus_one,
+            divide,
+            lambda e: clamp(e.x, 0, 100),
+            lambda e: clamp(high=10, low=-10, n=e.y) * 2,
+            lambda e: double(e) - e.x,
             lambda e: e.inner.twice + 1,
             lambda e: e.inner.plus(e.x),
             lambda e: e.inner.longer(e.s),
             lambda e: Inner(e.x, e.s).twice,
-            lambda e: Settings.stepped(e.x),
+            lambda e: Settings.scale(e.x),
             lambda e: factor() * e.x,
         ),
     ),

@@ -1,4 +1,4 @@
-"""Generates expressions over an edge row, as source text."""
+"""Generates expressions over an ``Edge``, as source text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _of(*forms: str, **parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def _level(depth: int) -> dict[str, st.SearchStrategy[str]]:
-    """Expressions of each type with up to ``depth`` nested operations."""
+    """Returns expressions of each type with up to ``depth`` nested operations."""
     kinds = {
         "n": st.sampled_from(["e.x", "e.y", "e.inner.n", "e.pair[0]", "0", "1", "-3", "7", "1000"]),
         "f": st.sampled_from(["e.f", "e.g", "0.5", "-1.5", "0.0"]),
@@ -44,8 +44,8 @@ def _level(depth: int) -> dict[str, st.SearchStrategy[str]]:
     return kinds
 
 
-def _next(k: dict[str, st.SearchStrategy[str]]) -> dict[str, st.SearchStrategy[str]]:
-    n, f, s, c, t, d, o = (k[name] for name in ("n", "f", "s", "c", "t", "d", "o"))
+def _next(kinds: dict[str, st.SearchStrategy[str]]) -> dict[str, st.SearchStrategy[str]]:
+    n, f, s, c, t, d, o = (kinds[name] for name in ("n", "f", "s", "c", "t", "d", "o"))
     return {
         "n": _of(
             *("({n} + {m})", "({n} - {m})", "({n} * {m})", "({n} // {m})", "({n} % {m})", "-{n}", "abs({n})"),
@@ -126,15 +126,15 @@ def _next(k: dict[str, st.SearchStrategy[str]]) -> dict[str, st.SearchStrategy[s
 
 
 def expressions(depth: int) -> st.SearchStrategy[str]:
-    """The source of an expression of any type."""
+    """Returns the source of an expression of any type."""
     kinds = _level(depth)
     return st.one_of(*(kinds[name] for name in ("n", "f", "s", "c", "t", "d")))
 
 
-def compiled(sources: Sequence[str], directory: Path) -> list[EdgeFunction]:
-    """The functions of these expressions, in a file, so that their syntax can be read."""
+def compile_functions(sources: Sequence[str], directory: Path) -> list[EdgeFunction]:
+    """Returns the functions of these expressions, from a file, so their syntax can be read."""
     path = directory / "generated_expressions.py"
-    lines = "".join(f"    lambda e: {one},\n" for one in sources)
+    lines = "".join(f"    lambda e: {source},\n" for source in sources)
     path.write_text(f"{_IMPORTS}FUNCTIONS = [\n{lines}]\n", encoding="utf-8")
     linecache.checkcache(str(path))
     spec = importlib.util.spec_from_file_location("generated_expressions", path)

@@ -81,7 +81,7 @@ FAMILIES: Final = (
     Family(
         "Membership",
         "In a tuple, list or set display, in a captured tuple or frozenset, and in a list of the element. A "
-        "captured list or set is mutable, so it is left to Python.",
+        "captured list or set is mutable, so it stays in Python.",
         (
             lambda e: e.x in (1, 2, 10**9),
             lambda e: e.x not in SMALL,

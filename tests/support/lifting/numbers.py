@@ -15,7 +15,7 @@ FAMILIES: Final = (
         "Integers",
         "Unbounded inside an expression; a stored result must fit 64 bits. A result that does not fit fails, as "
         "does a division by zero. Intermediate results that may exceed 64 bits use 38 decimal digits; expressions "
-        "that may need more are left to Python. `//` and `%` round down, `/` returns the nearest float. The "
+        "that may need more stay in Python. `//` and `%` round down, `/` returns the nearest float. The "
         "second operand of a power or shift must be constant. A boolean counts as 0 or 1.",
         (
             lambda e: e.x + e.y,

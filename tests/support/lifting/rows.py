@@ -58,11 +58,11 @@ DECIMALS: Final = tuple(
         ("7", 0),
     )
 )
-"""With 18 digits behind the point, as Spark gives them back."""
+"""Decimals with 18 digits after the point, as Spark returns them."""
 
 
 class Kind(Enum):
-    """A plain enum, one of whose members has two names."""
+    """A plain enum with a member that has two names."""
 
     RED = 1
     GREEN = 2
@@ -79,7 +79,7 @@ class Level(StrEnum):
 
 @frozen
 class Inner:
-    """A record inside, with code of its own."""
+    """A nested record, with methods of its own."""
 
     n: int
     word: str
@@ -102,7 +102,7 @@ class Inner:
 
 @frozen
 class Edge:
-    """One of everything."""
+    """A record with a field of every type, most of them twice."""
 
     x: int
     y: int
@@ -132,7 +132,7 @@ class Edge:
 
 
 def rows(count: int, seed: int = 1) -> list[Edge]:
-    """Rows of edge values in random combination, the same at each run."""
+    """Returns rows of edge values in random combination, the same at each run."""
     source = random.Random(seed)
     pick = source.choice
 

@@ -1,4 +1,4 @@
-"""Functions that are left to Python, and why."""
+"""Functions that stay in Python, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 from attrs import field, frozen
 
 from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, TEXT, TIMESTAMP, shape_of
-from tests.support.lifting.family import Left
+from tests.support.lifting.family import NotLifted
 from tests.support.lifting.rows import Edge, Inner, Kind
 
 ALLOWED: Final = {1, 2}
@@ -35,17 +35,17 @@ class Listed:
     items: list[int] = field(factory=list)
 
 
-def looped(e: Edge) -> int:
+def loop(e: Edge) -> int:
     """A loop."""
     total = 0
-    for one in e.xs:
-        total += one
+    for item in e.xs:
+        total += item
     return total
 
 
-def recursive(n: int) -> int:
+def recurse(n: int) -> int:
     """A function that calls itself."""
-    return 1 if n <= 0 else recursive(n - 1)
+    return 1 if n <= 0 else recurse(n - 1)
 
 
 def unused(e: Edge) -> int:
@@ -84,7 +84,7 @@ def nothing(e: Edge) -> None:
     return None  # noqa: RET501
 
 
-def defaulted(e: Edge, k: int = 1) -> int:
+def add(e: Edge, k: int = 1) -> int:
     """A function with a default."""
     return e.x + k
 
@@ -92,134 +92,140 @@ def defaulted(e: Edge, k: int = 1) -> int:
 _UNICODE: Final = "case mapping and character classes differ between engines"
 _UNBOUND: Final = "Python's integers are unbounded, those of engines are not"
 
-LEFT: Final = (
-    Left(lambda e: e.s.upper(), TEXT, "the method upper: engines differ", _UNICODE),
-    Left(lambda e: e.s.lower() == "a", BOOLEAN, "the method lower: engines differ", _UNICODE),
-    Left(lambda e: e.s.isdigit(), None, "the method isdigit: engines differ", _UNICODE),
-    Left(
+NOT_LIFTED: Final = (
+    NotLifted(lambda e: e.s.upper(), TEXT, "the method upper: engines differ", _UNICODE),
+    NotLifted(lambda e: e.s.lower() == "a", BOOLEAN, "the method lower: engines differ", _UNICODE),
+    NotLifted(lambda e: e.s.isdigit(), None, "the method isdigit: engines differ", _UNICODE),
+    NotLifted(
         lambda e: e.s.replace("", "-"), TEXT, "the method replace", "Python inserts it between all characters"
     ),
-    Left(
+    NotLifted(
         lambda e: e.s.split(e.t),
         None,
         "the method split",
         "Python raises for an empty separator, which is not excluded here",
     ),
-    Left(lambda e: e.s[::-1], TEXT, "a slice of str", "engines have no slices with steps"),
-    Left(lambda e: e.s[e.x], None, "at an index that is not constant", "not implemented"),
-    Left(lambda e: str(e.f), TEXT, "the string form of float", "engines format floats differently"),
-    Left(
+    NotLifted(lambda e: e.s[::-1], TEXT, "a slice of str", "engines have no slices with steps"),
+    NotLifted(lambda e: e.s[e.x], None, "at an index that is not constant", "not implemented"),
+    NotLifted(lambda e: str(e.f), TEXT, "the string form of float", "engines format floats differently"),
+    NotLifted(
         lambda e: f"{e.x:>10}", TEXT, "an f-string with a format", "format specifications are not implemented"
     ),
-    Left(
+    NotLifted(
         lambda e: int(e.s), INTEGER, "a call of int", "Python accepts digits of all scripts, and underscores"
     ),
-    Left(lambda e: e.f**2, None, "`**` of float", "powers of floats are not rounded correctly everywhere"),
-    Left(
+    NotLifted(
+        lambda e: e.f**2, None, "`**` of float", "powers of floats are not rounded correctly everywhere"
+    ),
+    NotLifted(
         lambda e: math.log(e.f),
         None,
         "a call of math.log",
         "logarithms and trigonometric functions are not rounded correctly everywhere",
     ),
-    Left(lambda e: round(e.f, 2), None, "a call of round", "Python rounds the exact binary value"),
-    Left(lambda e: e.x * e.x * e.x, INTEGER, "more than 38 digits", _UNBOUND),
-    Left(lambda e: e.x**e.y, None, "a power whose exponent is not a constant", _UNBOUND),
-    Left(lambda e: int(e.f) + 1, INTEGER, "more than 38 digits", _UNBOUND),
-    Left(lambda e: e.x * e.y // 2, INTEGER, "more than 32 digits", _UNBOUND),
-    Left(
+    NotLifted(lambda e: round(e.f, 2), None, "a call of round", "Python rounds the exact binary value"),
+    NotLifted(lambda e: e.x * e.x * e.x, INTEGER, "more than 38 digits", _UNBOUND),
+    NotLifted(lambda e: e.x**e.y, None, "a power whose exponent is not a constant", _UNBOUND),
+    NotLifted(lambda e: int(e.f) + 1, INTEGER, "more than 38 digits", _UNBOUND),
+    NotLifted(lambda e: e.x * e.y // 2, INTEGER, "more than 32 digits", _UNBOUND),
+    NotLifted(
         lambda e: e.x < e.f,
         BOOLEAN,
         "a comparison of a float with an integer",
         "Python compares them exactly",
     ),
-    Left(
+    NotLifted(
         lambda e: e.price + e.cost,
         None,
         "`+` of Decimal and Decimal",
         "Python rounds to the decimal context of the thread",
     ),
-    Left(lambda e: e.s is e.t, BOOLEAN, "`is` of str and str", "depends on the Python implementation"),
-    Left(lambda e: e.m + 1, None, "`+` of int | None and int", "exclude None first"),  # type: ignore[operator]
-    Left(lambda e: e.inner == e.maybe, BOOLEAN, "Inner == Inner", "a record may define its own equality"),
-    Left(
+    NotLifted(lambda e: e.s is e.t, BOOLEAN, "`is` of str and str", "depends on the Python implementation"),
+    NotLifted(lambda e: e.m + 1, None, "`+` of int | None and int", "exclude None first"),  # type: ignore[operator]
+    NotLifted(
+        lambda e: e.inner == e.maybe, BOOLEAN, "Inner == Inner", "a record may define its own equality"
+    ),
+    NotLifted(
         lambda e: e.x if e.b else e.f,
         None,
         "a conditional with results of type int and float",
         "the results have different types",
     ),
-    Left(lambda e: e.x and e.s, None, "a conditional with", "the results have different types"),
-    Left(lambda e: e.x in ALLOWED, BOOLEAN, "a mutable set", "capture a frozenset"),
-    Left(
+    NotLifted(lambda e: e.x and e.s, None, "a conditional with", "the results have different types"),
+    NotLifted(lambda e: e.x in ALLOWED, BOOLEAN, "a mutable set", "capture a frozenset"),
+    NotLifted(
         lambda e: TABLE[e.s],
         None,
         "which has type dict and is not an immutable constant",
         "a dict is mutable",
     ),
-    Left(
+    NotLifted(
         lambda e: e.f in (math.nan, 1.0),
         BOOLEAN,
         "may be NaN",
         "NaN is in a tuple that contains it, but equals nothing",
     ),
-    Left(lambda e: Kind(e.x), None, "a call of Kind", "a lookup by value that may fail"),
-    Left(lambda e: IN_NEW_YORK.hour, INTEGER, "not in UTC", "its fields are in its own time zone"),
-    Left(
+    NotLifted(lambda e: Kind(e.x), None, "a call of Kind", "a lookup by value that may fail"),
+    NotLifted(lambda e: IN_NEW_YORK.hour, INTEGER, "not in UTC", "its fields are in its own time zone"),
+    NotLifted(
         lambda e: e.at < AMBIGUOUS,
         BOOLEAN,
         "which has type datetime",
         "a datetime in a repeated hour equals no other",
     ),
-    Left(lambda e: e.at.strftime("%H"), TEXT, "the method strftime", "formats depend on the platform"),
-    Left(lambda e: e.at.replace(month=2), TIMESTAMP, "the method replace", "not every month has every day"),
-    Left(lambda e: e.d / 2, None, "`/` of timedelta and int", "Python rounds to even"),
-    Left(
+    NotLifted(lambda e: e.at.strftime("%H"), TEXT, "the method strftime", "formats depend on the platform"),
+    NotLifted(
+        lambda e: e.at.replace(month=2), TIMESTAMP, "the method replace", "not every month has every day"
+    ),
+    NotLifted(lambda e: e.d / 2, None, "`/` of timedelta and int", "Python rounds to even"),
+    NotLifted(
         lambda e: e.at + timedelta(seconds=e.f),
         TIMESTAMP,
         "a timedelta of float",
         "Python rounds in several steps",
     ),
-    Left(lambda e: [c for c in e.words], None, "a list comprehension", "comprehensions are not lifted"),  # noqa: C416
-    Left(lambda e: sum(e.xs), None, "a call of sum", "loops are not lifted"),
-    Left(looped, INTEGER, "a `for` statement", "loops are not lifted"),
-    Left(lambda e: recursive(e.x), INTEGER, "recursion", "its depth is not bounded"),
-    Left(unused, INTEGER, "the variable ratio, which may fail", "Spark would not evaluate it"),
-    Left(
+    NotLifted(lambda e: [c for c in e.words], None, "a list comprehension", "comprehensions are not lifted"),  # noqa: C416
+    NotLifted(lambda e: sum(e.xs), None, "a call of sum", "loops are not lifted"),
+    NotLifted(loop, INTEGER, "a `for` statement", "loops are not lifted"),
+    NotLifted(lambda e: recurse(e.x), INTEGER, "recursion", "its depth is not bounded"),
+    NotLifted(unused, INTEGER, "the variable ratio, which may fail", "Spark would not evaluate it"),
+    NotLifted(
         lambda e: first(e.x, e.y // e.x),
         INTEGER,
         "the argument _, which may fail",
         "Spark would not evaluate it",
     ),
-    Left(
+    NotLifted(
         lambda e: (e.x // e.y, e.s)[1], TEXT, "other parts of which may fail", "Spark would not evaluate them"
     ),
-    Left(
+    NotLifted(
         branching,
         INTEGER,
         "more than 6 consecutive `if` statements",
         "each duplicates the statements after it",
     ),
-    Left(nothing, None, "always None", "None alone has no element type"),
-    Left(
+    NotLifted(nothing, None, "always None", "None alone has no element type"),
+    NotLifted(
         lambda e: Checked(e.x),
         shape_of(Checked),
         "custom constructor, converter or validator",
         "the constructor runs user code",
     ),
-    Left(
+    NotLifted(
         lambda e: Listed(e.x),
         shape_of(Listed),
         "whose default is not a constant",
         "the default is computed by a call",
     ),
-    Left(lambda e: attrs.asdict(e.inner), None, "default", "only `attrs.evolve` is supported"),
-    Left(defaulted, INTEGER, "default, keyword-only or variable", "default values can be replaced"),
-    Left(lambda e: Inner(*e.pair), None, "unpacked arguments", "not implemented"),
-    Left(str, TEXT, "the string form of Edge", "a record may define its own string form"),
-    Left(
+    NotLifted(lambda e: attrs.asdict(e.inner), None, "default", "only `attrs.evolve` is supported"),
+    NotLifted(add, INTEGER, "default, keyword-only or variable", "default values can be replaced"),
+    NotLifted(lambda e: Inner(*e.pair), None, "unpacked arguments", "not implemented"),
+    NotLifted(str, TEXT, "the string form of Edge", "a record may define its own string form"),
+    NotLifted(
         lambda e: e.x / e.y * (e.f + e.g) < math.hypot(e.f, e.g),
         BOOLEAN,
         "math.hypot",
         "not rounded correctly everywhere",
     ),
-    Left(lambda e: math.sqrt(float(e.s)), FLOAT, "a call of float", "Python accepts more forms"),
+    NotLifted(lambda e: math.sqrt(float(e.s)), FLOAT, "a call of float", "Python accepts more forms"),
 )
