@@ -7,20 +7,20 @@ WHEEL_DIR := build/wheel-check
 .PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-thorough mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
-# What is active in the caller's shell must not reach the project's environment: another virtual environment,
-# another Spark, or a pip that installs elsewhere.
+# Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
+# installs elsewhere.
 unexport PYTHONPATH PYTHONHOME PYTHONOPTIMIZE VIRTUAL_ENV MYPYPATH PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR SPARK_REMOTE PYSPARK_SUBMIT_ARGS
 unexport PYRIGHT_PYTHON_FORCE_VERSION PYRIGHT_PYTHON_PYLANCE_VERSION
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Keeps pyright from asking the network whether there is a newer one.
+# Prevents pyright from querying the network for a newer version.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Spark's workers would otherwise be the first python3 of the PATH, which lacks the project's dependencies.
 export PYSPARK_PYTHON := $(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(BIN)/python
 
-# Spark prefers JAVA_HOME to the PATH, so one that is too old has to go, not only to be overlooked.
+# Spark prefers JAVA_HOME to the PATH, so a JAVA_HOME that is too old must be unset.
 WITH_JAVA = JAVA_HOME=$$('$(BIN)/python' tools/flowalg_development/java.py) && export JAVA_HOME && \
 	{ [ -n "$$JAVA_HOME" ] || unset JAVA_HOME; } &&
 
@@ -29,7 +29,7 @@ help: ## list the targets
 		printf '  make %-12s %s\n' "$$name" "$$text"; \
 	done
 
-setup: $(STAMP) ## prepare .venv and Java (the other targets do what they need of it)
+setup: $(STAMP) ## prepare .venv and Java (other targets do this if necessary)
 	@'$(BIN)/python' tools/flowalg_development/java.py > /dev/null
 
 demo: $(STAMP) ## run the flights example
@@ -38,10 +38,10 @@ demo: $(STAMP) ## run the flights example
 bench-reference: $(STAMP) ## time the reference interpreter on the flights, at three sizes
 	@'$(BIN)/python' docs/benchmarks/reference.py
 
-bench-batch: $(STAMP) ## time Spark batch beside the same queries by hand, on 10 million rows (minutes)
+bench-batch: $(STAMP) ## compare Spark batch with the same queries by hand, on 10 million rows (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.batch
 
-bench-stream: $(STAMP) ## time micro-batches beside Spark's own operators and a processor by hand (minutes)
+bench-stream: $(STAMP) ## compare micro-batches with Spark's own operators and a processor by hand (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.stream
 
 figures: $(STAMP) ## compare the papers' figures and draw them to docs/gallery
@@ -52,28 +52,28 @@ docs: $(STAMP) ## write the pages that are generated from the code, and build th
 	@'$(BIN)/python' -m sphinx --fresh-env --fail-on-warning --keep-going --nitpicky --quiet -b html docs build/site
 	@echo 'The guide is in build/site/index.html.'
 
-pages: $(STAMP) ## run the pages of the guide again: what they print, and the pictures that they draw
+pages: $(STAMP) ## run the pages of the guide and update their output and pictures
 	@'$(BIN)/python' -m docs.pages
 
 figures-streaming: $(STAMP) ## compare the papers' figures with real streaming queries (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming
 
-laws-thorough: $(STAMP) ## try every law on 2,000 generated values
+laws-thorough: $(STAMP) ## test every law on 2,000 generated values
 	@FLOWALG_PROFILE=thorough '$(BIN)/python' -m pytest -n auto tests/laws/test_laws.py tests/combiners/test_combiners.py
 
-step-thorough: $(STAMP) ## hold the shard step to the reference on 10,000 generated pipelines (minutes)
+step-thorough: $(STAMP) ## compare the shard step with the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m flowalg_development.step_thorough
 
-streaming-thorough: $(STAMP) ## hold Spark streaming to the reference on every job and 200 generated pipelines (half an hour)
+streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on every job and 200 generated pipelines (half an hour)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.streaming_thorough
 
-faults: $(STAMP) ## kill, fail and damage a streaming query again and again; its result must not change (minutes)
+faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result must not change (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults
 
-replay-check: $(STAMP) ## go through streaming runs again in the reference, by what they have told of themselves
+replay-check: $(STAMP) ## replay streaming runs in the reference, from their recorded metrics
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
 
-# Two processes: one has the Spark session, and the other one runs what needs none.
+# Two processes: one with a Spark session, and one for the tests without Spark.
 TESTS := -m pytest -n 2 --dist loadgroup
 
 test: $(STAMP) ## run the tests, except the thorough ones (minutes)
@@ -86,7 +86,7 @@ test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (
 test-fast: $(STAMP) ## run the tests that need no Spark and are quick
 	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long and not thorough"
 
-mutants: $(STAMP) ## make faults one at a time, and show that the tests notice each (minutes)
+mutants: $(STAMP) ## insert one fault at a time; the tests must detect each (minutes)
 	@'$(BIN)/python' -m flowalg_development.mutants
 
 check: $(STAMP) ## lint, formatting and types
@@ -95,11 +95,11 @@ check: $(STAMP) ## lint, formatting and types
 	'$(BIN)/python' -m mypy --strict flowalg laws interpreters tests docs tools
 	'$(BIN)/python' -m pyright
 
-# A half-made environment must not count as one, hence the stamp, written last.
+# The stamp is written last: an incomplete environment has no stamp.
 $(STAMP): pyproject.toml
 	@'$(BIN)/python' -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
 		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
-			echo 'error: $(PYTHON) is not Python 3.11 or newer; name one that is: make PYTHON=python3.11' >&2; exit 1; }; \
+			echo 'error: $(PYTHON) is not Python 3.11 or newer; name a newer version: make PYTHON=python3.11' >&2; exit 1; }; \
 		$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || { \
 			echo 'error: $(PYTHON) has no venv module; on Debian: apt-get install python3-venv' >&2; exit 1; }; \
 		$(PYTHON) -m venv --clear .venv; \
@@ -118,19 +118,19 @@ assert found - info == packages and len(info) == 1, f"top level of the wheel: {s
 endef
 export CHECK_TOP_LEVEL
 
-# The algebra alone must not pull in an engine.
+# The algebra alone must not install an engine.
 define CHECK_PLAIN
 import importlib.util
 
 import flowalg
 
 present = [name for name in ("pyspark", "polars", "datasketches", "hypothesis") if importlib.util.find_spec(name)]
-assert not present, f"the plain wheel brought {present}"
+assert not present, f"the plain wheel installs {present}"
 endef
 export CHECK_PLAIN
 
-# Python's -I keeps the source tree out of the import path: only what the wheel holds can be imported.
-wheel-check: $(STAMP) ## build the wheel and try it in clean environments, plain and with its extras
+# Python's -I keeps the source tree out of the import path: only the content of the wheel can be imported.
+wheel-check: $(STAMP) ## build the wheel and test it in clean environments, without and with its extras
 	@rm -rf $(WHEEL_DIR)
 	'$(BIN)/python' -m build --wheel --outdir $(WHEEL_DIR) > /dev/null
 	@'$(BIN)/python' -I -c "$$CHECK_TOP_LEVEL" $(WHEEL_DIR)/*.whl
@@ -144,7 +144,7 @@ wheel-check: $(STAMP) ## build the wheel and try it in clean environments, plain
 	@rm -rf $(WHEEL_DIR)
 	@echo 'wheel-check: the wheel is complete, and plain without its extras'
 
-clean: ## remove everything these targets make, .venv and a fetched Java included
+clean: ## remove all files of these targets, including .venv and a downloaded Java
 	rm -rf .venv .java build dist docs/api .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	rm -rf spark-warehouse metastore_db derby.log artifacts
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 HERE: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs.tables import api  # noqa: E402  # the root has to be on the path first
+from docs.tables import api  # noqa: E402  # the root must be on the path first
 
 project = "flowalg"
 author = "the flowalg maintainers"
@@ -29,12 +29,12 @@ html_title = "flowalg"
 html_copy_source = False
 pygments_style = "friendly"
 
-# Headings can be linked to as they can on GitHub, where the pages are read too.
+# Headings have the same anchors as on GitHub, where the pages are also read.
 myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_inline"]
 
 autodoc_member_order = "bysource"
-autodoc_type_aliases = {one: one for one in ("Node", "OnceTrigger", "Trigger", "WindowFn")}
+autodoc_type_aliases = {name: name for name in ("Node", "OnceTrigger", "Trigger", "WindowFn")}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_inherit_docstrings = False
@@ -42,12 +42,12 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 
-# Types in signatures are named as the code names them, type variables and private ones included, and other
-# libraries' pages are not asked for, so that a build needs no network. Links in the text stay strict.
+# Types in signatures have the names of the code, including type variables and private types. The build does not load
+# the pages of other libraries, so it needs no network. Links in the text stay strict.
 nitpick_ignore_regex = [(r"py:.*", r".*")]
 
 
 def setup(app: Sphinx) -> None:
     """Writes the pages of the API reference before Sphinx reads the sources."""
-    app.add_lexer("csv", TextLexer)  # Pygments has none
+    app.add_lexer("csv", TextLexer)  # Pygments has no lexer for CSV
     app.connect("builder-inited", lambda _: api.write(HERE / "api"))

@@ -51,7 +51,7 @@ _COMMAND: Final = re.compile(r"^\$ (.*?)\n(.*?)(?=^\$|\Z)", flags=re.DOTALL | re
 
 @define
 class Program:
-    """The program of a page, block by block; ``printed`` is output that no text block has shown yet."""
+    """The program of a page, block by block; ``printed`` is the output since the last text block."""
 
     name: str
     namespace: dict[str, object]
@@ -114,7 +114,7 @@ def working_in(folder: Path) -> Iterator[None]:
 
 
 def _run_command(command: str) -> str:
-    """The output of ``flowalg ...``; raises ``AssertionError`` for another command, and for one that fails."""
+    """The output of ``flowalg ...``; raises ``AssertionError`` for another command, and for a failure."""
     from flowalg_tools.cli import main
 
     name, *arguments = shlex.split(command)

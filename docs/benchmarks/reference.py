@@ -1,8 +1,8 @@
-"""The time of the reference interpreter on the flights, at several sizes, to show that it grows linearly.
+"""The time of the reference interpreter on the flights at several sizes, which grows linearly.
 
-`make bench-reference` runs 10,000, 100,000 and 400,000 elements (a year has 328,521; more come from going around again
-a year later), one instant for each minute in which flights left, under the flights' own pipeline and under early and
-late firings with retractions. It prints seconds and elements a second; nothing is asserted.
+`make bench-reference` runs 10,000, 100,000 and 400,000 elements. A year has 328,521; further elements repeat the year a
+year later. There is an instant for each minute in which flights left. The pipelines are that of the flights, and one
+with early and late firings and retractions. It prints seconds and elements per second, and asserts nothing.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ corrected = (
 )
 
 
-def records(size: int) -> list[Departure]:
+def read_records(size: int) -> list[Departure]:
     """Returns ``size`` departures in the order of their actual time."""
     year = [Departure(**row) for row in clean(read_flights()).departed.to_pylist()]
-    again = [Departure(d.origin, d.delay, d.scheduled + YEAR, d.actual + YEAR) for d in year]
-    return sorted([*year, *again], key=lambda d: d.actual)[:size]
+    next_year = [Departure(d.origin, d.delay, d.scheduled + YEAR, d.actual + YEAR) for d in year]
+    return sorted([*year, *next_year], key=lambda d: d.actual)[:size]
 
 
-def seconds(pipeline: PCollection[object], timeline: Timeline[Departure]) -> float:
-    """The time of one run."""
+def measure_seconds(pipeline: PCollection[object], timeline: Timeline[Departure]) -> float:
+    """Returns the time of a run."""
     start = time.perf_counter()
     reference.run(pipeline, {departures: timeline})
     return time.perf_counter() - start
@@ -58,7 +58,7 @@ def seconds(pipeline: PCollection[object], timeline: Timeline[Departure]) -> flo
 
 def main() -> None:
     """Prints a line for each pipeline and size."""
-    everything = records(max(SIZES))
+    everything = read_records(max(SIZES))
     for name, pipeline in (("default trigger", hourly), ("early, late, retracting", corrected)):
         for size in SIZES:
             timeline = Timeline.from_records(
@@ -68,8 +68,8 @@ def main() -> None:
                 watermark=WATERMARK,
                 every=timedelta(minutes=1),
             )
-            took = seconds(pipeline, timeline)
-            print(f"{name:<24} {size:>8,} elements  {took:6.1f} s  {size / took:>9,.0f} a second")
+            took = measure_seconds(pipeline, timeline)
+            print(f"{name:<24} {size:>8,} elements  {took:6.1f} s  {size / took:>9,.0f} per second")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-Found = dict[str, object]
+Result = dict[str, object]
 
 
 @frozen
@@ -19,19 +19,19 @@ class Results:
     key: str
     names: Sequence[str]
 
-    def saved(self) -> list[Found]:
+    def load(self) -> list[Result]:
         """The last result for each name."""
         if not self.path.exists():
             return []
-        found: list[Found] = json.loads(self.path.read_text(encoding="utf-8"))
-        known = [one for one in found if one[self.key] in self.names]
-        return sorted(known, key=lambda one: self.names.index(str(one[self.key])))
+        found: list[Result] = json.loads(self.path.read_text(encoding="utf-8"))
+        known = [result for result in found if result[self.key] in self.names]
+        return sorted(known, key=lambda result: self.names.index(str(result[self.key])))
 
-    def save(self, one: Found) -> None:
+    def save(self, result: Result) -> None:
         """Stores a result in place of an earlier one."""
-        others = [known for known in self.saved() if known[self.key] != one[self.key]]
+        others = [known for known in self.load() if known[self.key] != result[self.key]]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps([*others, one], indent=1) + "\n", encoding="utf-8")
+        self.path.write_text(json.dumps([*others, result], indent=1) + "\n", encoding="utf-8")
 
 
-__all__ = ["Found", "Results"]
+__all__ = ["Result", "Results"]

@@ -1,7 +1,7 @@
 """How long should the watermark wait for a year of New York's flights? What-if analysis on real delays.
 
 Event time is the scheduled departure, and processing time the actual departure. The airport is the key, and windows are
-hours. The table shows the results of each watermark policy and allowed lateness, and the text below it recommends one.
+hours. The table shows the results of each watermark policy and allowed lateness, and a recommendation.
 The picture is written to ``build/what-if``, or to the folder in the first argument.
 """
 

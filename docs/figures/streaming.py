@@ -1,7 +1,7 @@
 """The papers' figures from real streaming queries, one micro-batch for each instant: ``make figures-streaming``.
 
-The watermark is a policy of its own, a function of the processing time that gives the figure's curve. A row without a
-value lets time go on: at whole minutes, which is when the figures' triggers wake up.
+The watermark is a custom policy: a function from the processing time to the figure's curve. A row without a value is a
+tick, which advances the processing time. There is a tick at each whole minute, when the figures' triggers are due.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ PLAYS: Final = Source("plays", Play, event_time=lambda play: play.event_time)
 
 @frozen
 class Step:
-    """One micro-batch: its data, its time, and the watermark after it."""
+    """A micro-batch: its data, its time, and the watermark after it."""
 
     time: ProcessingTime
     plays: tuple[Play, ...]
@@ -78,16 +78,16 @@ class Step:
 
 
 def steps_of(figure: PublishedFigure) -> tuple[Step, ...]:
-    """The instants of a figure, and an empty one at each whole minute between them.
+    """The instants of a figure, and an empty instant at each whole minute between them.
 
-    After each instant comes a second one for every window of which the figure shows when it closes, with a datum of a
-    team of its own, which is refused from then on.
+    If the figure shows when windows close, a second instant follows each instant. It has a probe for each such window:
+    a datum of a separate team, which is dropped once the window is closed.
     """
     found: dict[ProcessingTime, Step] = {}
     timeline = timeline_of(figure)
     watermark = timeline.instants[0].watermark
     for instant in timeline:
-        plays = tuple(Play(TEAM, one.value, one.event_time) for one in instant.elements)
+        plays = tuple(Play(TEAM, datum.value, datum.event_time) for datum in instant.elements)
         known = found.get(instant.processing_time)
         before = () if known is None else known.plays
         found[instant.processing_time] = Step(instant.processing_time, (*before, *plays), instant.watermark)
@@ -98,7 +98,7 @@ def steps_of(figure: PublishedFigure) -> tuple[Step, ...]:
         if time > first and time not in found:
             found[time] = Step(time, (), watermark)
         minute += _MINUTE
-    return tuple(_probed(figure, _with_watermarks(found)))
+    return tuple(_with_probes(figure, _with_watermarks(found)))
 
 
 def _with_watermarks(found: dict[ProcessingTime, Step]) -> Iterator[Step]:
@@ -109,13 +109,13 @@ def _with_watermarks(found: dict[ProcessingTime, Step]) -> Iterator[Step]:
         yield evolve(step, watermark=watermark)
 
 
-def _probed(figure: PublishedFigure, steps: Iterator[Step]) -> Iterator[Step]:
+def _with_probes(figure: PublishedFigure, steps: Iterator[Step]) -> Iterator[Step]:
     for step in steps:
         yield step
         if figure.closed:
             probes = [
-                Play(_probe(step.time, number), 0, one.window.start.datetime)
-                for number, one in enumerate(figure.closed)
+                Play(_probe(step.time, number), 0, closing.window.start.datetime)
+                for number, closing in enumerate(figure.closed)
             ]
             yield evolve(step, plays=tuple(probes))
 
@@ -130,8 +130,8 @@ def write(folder: Path, steps: Sequence[Step]) -> None:
     for number, step in enumerate(steps):
         seen = step.time.datetime
         rows: list[dict[str, object]] = [
-            {"team": one.team, "value": one.value, "event_time": one.event_time, "seen": seen}
-            for one in step.plays
+            {"team": play.team, "value": play.value, "event_time": play.event_time, "seen": seen}
+            for play in step.plays
         ]
         rows.append({"seen": seen})
         path = folder / f"{number:04}.parquet"
@@ -145,7 +145,7 @@ def run_figure(spark: SparkSession, figure: PublishedFigure, listing: Listing, f
     steps = steps_of(figure)
     write(folder / "plays", steps)
     keyed = PLAYS.key_by(lambda play: play.team).map_values(lambda play: play.value)
-    pipeline = _for_ever(listing.build(keyed))
+    pipeline = _with_unlimited_lateness(listing.build(keyed))
     frame = (
         spark.readStream.schema(from_arrow_schema(_SCHEMA))
         .option("maxFilesPerTrigger", 1)
@@ -159,16 +159,14 @@ def run_figure(spark: SparkSession, figure: PublishedFigure, listing: Listing, f
     )
     _run(streaming.compile(pipeline, {PLAYS: plays}).with_drops(), folder)
     stored = spark.read.parquet(str(folder / "out"))
-    panes = [one for one in collect(pipeline, stored) if one.element.key == TEAM]
-    refused = [
-        _Refusal.of(row) for row in stored.filter("drop is not null").select("drop").toArrow().to_pylist()
-    ]
-    mine = {(one.time, one.value) for one in refused if one.team == TEAM}
+    panes = [pane for pane in collect(pipeline, stored) if pane.element.key == TEAM]
+    drops = [_Drop.of(row) for row in stored.filter("drop is not null").select("drop").toArrow().to_pylist()]
+    dropped = {(drop.time, drop.value) for drop in drops if drop.team == TEAM}
     return FigureRun(
         Run(tuple(panes), ()),
-        tuple(figure_pane(one) for one in panes),
-        tuple(one for one in figure.arrivals if _when(one) in mine),
-        tuple(_closings(figure, steps, {one.team for one in refused if one.reason == "expired"})),
+        tuple(figure_pane(pane) for pane in panes),
+        tuple(arrival for arrival in figure.arrivals if _time_and_value(arrival) in dropped),
+        tuple(_closings(figure, steps, {drop.team for drop in drops if drop.reason == "expired"})),
     )
 
 
@@ -196,12 +194,12 @@ def _policy(steps: Sequence[Step]) -> CustomPolicy:
     return CustomPolicy("the figure's watermark", watermark_of)
 
 
-def _for_ever(pipeline: Scores) -> Scores:
+def _with_unlimited_lateness(pipeline: Scores) -> Scores:
     """The pipeline with an allowed lateness of ``FOREVER``, which the papers leave unset."""
-    return PCollection(_node_for_ever(pipeline.node))
+    return PCollection(_node_with_unlimited_lateness(pipeline.node))
 
 
-def _node_for_ever(node: Node) -> Node:
+def _node_with_unlimited_lateness(node: Node) -> Node:
     match node:
         case WindowInto(strategy=strategy):
             lateness = strategy.allowed_lateness
@@ -209,21 +207,21 @@ def _node_for_ever(node: Node) -> Node:
                 return evolve(node, strategy=evolve(strategy, allowed_lateness=FOREVER))
             return node
         case CombinePerKey(input=inner) | ElementWise(input=inner):
-            return evolve(node, input=_node_for_ever(inner))
+            return evolve(node, input=_node_with_unlimited_lateness(inner))
         case _:
             return node
 
 
 @frozen
-class _Refusal:
+class _Drop:
     team: str
     value: int
     reason: str
     time: datetime
 
     @classmethod
-    def of(cls, row: dict[str, dict[str, object]]) -> _Refusal:
-        """A row of drops."""
+    def of(cls, row: dict[str, dict[str, object]]) -> _Drop:
+        """Returns a drop from a row."""
         drop = row["drop"]
         team, value, reason, time = (drop[name] for name in ("key", "value", "reason", "processing_time"))
         assert isinstance(team, str)
@@ -233,16 +231,16 @@ class _Refusal:
         return cls(team, value, reason, time)
 
 
-def _when(arrival: Arrival) -> tuple[datetime, int]:
+def _time_and_value(arrival: Arrival) -> tuple[datetime, int]:
     return arrival.processing_time, arrival.datum.value
 
 
-def _closings(figure: PublishedFigure, steps: Sequence[Step], refused: set[str]) -> Iterator[Closing]:
+def _closings(figure: PublishedFigure, steps: Sequence[Step], dropped_probes: set[str]) -> Iterator[Closing]:
     """When windows close: at the first instant after which a datum is dropped."""
-    for number, one in enumerate(figure.closed):
+    for number, closing in enumerate(figure.closed):
         for step in steps:
-            if _probe(step.time, number) in refused:
-                yield Closing(Window(one.window.start, one.window.end), step.time)
+            if _probe(step.time, number) in dropped_probes:
+                yield Closing(Window(closing.window.start, closing.window.end), step.time)
                 break
 
 
@@ -255,7 +253,8 @@ def main() -> int:
         try:
             for figure_id, figure in figures.items():
                 found = differences(
-                    figure, run_figure(spark, figure, LISTINGS[figure_id], _made(Path(name) / figure_id))
+                    figure,
+                    run_figure(spark, figure, LISTINGS[figure_id], _make_folder(Path(name) / figure_id)),
                 )
                 right += not found
                 print(f"{figure_id:25} {'; '.join(map(str, found)) or 'ok'}", flush=True)
@@ -265,7 +264,7 @@ def main() -> int:
     return len(figures) - right
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder
 

@@ -18,7 +18,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 @frozen
 class Page:
-    """One page: a title, a sentence, and for each heading a package and its names."""
+    """A page: a title, a sentence, and for each heading a package and its names."""
 
     title: str
     about: str
@@ -116,7 +116,7 @@ PAGES: Final = {
 
 def names_of(package: str, names: Sequence[str]) -> Sequence[str]:
     """The names of a heading; by default all exports of the package."""
-    return names or [str(one) for one in importlib.import_module(package).__all__]
+    return names or [str(name) for name in importlib.import_module(package).__all__]
 
 
 def missing() -> list[str]:
@@ -133,10 +133,10 @@ def missing() -> list[str]:
     ]
 
 
-def page(one: Page) -> str:
+def page_text(page: Page) -> str:
     """Returns a page in MyST Markdown."""
-    parts = [f"# {one.title}\n", f"{one.about}\n"]
-    for heading, (package, names) in one.sections.items():
+    parts = [f"# {page.title}\n", f"{page.about}\n"]
+    for heading, (package, names) in page.sections.items():
         module = importlib.import_module(package)
         parts.append(f"## {heading}\n")
         for name in names_of(package, names):
@@ -149,8 +149,8 @@ def page(one: Page) -> str:
 def write(folder: Path) -> None:
     """Writes all pages; an unchanged page keeps its modification time, so that it is not rebuilt."""
     folder.mkdir(exist_ok=True)
-    for name, one in PAGES.items():
-        path, text = folder / f"{name}.md", page(one)
+    for name, page in PAGES.items():
+        path, text = folder / f"{name}.md", page_text(page)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -169,34 +169,34 @@ def _data(package: str, name: str) -> str:
     home = _home(package, name)
     documented = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name), [])
     lines = [f".. py:data:: {package}.{name}"]
-    written = _written(home, name)
-    if written is not None and len(written) < LONGEST and (not documented or " | " in written):
-        lines.append(f"   :value: {written}")
+    expression = _assigned_expression(home, name)
+    if expression is not None and len(expression) < LONGEST and (not documented or " | " in expression):
+        lines.append(f"   :value: {expression}")
     return "\n".join([*lines, "", *(f"   {line}" for line in documented)]).rstrip()
 
 
 def _home(package: str, name: str) -> str:
     """The module that defines an exported name."""
-    for one in _tree(package).body:
-        if isinstance(one, ast.ImportFrom) and one.module is not None:
-            for alias in one.names:
+    for statement in _tree(package).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module is not None:
+            for alias in statement.names:
                 if (alias.asname or alias.name) == name:
-                    return _home(one.module, alias.name)
+                    return _home(statement.module, alias.name)
     return package
 
 
-def _written(module: str, name: str) -> str | None:
+def _assigned_expression(module: str, name: str) -> str | None:
     """The source text of the expression that a module assigns to a name."""
-    for one in _tree(module).body:
+    for statement in _tree(module).body:
         targets = (
-            one.targets
-            if isinstance(one, ast.Assign)
-            else [one.target]
-            if isinstance(one, ast.AnnAssign)
+            statement.targets
+            if isinstance(statement, ast.Assign)
+            else [statement.target]
+            if isinstance(statement, ast.AnnAssign)
             else []
         )
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            value = one.value if isinstance(one, ast.Assign | ast.AnnAssign) else None
+            value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
             return None if value is None else ast.unparse(value)
     return None
 
@@ -207,4 +207,4 @@ def _tree(module: str) -> ast.Module:
     return ast.parse(Path(path).read_text(encoding="utf-8"))
 
 
-__all__ = ["PAGES", "Page", "missing", "names_of", "page", "write"]
+__all__ = ["PAGES", "Page", "missing", "names_of", "page_text", "write"]

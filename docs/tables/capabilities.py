@@ -1,4 +1,4 @@
-"""``docs/capabilities.md``: what each interpreter can run, from what the interpreters publish."""
+"""``docs/capabilities.md``: the features of each interpreter, from the capabilities that the interpreters export."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ INTERPRETERS: Final = (flowalg_reference.CAPABILITIES, batch.CAPABILITIES, strea
 HEAD: Final = """\
 # What runs where
 
-Made by `make docs` from what the interpreters publish as data (`flowalg_reference.CAPABILITIES`,
-`flowalg_spark.batch.CAPABILITIES`, `flowalg_spark.streaming.CAPABILITIES`). `flowalg_laws.check_interpreter` holds each
-of them to it: what is missing must be refused when a pipeline is compiled, and everything else must give what the
-reference gives. A dash stands for what a batch has no use for: each of its windows has one pane, on time.
+`make docs` generates this page from the capabilities that the interpreters export as data
+(`flowalg_reference.CAPABILITIES`, `flowalg_spark.batch.CAPABILITIES`, `flowalg_spark.streaming.CAPABILITIES`).
+`flowalg_laws.check_interpreter` tests both directions: an interpreter rejects a pipeline with a missing feature at
+compilation, and runs any other pipeline with the results of the reference. A dash marks a feature that does not apply
+to a batch, in which each window has one on-time pane.
 """
 
 
-def cell(able: Capabilities, feature: Feature, notes: dict[str, int]) -> str:
-    """Yes, no with the number of the reason, or a dash."""
-    if not able.streams and not feature.in_batch and feature is not Feature.STREAMING:
+def cell(capabilities: Capabilities, feature: Feature, notes: dict[str, int]) -> str:
+    """Returns yes, no with the number of the reason, or a dash."""
+    if not capabilities.streams and not feature.in_batch and feature is not Feature.STREAMING:
         return "–"
-    reason = able.missing.get(feature)
+    reason = capabilities.missing.get(feature)
     return "yes" if reason is None else f"no [{notes.setdefault(reason, len(notes) + 1)}]"
 
 
 def page() -> str:
-    """The page."""
+    """Returns the whole page."""
     notes: dict[str, int] = {}
     lines = [HEAD]
     for area in Area:
         lines += [
-            f"| {' | '.join((area.title, *(one.interpreter for one in INTERPRETERS)))} |",
+            f"| {' | '.join((area.title, *(capabilities.interpreter for capabilities in INTERPRETERS)))} |",
             "| --- " * (len(INTERPRETERS) + 1) + "|",
         ]
         for feature in Feature:
             if feature.area is area:
-                cells = (cell(one, feature, notes) for one in INTERPRETERS)
+                cells = (cell(capabilities, feature, notes) for capabilities in INTERPRETERS)
                 lines.append(f"| {' | '.join((feature.description, *cells))} |")
         lines.append("")
     lines += ["Reasons:", "", *(f"{number}. {reason}" for reason, number in notes.items())]

@@ -78,7 +78,7 @@ def _left() -> Iterator[str]:
         assert opaque is not None
         shown = _show(left.function)
         cells = (shown if shown.startswith("`") else f"`{shown}`", opaque.reason, left.why)
-        yield f"| {' | '.join(one.replace('|', chr(92) + '|') for one in cells)} |"
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _show(f: Callable[..., object]) -> str:

@@ -1,8 +1,8 @@
 """Times every query as compiled by flowalg and as written by hand, in turns: ``make bench-batch``.
 
 ``python -m docs.benchmarks.batch [--rows N] [--rounds N] [--only WORD] [--more]`` writes ``build/bench/batch.json`` and
-keeps its results for other queries. With ``--more`` there are two further versions: the query by hand over checked
-rows, and all columns of flowalg's result.
+keeps its results for other queries. With ``--more`` it also times the query by hand over checked rows, and
+all columns of flowalg's result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from docs.benchmarks.batch import others
 from docs.benchmarks.batch.data import ROWS, Files, Offer, Sale, files
-from docs.benchmarks.batch.measuring import interleaved, median_seconds
+from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
 from docs.benchmarks.batch.queries import OFFERS, QUERIES, SALES, Query, summary
 from docs.benchmarks.results import Results
 from flowalg import Source
@@ -29,23 +29,23 @@ RESULTS: Final = Results(BUILD / "bench" / "batch.json", "query", [query.name fo
 CORES: Final = 2
 
 
-def run(frame: DataFrame) -> None:
+def execute(frame: DataFrame) -> None:
     """Computes a frame and discards the result."""
     frame.write.format("noop").mode("overwrite").save()
 
 
-def refusing_nulls(frame: DataFrame) -> DataFrame:
-    """The frame with an error for each null, as for the records of a source: the cost of such checks by hand."""
+def reject_nulls(frame: DataFrame) -> DataFrame:
+    """Returns the frame with an error for each null: the checks of a source, written by hand."""
     return frame.select(
         *(F.coalesce(name, F.raise_error(F.lit(f"{name} is null"))).alias(name) for name in frame.columns)
     )
 
 
-def compared(
+def compare(
     query: Query, spark: SparkSession, where: Files, rows: int, rounds: int, *, more: bool
 ) -> dict[str, object]:
-    """Both versions of one query; raises ``ValueError`` if their results differ."""
-    sales, offers = (spark.read.parquet(str(one)) for one in (where.sales, where.offers))
+    """Times both versions of a query; raises ``ValueError`` if their results differ."""
+    sales, offers = (spark.read.parquet(str(path)) for path in (where.sales, where.offers))
 
     def compiled() -> DataFrame:
         inputs: dict[Source[Sale] | Source[Offer], DataFrame] = {SALES: sales}
@@ -55,15 +55,19 @@ def compared(
 
     found = summary(compiled(), query.of_panes), summary(query.by_hand(sales, offers), query.of_rows)
     if found[0] != found[1]:
-        raise ValueError(f"{query.name}: flowalg gives {found[0]}, and by hand it is {found[1]} (rows, hash)")
-    ways: dict[str, Callable[[], None]] = {
-        "flowalg": lambda: run(compiled().select(*query.output)),
-        "by_hand": lambda: run(query.by_hand(sales, offers)),
+        raise ValueError(
+            f"{query.name}: flowalg returns {found[0]}, and the query by hand {found[1]} (rows, hash)"
+        )
+    versions: dict[str, Callable[[], None]] = {
+        "flowalg": lambda: execute(compiled().select(*query.output)),
+        "by_hand": lambda: execute(query.by_hand(sales, offers)),
     }
     if more:
-        ways["all_columns"] = lambda: run(compiled())
-        ways["by_hand_checked"] = lambda: run(query.by_hand(refusing_nulls(sales), refusing_nulls(offers)))
-    runs = interleaved(ways, rounds)
+        versions["all_columns"] = lambda: execute(compiled())
+        versions["by_hand_checked"] = lambda: execute(
+            query.by_hand(reject_nulls(sales), reject_nulls(offers))
+        )
+    runs = run_in_turns(versions, rounds)
     medians = {f"{name}_s": round(median_seconds(found), 3) for name, found in runs.items()}
     mine, theirs = median_seconds(runs["flowalg"]), median_seconds(runs["by_hand"])
     return {
@@ -74,15 +78,15 @@ def compared(
         **medians,
         "ratio": round(mine / theirs, 3),
         "rows_per_s": round(rows / mine),
-        "flowalg_peak_mib": max(one.memory for one in runs["flowalg"]) >> 20,
-        "by_hand_peak_mib": max(one.memory for one in runs["by_hand"]) >> 20,
+        "flowalg_peak_mib": max(run.memory for run in runs["flowalg"]) >> 20,
+        "by_hand_peak_mib": max(run.memory for run in runs["by_hand"]) >> 20,
         **{
             f"{engine.lower()}_s": round(others.seconds(engine, query.name, where.sales, CORES, rounds), 3)
             for engine in ("Polars", "DuckDB")
             if query.name in others.QUERIES
         },
-        "flowalg_all_s": [round(one.seconds, 3) for one in runs["flowalg"]],
-        "by_hand_all_s": [round(one.seconds, 3) for one in runs["by_hand"]],
+        "flowalg_all_s": [round(run.seconds, 3) for run in runs["flowalg"]],
+        "by_hand_all_s": [round(run.seconds, 3) for run in runs["by_hand"]],
     }
 
 
@@ -94,7 +98,7 @@ COLUMNS: Final = {
     "ratio": "ratio",
     "by_hand_checked_s": "by hand with checks",
     "all_columns_s": "with all columns",
-    "rows_per_s": "rows a second",
+    "rows_per_s": "rows per second",
     "flowalg_peak_mib": "peak MiB",
     "by_hand_peak_mib": "by hand",
     "polars_s": "Polars",
@@ -106,8 +110,8 @@ def table(found: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """The results as the table of ``docs/performance.md``."""
     yield f"| {' | '.join(COLUMNS.values())} |"
     yield f"| --- |{' ---: |' * (len(COLUMNS) - 1)}"
-    for one in found:
-        cells = (one.get(name, "") for name in COLUMNS)
+    for result in found:
+        cells = (result.get(name, "") for name in COLUMNS)
         yield f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else str(cell) for cell in cells)} |"
 
 
@@ -124,16 +128,16 @@ def main(arguments: Sequence[str]) -> None:
     try:
         for query in QUERIES:
             if given.only in query.name:
-                one = compared(query, spark, where, given.rows, given.rounds, more=given.more)
-                RESULTS.save(one)
+                result = compare(query, spark, where, given.rows, given.rounds, more=given.more)
+                RESULTS.save(result)
                 print(
-                    f"{query.name:30} {one['flowalg_s']:>8} s, by hand {one['by_hand_s']:>8} s, "
-                    f"ratio {one['ratio']}",
+                    f"{query.name:30} {result['flowalg_s']:>8} s, by hand {result['by_hand_s']:>8} s, "
+                    f"ratio {result['ratio']}",
                     flush=True,
                 )
     finally:
         spark.stop()
-    print(*table(RESULTS.saved()), sep="\n")
+    print(*table(RESULTS.load()), sep="\n")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def _common(random: np.random.Generator, rows: int) -> list[pl.Series | pl.Expr]
 
 
 def _sales(random: np.random.Generator, rows: int) -> pl.DataFrame:
-    """The words of a note are drawn so that few notes are equal."""
+    """Notes are random, and few are equal."""
     country = pl.Series("country", random.integers(0, len(COUNTRIES), rows))
     return pl.select(
         *_common(random, rows),

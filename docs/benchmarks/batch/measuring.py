@@ -1,4 +1,4 @@
-"""The time and memory of runs that take turns."""
+"""Measures the time and memory of alternating runs."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ WARM: Final = 15.0
 LONG_ENOUGH: Final = 25.0
 """The minimum of measured seconds of each rival."""
 LONGER: Final = 60.0
-"""The same for runs of less than a second, whose times vary by more than one hundredth."""
+"""The minimum for runs of less than a second, whose times vary by more than 1%."""
 
 
 @frozen
 class Run:
-    """One run: its seconds, and the peak memory of the process and its children, in bytes."""
+    """A run: its seconds, and the peak memory of the process and its children, in bytes."""
 
     seconds: float
     memory: int
 
 
-def timed(work: Callable[[], object]) -> Run:
+def measure(work: Callable[[], object]) -> Run:
     """Measures a function call."""
-    done = threading.Event()
+    finished = threading.Event()
     most = [_resident()]
 
     def watch() -> None:
-        while not done.wait(EVERY):
+        while not finished.wait(EVERY):
             most[0] = max(most[0], _resident())
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
         work()
     finally:
-        seconds = time.perf_counter() - began
-        done.set()
+        seconds = time.perf_counter() - start
+        finished.set()
         watcher.join()
     return Run(seconds, most[0])
 
@@ -54,39 +54,39 @@ def _resident() -> int:
     """The resident memory of this process and its children: the JVM and the Python workers."""
     total = 0
     here = psutil.Process()
-    for one in (here, *here.children(recursive=True)):
+    for process in (here, *here.children(recursive=True)):
         try:
-            total += one.memory_info().rss
+            total += process.memory_info().rss
         except psutil.NoSuchProcess:
             continue
     return total
 
 
-def interleaved(rivals: Mapping[str, Callable[[], object]], rounds: int) -> Mapping[str, Sequence[Run]]:
-    """Runs of all rivals in turn, each round in the other order: so many rounds, and more of short runs.
+def run_in_turns(rivals: Mapping[str, Callable[[], object]], rounds: int) -> Mapping[str, Sequence[Run]]:
+    """Runs all rivals in turns, in alternating order, for at least this number of rounds.
 
-    Rounds go on until each rival has taken ``LONG_ENOUGH``, after some that warm up and do not count.
+    After a warm-up that does not count, rounds continue until each rival has run for ``LONG_ENOUGH`` in total.
     """
-    warm = _turns(rivals, 1, WARM)
+    warm = _run_rounds(rivals, 1, WARM)
     short = min(median_seconds(runs) for runs in warm.values()) < 1
-    return _turns(rivals, rounds, LONGER if short else LONG_ENOUGH)
+    return _run_rounds(rivals, rounds, LONGER if short else LONG_ENOUGH)
 
 
-def _turns(
+def _run_rounds(
     rivals: Mapping[str, Callable[[], object]], rounds: int, seconds: float
 ) -> Mapping[str, Sequence[Run]]:
     found: dict[str, list[Run]] = {name: [] for name in rivals}
     number = 0
-    while number < rounds or any(sum(one.seconds for one in runs) < seconds for runs in found.values()):
+    while number < rounds or any(sum(run.seconds for run in runs) < seconds for runs in found.values()):
         for name in list(rivals) if number % 2 else list(rivals)[::-1]:
-            found[name].append(timed(rivals[name]))
+            found[name].append(measure(rivals[name]))
         number += 1
     return found
 
 
 def median_seconds(runs: Sequence[Run]) -> float:
     """The median of the times."""
-    return statistics.median(one.seconds for one in runs)
+    return statistics.median(run.seconds for run in runs)
 
 
-__all__ = ["Run", "interleaved", "median_seconds", "timed"]
+__all__ = ["Run", "measure", "median_seconds", "run_in_turns"]

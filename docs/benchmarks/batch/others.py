@@ -20,20 +20,20 @@ _DUCKDB: Final[Mapping[str, str]] = {
     QUERIES[0]: "sum(amount)",
     QUERIES[1]: "count(*), sum(amount), max(amount), avg(price)",
 }
-_TIMED: Final = """
+_PROGRAM: Final = """
 import time
 {setup}
 times = []
 for _ in range({rounds} + 1):
-    began = time.perf_counter()
+    start = time.perf_counter()
     {run}
-    times.append(time.perf_counter() - began)
+    times.append(time.perf_counter() - start)
 print(sorted(times[1:])[{rounds} // 2])
 """
 
 
 def seconds(engine: str, query: str, sales: Path, threads: int, rounds: int) -> float:
-    """The median time of a query in a process of its own, after a warm-up run."""
+    """The median time of a query in a separate process, after a warm-up run."""
     files = f"{sales}/*.parquet"
     if engine == "Polars":
         setup = f"import os\nos.environ['POLARS_MAX_THREADS'] = '{threads}'\nimport polars as pl"
@@ -46,10 +46,10 @@ def seconds(engine: str, query: str, sales: Path, threads: int, rounds: int) -> 
         minute = "date_trunc('minute', \"at\")"
         sql = f"select \"user\", {minute}, {_DUCKDB[query]} from '{files}' group by all"
         run = f"db.sql({sql!r}).to_arrow_table()"
-    code = _TIMED.format(setup=setup, run=run, rounds=rounds)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    # DuckDB draws a progress bar first.
-    return float(done.stdout.split()[-1])
+    code = _PROGRAM.format(setup=setup, run=run, rounds=rounds)
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    # DuckDB prints a progress bar first.
+    return float(finished.stdout.split()[-1])
 
 
 __all__ = ["QUERIES", "seconds"]

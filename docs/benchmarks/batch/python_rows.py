@@ -68,15 +68,15 @@ class Line:
     price: float
 
 
-def line(one: Line) -> Line:
+def line(value: Line) -> Line:
     """Returns the record after reading it as a whole."""
     for _ in range(1):
-        assert one is not None
-    return one
+        assert value is not None
+    return value
 
 
 @frozen
-class Simple:
+class Measured:
     """A function of records, the type of its result, and a pipeline that runs it."""
 
     name: str
@@ -93,20 +93,20 @@ def _one_field(s: Sale) -> int:
 LINES: Final = SALES.map(lambda s: Line(s.user, s.amount, s.price))
 
 FUNCTIONS: Final = (
-    Simple(
+    Measured(
         "a call of one field", Sale, _one_field, INTEGER, SALES.key_by(_one_field).combine_per_key(Count())
     ),
-    Simple(
+    Measured(
         "statements over two fields", Sale, fields, INTEGER, SALES.key_by(fields).combine_per_key(Count())
     ),
-    Simple(
+    Measured(
         "whole records of three fields, in and out",
         Line,
         line,
         shape_of(Line),
-        LINES.map(line).key_by(lambda one: one.amount).combine_per_key(Count()),
+        LINES.map(line).key_by(lambda value: value.amount).combine_per_key(Count()),
     ),
-    Simple(
+    Measured(
         "whole records of six fields, in and out",
         Sale,
         record,
@@ -116,31 +116,31 @@ FUNCTIONS: Final = (
 )
 
 
-def in_python(one: Simple, batch_of_sales: pa.RecordBatch) -> float:
-    """Records per second of processor time, in Python alone."""
-    shape = shape_of(one.of)
-    found = delegated_call(one.f, shape)
-    call = Call(one.f if found is None else found[0])
-    read = required_shape(one.f, shape) if found is None else INTEGER
-    column = PythonColumn(Map(call), call, layout_of(read), one.result, guarded=False)
+def measure_python(function: Measured, batch_of_sales: pa.RecordBatch) -> float:
+    """Returns records per second of processor time, in Python alone."""
+    shape = shape_of(function.of)
+    found = delegated_call(function.f, shape)
+    call = Call(function.f if found is None else found[0])
+    read = required_shape(function.f, shape) if found is None else INTEGER
+    column = PythonColumn(Map(call), call, layout_of(read), function.result, guarded=False)
     names = ["amount"] if found is not None else [leaf.column for leaf in leaves(layout_of(read))]
     arrays = [batch_of_sales.column(name) for name in names]
     times = []
     for _ in range(ROUNDS):
-        began = time.process_time()
+        start = time.process_time()
         column(*arrays)
-        times.append(time.process_time() - began)
+        times.append(time.process_time() - start)
     return batch_of_sales.num_rows / median(times)
 
 
-def in_spark(one: Simple, frame: DataFrame) -> float:
-    """Records per second of a whole query with one task at a time."""
+def measure_spark(function: Measured, frame: DataFrame) -> float:
+    """Returns records per second of a whole query with one task at a time."""
     times = []
     for number in range(ROUNDS + 1):
-        began = time.perf_counter()
-        batch.compile(one.pipeline, {SALES: frame}).write.format("noop").mode("overwrite").save()
+        start = time.perf_counter()
+        batch.compile(function.pipeline, {SALES: frame}).write.format("noop").mode("overwrite").save()
         if number:
-            times.append(time.perf_counter() - began)
+            times.append(time.perf_counter() - start)
     return ROWS / median(times)
 
 
@@ -149,19 +149,25 @@ def main() -> None:
     where = files(BUILD / "data", ROWS)
     table = pl.read_parquet(where.sales / "0.parquet").head(BATCH).to_arrow()
     strings = pa.schema(
-        [pa.field(one.name, pa.string()) if one.type not in _KEPT else one for one in table.schema]
+        [column if column.type in _KEPT else pa.field(column.name, pa.string()) for column in table.schema]
     )
     first = table.cast(strings).combine_chunks().to_batches()[0]
     spark = local_session("flowalg bench", cores=1, memory="4g")
     found = []
     try:
         frame = spark.read.parquet(str(where.sales))
-        for one in FUNCTIONS:
-            alone, whole = in_python(one, first), in_spark(one, frame)
+        for function in FUNCTIONS:
+            alone, whole = measure_python(function, first), measure_spark(function, frame)
             found.append(
-                {"function": one.name, "python_rows_per_s": round(alone), "query_rows_per_s": round(whole)}
+                {
+                    "function": function.name,
+                    "python_rows_per_s": round(alone),
+                    "query_rows_per_s": round(whole),
+                }
             )
-            print(f"{one.name:42} {alone:>12,.0f} records a second in Python, {whole:>12,.0f} through Spark")
+            print(
+                f"{function.name:42} {alone:>12,.0f} records per second in Python, {whole:>12,.0f} through Spark"
+            )
     finally:
         spark.stop()
     (BUILD / "python_rows.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """The queries, each as a pipeline and as an expert writes it in PySpark.
 
-Both give the same rows, which ``summary`` checks: it is computed from either before anything is timed.
+Both return the same rows: before the measurement, ``summary`` compares them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ amounts: Final = by_user.map_values(lambda s: s.amount)
 
 @frozen
 class Stats:
-    """Several results at once."""
+    """Several aggregates."""
 
     sales: int
     amount: int
@@ -59,9 +59,9 @@ class Large:
 
 @frozen
 class Query:
-    """A pipeline, the same by hand from sales and offers, and the columns of either that must agree.
+    """A pipeline, the same query by hand from sales and offers, and the columns of both that must agree.
 
-    ``output`` are the columns of the panes that the query by hand has too: whoever writes it has no others.
+    ``output`` has the columns of the panes that the query by hand also computes.
     """
 
     name: str
@@ -136,13 +136,13 @@ def _top_ten(sales: DataFrame, offers: DataFrame) -> DataFrame:
     )
 
 
-def _graded(notes: pa.Array[pa.StringScalar]) -> pa.Array[pa.Int64Scalar]:
-    """The same by hand, as a list comprehension."""
+def _grade_all(notes: pa.Array[pa.StringScalar]) -> pa.Array[pa.Int64Scalar]:
+    """``grade`` by hand, as a list comprehension."""
     return pa.array([grade(str(note)) for note in notes.to_pylist()], pa.int64())
 
 
 def _python_function(sales: DataFrame, offers: DataFrame) -> DataFrame:
-    graded = arrow_udf(_graded, "long", ArrowUDFType.SCALAR)
+    graded = arrow_udf(_grade_all, "long", ArrowUDFType.SCALAR)
     keyed = sales.select(graded("note").alias("key"), "at")
     return keyed.groupBy("key", F.window("at", "1 minute")).agg(F.count("*").alias("value"))
 
@@ -222,9 +222,9 @@ QUERIES: Final = tuple(_queries())
 
 
 def summary(frame: DataFrame, columns: tuple[str, ...]) -> tuple[int, int]:
-    """How many rows there are, and a sum of hashes over some of their columns: equal for equal rows in any order.
+    """Returns the number of rows and a sum of hashes over some columns, which do not depend on the order of the rows.
 
-    Floats are rounded first, because a sum of floats depends on the order in which they are added.
+    Floats are rounded first, since a sum of floats depends on the order of the additions.
     """
     picked = frame.select(*(F.col(name).alias(f"c{number}") for number, name in enumerate(columns)))
     parts = [

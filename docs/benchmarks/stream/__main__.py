@@ -2,7 +2,7 @@
 
 ``python -m docs.benchmarks.stream [--only WORD] [--rounds N]`` writes ``build/bench/stream.json`` and keeps its results
 for other cases. In each round every rival's query continues from its checkpoint for a few batches over the same files.
-The first batch after each start and the whole first round are not counted.
+The first batch after each start and the whole first round do not count.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from docs.benchmarks.stream.data import files
 from docs.benchmarks.stream.growth import GROWTHS, OPEN, ROWS, Growth, seed
 from docs.benchmarks.stream.memory import peaks
 from docs.benchmarks.stream.queries import CASES, Case
-from docs.benchmarks.stream.running import Phases, brought, went_on
+from docs.benchmarks.stream.running import Phases, add_files, continue_query
 
 N = TypeVar("N")
 BUILD: Final = Path(__file__).parents[3] / "build"
 NAMES: Final = [
     *(case.name for case in CASES),
-    *(f"{one.name}, {many:,}" for one in GROWTHS for many in OPEN),
+    *(f"{growth.name}, {count:,}" for growth in GROWTHS for count in OPEN),
 ]
 RESULTS: Final = Results(BUILD / "bench" / "stream.json", "case", NAMES)
 CORES: Final = 2
 BATCHES: Final = 4
-"""Of a round."""
+"""The number of batches in a round."""
 
 
-def rows_said(spark: SparkSession, folder: Path, name: str) -> set[tuple[object, ...]]:
+def read_output(spark: SparkSession, folder: Path, name: str) -> set[tuple[object, ...]]:
     """The output of a rival: each key and window with its value."""
     frame: DataFrame = spark.read.parquet(str(folder / f"{name}-out"))
     return {
@@ -47,35 +47,38 @@ def rows_said(spark: SparkSession, folder: Path, name: str) -> set[tuple[object,
 
 def check(spark: SparkSession, case: Case, given: Sequence[Path], folder: Path) -> None:
     """Raises ``ValueError`` if a rival's sums differ; the last windows may still be missing."""
-    brought(given[:BATCHES], folder)
+    add_files(given[:BATCHES], folder)
     names = [name for name in case.rivals if name != "on time"]
     for name in names:
-        went_on(spark, case.rivals[name], name, folder, sink="parquet")
+        continue_query(spark, case.rivals[name], name, folder, sink="parquet")
     if len(names) > 1:
-        mine = rows_said(spark, folder, "flowalg")
+        mine = read_output(spark, folder, "flowalg")
         for name in names[1:]:
-            theirs = rows_said(spark, folder, name)
+            theirs = read_output(spark, folder, name)
             if not theirs or not theirs <= mine:
-                raise ValueError(f"{case.name}: {name} says {len(theirs - mine)} sums that flowalg does not")
+                raise ValueError(
+                    f"{case.name}: {name} has {len(theirs - mine)} sums that flowalg does not have"
+                )
 
 
-def in_turns(
+def run_in_turns(
     names: Sequence[N],
     given: Sequence[Path],
     folders: Iterable[Path],
-    went: Callable[[N], list[Phases]],
+    run: Callable[[N], list[Phases]],
 ) -> tuple[dict[N, list[Phases]], dict[N, list[float]]]:
-    """What the warm batches of each take, and the seconds of its first ones, in turns over the files of a round.
+    """Runs all rivals in turns over the files of each round.
 
-    The first round does not count.
+    Returns for each rival the phases of its warm batches, and the seconds of its first batch in each round. The first
+    round does not count.
     """
     warm: dict[N, list[Phases]] = {name: [] for name in names}
     first: dict[N, list[float]] = {name: [] for name in names}
     for number, start in enumerate(range(0, len(given), BATCHES)):
         for folder in folders:
-            brought(given[start : start + BATCHES], folder)
+            add_files(given[start : start + BATCHES], folder)
         for name in names if number % 2 else names[::-1]:
-            batches = went(name)
+            batches = run(name)
             if number:
                 first[name].append(batches[0]["triggerExecution"])
                 warm[name] += batches[1:]
@@ -83,17 +86,17 @@ def in_turns(
 
 
 def _median(batches: Iterable[Phases]) -> float:
-    return statistics.median(one["triggerExecution"] for one in batches)
+    return statistics.median(batch["triggerExecution"] for batch in batches)
 
 
-def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
-    """The times of the warm batches of all rivals."""
+def compare(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
+    """Returns the times of the warm batches of all rivals."""
     given = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
     if case.rows:
         check(spark, case, given, scratch / "check")
     names = list(case.rivals)
-    warm, first = in_turns(
-        names, given, [scratch], lambda name: went_on(spark, case.rivals[name], name, scratch)
+    warm, first = run_in_turns(
+        names, given, [scratch], lambda name: continue_query(spark, case.rivals[name], name, scratch)
     )
     seconds = {name: _median(found) for name, found in warm.items()}
     mine = seconds["flowalg"]
@@ -113,39 +116,45 @@ def compared(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dic
         "first_batch_s": {name: round(statistics.median(found), 3) for name, found in first.items()},
         "phases_s": {
             name: {
-                phase: round(statistics.median(one.get(phase, 0.0) for one in found), 3) for phase in found[0]
+                phase: round(statistics.median(batch.get(phase, 0.0) for batch in found), 3)
+                for phase in found[0]
             }
             for name, found in warm.items()
         },
     }
 
 
-def grown(spark: SparkSession, growth: Growth, rounds: int, scratch: Path) -> list[dict[str, object]]:
-    """The times of warm batches with few and with many live windows, and of the first batch after a restart."""
+def measure_growth(
+    spark: SparkSession, growth: Growth, rounds: int, scratch: Path
+) -> list[dict[str, object]]:
+    """Returns the times of warm batches with few and count live windows, and of the first batch after a restart."""
     data = BUILD / "bench" / "data"
     given = files(data, ROWS, (rounds + 1) * BATCHES)
-    folders = {many: scratch / str(many) for many in OPEN}
+    folders = {count: scratch / str(count) for count in OPEN}
     opening = {}
-    for many, folder in folders.items():
-        brought([seed(data, many, growth.first_key)], folder)
-        (batch,) = went_on(spark, growth.rival, "flowalg", folder)
-        opening[many] = batch["triggerExecution"]
-    warm, first = in_turns(
-        OPEN, given, folders.values(), lambda many: went_on(spark, growth.rival, "flowalg", folders[many])
+    for count, folder in folders.items():
+        add_files([seed(data, count, growth.first_key)], folder)
+        (batch,) = continue_query(spark, growth.rival, "flowalg", folder)
+        opening[count] = batch["triggerExecution"]
+    warm, first = run_in_turns(
+        OPEN,
+        given,
+        folders.values(),
+        lambda count: continue_query(spark, growth.rival, "flowalg", folders[count]),
     )
-    seconds = {many: _median(found) for many, found in warm.items()}
+    seconds = {count: _median(found) for count, found in warm.items()}
     return [
         {
-            "case": f"{growth.name}, {many:,}",
+            "case": f"{growth.name}, {count:,}",
             "rows": ROWS,
-            "open": many,
-            "warm_batches": len(warm[many]),
-            "flowalg_s": round(seconds[many], 3),
-            "vs_fewest": round(seconds[many] / seconds[OPEN[0]], 3),
-            "opening_s": round(opening[many], 3),
-            "recovery_s": round(statistics.median(first[many]), 3),
+            "open": count,
+            "warm_batches": len(warm[count]),
+            "flowalg_s": round(seconds[count], 3),
+            "vs_fewest": round(seconds[count] / seconds[OPEN[0]], 3),
+            "opening_s": round(opening[count], 3),
+            "recovery_s": round(statistics.median(first[count]), 3),
         }
-        for many in OPEN
+        for count in OPEN
     ]
 
 
@@ -162,14 +171,14 @@ def main(arguments: Sequence[str]) -> None:
         for number, case in enumerate(CASES):
             if given.only in case.name:
                 shutil.rmtree(scratch, ignore_errors=True)
-                found = compared(spark, case, given.rounds, scratch / str(number))
+                found = compare(spark, case, given.rounds, scratch / str(number))
                 RESULTS.save(found)
                 ratios = ", ".join(f"{name} {value}" for name, value in found.items() if "vs_" in name)
                 print(f"{case.name:55} {found['flowalg_s']} s, {ratios}", flush=True)
         for growth in GROWTHS:
             if given.only in growth.name:
                 shutil.rmtree(scratch, ignore_errors=True)
-                for found in grown(spark, growth, given.rounds, scratch / "growth"):
+                for found in measure_growth(spark, growth, given.rounds, scratch / "growth"):
                     RESULTS.save(found)
                     took = f"{found['flowalg_s']} s, vs_fewest {found['vs_fewest']}"
                     print(f"{found['case']:55} {took}, recovery {found['recovery_s']} s", flush=True)

@@ -12,12 +12,12 @@ import polars as pl
 from attrs import frozen
 
 from docs.benchmarks.stream.data import BEGIN, KEYS, SEED
-from docs.benchmarks.stream.queries import AT_ALL_TIMES, VALUES, Rival, compiled
+from docs.benchmarks.stream.queries import AT_ALL_TIMES, VALUES, Rival, compile_rival
 from flowalg import AtCount, FixedWindows, GlobalWindows, Repeat, Sum
 
 OPEN: Final = (10_000, 1_000_000, 5_000_000)
 ROWS: Final = 100_000
-"""Of a batch; they are of ten thousand keys."""
+"""The number of rows of a batch, with ten thousand keys."""
 
 HOUR: Final = timedelta(hours=1)
 
@@ -34,7 +34,7 @@ class Growth:
 GROWTHS: Final = (
     Growth(
         "growth: fixed windows that are open",
-        compiled(
+        compile_rival(
             VALUES.window(FixedWindows(HOUR), trigger=AT_ALL_TIMES, allowed_lateness=HOUR).combine_per_key(
                 Sum()
             )
@@ -43,7 +43,7 @@ GROWTHS: Final = (
     ),
     Growth(
         "growth: keys of the global window",
-        compiled(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(1))).combine_per_key(Sum())),
+        compile_rival(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(1))).combine_per_key(Sum())),
         0,
     ),
 )

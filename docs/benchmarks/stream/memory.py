@@ -1,4 +1,4 @@
-"""The peak memory of a query in a session of its own: of the driver, the JVM, and the Python workers.
+"""The peak memory of a query in a separate session: of the driver, the JVM, and the Python workers.
 
 ``python -m docs.benchmarks.stream.memory CASE RIVAL FOLDER`` runs one rival of a case over the files in a folder;
 ``peaks`` starts this and measures it.
@@ -17,7 +17,7 @@ import psutil
 from flowalg_spark import local_session
 
 from docs.benchmarks.stream.queries import CASES
-from docs.benchmarks.stream.running import brought, went_on
+from docs.benchmarks.stream.running import add_files, continue_query
 
 MEGABYTE: Final = 1 << 20
 PAUSE: Final = 0.1
@@ -26,7 +26,7 @@ PAUSE: Final = 0.1
 
 def peaks(case: str, rival: str, given: Sequence[Path], folder: Path) -> dict[str, int]:
     """The peak memory of a query in megabytes; pages that workers share count once."""
-    brought(given, folder)
+    add_files(given, folder)
     module = "docs.benchmarks.stream.memory"
     query = subprocess.Popen([sys.executable, "-m", module, case, rival, str(folder)])
     most: dict[str, int] = {}
@@ -44,21 +44,21 @@ def _now(driver: int) -> dict[str, int]:
     found = {"driver": 0, "jvm": 0, "workers": 0}
     try:
         process = psutil.Process(driver)
-        for one in [process, *process.children(recursive=True)]:
-            kind = "driver" if one.pid == driver else "jvm" if one.name() == "java" else "workers"
-            found[kind] += int(one.memory_full_info().pss)
+        for child in [process, *process.children(recursive=True)]:
+            kind = "driver" if child.pid == driver else "jvm" if child.name() == "java" else "workers"
+            found[kind] += int(child.memory_full_info().pss)
     except psutil.Error:
-        # One of them has gone in the meantime.
+        # A process has ended in the meantime.
         return {}
-    return {kind: held // MEGABYTE for kind, held in found.items()}
+    return {kind: size // MEGABYTE for kind, size in found.items()}
 
 
 def main(case: str, rival: str, folder: Path) -> None:
-    """Runs one query for ``peaks``."""
-    (found,) = (one for one in CASES if one.name == case)
+    """Runs a query for ``peaks``."""
+    (found,) = (known for known in CASES if known.name == case)
     spark = local_session("flowalg bench", memory="8g", log=folder / "spark.log")
     try:
-        went_on(spark, found.rivals[rival], rival, folder)
+        continue_query(spark, found.rivals[rival], rival, folder)
     finally:
         spark.stop()
 

@@ -1,4 +1,4 @@
-"""The pipelines that are timed, and the same query in Spark's own operators and by hand."""
+"""The timed pipelines, and the same query in Spark's own operators and by hand."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ SESSIONS: Final = VALUES.window(
 TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
 
 
-def compiled(pipeline: PCollection[object]) -> Rival:
-    """A pipeline compiled by flowalg."""
+def compile_rival(pipeline: PCollection[object]) -> Rival:
+    """Returns a pipeline compiled by flowalg."""
     policy = BoundedOutOfOrderness(timedelta(microseconds=DISORDER))
 
     def frame(readings: DataFrame) -> DataFrame:
@@ -66,7 +66,7 @@ def compiled(pipeline: PCollection[object]) -> Rival:
     return frame
 
 
-def natively(readings: DataFrame) -> DataFrame:
+def spark_aggregation(readings: DataFrame) -> DataFrame:
     """Spark's own stateful aggregation, in append mode."""
     return (
         readings.withWatermark("at", "30 seconds")
@@ -95,7 +95,7 @@ class Sums(StatefulProcessor):
         self.handle = handle
         self.totals: MapState = handle.getMapState("totals", _WINDOW, _TOTAL)
 
-    def handleInputRows(  # type: ignore[override]  # the Row form of the two that Spark declares as one
+    def handleInputRows(  # type: ignore[override]  # Spark declares its Row and pandas variants as one method
         self, key: tuple[int, ...], rows: Iterator[Row], timerValues: TimerValues
     ) -> Iterator[Row]:
         """Adds the new rows."""
@@ -154,24 +154,24 @@ CASES: Final = (
         Case(
             f"fixed windows, on time, {rows:,} rows",
             rows,
-            {"flowalg": compiled(ON_TIME), "native": natively, "tws": by_hand},
+            {"flowalg": compile_rival(ON_TIME), "native": spark_aggregation, "tws": by_hand},
         )
         for rows in SIZES
     ),
     Case(
         f"the same, early, late and retracting, {OF_SIZE:,} rows",
         OF_SIZE,
-        {"flowalg": compiled(CORRECTED), "on time": compiled(ON_TIME)},
+        {"flowalg": compile_rival(CORRECTED), "on time": compile_rival(ON_TIME)},
     ),
     Case(
         f"sessions, early, late and retracting, {OF_SIZE:,} rows",
         OF_SIZE,
-        {"flowalg": compiled(SESSIONS), "on time": compiled(ON_TIME)},
+        {"flowalg": compile_rival(SESSIONS), "on time": compile_rival(ON_TIME)},
     ),
     Case(
         f"two stages, on time, {OF_SIZE:,} rows",
         OF_SIZE,
-        {"flowalg": compiled(TWO_STAGES), "on time": compiled(ON_TIME)},
+        {"flowalg": compile_rival(TWO_STAGES), "on time": compile_rival(ON_TIME)},
     ),
 )
 

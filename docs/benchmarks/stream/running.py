@@ -1,4 +1,4 @@
-"""A query that continues from its checkpoint with the new files."""
+"""Runs a query that continues from its checkpoint with the new files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ Phases: TypeAlias = dict[str, float]
 """The seconds of a batch by phase."""
 
 
-def went_on(spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop") -> list[Phases]:
-    """Runs one rival's query over the new files, and returns the seconds of each batch by phase."""
-    some = min((folder / "in").glob("*.parquet"))
+def continue_query(
+    spark: SparkSession, rival: Rival, name: str, folder: Path, sink: str = "noop"
+) -> list[Phases]:
+    """Runs a rival's query over the new files, and returns the seconds of each batch by phase."""
+    first = min((folder / "in").glob("*.parquet"))
     readings = (
-        spark.readStream.schema(spark.read.parquet(str(some)).schema)
+        spark.readStream.schema(spark.read.parquet(str(first)).schema)
         .option("maxFilesPerTrigger", 1)
         .parquet(str(folder / "in"))
     )
@@ -30,20 +32,22 @@ def went_on(spark: SparkSession, rival: Rival, name: str, folder: Path, sink: st
     query = writer.trigger(availableNow=True).start()
     try:
         query.awaitTermination()
-        # Spark's own aggregation has batches without a file after those with one, in which windows close.
+        # Spark's own aggregation closes windows in extra batches without files, which do not count.
         batches = [
-            one for one in query.recentProgress if one.sources[0].startOffset != one.sources[0].endOffset
+            progress
+            for progress in query.recentProgress
+            if progress.sources[0].startOffset != progress.sources[0].endOffset
         ]
     finally:
         query.stop()
-    return [{phase: took / 1000 for phase, took in one.durationMs.items()} for one in batches]
+    return [{phase: took / 1000 for phase, took in progress.durationMs.items()} for progress in batches]
 
 
-def brought(given: Sequence[Path], folder: Path) -> None:
+def add_files(files: Sequence[Path], folder: Path) -> None:
     """Adds files to the input of a query."""
     (folder / "in").mkdir(parents=True, exist_ok=True)
-    for one in given:
-        os.link(one, folder / "in" / one.name)
+    for file in files:
+        os.link(file, folder / "in" / file.name)
 
 
-__all__ = ["Phases", "brought", "went_on"]
+__all__ = ["Phases", "add_files", "continue_query"]
