@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from flowalg.data.errors import UnsupportedError
+from flowalg.elementwise.steps import Step
 from flowalg.pipeline.graph import Fold, fold, nodes_of
-from flowalg.pipeline.nodes import GroupingNode, Node, SourceNode, WithSide
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    ElementWise,
+    Flatten,
+    GroupingNode,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+)
 
 
 def sources_of(*roots: Node) -> tuple[SourceNode, ...]:
@@ -39,6 +49,28 @@ def last_grouping(root: Node) -> GroupingNode:
     return found[0]
 
 
+def branches_of(node: Flatten) -> tuple[Node, tuple[tuple[Step, ...], ...]] | None:
+    """Returns the collection that all inputs of a flatten read by element-wise steps alone, and these steps.
+
+    Returns ``None`` if the inputs read several collections. Engines can compute such branches in one pass.
+    """
+    bases, chains = zip(*map(_chain_of, node.inputs), strict=True)
+    return (bases[0], chains) if len(chains) > 1 and all(base is bases[0] for base in bases) else None
+
+
+def _chain_of(node: Node) -> tuple[Node, tuple[Step, ...]]:
+    """Returns the element-wise steps that lead to a node, and the node that they start from.
+
+    Steps right after a side input or a co-grouping stay with it: engines compute them together.
+    """
+    if isinstance(node, WindowInto):
+        return _chain_of(node.input)
+    if not isinstance(node, ElementWise) or isinstance(node.unsplit.input, WithSide | CoGroupByKey):
+        return node, ()
+    base, steps = _chain_of(node.unsplit.input)
+    return base, (*steps, *node.unsplit.steps)
+
+
 def rebuild(root: Node, replace: Callable[[Node], Node]) -> Node:
     """Returns the pipeline with some nodes replaced, inputs first; a part in which none is replaced stays as it is.
 
@@ -54,6 +86,7 @@ def rebuild(root: Node, replace: Callable[[Node], Node]) -> Node:
 
 
 __all__ = [
+    "branches_of",
     "element_inputs",
     "last_grouping",
     "last_groupings",

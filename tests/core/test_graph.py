@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -21,7 +22,9 @@ from pyspark.sql import SparkSession
 
 import flowalg.pipeline.nodes
 from flowalg import (
+    FOREVER,
     KV,
+    BoundedOutOfOrderness,
     FixedWindows,
     PCollection,
     PTransform,
@@ -80,7 +83,8 @@ def diamond(depth: int) -> PCollection[KV[str, int]]:
     pairs = EVENTS.map(pair_of)
     for _ in range(depth):
         pairs = flatten(pairs.filter(is_even), pairs.filter(is_odd))
-    return pairs.window(FixedWindows(minute(2) - minute(0))).combine_per_key(Sum())
+    windows = FixedWindows(minute(2) - minute(0))
+    return pairs.window(windows, allowed_lateness=FOREVER).combine_per_key(Sum())
 
 
 def count_calls(function: Callable[[], object]) -> int:
@@ -194,12 +198,26 @@ def test_a_shared_collection_is_explained_once() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("depth", [6])
-def test_spark_lowers_each_node_once(spark: SparkSession, depth: int) -> None:
-    """A shared collection is lowered to one flow. (Spark's own plan is a tree, so it doubles with each level.)"""
+def test_spark_runs_forty_diamonds(spark: SparkSession) -> None:
+    """Branches of one collection are one pass over its rows, so Spark compiles and runs forty diamonds of them."""
     from flowalg_spark import batch, schema_of
 
-    frame = spark.createDataFrame([], schema_of(EVENTS))
-    assert count_calls(lambda: batch.compile(diamond(depth), {EVENTS: frame})) < 2.5 * count_calls(
-        lambda: batch.compile(diamond(depth // 2), {EVENTS: frame})
+    frame = spark.createDataFrame([("red", 5, NOON), ("red", 2, NOON)], schema_of(EVENTS))
+    (pane,) = batch.run(diamond(DEPTH), {EVENTS: frame})
+    assert pane.value == 7
+    assert count_calls(lambda: batch.compile(diamond(DEPTH), {EVENTS: frame})) < 2.5 * count_calls(
+        lambda: batch.compile(diamond(DEPTH // 2), {EVENTS: frame})
+    )
+
+
+@pytest.mark.spark
+def test_spark_streaming_compiles_forty_diamonds(spark: SparkSession, tmp_path: Path) -> None:
+    """On a stream twice as many diamonds take about twice as many calls, too."""
+    from flowalg_spark import StreamInput, schema_of, streaming
+
+    frame = spark.readStream.schema(schema_of(EVENTS)).parquet(str(tmp_path))
+    events = StreamInput(frame, BoundedOutOfOrderness(minute(2) - minute(0)))
+
+    assert count_calls(lambda: streaming.compile(diamond(DEPTH), {EVENTS: events})) < 2.5 * count_calls(
+        lambda: streaming.compile(diamond(DEPTH // 2), {EVENTS: events})
     )

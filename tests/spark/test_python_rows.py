@@ -36,7 +36,7 @@ def test_none_is_an_element_and_not_an_absence() -> None:
     steps = PythonSteps(
         layout_of(INTEGER),
         layout_of(optional),
-        (Map(Call(lambda n: None if n == 1 else n)),),
+        ((Map(Call(lambda n: None if n == 1 else n)),),),
         guarded=True,
         schema=schema,
     )
@@ -63,7 +63,7 @@ def test_the_clocks_see_a_record_once_however_many_elements_it_becomes() -> None
     """A record that becomes two elements, or none, counts once, by the event time that its source gave it."""
     schema = guarded_schema(OBSERVED_TIME)
     layout = layout_of(INTEGER)
-    steps = PythonSteps(layout, layout, (FlatMap(Call(lambda n: [n] * n)),), guarded=True, schema=schema)
+    steps = PythonSteps(layout, layout, ((FlatMap(Call(lambda n: [n] * n)),),), guarded=True, schema=schema)
     rows: list[dict[str, int | bool | None]] = [
         {"value": 2, EVENT_TIME: 10, KEEP: True, OBSERVED_TIME: 11},
         {"value": 0, EVENT_TIME: 20, KEEP: True, OBSERVED_TIME: 21},

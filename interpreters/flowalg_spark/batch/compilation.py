@@ -33,7 +33,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping
+from flowalg.pipeline.structure import branches_of, last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Pane
 from flowalg_spark.batch.filter_pushdown import push_down_filters
@@ -44,6 +44,7 @@ from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_all, drop_type, pane_frame, user_frame
 from flowalg_spark.lowering.binding import bind_source, require_frame
 from flowalg_spark.lowering.element_wise import apply_steps
+from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, union
 from flowalg_spark.lowering.py4j_cache import few_calls
 
@@ -198,10 +199,15 @@ class _Lowering:
             case CoGroupByKey(inputs=inputs):
                 return lower_co_group(node, tuple(map(flow, inputs)), self.time)
             case Flatten(inputs=inputs):
-                return union(tuple(map(flow, inputs)))
+                return self.branches(node, flow) or union(tuple(map(flow, inputs)))
             case WithSide(input=inner, side=side):
                 return lower_side_input(node, flow(inner), flow(side), ())
         assert_never(node)
+
+    def branches(self, node: Flatten, flow: Fold[Node, Flow]) -> Flow | None:
+        """Returns the flow of a flatten whose inputs are branches of one collection, if one pass can compute them."""
+        found = branches_of(node)
+        return fan_out(flow(found[0]), found[1]) if found else None
 
     def chain(self, node: ElementWise, flow: Fold[Node, Flow]) -> Flow:
         """Returns the flow after a chain of steps; some inputs are best lowered together with the steps after them."""

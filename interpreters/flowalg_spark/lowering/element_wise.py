@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from attrs import evolve
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import ListOf
+from flowalg.data.shapes import ListOf, Shape
 from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
@@ -36,7 +37,7 @@ def apply_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
         flow = keep_observed_times(flow)
     analyses = list(analyse(steps, flow.shape))
     while analyses:
-        if not _in_python(flow, analyses[0]):
+        if not runs_in_python(flow, analyses[0]):
             flow = _lifted(flow, analyses.pop(0))
         else:
             run = [analyses.pop(0)]
@@ -46,13 +47,32 @@ def apply_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
     return flow
 
 
-def _in_python(flow: Flow, one: StepAnalysis) -> bool:
+def runs_in_python(flow: Flow, one: StepAnalysis) -> bool:
     """Whether Python has to compute a step."""
     return one.opaque is not None or (flow.dead_letters and can_raise_in_engine(one.expression))
 
 
+def note_lifted(one: StepAnalysis) -> LiftingNote:
+    """Returns the note of a step that is lifted."""
+    return LiftingNote(one.step.label, None, None)
+
+
+def result_shape(chain: Sequence[StepAnalysis], before: Shape) -> Shape:
+    """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
+    after = chain[-1].after if chain else before
+    if after is None:
+        first = next(one.step for one in chain if one.after is None)
+        f = user_call(first.function).f
+        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
+        raise UnsupportedError(
+            f"{first.label}: Spark cannot know the type of its result; say it with {argument}=… , "
+            "or use a def with a return annotation"
+        )
+    return after
+
+
 def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
-    noted = flow.with_notes(LiftingNote(one.step.label, None, None))
+    noted = flow.with_notes(note_lifted(one))
     match one.step:
         case Map():
             assert one.after is not None
@@ -85,24 +105,18 @@ def _exploded(flow: Flow, one: StepAnalysis) -> Flow:
     return evolve(flow, frame=exploded, shape=items.shape.of)
 
 
-def run_in_python(flow: Flow, run: list[StepAnalysis]) -> Flow:
-    """The flow after a run of steps that Python computes."""
-    after = run[-1].after
-    if after is None:
-        first = next(one.step for one in run if one.after is None)
-        f = user_call(first.function).f
-        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
-        raise UnsupportedError(
-            f"{first.label}: Spark cannot know the type of its result; say it with {argument}=… , "
-            "or use a def with a return annotation"
-        )
-    noted = flow.with_notes(*(lifting_note(one, dead_letters=flow.dead_letters) for one in run))
-    if len(run) == 1 and not isinstance(run[0].step, FlatMap) and not flow.dead_letters:
-        return apply_as_column(noted, run[0])
+def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:
+    """The flow after a run of steps that Python computes; of several runs, the union of what they make of the flow."""
+    after, *_ = (result_shape(run, flow.shape) for run in runs)
+    steps = [one for run in runs for one in run]
+    noted = flow.with_notes(*(lifting_note(one, dead_letters=flow.dead_letters) for one in steps))
+    if len(runs) == len(steps) == 1 and not isinstance(steps[0].step, FlatMap) and not flow.dead_letters:
+        return apply_as_column(noted, steps[0])
     schema = arrow_schema(row_schema(after, flow.meta))
-    steps = tuple(one.step for one in run)
-    before = layout_of(flow.shape)
-    function = PythonSteps(before, layout_of(after), steps, flow.guarded, schema, flow.dead_letters)
+    chains = tuple(tuple(one.step for one in run) for run in runs)
+    function = PythonSteps(
+        layout_of(flow.shape), layout_of(after), chains, flow.guarded, schema, flow.dead_letters
+    )
     return noted.map_in_arrow(function, after)
 
 
@@ -116,4 +130,4 @@ def lifting_note(one: StepAnalysis, *, dead_letters: bool = False) -> LiftingNot
     return LiftingNote(one.step.label, opaque.reason, opaque.location or None)
 
 
-__all__ = ["apply_steps", "lifting_note", "run_in_python"]
+__all__ = ["apply_steps", "lifting_note", "note_lifted", "result_shape", "run_in_python", "runs_in_python"]

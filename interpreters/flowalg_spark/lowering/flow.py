@@ -190,7 +190,7 @@ def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
 
 def union(flows: tuple[Flow, ...]) -> Flow:
     """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
-    require_equal_shapes(flows)
+    require_equal_shapes([flow.shape for flow in flows])
     whole, *others = (flow.without_meta(SPAN) for flow in flows)
     for other in others:
         columns = [col(name) for name in whole.frame.columns]
@@ -199,12 +199,12 @@ def union(flows: tuple[Flow, ...]) -> Flow:
     return whole
 
 
-def require_equal_shapes(flows: Sequence[Flow]) -> None:
-    """Raises ``UnsupportedError`` when flows to be united have different shapes."""
-    for other in flows:
-        if other.shape != flows[0].shape:
+def require_equal_shapes(shapes: Sequence[Shape]) -> None:
+    """Raises ``UnsupportedError`` when collections to be united have different shapes."""
+    for other in shapes:
+        if other != shapes[0]:
             raise UnsupportedError(
-                f"flatten: collections of {flows[0].shape} and of {other.shape} have no common columns"
+                f"flatten: collections of {shapes[0]} and of {other} have no common columns"
             )
 
 

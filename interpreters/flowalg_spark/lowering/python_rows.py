@@ -125,7 +125,7 @@ def check_results(step: Step, results: list[object]) -> list[object]:
 
 @frozen
 class PythonSteps:
-    """A chain of steps over the elements of a batch; other columns travel with their element.
+    """Chains of steps over the elements of a batch, whose results are united; other columns travel with their element.
 
     With ``guarded`` rows have a ``KEEP`` column: elements that are not kept are passed over, and an element that
     gives nothing leaves a row that is not kept, because its event time still moves the clocks. If it ``catches``, so
@@ -134,7 +134,7 @@ class PythonSteps:
 
     before: Layout
     after: Layout
-    steps: tuple[Step, ...]
+    chains: tuple[tuple[Step, ...], ...]
     guarded: bool
     schema: pa.Schema
     dead_letters: bool = False
@@ -144,9 +144,9 @@ class PythonSteps:
         for batch in batches:
             yield self.transform(batch)
 
-    def write(self, rows: Rows) -> list[AnyArray]:
-        """The elements as arrays; one that is not of its shape cannot be taken either."""
-        step = self.steps[-1].label
+    def write(self, rows: Rows, chain: tuple[Step, ...]) -> list[AnyArray]:
+        """The elements after a chain as arrays; one that is not of its shape cannot be taken either."""
+        step = chain[-1].label if chain else "flatten"
         where = f"the result of {step}"
         try:
             return write_arrays(self.after, rows.elements, where)
@@ -163,18 +163,24 @@ class PythonSteps:
         entered = read_elements(self.before, present)
         caught: list[BadElement] = []
         here = [times[one] for one in positions]
-        rows = Rows(entered, here, positions, caught if self.dead_letters else None)
-        for step in self.steps:
-            rows.apply_step(step)
-        arrays = self.write(rows)
-        own: dict[str, AnyArray] = {EVENT_TIME: pa.array(rows.times, pa.int64())}
-        origins = rows.origins
+        written: list[list[AnyArray]] = []
+        after: list[int | None] = []
+        origins: list[int] = []
+        for chain in self.chains:
+            rows = Rows(entered, here, positions, caught if self.dead_letters else None)
+            for step in chain:
+                rows.apply_step(step)
+            written.append(self.write(rows, chain))
+            after += rows.times
+            origins += rows.origins
+        arrays = [pa.concat_arrays(parts) for parts in zip(*written, strict=True)]
+        own: dict[str, AnyArray] = {EVENT_TIME: pa.array(after, pa.int64())}
         if self.guarded:
             lost = [one.origin for one in caught]
             gone = [*sorted(set(range(batch.num_rows)) - {*origins, *lost}), *lost]
             places = pa.array([*range(len(origins)), *(None for _ in gone)], pa.int64())
             arrays = [one.take(places) for one in arrays]
-            own[EVENT_TIME] = pa.array([*rows.times, *(times[one] for one in gone)], pa.int64())
+            own[EVENT_TIME] = pa.array([*after, *(times[one] for one in gone)], pa.int64())
             own[KEEP] = pa.array([True] * len(origins) + [False] * len(gone), pa.bool_())
             origins = [*origins, *gone]
         others = batch.take(pa.array(origins, pa.int64()))

@@ -31,6 +31,7 @@ from flowalg.pipeline.nodes import (
     WindowInto,
     WithSide,
 )
+from flowalg.pipeline.structure import branches_of
 from flowalg.windows.window_functions import GlobalWindows
 from flowalg_spark.encoding.layout import col, key_and_value, layout_of, leaf_columns, nest
 from flowalg_spark.encoding.meta import (
@@ -53,6 +54,7 @@ from flowalg_spark.encoding.meta import (
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.binding import bind_source
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
+from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, LiftingNote, require_equal_shapes, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
@@ -139,7 +141,8 @@ class Lowering:
                     node, prepare_grouping(node, [self.stream(inner) for inner in inputs], self.shards)
                 )
             case Flatten(inputs=inputs):
-                return self.flatten([self.stream(inner) for inner in inputs])
+                found = branches_of(node)
+                return self.branches(*found) if found else self.unite(list(map(self.stream, inputs)))
             case WithSide():
                 return self.side_input(node, ())
         assert_never(node)
@@ -152,9 +155,21 @@ class Lowering:
         """Returns the input of a grouping; with dead letters, without elements on which a combiner's function fails."""
         return self.apply_steps(stream, dry_run_steps(node.combiner)) if stream.flow.dead_letters else stream
 
-    def flatten(self, streams: list[Stream]) -> Stream:
+    def branches(self, base: Node, chains: tuple[tuple[Step, ...], ...]) -> Stream:
+        """Returns the union of several branches of one collection, from one pass over its rows if possible."""
+        stream = self.stream(base)
+        flow = fan_out(stream.flow, chains)
+        if flow is not None:
+            return evolve(stream, flow=flow)
+        first, *others = chains
+        again = _without_drops(stream)
+        return self.unite(
+            [self.apply_steps(stream, first), *(self.apply_steps(again, chain) for chain in others)]
+        )
+
+    def unite(self, streams: list[Stream]) -> Stream:
         """Returns the union of streams of one shape."""
-        require_equal_shapes([stream.flow for stream in streams])
+        require_equal_shapes([one.flow.shape for one in streams])
         return unite(streams)
 
     def grouping(self, node: GroupingNode, ready: PreparedGrouping) -> Stream:

@@ -131,6 +131,58 @@ def a_collection_and_itself(readings: list[Reading]) -> Answer:
         yield KV(name, sum(11 * reading.value for reading in readings if reading.key == name)), None
 
 
+small: PCollection[KV[str, int]] = VALUES.filter(lambda pair: pair.value < 4)
+large: PCollection[KV[str, int]] = VALUES.filter(lambda pair: pair.value > 6)
+
+
+def repeat_pair(pair: KV[str, int]) -> list[KV[str, int]]:
+    """The pair zero times, once or twice."""
+    return [pair] * (pair.value % 3)
+
+
+sums: PCollection[KV[str, int]] = summed(accumulation=Accumulation.RETRACTING)
+
+
+@job(
+    in_fives(flatten(small, large.map_values(lambda value: 10 * value), large)).combine_per_key(Sum()),
+    SOME,
+)
+def branches_of_one_collection(readings: list[Reading]) -> Answer:
+    """Three branches of one collection: an element may take none of them, one, or two."""
+    for (name, window), values in by_key_and_five(
+        [reading for reading in readings if not 4 <= reading.value <= 6]
+    ).items():
+        yield KV(name, sum(value if value < 4 else 11 * value for value in values)), window
+
+
+@job(
+    in_fives(flatten(small, large.flat_map(repeat_pair))).combine_per_key(Count()),
+    SOME,
+)
+def a_branch_that_repeats_elements(readings: list[Reading]) -> Answer:
+    """A branch that emits an element several times, or not at all, next to one that only filters."""
+    counts = {
+        key: sum(1 if value < 4 else value % 3 for value in values if not 4 <= value <= 6)
+        for key, values in by_key_and_five(readings).items()
+    }
+    for (name, window), count in counts.items():
+        if count:
+            yield KV(name, count), window
+
+
+@job(
+    flatten(sums.filter(lambda pair: pair.value > 5), sums.map_values(lambda value: -value))
+    .window(FixedWindows(10 * MINUTE), accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER)
+    .combine_per_key(Max()),
+    SOME,
+)
+def branches_of_a_grouping(readings: list[Reading]) -> Answer:
+    """Two branches of the results of one grouping."""
+    by_five = [(name, span, sum(values)) for (name, span), values in by_key_and_five(readings).items()]
+    for name, window, some in grouped(by_five, lambda row: row[0], lambda row: [fixed(_start(row[1]), 10)]):
+        yield KV(name, max(value if value > 5 else -value for _, _, value in some)), window
+
+
 @job(
     in_fives(flatten(VALUES, other_values)).combine_per_key(Sum()),
     SOME,
@@ -301,6 +353,9 @@ JOBS = (
     lists_that_are_grouped_again,
     three_stages,
     a_collection_and_itself,
+    branches_of_one_collection,
+    a_branch_that_repeats_elements,
+    branches_of_a_grouping,
     two_sources_as_one,
     a_collection_beside_itself,
     two_sources_side_by_side,

@@ -1,0 +1,115 @@
+"""Branches of one collection that are flattened again: one pass that replicates rows, instead of a union.
+
+A Spark plan is a tree. A union repeats the plan of a shared collection in each branch, which runs it again, and a chain
+of such diamonds would double the plan at each level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Final
+
+from attrs import evolve, frozen
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from flowalg.data.shapes import Shape
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.tree.expressions import Param, walk
+from flowalg_spark.encoding.layout import Columns, alias_column, col, flatten_columns, layout_of, leaf_columns
+from flowalg_spark.encoding.meta import EVENT_TIME, KEEP, OBSERVED_TIME
+from flowalg_spark.expressions import compile_expression, compile_scalar
+from flowalg_spark.lowering.element_wise import note_lifted, result_shape, run_in_python, runs_in_python
+from flowalg_spark.lowering.flow import Flow, keep_observed_times, require_equal_shapes
+
+_ROW: Final = "__row"
+_BRANCH: Final = "__branch"
+_LARGEST: Final = 1_000
+"""The size up to which the steps of a branch become one expression, which repeats what a step reads twice."""
+
+
+def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow | None:
+    """Returns the union of what several chains of steps make of a flow, from one pass over its rows.
+
+    Spark explodes an array with a row for each chain that keeps the element, if all steps are lifted; if Python has to
+    run one of them, it runs them all. On a stream, an element that no chain keeps leaves a row that is not kept, and
+    the clocks observe each element once. Returns ``None`` where only a union will do.
+    """
+    analyses = [analyse(chain, flow.shape) for chain in chains]
+    shapes = [result_shape(chain, flow.shape) for chain in analyses]
+    require_equal_shapes(shapes)
+    if flow.guarded:
+        flow = keep_observed_times(flow)
+    if any(runs_in_python(flow, step) for chain in analyses for step in chain):
+        return run_in_python(flow, *analyses)
+    if not all(map(_is_one_expression, analyses)):
+        return None
+    branches = [reduce(_Branch.after, chain, _Branch(flow.element)) for chain in analyses]
+    notes = (note_lifted(step) for chain in analyses for step in chain)
+    return _explode(flow, branches, shapes[0]).with_notes(*notes)
+
+
+def _is_one_expression(chain: Sequence[StepAnalysis]) -> bool:
+    """Whether a chain gives at most one element for each, by an expression that is not too large."""
+    size = 1
+    for analysis in chain:
+        nodes = list(walk(analysis.expression))
+        size = len(nodes) + size * sum(isinstance(node, Param) for node in nodes)
+        if size > _LARGEST or isinstance(analysis.step, FlatMap | Split):
+            return False
+    return True
+
+
+@frozen
+class _Branch:
+    """What a chain of lifted steps makes of an element: columns of the element that enters the chain."""
+
+    element: Columns
+    kept: Column | None = None
+    event_time: Column | None = None
+
+    def after(self, analysis: StepAnalysis) -> _Branch:
+        """Returns the branch after one more step."""
+        match analysis.step:
+            case Map():
+                return evolve(self, element=compile_expression(analysis.expression, self.element))
+            case Filter():
+                return evolve(self, kept=self.where_kept(compile_scalar(analysis.expression, self.element)))
+            case WithTimestamps():
+                return evolve(
+                    self, event_time=F.unix_micros(compile_scalar(analysis.expression, self.element))
+                )
+            case step:
+                raise AssertionError(f"{step.label} gives no single element for each")
+
+    def where_kept(self, column: Column) -> Column:
+        """Returns a column that is evaluated only where the branch keeps its element, and null elsewhere."""
+        return column if self.kept is None else F.when(self.kept, column)
+
+    def row(self, shape: Shape) -> Column:
+        """Returns the element and its event time as a struct, or null where the branch drops the element."""
+        time = col(EVENT_TIME) if self.event_time is None else self.event_time
+        return self.where_kept(F.struct(*flatten_columns(self.element, shape), time.alias(EVENT_TIME)))
+
+
+def _explode(flow: Flow, branches: Sequence[_Branch], shape: Shape) -> Flow:
+    """Returns the rows of all branches; on a stream, also a row for each element that no branch keeps."""
+    rows = F.filter(F.array(*(branch.row(shape) for branch in branches)), lambda row: row.isNotNull())
+    explode = F.posexplode
+    if flow.guarded:
+        rows, explode = F.when(col(KEEP), rows), F.posexplode_outer
+    exploded = flow.frame.select(explode(rows).alias(_BRANCH, _ROW), *map(col, flow.meta))
+    own = {EVENT_TIME: col(_ROW).getField(EVENT_TIME)}
+    if flow.guarded:
+        own[EVENT_TIME] = F.coalesce(own[EVENT_TIME], col(EVENT_TIME))
+        own[KEEP] = col(_ROW).isNotNull()
+        if OBSERVED_TIME in flow.meta:
+            own[OBSERVED_TIME] = F.when(F.coalesce(col(_BRANCH), F.lit(0)) == 0, col(OBSERVED_TIME))
+    element = [col(_ROW).getField(name).alias(name) for name in leaf_columns(layout_of(shape))]
+    meta = [alias_column(name, own.get(name, col(name))) for name in flow.meta]
+    return evolve(flow, frame=exploded.select(*element, *meta), shape=shape)
+
+
+__all__ = ["fan_out"]
