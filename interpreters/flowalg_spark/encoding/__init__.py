@@ -1,1 +1,1 @@
-"""How elements lie in Spark: their types, the columns of a layout, values to and from Arrow, and metadata columns."""
+"""Elements as Spark columns: types, layouts, conversion to and from Arrow and JSON, and metadata columns."""

@@ -1,8 +1,8 @@
-"""Values as JSON text in one form, and back: for what has no columns of its own.
+"""Canonical JSON text of values, for keys and values that have no typed columns.
 
-Records are objects, tuples, lists and sets are arrays (a set in its one order), mappings are arrays of objects with
-``key`` and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. A
-float that is no number is the text ``NaN``, ``Infinity`` or ``-Infinity``, since JSON has none of them.
+Records are objects; tuples, lists and sets are arrays (sets are sorted); mappings are arrays of objects with ``key``
+and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN and the
+infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinity``.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from flowalg_spark.encoding.records import build_records
 from flowalg_spark.encoding.values import sort_values
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-"""What JSON text says."""
+"""A parsed JSON document."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def encode_json(value: object, shape: Shape) -> str:
-    """A value of a shape as JSON text: equal values give equal texts."""
+    """Encodes a value as canonical JSON text: equal values have equal texts."""
     return dump_json(json_value(value, shape))
 
 
-def dump_json(said: Json) -> str:
-    """JSON as text, in one form."""
-    return json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def dump_json(document: Json) -> str:
+    """Formats a JSON document as canonical text."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def decode_json(text: str, shape: Shape) -> object:
-    """The value of a shape that JSON text says."""
-    return _value(json.loads(text), shape)
+    """Decodes JSON text to a value of a shape."""
+    return _decode(json.loads(text), shape)
 
 
 def json_value(value: object, shape: Shape) -> Json:
-    """A value of a shape as JSON."""
+    """Converts a value of a shape to a JSON document."""
     match shape:
         case Scalar():
-            return _scalar(value)
+            return _encode_scalar(value)
         case OptionalOf(of=inner):
             return None if value is None else json_value(value, inner)
         case EnumOf():
@@ -72,17 +72,17 @@ def json_value(value: object, shape: Shape) -> Json:
         case SetOf(of=inner):
             return [json_value(item, inner) for item in sort_values(cast("frozenset[object]", value))]
         case MapOf(item=pair):
-            given = cast("Mapping[object, object]", value)
-            return [json_value(KV(key, given[key]), pair) for key in sort_values(given)]
+            mapping = cast("Mapping[object, object]", value)
+            return [json_value(KV(key, mapping[key]), pair) for key in sort_values(mapping)]
         case TupleOf(items=items):
             parts = zip(cast("tuple[object, ...]", value), items, strict=True)
-            return [json_value(part, one) for part, one in parts]
+            return [json_value(part, part_shape) for part, part_shape in parts]
         case RecordOf(fields=fields):
-            return {one.name: json_value(getattr(value, one.name), one.shape) for one in fields}
+            return {field.name: json_value(getattr(value, field.name), field.shape) for field in fields}
     assert_never(shape)
 
 
-def _scalar(value: object) -> Json:
+def _encode_scalar(value: object) -> Json:
     match value:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -97,40 +97,43 @@ def _scalar(value: object) -> Json:
         case bool() | int() | float() | str():
             return value
         case _:
-            raise AssertionError(f"{value!r} is no scalar")
+            raise AssertionError(f"{value!r} is not a scalar")
 
 
 def strip_zeros(value: Decimal) -> Decimal:
-    """A decimal without trailing zeros, of which the way that it came may have left some."""
+    """Removes the trailing zeros of a decimal, so equal decimals have equal texts."""
     text = format(value, "f")
     return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def _value(said: Json, shape: Shape) -> object:
+def _decode(document: Json, shape: Shape) -> object:
     match shape:
         case Scalar():
-            return _scalar_in(said, shape)
+            return _decode_scalar(document, shape)
         case OptionalOf(of=inner):
-            return None if said is None else _value(said, inner)
+            return None if document is None else _decode(document, inner)
         case EnumOf(cls=cls):
-            return cls[cast("str", said)]
+            return cls[cast("str", document)]
         case ListOf(of=inner):
-            return [_value(item, inner) for item in cast("list[Json]", said)]
+            return [_decode(item, inner) for item in cast("list[Json]", document)]
         case SetOf(of=inner):
-            return shape.make(_value(item, inner) for item in cast("list[Json]", said))
+            return shape.make(_decode(item, inner) for item in cast("list[Json]", document))
         case MapOf(item=pair):
-            pairs = [cast("KV[object, object]", _value(item, pair)) for item in cast("list[Json]", said)]
-            return {one.key: one.value for one in pairs}
+            pairs = [cast("KV[object, object]", _decode(item, pair)) for item in cast("list[Json]", document)]
+            return {entry.key: entry.value for entry in pairs}
         case TupleOf(items=items):
-            return tuple(_value(item, one) for item, one in zip(cast("list[Json]", said), items, strict=True))
+            return tuple(
+                _decode(item, item_shape)
+                for item, item_shape in zip(cast("list[Json]", document), items, strict=True)
+            )
         case RecordOf(cls=cls, fields=fields):
-            parts = cast("dict[str, Json]", said)
-            return build_records(cls, [[_value(parts[one.name], one.shape)] for one in fields])[0]
+            parts = cast("dict[str, Json]", document)
+            return build_records(cls, [[_decode(parts[field.name], field.shape)] for field in fields])[0]
     assert_never(shape)
 
 
-def _scalar_in(said: Json, shape: Scalar) -> object:
-    text = str(said)
+def _decode_scalar(document: Json, shape: Scalar) -> object:
+    text = str(document)
     if shape == FLOAT:
         return float(text)
     if shape == BINARY:
@@ -141,7 +144,7 @@ def _scalar_in(said: Json, shape: Scalar) -> object:
         return date.fromisoformat(text)
     if shape == DURATION:
         return int(text) * _MICROSECOND
-    return Decimal(text) if shape == DECIMAL else said
+    return Decimal(text) if shape == DECIMAL else document
 
 
 __all__ = ["Json", "decode_json", "dump_json", "encode_json", "json_value", "strip_zeros"]

@@ -1,7 +1,7 @@
-"""How an element lies in columns: records and tuples are spread over them, everything else is one column.
+"""The layout of elements in columns: records and tuples are flattened, every other value is one column.
 
-A spread element lets Spark prune the fields that nobody reads, and lets a lifted function be a plain
-projection. A tree of columns is what an expression evaluates to.
+With a flat layout, Spark prunes fields that are not read, and a lifted function is a plain projection. Expressions
+compile to trees of columns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flowalg_spark.encoding.schema import parts_of
 
 A = TypeVar("A")
 PATH_SEPARATOR: Final = "/"
-"""Between the names of a path: in no field's name, and of no meaning to Spark's own names."""
+"""The separator of names in a path. No field's name contains it, and Spark does not interpret it in names."""
 
 B = TypeVar("B")
 
@@ -35,7 +35,7 @@ class Leaf(Generic[A]):
 
 @frozen
 class Branch(Generic[A]):
-    """A record or tuple whose parts lie in columns of their own."""
+    """A record or tuple whose parts have their own columns."""
 
     shape: RecordOf | TupleOf
     parts: tuple[Tree[A], ...]
@@ -51,15 +51,17 @@ Columns: TypeAlias = Tree[Column]
 
 
 def layout_of(shape: Shape, name: str = "") -> Layout:
-    """Where an element of the shape lies: the leaves are named by their path, a scalar element ``value``."""
+    """Returns the layout of a shape: leaves are named by their path, and a scalar element is named ``value``."""
     if isinstance(shape, RecordOf | TupleOf):
         prefix = f"{name}{PATH_SEPARATOR}" if name else ""
-        return Branch(shape, tuple(layout_of(one, f"{prefix}{part}") for part, one in parts_of(shape)))
+        return Branch(
+            shape, tuple(layout_of(part, f"{prefix}{part_name}") for part_name, part in parts_of(shape))
+        )
     return Leaf(shape, name or "value")
 
 
 def leaves(tree: Tree[A]) -> tuple[Leaf[A], ...]:
-    """The leaves of a tree, in order."""
+    """Returns the leaves of a tree, in order."""
     match tree:
         case Leaf():
             return (tree,)
@@ -68,65 +70,65 @@ def leaves(tree: Tree[A]) -> tuple[Leaf[A], ...]:
 
 
 def leaf_columns(tree: Tree[A]) -> tuple[A, ...]:
-    """What is at the leaves of a tree, in order."""
+    """Returns the columns at the leaves of a tree, in order."""
     return tuple(leaf.column for leaf in leaves(tree))
 
 
 def key_and_value(tree: Tree[A]) -> tuple[Tree[A], Tree[A]]:
-    """The key and the value of a tree of pairs."""
+    """Returns the key and the value of a tree of pairs."""
     assert isinstance(tree, Branch), "a pair has parts"
     key, value = tree.parts
     return key, value
 
 
-_KNOWN: Final[ContextVar[dict[str, Column] | None]] = ContextVar("known columns", default=None)
+_CACHE: Final[ContextVar[dict[str, Column] | None]] = ContextVar("columns by name", default=None)
 
 
 @contextmanager
 def cache_columns() -> Iterator[None]:
-    """Have ``col`` make each column once, since making one takes several calls of the JVM."""
-    token = _KNOWN.set({})
+    """Caches the columns that ``col`` creates, since each takes several calls of the JVM."""
+    token = _CACHE.set({})
     try:
         yield
     finally:
-        _KNOWN.reset(token)
+        _CACHE.reset(token)
 
 
 def col(name: str) -> Column:
-    """The column of that exact name, dots included."""
-    known = _KNOWN.get()
-    if known is None:
+    """Returns the column with exactly this name, dots included."""
+    cache = _CACHE.get()
+    if cache is None:
         return F.col(f"`{name}`")
-    if name not in known:
-        known[name] = F.col(f"`{name}`")
-    return known[name]
+    if name not in cache:
+        cache[name] = F.col(f"`{name}`")
+    return cache[name]
 
 
-def columns_of(layout: Layout, at: Callable[[str], Column] = col) -> Columns:
-    """The columns where a layout says that they lie; ``at`` finds the column of a name."""
+def columns_of(layout: Layout, column_of: Callable[[str], Column] = col) -> Columns:
+    """Returns the columns of a layout; ``column_of`` maps a name to its column."""
     match layout:
         case Leaf(shape=shape, column=name):
-            return Leaf(shape, at(name))
+            return Leaf(shape, column_of(name))
         case Branch(shape=shape, parts=parts):
-            return Branch(shape, tuple(columns_of(part, at) for part in parts))
+            return Branch(shape, tuple(columns_of(part, column_of) for part in parts))
 
 
 def unnest(column: Column, shape: Shape) -> Columns:
-    """One column, with structs for records and tuples, as a tree."""
+    """Converts one column, with structs for records and tuples, to a tree."""
     if isinstance(shape, RecordOf | TupleOf):
-        return Branch(shape, tuple(unnest(column.getField(name), one) for name, one in parts_of(shape)))
+        return Branch(shape, tuple(unnest(column.getField(name), part) for name, part in parts_of(shape)))
     return Leaf(shape, column)
 
 
 def frame_columns(shape: Shape) -> Columns:
-    """An element in a frame that a person sees: the fields of a record are columns, others are ``value``."""
+    """Returns an element's columns in a user's frame: one for each field of a record, otherwise ``value``."""
     if isinstance(shape, RecordOf):
-        return Branch(shape, tuple(unnest(col(one.name), one.shape) for one in shape.fields))
+        return Branch(shape, tuple(unnest(col(field.name), field.shape) for field in shape.fields))
     return unnest(col("value"), shape)
 
 
 def nest(columns: Columns) -> Column:
-    """A tree as one column, with structs for its branches."""
+    """Converts a tree to one column, with structs for its branches."""
     match columns:
         case Leaf(column=column):
             return column
@@ -136,15 +138,15 @@ def nest(columns: Columns) -> Column:
 
 
 def flatten_columns(columns: Columns, shape: Shape) -> list[Column]:
-    """A tree as the flat columns of the layout of its shape."""
+    """Returns the columns of a tree, named by the layout of its shape."""
     names = leaf_columns(layout_of(shape))
     return [alias_column(name, column) for name, column in zip(names, leaf_columns(columns), strict=True)]
 
 
 def alias_column(name: str, column: Column) -> Column:
-    """The column under a name; one that has it already takes no call of the JVM."""
-    known = _KNOWN.get() or {}
-    return column if known.get(name) is column else column.alias(name)
+    """Returns the column under a name. A cached column that already has the name needs no call of the JVM."""
+    cache = _CACHE.get() or {}
+    return column if cache.get(name) is column else column.alias(name)
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The columns that travel beside an element's own: its times, its window, and what a pane says of itself."""
+"""The metadata columns of elements: times, window, pane, drop, and clock reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHANGE: Final = "__change"
 PANE_TIME: Final = "__pane_time"
 WATERMARK: Final = "__watermark"
 SPAN: Final = "__span"
-"""The window of a pane as the struct by which it was grouped: see ``batch.native_groups``."""
+"""The window of a pane as the struct by which it was grouped; see ``batch.native_groups``."""
 
 DROP: Final = "__drop"
 DROP_REASON: Final = "__drop_reason"
@@ -35,16 +35,16 @@ DROP_COUNT: Final = "__drop_count"
 STAGE: Final = "__stage"
 DROPPED_KEY: Final = "__dropped_key"
 DROPPED_VALUE: Final = "__dropped_value"
-"""Of a drop in a pipeline where several stages can drop: which one, and the key and the value as JSON."""
+"""The key and the value of a drop as JSON, in pipelines where several stages (``STAGE``) can drop elements."""
 
 ERROR: Final = "__error"
-"""What is wrong with a bad record, where these are told as drops: see ``checking``."""
+"""The error of a bad record that is routed to the dead-letter output."""
 
 BAD_RECORD: Final = "bad_record"
-"""The reason of such a drop."""
+"""The reason of a drop that is a bad record."""
 
 METRICS: Final = "__metrics"
-"""The metrics of a shard in a micro-batch, as JSON, on a row of their own: see ``metrics_columns``."""
+"""The metrics of a shard in a micro-batch as JSON, in a separate row; see ``metrics_columns``."""
 
 META_TYPES: Final[dict[str, T.DataType]] = {
     EVENT_TIME: T.LongType(),
@@ -74,7 +74,7 @@ META_TYPES: Final[dict[str, T.DataType]] = {
     ERROR: T.StringType(),
     METRICS: T.StringType(),
 }
-"""The type of each; times are microseconds since the epoch. ``DROP`` has the type that its grouping gives it."""
+"""The types of the columns. Times are microseconds since the epoch. The type of ``DROP`` depends on its grouping."""
 
 PANE_META: Final = (
     EVENT_TIME,
@@ -88,10 +88,10 @@ PANE_META: Final = (
     PANE_TIME,
     WATERMARK,
 )
-"""What travels with a pane."""
+"""The metadata columns of a pane."""
 
 CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, UPSTREAM, REPORT)
-"""What rows say of the clocks, where they do."""
+"""The columns that clocks observe. A flow has some of them."""
 
 DROP_META: Final = (
     STAGE,
@@ -104,14 +104,14 @@ DROP_META: Final = (
     PANE_TIME,
     WATERMARK,
 )
-"""What is said of a drop that has to pass other stages."""
+"""The columns of a drop that later stages forward."""
 
 FORWARDED_META: Final = (*DROP_META, ERROR, METRICS)
-"""What is said on rows that have to pass other stages, where it is."""
+"""All columns that later stages forward, if the flow has them."""
 
 
 def pane_meta_types() -> dict[str, T.DataType]:
-    """What travels with a pane, with the types."""
+    """Returns the metadata columns of a pane, with their types."""
     return {name: META_TYPES[name] for name in PANE_META}
 
 

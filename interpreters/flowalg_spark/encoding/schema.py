@@ -1,4 +1,4 @@
-"""Shapes as Spark and Arrow types: the one derivation that every part of the Spark interpreters uses."""
+"""The Spark and Arrow types of shapes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from flowalg.data.shapes import (
     TupleOf,
 )
 
-_SPARK: Final[dict[Scalar, T.DataType]] = {
+_SPARK_TYPES: Final[dict[Scalar, T.DataType]] = {
     BOOLEAN: T.BooleanType(),
     INTEGER: T.LongType(),
     FLOAT: T.DoubleType(),
@@ -42,7 +42,7 @@ _SPARK: Final[dict[Scalar, T.DataType]] = {
     DURATION: T.DayTimeIntervalType(),
     DECIMAL: T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE),
 }
-_ARROW: Final[dict[Scalar, pa.DataType]] = {
+_ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
     BOOLEAN: pa.bool_(),
     INTEGER: pa.int64(),
     FLOAT: pa.float64(),
@@ -55,34 +55,34 @@ _ARROW: Final[dict[Scalar, pa.DataType]] = {
 }
 
 
-_ARROW_OF_SPARK: Final[dict[T.DataType, pa.DataType]] = {
-    **{_SPARK[scalar]: kind for scalar, kind in _ARROW.items()},
+_ARROW_OF_SPARK_TYPES: Final[dict[T.DataType, pa.DataType]] = {
+    **{_SPARK_TYPES[scalar]: kind for scalar, kind in _ARROW_TYPES.items()},
     T.ByteType(): pa.int8(),
     T.IntegerType(): pa.int32(),
 }
 
 
 def parts_of(shape: RecordOf | TupleOf) -> tuple[tuple[str, Shape], ...]:
-    """The named parts of a record or tuple; the items of a tuple are ``_1``, ``_2`` and so on."""
+    """Returns the named parts of a record or tuple; the items of a tuple are named ``_1``, ``_2`` and so on."""
     if isinstance(shape, RecordOf):
-        return tuple((one.name, one.shape) for one in shape.fields)
-    return tuple((f"_{index + 1}", one) for index, one in enumerate(shape.items))
+        return tuple((field.name, field.shape) for field in shape.fields)
+    return tuple((f"_{number}", item) for number, item in enumerate(shape.items, start=1))
 
 
 def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
-    """The fields of an element as its frame has them: those of a record, else the one column ``value``."""
+    """Returns the columns of an element in a user's frame: the fields of a record, otherwise ``value``."""
     return parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
 
 
 def spark_type(shape: Shape) -> T.DataType:
-    """The Spark type of a shape.
+    """Returns the Spark type of a shape.
 
-    Enums travel as their member's name; sets, and the pairs of a mapping, as an array in the one order of
-    ``flowalg.values.sort_key``, so that equal ones are equal arrays.
+    An enum is the name of its member. Sets and mappings are arrays that are sorted by ``flowalg.data.values.sort_key``,
+    so equal sets are equal arrays.
     """
     match shape:
         case Scalar():
-            return _SPARK[shape]
+            return _SPARK_TYPES[shape]
         case EnumOf():
             return T.StringType()
         case OptionalOf(of=inner):
@@ -92,25 +92,25 @@ def spark_type(shape: Shape) -> T.DataType:
         case MapOf():
             return T.ArrayType(spark_type(shape.item))
         case TupleOf() | RecordOf():
-            return T.StructType([T.StructField(name, spark_type(one)) for name, one in parts_of(shape)])
+            return T.StructType([T.StructField(name, spark_type(part)) for name, part in parts_of(shape)])
     assert_never(shape)
 
 
 def cast_to(column: Column, kind: T.DataType) -> Column:
-    """A column as a Spark type.
+    """Casts a column to a Spark type.
 
-    A simple type goes by its name, which takes one call of the JVM, and any other six. What ``timestamp`` names is for
-    a setting of Spark to say, so that it does not.
+    An atomic type is passed by name, which takes one call of the JVM instead of six, except ``TimestampType``: the
+    meaning of the name ``timestamp`` depends on a setting of Spark.
     """
-    named = isinstance(kind, T.AtomicType) and not isinstance(kind, T.TimestampType)
-    return column.cast(kind.simpleString() if named else kind)
+    by_name = isinstance(kind, T.AtomicType) and not isinstance(kind, T.TimestampType)
+    return column.cast(kind.simpleString() if by_name else kind)
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
-    """The Arrow type of a shape."""
+    """Returns the Arrow type of a shape."""
     match shape:
         case Scalar():
-            return _ARROW[shape]
+            return _ARROW_TYPES[shape]
         case EnumOf():
             return pa.string()
         case OptionalOf(of=inner):
@@ -120,13 +120,13 @@ def arrow_type(shape: Shape) -> pa.DataType:
         case MapOf():
             return pa.list_(arrow_type(shape.item))
         case TupleOf() | RecordOf():
-            return pa.struct([pa.field(name, arrow_type(one)) for name, one in parts_of(shape)])
+            return pa.struct([pa.field(name, arrow_type(part)) for name, part in parts_of(shape)])
     assert_never(shape)
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
-    """The Arrow schema of the columns of a flow, timestamps in UTC."""
-    return pa.schema([pa.field(one.name, _arrow_of_spark(one.dataType)) for one in schema.fields])
+    """Returns the Arrow schema of a flow's columns, with timestamps in UTC."""
+    return pa.schema([pa.field(field.name, _arrow_of_spark(field.dataType)) for field in schema.fields])
 
 
 def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
@@ -136,9 +136,9 @@ def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
         case T.MapType():
             return pa.map_(_arrow_of_spark(kind.keyType), _arrow_of_spark(kind.valueType))
         case T.StructType():
-            return pa.struct([pa.field(one.name, _arrow_of_spark(one.dataType)) for one in kind.fields])
+            return pa.struct([pa.field(field.name, _arrow_of_spark(field.dataType)) for field in kind.fields])
         case _:
-            return _ARROW_OF_SPARK[kind]
+            return _ARROW_OF_SPARK_TYPES[kind]
 
 
 __all__ = ["arrow_schema", "arrow_type", "cast_to", "fields_in", "parts_of", "spark_type"]

@@ -1,4 +1,4 @@
-"""Element values to and from Arrow columns."""
+"""Conversion of values to and from Arrow arrays."""
 
 from __future__ import annotations
 
@@ -36,56 +36,56 @@ from flowalg_spark.encoding.records import build_records
 from flowalg_spark.encoding.schema import arrow_type, parts_of
 
 AnyArray: TypeAlias = "pa.Array[Any]"
-"""An array of whatever type its shape has: Arrow's stubs know no other name for that."""
+"""An Arrow array of any type."""
 
 AnyColumn: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
 
 
 def read_elements(layout: Layout, table: pa.RecordBatch | pa.Table) -> list[object]:
-    """The elements that lie in a table's columns."""
-    return read_arrays(layout, {one.column: table.column(one.column) for one in leaves(layout)})
+    """Reads the elements in the columns of a table."""
+    return read_arrays(layout, {leaf.column: table.column(leaf.column) for leaf in leaves(layout)})
 
 
 def read_arrays(layout: Layout, columns: Mapping[str, AnyColumn]) -> list[object]:
-    """The elements that lie in arrays, by the names of a layout's leaves."""
+    """Reads elements from arrays, which are named by the leaves of a layout."""
     match layout:
         case Leaf(shape=shape, column=name):
-            return _decoded(columns[name], shape)
+            return _decode_array(columns[name], shape)
         case Branch(shape=shape, parts=parts):
-            return _built(shape, [read_arrays(part, columns) for part in parts])
+            return _build(shape, [read_arrays(part, columns) for part in parts])
 
 
-def _built(shape: RecordOf | TupleOf, columns: list[list[object]]) -> list[object]:
+def _build(shape: RecordOf | TupleOf, columns: list[list[object]]) -> list[object]:
     if isinstance(shape, TupleOf):
         return list(zip(*columns, strict=True))
     return build_records(shape.cls, columns)
 
 
-def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
-    """A column as Python values; the common kinds by way of NumPy, which makes them several times faster."""
+def _decode_array(column: AnyColumn, shape: Shape) -> list[object]:
+    """Decodes an array to Python values. Integers, floats and timestamps pass through NumPy, which is faster."""
     if shape in (INTEGER, FLOAT) and not column.null_count:
-        return _list_of(column.to_numpy(zero_copy_only=False))
+        return _to_list(column.to_numpy(zero_copy_only=False))
     if shape == TIMESTAMP and not column.null_count:
-        since = _list_of(column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("timedelta64[us]"))
-        return list(map(EPOCH.__add__, cast("list[timedelta]", since)))
+        durations = _to_list(column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("timedelta64[us]"))
+        return list(map(EPOCH.__add__, cast("list[timedelta]", durations)))
     values: list[object] = list(column.to_pylist())
     if isinstance(shape, Scalar) and shape != TIMESTAMP:
         return values
     return [decode(value, shape) for value in values]
 
 
-def _list_of(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[object]:
+def _to_list(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[object]:
     values: list[object] = array.tolist()
     return values
 
 
 def read_integers(batch: pa.RecordBatch | pa.Table, name: str) -> list[int]:
-    """A column of integers without nulls."""
-    return cast("list[int]", _decoded(batch.column(name), INTEGER))
+    """Reads a column of integers without nulls."""
+    return cast("list[int]", _decode_array(batch.column(name), INTEGER))
 
 
 def decode(value: object, shape: Shape) -> object:
-    """A value as Arrow gives it, as the Python value of its shape."""
+    """Decodes a value from Arrow to the Python value of its shape."""
     match shape:
         case Scalar():
             return value.astimezone(UTC) if isinstance(value, datetime) else value
@@ -99,15 +99,15 @@ def decode(value: object, shape: Shape) -> object:
             return shape.make(decode(item, inner) for item in cast("list[object]", value))
         case MapOf(key=key, value=inner):
             entries = cast("list[dict[str, object]]", value)
-            return {decode(one["key"], key): decode(one["value"], inner) for one in entries}
+            return {decode(entry["key"], key): decode(entry["value"], inner) for entry in entries}
         case RecordOf() | TupleOf():
             struct = cast("dict[str, object]", value)
-            return _built(shape, [[decode(struct[name], one)] for name, one in parts_of(shape)])[0]
+            return _build(shape, [[decode(struct[name], part)] for name, part in parts_of(shape)])[0]
     assert_never(shape)
 
 
 def encode(value: object, shape: Shape) -> object:
-    """A Python value of a shape, as Arrow takes it."""
+    """Encodes a Python value of a shape for Arrow."""
     match shape:
         case Scalar():
             return value
@@ -125,32 +125,35 @@ def encode(value: object, shape: Shape) -> object:
         case TupleOf(items=items):
             names = (name for name, _ in parts_of(shape))
             values = cast("tuple[object, ...]", value)
-            return {n: encode(item, one) for n, item, one in zip(names, values, items, strict=True)}
+            return {
+                name: encode(item, item_shape)
+                for name, item, item_shape in zip(names, values, items, strict=True)
+            }
         case RecordOf(fields=fields):
-            return {one.name: encode(getattr(value, one.name), one.shape) for one in fields}
+            return {field.name: encode(getattr(value, field.name), field.shape) for field in fields}
     assert_never(shape)
 
 
 def render_json(value: object, shape: Shape) -> str:
-    """A value as JSON text; what JSON has no form for, as ``str`` shows it."""
+    """Formats a value as JSON for a person; values that JSON lacks are formatted by ``str``."""
     return json.dumps(encode(value, shape), default=str, ensure_ascii=False)
 
 
 def sort_values(values: Iterable[object]) -> list[object]:
-    """The items of a set in the one order in which sets are stored."""
+    """Sorts the items of a set or mapping in the order in which they are stored."""
     return sorted(values, key=sort_key)
 
 
 def write_arrays(layout: Layout, elements: list[object], where: str) -> list[AnyArray]:
-    """Elements as the arrays of a layout's leaves, in order.
+    """Writes elements to arrays, one for each leaf of a layout, in order.
 
-    Raises ``ElementError`` for an element that is not of the layout's shape, naming the place in it after ``where``.
+    Raises ``ElementError`` for an element of another shape; the message starts with ``where`` and the path in it.
     """
     match layout:
         case Leaf(shape=shape):
-            return [_array(elements, shape, where)]
+            return [_write_leaf(elements, shape, where)]
         case Branch(shape=shape, parts=parts):
-            columns = _parts(elements, shape, where)
+            columns = _part_values(elements, shape, where)
             return [
                 array
                 for part, (name, values) in zip(parts, columns, strict=True)
@@ -159,60 +162,63 @@ def write_arrays(layout: Layout, elements: list[object], where: str) -> list[Any
 
 
 def write_nested(shape: Shape, elements: list[object], where: str) -> AnyArray:
-    """Elements as one array, with structs for records and tuples; raises as ``write_arrays`` does."""
+    """Writes elements to one array, with structs for records and tuples. Raises as ``write_arrays`` does."""
     if not isinstance(shape, RecordOf | TupleOf):
-        return _array(elements, shape, where)
-    columns = _parts(elements, shape, where)
+        return _write_leaf(elements, shape, where)
+    columns = _part_values(elements, shape, where)
     arrays = [
-        write_nested(one, values, f"{where}{name}")
-        for (_, one), (name, values) in zip(parts_of(shape), columns, strict=True)
+        write_nested(part, values, f"{where}{name}")
+        for (_, part), (name, values) in zip(parts_of(shape), columns, strict=True)
     ]
     if not arrays:
         return pa.array([{}] * len(elements), pa.struct([]))
     return pa.StructArray.from_arrays(arrays, names=[name for name, _ in parts_of(shape)])
 
 
-def _parts(elements: list[object], shape: RecordOf | TupleOf, where: str) -> list[tuple[str, list[object]]]:
-    """The values of each part of records or tuples, with what a message calls the part."""
+def _part_values(
+    elements: list[object], shape: RecordOf | TupleOf, where: str
+) -> list[tuple[str, list[object]]]:
+    """Returns the values of each part of records or tuples, with the part's name in messages."""
     if isinstance(shape, RecordOf):
         if not set(map(type, elements)) <= {shape.cls}:
-            elements = [conform(one, shape, where) for one in elements]
-        return [(f".{one.name}", list(map(attrgetter(one.name), elements))) for one in shape.fields]
+            elements = [conform(element, shape, where) for element in elements]
+        return [(f".{field.name}", list(map(attrgetter(field.name), elements))) for field in shape.fields]
     if set(map(type, elements)) <= {tuple} and set(map(len, cast("list[Sized]", elements))) <= {
         len(shape.items)
     }:
         rows = cast("list[tuple[object, ...]]", elements)
     else:
-        rows = [cast("tuple[object, ...]", conform(one, shape, where)) for one in elements]
+        rows = [cast("tuple[object, ...]", conform(element, shape, where)) for element in elements]
     return [(f"[{index}]", [row[index] for row in rows]) for index in range(len(shape.items))]
 
 
-def _array(values: list[object], shape: Shape, where: str) -> AnyArray:
-    """The array of the values of a leaf, each in its one form."""
-    if not _in_form(values, shape):
-        values = [conform(one, shape, where) for one in values]
+def _write_leaf(values: list[object], shape: Shape, where: str) -> AnyArray:
+    """Writes the values of a leaf to an array, each in its canonical form."""
+    if not _are_canonical(values, shape):
+        values = [conform(value, shape, where) for value in values]
     if not isinstance(shape, Scalar):
-        values = [encode(one, shape) for one in values]
+        values = [encode(value, shape) for value in values]
     try:
         return pa.array(values, arrow_type(shape))
     except OverflowError:
-        # An integer beyond 64 bits: the message names it.
-        return pa.array([conform(one, shape, where) for one in values], arrow_type(shape))
+        # An integer exceeds 64 bits: conform raises an error that names it.
+        return pa.array([conform(value, shape, where) for value in values], arrow_type(shape))
 
 
-def _in_form(values: list[object], shape: Shape) -> bool:
-    """Whether all values are in their one form already, as far as a quick look at all of them tells."""
+def _are_canonical(values: list[object], shape: Shape) -> bool:
+    """Whether all values are surely canonical, by a fast check of their types."""
     if not isinstance(shape, Scalar) or not set(map(type, values)) <= {shape.python} or shape == DECIMAL:
         return False
-    return shape != TIMESTAMP or all(cast("datetime", one).tzinfo is UTC for one in values)
+    return shape != TIMESTAMP or all(cast("datetime", value).tzinfo is UTC for value in values)
 
 
 def take_indices(chosen: Iterable[bool]) -> AnyArray:
-    """For each of some rows its number among those that are chosen, and null where it is not: what ``take`` needs to
-    put what was made for those alone back in place.
+    """Returns indices for ``take`` that move the values of chosen rows back to their positions among all rows.
+
+    The index is null for rows that are not chosen.
     """
-    numbers = count()
-    return pa.array([next(numbers) if one else None for one in chosen], pa.int64())
+    indices = count()
+    return pa.array([next(indices) if is_chosen else None for is_chosen in chosen], pa.int64())
 
 
 __all__ = [

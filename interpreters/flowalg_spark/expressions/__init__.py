@@ -1,6 +1,6 @@
-"""Lifted expressions as Spark columns, with exactly Python's meaning: one table of operations, and one of shapes.
+"""The compiler of lifted expressions to Spark columns, which have exactly Python's results.
 
-Nothing here depends on the session's settings: neither on ANSI mode nor on its time zone.
+The columns do not depend on settings of the session, such as ANSI mode or the time zone.
 """
 
 from flowalg_spark.expressions.compiler import compile_expression, compile_scalar

@@ -1,7 +1,7 @@
-"""From the tree of an expression to columns.
+"""The compiler of an expression tree to columns.
 
-Integers are unbounded inside an expression. So an integer is computed in 64 bits, and where these may not be enough
-on the way, the same expression in 38 decimal digits stands behind; a result that needs more than 64 bits fails.
+Intermediate integers are unbounded. An integer is computed in 64 bits; if an intermediate result may overflow them, the
+same expression in 38 decimal digits is the fallback. A final result that overflows 64 bits fails the query.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from flowalg_spark.expressions.times import interval_from_micros
 
 
 def compile_expression(expr: Expr, element: Columns) -> Columns:
-    """The columns that an expression gives for the element that lies in ``element``."""
-    return _Compiler(element).columns(expr)
+    """Compiles an expression to columns; ``element`` has the columns of its parameter."""
+    return _Compiler(element).compile(expr)
 
 
 def compile_scalar(expr: Expr, element: Columns) -> Column:
-    """The one column that a scalar expression gives."""
+    """Compiles a scalar expression to its one column."""
     columns = compile_expression(expr, element)
-    assert isinstance(columns, Leaf), "a scalar lies in one column"
+    assert isinstance(columns, Leaf), "a scalar is one column"
     return columns.column
 
 
@@ -62,23 +62,23 @@ def compile_scalar(expr: Expr, element: Columns) -> Column:
 class _Compiler:
     element: Columns
 
-    def columns(self, expr: Expr) -> Columns:
-        """The columns of any expression."""
+    def compile(self, expr: Expr) -> Columns:
+        """Compiles any expression."""
         match expr:
             case Param():
                 return self.element
             case Part(of=of, index=index):
-                whole = self.columns(of)
+                whole = self.compile(of)
                 assert isinstance(whole, Branch), "the parts of a leaf are not lifted"
                 return whole.parts[index]
             case Build(shape=shape, parts=parts):
-                return Branch(shape, tuple(map(self.columns, parts)))
+                return Branch(shape, tuple(map(self.compile, parts)))
             case As(of=of, shape=shape):
-                column = nest(self.columns(of))
+                column = nest(self.compile(of))
                 return unnest(column, shape)
             case Choice(condition=condition, then=then, otherwise=otherwise, shape=shape):
                 if isinstance(shape, RecordOf | TupleOf):
-                    return _chosen(self.single(condition), self.columns(then), self.columns(otherwise))
+                    return _choose(self.single(condition), self.compile(then), self.compile(otherwise))
                 return Leaf(shape, self.scalar(expr))
             case Apply(shape=shape):
                 return unnest(self.scalar(expr), shape)
@@ -90,51 +90,51 @@ class _Compiler:
         assert_never(expr)
 
     def single(self, expr: Expr) -> Column:
-        """The value of an expression in one column."""
-        return nest(self.columns(expr))
+        """Compiles an expression to one column."""
+        return nest(self.compile(expr))
 
     def scalar(self, expr: Apply | Choice) -> Column:
-        """The one column of an operation or a choice."""
+        """Compiles an operation or a choice of scalars."""
         if expr.shape == INTEGER:
-            return self.stored(expr)
+            return self.stored_integer(expr)
         match expr:
             case Apply():
-                return self.applied(expr)
+                return self.operation(expr)
             case Choice():
                 return self.choice(expr)
         assert_never(expr)
 
     def choice(self, expr: Choice) -> Column:
-        """``and``, ``or``, or a choice between two values."""
-        condition, then, otherwise = (self.single(one) for one in (expr.condition, expr.then, expr.otherwise))
+        """Compiles ``and``, ``or``, or a choice between two values."""
+        condition, then, otherwise = map(self.single, (expr.condition, expr.then, expr.otherwise))
         if expr.otherwise == FALSE and not can_raise_in_engine(expr.then):
             return condition & then
         if expr.then == TRUE and not can_raise_in_engine(expr.otherwise):
             return condition | otherwise
         return F.when(condition, then).otherwise(otherwise)
 
-    def applied(self, node: Apply) -> Column:
-        """An operation, tried in 64 bits, and where null says that they were not enough, in decimals."""
+    def operation(self, node: Apply) -> Column:
+        """Compiles an operation in 64 bits; where they overflow, which gives null, in decimals."""
         build = TABLE[node.op]
         if node.op in STORING or not any(map(_may_overflow, node.args)):
             return build(node, *map(self.single, node.args))
-        fast = build(node, *(self.fast(one) if _may_overflow(one) else self.single(one) for one in node.args))
+        fast = build(node, *(self.fast(arg) if _may_overflow(arg) else self.single(arg) for arg in node.args))
         exact = build(
-            node, *(self.exact(one) if _may_overflow(one) else self.single(one) for one in node.args)
+            node, *(self.exact(arg) if _may_overflow(arg) else self.single(arg) for arg in node.args)
         )
         return F.coalesce(fast, exact)
 
-    def stored(self, expr: Apply | Choice) -> Column:
-        """An integer that must fit 64 bits."""
+    def stored_integer(self, expr: Apply | Choice) -> Column:
+        """Compiles an integer that must fit 64 bits."""
         if not _may_overflow(expr):
             return self.fast(expr)
         attempts = [self.fast(expr)]
-        if _only_on_the_way(expr):
+        if _may_overflow_inside(expr):
             attempts.append(self.exact(expr).try_cast("bigint"))
         return F.coalesce(*attempts, fail_with_overflow(_location(expr)))
 
     def fast(self, expr: Expr) -> Column:
-        """An integer in 64 bits; null where any part of it overflows."""
+        """Compiles an integer in 64 bits; null if any part of it overflows."""
         match expr:
             case Constant(value=int() as value):
                 return long_literal(value)
@@ -143,12 +143,12 @@ class _Compiler:
             case Apply(op=op, args=args) if op in ARITHMETIC:
                 return compute_in_64_bits(expr, *map(self.fast, args))
             case Apply():
-                return self.applied(expr)
+                return self.operation(expr)
             case _:
                 return self.single(expr)
 
     def exact(self, expr: Expr) -> Column:
-        """An integer in 38 decimal digits."""
+        """Compiles an integer in 38 decimal digits."""
         match expr:
             case Constant(value=int() as value):
                 return F.lit(str(value)).cast(EXACT)
@@ -157,21 +157,21 @@ class _Compiler:
             case Apply(op=op, args=args) if op in ARITHMETIC:
                 return compute_in_38_digits(expr, *map(self.exact, args))
             case Apply():
-                return self.applied(expr).cast(EXACT)
+                return self.operation(expr).cast(EXACT)
             case _:
                 return self.single(expr).cast(EXACT)
 
 
-def _chosen(condition: Column, then: Columns, otherwise: Columns) -> Columns:
-    """A choice between two records or tuples, leaf by leaf."""
+def _choose(condition: Column, then: Columns, otherwise: Columns) -> Columns:
+    """Compiles a choice between two records or tuples, leaf by leaf."""
     if isinstance(then, Leaf) or isinstance(otherwise, Leaf):
         return Leaf(then.shape, F.when(condition, nest(then)).otherwise(nest(otherwise)))
-    parts = (_chosen(condition, a, b) for a, b in zip(then.parts, otherwise.parts, strict=True))
+    parts = (_choose(condition, a, b) for a, b in zip(then.parts, otherwise.parts, strict=True))
     return Branch(then.shape, tuple(parts))
 
 
 def _may_overflow(expr: Expr) -> bool:
-    """Whether an integer may need more than 64 bits, itself or on the way."""
+    """Whether an integer or an intermediate result may overflow 64 bits."""
     if expr.shape != INTEGER:
         return False
     match expr:
@@ -185,11 +185,11 @@ def _may_overflow(expr: Expr) -> bool:
             return False
 
 
-def _only_on_the_way(expr: Expr) -> bool:
-    """Whether an integer may overflow on the way and still fit in the end."""
+def _may_overflow_inside(expr: Expr) -> bool:
+    """Whether an intermediate result may overflow 64 bits although the final result fits."""
     match expr:
         case Choice(then=then, otherwise=otherwise):
-            return _only_on_the_way(then) or _only_on_the_way(otherwise)
+            return _may_overflow_inside(then) or _may_overflow_inside(otherwise)
         case Apply(args=args):
             return any(map(_may_overflow, args))
         case _:
@@ -212,7 +212,7 @@ def _constant(constant: Constant) -> Column:
         case None:
             assert constant.shape is not None
             return F.lit(None).cast(spark_type(constant.shape))
-        case Enum() as member:  # some are text or numbers too
+        case Enum() as member:  # first, since members can be text or numbers too
             return F.lit(member.name)
         case bool() | float() | str() as value:
             return F.lit(value)

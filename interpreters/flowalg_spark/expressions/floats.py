@@ -1,4 +1,7 @@
-"""Floats: Spark's NaN is equal to itself and above everything, and its integers divide through rounded floats."""
+"""Operations on floats with Python's results.
+
+In Spark, NaN equals itself and is the greatest float, and integers are divided as rounded floats.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,10 @@ from flowalg.lifting.tree.primitives import Op
 from flowalg_spark.expressions.errors import fail_where
 from flowalg_spark.expressions.integers import EXACT
 
-_AS_FLOATS: Final = 2**53
-"""Integers up to here are floats exactly."""
-_BITS: Final = 60
-"""Of the quotient that is rounded to a float's 53."""
+_EXACT_FLOATS: Final = 2**53
+"""Integers up to this absolute value are exact as floats."""
+_QUOTIENT_BITS: Final = 60
+"""The number of bits of a quotient before it is rounded to the 53 of a float."""
 
 
 def _may_be_nan(expr: Expr) -> bool:
@@ -26,55 +29,55 @@ def _may_be_nan(expr: Expr) -> bool:
 
 
 def equal(node: Apply, a: Column, b: Column) -> Column:
-    """Python's ``==`` of floats."""
+    """Compiles ``==`` of floats."""
     same = a == b
     return same & ~F.isnan(a) if all(map(_may_be_nan, node.args)) else same
 
 
 def less(node: Apply, a: Column, b: Column) -> Column:
-    """Python's ``<`` of floats."""
+    """Compiles ``<`` of floats."""
     below = a < b
     return below & ~F.isnan(b) if _may_be_nan(node.args[1]) else below
 
 
 def less_equal(node: Apply, a: Column, b: Column) -> Column:
-    """Python's ``<=`` of floats."""
+    """Compiles ``<=`` of floats."""
     below = a <= b
     return below & ~F.isnan(b) if _may_be_nan(node.args[1]) else below
 
 
 def divide(node: Apply, a: Column, b: Column) -> Column:
-    """``/`` of floats."""
+    """Compiles ``/`` of floats."""
     return _checked(node, b, a / b, "float division by zero")
 
 
 def modulo(node: Apply, a: Column, b: Column) -> Column:
-    """``%`` of floats: the remainder with the sign of the divisor, even where it is zero."""
+    """Compiles ``%`` of floats: the remainder has the sign of the divisor, also if it is zero."""
     return _checked(node, b, _modulo(a, b), "float modulo by zero")
 
 
 def floor_divide(node: Apply, a: Column, b: Column) -> Column:
-    """``//`` of floats, by the steps that Python takes."""
+    """Compiles ``//`` of floats with the algorithm of CPython."""
     remainder = a % b
-    other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
+    signs_differ = (remainder != 0) & ((remainder < 0) != (b < 0))
     whole = (a - remainder) / b
-    whole = F.when(other_side, whole - F.lit(1.0)).otherwise(whole)
+    whole = F.when(signs_differ, whole - F.lit(1.0)).otherwise(whole)
     low = _floor(whole)
     nearest = F.when(whole - low > 0.5, low + F.lit(1.0)).otherwise(low)
-    minus = F.startswith((a / b).cast("string"), F.lit("-"))  # tells -0.0 from 0.0, which are equal
+    minus = F.startswith((a / b).cast("string"), F.lit("-"))  # as text, since -0.0 equals 0.0
     zero = F.when(minus, F.lit(-0.0)).otherwise(F.lit(0.0))
     return _checked(node, b, F.when(whole == 0, zero).otherwise(nearest), "float floor division by zero")
 
 
 def _modulo(a: Column, b: Column) -> Column:
     remainder = a % b
-    other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
+    signs_differ = (remainder != 0) & ((remainder < 0) != (b < 0))
     zero = F.when(b < 0, F.lit(-0.0)).otherwise(F.lit(0.0))
-    return F.when(other_side, remainder + b).when(remainder == 0, zero).otherwise(remainder)
+    return F.when(signs_differ, remainder + b).when(remainder == 0, zero).otherwise(remainder)
 
 
 def _floor(a: Column) -> Column:
-    """The greatest whole number up to a float, as a float."""
+    """Returns the floor of a float, as a float."""
     near = F.rint(a)
     return F.when(near > a, near - F.lit(1.0)).otherwise(near)
 
@@ -88,12 +91,12 @@ def _checked(node: Apply, divisor: Column, value: Column, message: str) -> Colum
 
 
 def square_root(node: Apply, a: Column) -> Column:
-    """``math.sqrt``."""
+    """Compiles ``math.sqrt``."""
     return fail_where(a < 0, node, "ValueError: math domain error", F.sqrt(a))
 
 
 def to_integer(node: Apply, a: Column) -> Column:
-    """A float as a 64-bit integer, rounded as the operation says; a failure if there is none."""
+    """Rounds a float to a 64-bit integer; fails the query if the result is not one."""
     match node.op:
         case Op.FLOOR:
             rounded = _floor(a)
@@ -105,42 +108,43 @@ def to_integer(node: Apply, a: Column) -> Column:
             rounded = a
     limit = F.lit(2.0**63)
     outside = F.isnan(a) | (rounded >= limit) | (rounded < -limit)
-    message = "the float is NaN, or has no integer in [-2**63, 2**63)"
+    message = "the float must round to an integer in [-2**63, 2**63)"
     return fail_where(outside, node, message, rounded.cast("bigint"))
 
 
 def is_infinite(_: Apply, a: Column) -> Column:
-    """``math.isinf``."""
+    """Compiles ``math.isinf``."""
     return (a == F.lit(math.inf)) | (a == F.lit(-math.inf))
 
 
 def divide_integers(node: Apply, a: Column, b: Column) -> Column:
-    """The float nearest to the quotient of two integers, as Python's ``/`` has it.
+    """Compiles ``/`` of integers: the float nearest to the quotient.
 
-    Up to 2**53 integers are floats, and one division rounds once. Beyond that floats would round three times.
+    Integers up to 2**53 are exact as floats, so a division of floats rounds once. Larger integers would be rounded too.
     """
     small = _is_small(node.args[0], a) & _is_small(node.args[1], b)
     value = a.cast("double") / b.cast("double")
-    if not all(interval(one).within(Interval(-_AS_FLOATS, _AS_FLOATS)) for one in node.args):
+    if not all(interval(arg).within(Interval(-_EXACT_FLOATS, _EXACT_FLOATS)) for arg in node.args):
         value = F.when(small, value).otherwise(_long_division(a.cast(EXACT), b.cast(EXACT)))
     by_zero = "ZeroDivisionError: division by zero"
     return fail_where(b == 0, node, by_zero, value) if can_fail_itself(node) else value
 
 
 def _is_small(expr: Expr, column: Column) -> Column:
-    if interval(expr).within(Interval(-_AS_FLOATS, _AS_FLOATS)):
+    if interval(expr).within(Interval(-_EXACT_FLOATS, _EXACT_FLOATS)):
         return F.lit(True)
-    return (column >= -_AS_FLOATS) & (column <= _AS_FLOATS)
+    return (column >= -_EXACT_FLOATS) & (column <= _EXACT_FLOATS)
 
 
 def _long_division(a: Column, b: Column) -> Column:
-    """The quotient times a power of two, so that it has 60 bits or more, and one more that says that there are others.
+    """Divides integers with a single rounding.
 
-    These are rounded once, when they become a float; taking the power of two back is exact.
+    The quotient is scaled by a power of two to at least 60 bits, and a sticky bit is appended if there is a remainder.
+    The cast to a float rounds once; dividing by the power of two is exact.
     """
     top, bottom = F.abs(a), F.abs(b)
     nearly = top.cast("double") / bottom.cast("double")
-    shift = F.greatest(F.lit(_BITS) - F.floor(F.log2(nearly)).cast("int"), F.lit(0))
+    shift = F.greatest(F.lit(_QUOTIENT_BITS) - F.floor(F.log2(nearly)).cast("int"), F.lit(0))
     half = F.shiftright(shift, 1)
     numerator = ((top * _power_of_two(half)).cast(EXACT) * _power_of_two(shift - half)).cast(EXACT)
     remainder = numerator % bottom
@@ -151,7 +155,7 @@ def _long_division(a: Column, b: Column) -> Column:
 
 
 def _power_of_two(exponent: Column) -> Column:
-    """Two to the power of a number up to 62, as a decimal."""
+    """Returns two to the power of an exponent up to 62, as a decimal."""
     return F.call_function("shiftleft", F.lit(1).cast("bigint"), exponent).cast(EXACT)
 
 

@@ -1,4 +1,4 @@
-"""Integer operations in 64 bits, where an overflow gives null, and in 38 decimal digits, where there is none."""
+"""Integer arithmetic in 64 bits, where an overflow gives null, and in 38 decimal digits, which do not overflow."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from flowalg_spark.expressions.errors import fail_where
 
 EXACT: Final = "decimal(38,0)"
 ARITHMETIC: Final = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.NEGATE, Op.FLOOR_DIVIDE, Op.MODULO)
-"""The operations that are done both ways."""
+"""The operations that are compiled both ways."""
 
 _BY_ZERO: Final = "ZeroDivisionError: integer division or modulo by zero"
 
 
 def long_literal(value: int) -> Column:
-    """A 64-bit constant; null if it does not fit."""
+    """Returns a 64-bit literal; null if the value does not fit."""
     return F.expr(f"CAST({f'{value:d}' if value in STORED else 'NULL'} AS BIGINT)")
 
 
 def truncating_quotient(a: Column, b: Column) -> Column:
-    """The quotient, rounded towards zero, of columns of one kind, as a 64-bit integer."""
+    """Returns the quotient of columns of one type, rounded towards zero, as a 64-bit integer."""
     return F.call_function("div", a, b)
 
 
 def compute_in_64_bits(node: Apply, *args: Column) -> Column:
-    """An operation in 64 bits; null where it overflows."""
+    """Compiles an operation in 64 bits; null where it overflows."""
     wide = not interval(node).within(STORED)
     match node.op, args:
         case Op.ADD, (a, b):
@@ -43,15 +43,15 @@ def compute_in_64_bits(node: Apply, *args: Column) -> Column:
         case Op.NEGATE, (a,):
             return F.try_subtract(long_literal(0), a)
         case Op.FLOOR_DIVIDE, (a, b):
-            return _checked(node, b, _floor_divided(node, a, b))
+            return _checked(node, b, _floor_divide(node, a, b))
         case Op.MODULO, (a, b):
             return _checked(node, b, _modulo(node, a, b))
         case _:
-            raise AssertionError(f"{node.op} is no integer arithmetic")
+            raise AssertionError(f"{node.op} is not integer arithmetic")
 
 
 def compute_in_38_digits(node: Apply, *args: Column) -> Column:
-    """An operation in 38 decimal digits, which lifting has shown to be enough."""
+    """Compiles an operation in 38 decimal digits. Lifting has checked that they do not overflow."""
     match node.op, args:
         case Op.ADD, (a, b):
             result = a + b
@@ -66,7 +66,7 @@ def compute_in_38_digits(node: Apply, *args: Column) -> Column:
         case Op.MODULO, (a, b):
             result = _checked(node, b, _modulo(node, a, b))
         case _:
-            raise AssertionError(f"{node.op} is no integer arithmetic")
+            raise AssertionError(f"{node.op} is not integer arithmetic")
     return result.cast(EXACT)
 
 
@@ -74,8 +74,8 @@ def _checked(node: Apply, divisor: Column, value: Column) -> Column:
     return fail_where(divisor == F.lit(0), node, _BY_ZERO, value) if can_fail_itself(node) else value
 
 
-def _floor_divided(node: Apply, a: Column, b: Column) -> Column:
-    """Spark rounds towards zero, Python down; and the smallest integer divided by -1 does not fit."""
+def _floor_divide(node: Apply, a: Column, b: Column) -> Column:
+    """Compiles ``//``: Spark rounds towards zero, Python down. The least integer divided by -1 overflows."""
     divisor = interval(node.args[1])
     remainder = a % b
     down = remainder < 0 if divisor.low > 0 else (remainder != 0) & ((remainder < 0) != (b < 0))
@@ -86,12 +86,12 @@ def _floor_divided(node: Apply, a: Column, b: Column) -> Column:
 
 
 def _modulo(node: Apply, a: Column, b: Column) -> Column:
-    """Spark's remainder has the sign of the dividend, Python's that of the divisor."""
+    """Compiles ``%``: Spark's remainder has the sign of the dividend, Python's that of the divisor."""
     if interval(node.args[1]).low > 0:
         return F.pmod(a, b)
     remainder = a % b
-    other_side = (remainder != 0) & ((remainder < 0) != (b < 0))
-    return F.when(other_side, remainder + b).otherwise(remainder)
+    signs_differ = (remainder != 0) & ((remainder < 0) != (b < 0))
+    return F.when(signs_differ, remainder + b).otherwise(remainder)
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Text, counted in code points, and lists."""
+"""Operations on text, in code points, and on lists."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _index(node: Apply, argument: int) -> int:
 
 
 def find(_: Apply, text: Column, inner: Column) -> Column:
-    """The index of the first place, or -1."""
+    """Compiles ``find``: the index of the first occurrence, or -1."""
     return (F.position(inner, text) - 1).cast("bigint")
 
 
 def strip(node: Apply, text: Column, characters: Column) -> Column:
-    """Without some characters at the ends."""
+    """Compiles ``strip``, ``lstrip`` and ``rstrip``."""
     match node.op:
         case Op.STRIP_LEFT:
             return F.ltrim(text, characters)
@@ -42,7 +42,7 @@ def strip(node: Apply, text: Column, characters: Column) -> Column:
 
 
 def slice_text(node: Apply, text: Column, *_: Column) -> Column:
-    """Between two constant indices."""
+    """Compiles a slice between constant indices."""
     start = _position(_index(node, 1), text)
     if len(node.args) == 2:
         return F.substr(text, start + 1)
@@ -51,48 +51,48 @@ def slice_text(node: Apply, text: Column, *_: Column) -> Column:
 
 
 def _position(index: int, text: Column) -> Column:
-    """How many characters stand before an index; a negative one counts from the end."""
+    """Returns the number of characters before an index; a negative index counts from the end."""
     return F.lit(index) if index >= 0 else F.greatest(F.length(text) + index, F.lit(0))
 
 
 def character_at(node: Apply, text: Column, _: Column) -> Column:
-    """The character at a constant index."""
+    """Compiles the character at a constant index."""
     index = _index(node, 1)
     too_short = F.length(text) < (index + 1 if index >= 0 else -index)
-    place = _position(index, text) + 1
+    position = _position(index, text) + 1
     return fail_where(
-        too_short, node, "IndexError: string index out of range", F.substr(text, place, F.lit(1))
+        too_short, node, "IndexError: string index out of range", F.substr(text, position, F.lit(1))
     )
 
 
 def split(node: Apply, text: Column, _: Column) -> Column:
-    """At each separator."""
-    return F.split(text, "".join(map(_escaped, _constant(node, 1))), -1)
+    """Compiles ``split`` with a separator."""
+    return F.split(text, "".join(map(_escape, _constant(node, 1))), -1)
 
 
 def words(node: Apply, text: Column, white_space: Column) -> Column:
-    """Between white space, of which there is none around."""
+    """Compiles ``split`` at white space, which also strips it."""
     inner = F.btrim(text, white_space)
-    spaces = "".join(map(_escaped, _constant(node, 1)))
-    none = F.array().cast("array<string>")
-    return F.when(inner == "", none).otherwise(F.split(inner, f"[{spaces}]+", -1))
+    spaces = "".join(map(_escape, _constant(node, 1)))
+    empty = F.array().cast("array<string>")
+    return F.when(inner == "", empty).otherwise(F.split(inner, f"[{spaces}]+", -1))
 
 
-def _escaped(character: str) -> str:
-    """A character in a pattern of Java's."""
+def _escape(character: str) -> str:
+    """Escapes a character for a Java regular expression."""
     return f"\\x{{{ord(character):x}}}"
 
 
 def item_at(node: Apply, items: Column, _: Column) -> Column:
-    """The item at a constant index."""
+    """Compiles the item at a constant index."""
     index = _index(node, 1)
     too_short = F.size(items) < (index + 1 if index >= 0 else -index)
-    place = F.lit(index) if index >= 0 else F.size(items) + index
-    return fail_where(too_short, node, "IndexError: list index out of range", F.get(items, place))
+    position = F.lit(index) if index >= 0 else F.size(items) + index
+    return fail_where(too_short, node, "IndexError: list index out of range", F.get(items, position))
 
 
 def size(node: Apply, of: Column) -> Column:
-    """How many characters, or items."""
+    """Compiles ``len`` of text or of a list."""
     return (F.length(of) if node.args[0].shape == TEXT else F.size(of)).cast("bigint")
 
 

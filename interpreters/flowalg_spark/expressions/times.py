@@ -1,4 +1,4 @@
-"""Times to and from numbers, never through the session's time zone."""
+"""Conversion of times to and from numbers, independent of the session's time zone."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def _in_range(node: Apply, number: Column, bounds: Interval, value: Column) -> C
 
 
 def timestamp_from_micros(node: Apply, micros: Column) -> Column:
-    """The point in time so many microseconds after the epoch."""
+    """Compiles the timestamp from microseconds since the epoch."""
     return _in_range(node, micros, INSTANTS, F.timestamp_micros(micros.cast("bigint")))
 
 
 def date_from_days(node: Apply, days: Column) -> Column:
-    """The date so many days after the epoch."""
+    """Compiles the date from days since the epoch."""
     return _in_range(node, days, DAYS, F.date_from_unix_date(days.cast("int")))
 
 
 def interval_from_micros(node: Apply, micros: Column) -> Column:
-    """The interval of so many microseconds; each of its parts rounds towards zero, so that none overflows."""
+    """Compiles the interval from microseconds. Its parts round towards zero, so none of them overflows."""
     if not interval(node.args[0]).within(STORED):
         outside = (micros < F.lit(STORED.low)) | (micros > F.lit(STORED.high))
         micros = F.when(outside, fail_with_overflow(node.location)).otherwise(micros.try_cast("bigint"))
@@ -46,7 +46,7 @@ def interval_from_micros(node: Apply, micros: Column) -> Column:
 
 
 def micros_of_interval(_: Apply, of: Column) -> Column:
-    """The microseconds of an interval."""
+    """Compiles the microseconds of an interval."""
     seconds = of.cast(_SECONDS).cast("decimal(38,6)")
     return (seconds * F.lit(10**6)).cast("bigint")
 
