@@ -1,4 +1,4 @@
-"""What flows between the operators of the local engine: elements and clock reports, instant by instant."""
+"""The output of an operator of the local engine: elements and clock reports, instant by instant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NodeOutput:
 
     @classmethod
     def of_source(cls, elements: tuple[Element, ...], clocks: Clocks) -> NodeOutput:
-        """The output of a source."""
+        """Returns the output of a source."""
         return cls(elements, {0: StageReport(clocks)})
 
 

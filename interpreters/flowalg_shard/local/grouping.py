@@ -63,60 +63,60 @@ class Shards:
 
     @classmethod
     def of(cls, operator: Operator, cluster: Cluster) -> Shards:
-        """The stage before the first instant."""
+        """Returns the stage before the first instant."""
         return cls(operator, [None] * cluster.shards, cluster.restarts)
 
-    def advance(self, sent: Sequence[Sequence[list[ShardInput]]]) -> list[OperatorOutput]:
-        """Advance by one instant: the output of each shard, from what the partitions of each input send to it."""
-        found = []
-        for shard, (stored, parts) in enumerate(zip(self.states, sent, strict=True)):
+    def advance(self, bundles: Sequence[Sequence[list[ShardInput]]]) -> list[OperatorOutput]:
+        """Advances by one instant; returns the outputs of the shards from the bundles of each input's partitions."""
+        outputs = []
+        for shard, (stored, parts) in enumerate(zip(self.states, bundles, strict=True)):
             after, emitted = advance(self.operator, stored, parts, first_shard=shard == 0)
             self.states[shard] = _restart(after) if self.restarts else after
-            found.append(emitted)
-        return found
+            outputs.append(emitted)
+        return outputs
 
 
 @define
 class ShardedGrouping:
     """A grouping in a local run."""
 
-    grouped: CompiledGrouping
+    compiled: CompiledGrouping
     cluster: Cluster
     shards: Shards
     drops: list[Drop] = field(factory=list)
 
     @classmethod
     def of(cls, node: GroupingNode, cluster: Cluster, upstreams: int) -> ShardedGrouping:
-        """The grouping of a node with so many upstreams, before the first instant."""
-        grouped = CompiledGrouping.of(node)
-        operator = Grouping(grouped.stage, (FromStage(),) * upstreams)
-        return cls(grouped, cluster, Shards.of(operator, cluster))
+        """Returns the grouping of a node with ``upstreams`` upstreams, before the first instant."""
+        compiled = CompiledGrouping.of(node)
+        operator = Grouping(compiled.stage, (FromStage(),) * upstreams)
+        return cls(compiled, cluster, Shards.of(operator, cluster))
 
     def advance(self, received: NodeOutput) -> NodeOutput:
-        """Advance by one instant: the panes in order, and the clock report of the shards."""
-        emissions = self.shards.advance([[parts] for parts in self._sent(received)])
+        """Advances by one instant; returns the panes in order, and the clock report of the shards."""
+        emissions = self.shards.advance([[parts] for parts in self._bundles(received)])
         report = stage_report_of(emissions)
         panes: list[tuple[tuple[object, ...], Element]] = []
-        for one in emissions:
-            panes += self._panes(unpack(one.panes), report.clocks)
-            self.drops += self._drops(unpack(one.drops), report.clocks)
+        for emission in emissions:
+            panes += self._panes(unpack(emission.panes), report.clocks)
+            self.drops += self._drops(unpack(emission.drops), report.clocks)
         ordered = sorted(panes, key=lambda pair: pair[0])
         return NodeOutput(tuple(element for _, element in ordered), {0: report})
 
-    def _sent(self, received: NodeOutput) -> Iterator[list[ShardInput]]:
-        """What the input partitions send to each shard. Clock reports are broadcast."""
-        rows = self.grouped.rows(received.elements, self.cluster.shards)
+    def _bundles(self, received: NodeOutput) -> Iterator[list[ShardInput]]:
+        """Returns what the input partitions send to each shard. Clock reports are broadcast."""
+        rows = self.compiled.rows(received.elements, self.cluster.shards)
         count = self.cluster.partitions
-        parts = [precombine(self.grouped.stage, rows.gather_every(count, part)) for part in range(count)]
+        parts = [precombine(self.compiled.stage, rows.gather_every(count, part)) for part in range(count)]
         filled = [part for part in parts if not part.is_empty()]
         for shard in range(self.cluster.shards):
             bundles = [pack(part.filter(pl.col(SHARD) == shard).drop(SHARD)) for part in filled]
-            yield [ShardInput(one, received.reports) for one in bundles or [b""]]
+            yield [ShardInput(bundle, received.reports) for bundle in bundles or [b""]]
 
     def _panes(self, panes: pl.DataFrame, clocks: Clocks) -> Iterator[tuple[tuple[object, ...], Element]]:
-        """Panes as elements, each with its sort key (SEMANTICS section 7)."""
+        """Returns panes as elements, each with its sort key (SEMANTICS section 7)."""
         for row in panes.iter_rows(named=True):
-            key = self.grouped.keys.decode(row[KEY])
+            key = self.compiled.keys.decode(row[KEY])
             info = PaneInfo(
                 Change(row[CHANGE]),
                 Timing(row[TIMING]),
@@ -129,12 +129,12 @@ class ShardedGrouping:
             window = Window(EventTime(row[START]), EventTime(row[END]))
             weight = -1 if info.change is Change.RETRACTION else 1
             element = Element(KV(key, self._value(row)), EventTime(row[EVENT_TIME]), window, weight, info)
-            turn = (row.get(ORDER_END, row[END]), row.get(ORDER_START, row[START]))
-            yield (*turn, sort_key(key), row.get(POSITION, 0)), element
+            position = (row.get(ORDER_END, row[END]), row.get(ORDER_START, row[START]))
+            yield (*position, sort_key(key), row.get(POSITION, 0)), element
 
     def _value(self, row: dict[str, object]) -> object:
-        results = [row[name] for name in self.grouped.stage.results]
-        if self.grouped.stage.combiner is not None:
+        results = [row[name] for name in self.compiled.stage.results]
+        if self.compiled.stage.combiner is not None:
             (packed,) = results
             assert isinstance(packed, bytes)
             return pickle.loads(packed)
@@ -142,26 +142,26 @@ class ShardedGrouping:
 
     def _drops(self, drops: pl.DataFrame, clocks: Clocks) -> Iterator[Drop]:
         for row in drops.iter_rows(named=True):
-            key = self.grouped.keys.decode(row[KEY])
+            key = self.compiled.keys.decode(row[KEY])
             window = Window(EventTime(row[START]), EventTime(row[END]))
             yield Drop(key, window, DropReason(row[REASON]), clocks.processing_time, count=row[DROPPED])
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which a trigger of any shard becomes ready without new elements."""
-        found = (one.windows.next_deadline for one in self.shards.states if one is not None)
-        return min((one for one in found if one is not None), default=None)
+        """Returns the next processing time at which a trigger of any shard becomes ready without new elements."""
+        deadlines = (state.windows.next_deadline for state in self.shards.states if state is not None)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
 
 def _restart(stored: OperatorState) -> OperatorState:
-    """The state after its segments have been packed and restored."""
-    shelf = {one.name: one.packed for one in stored.windows.segments}
-    windows = WindowStore.restore(list(shelf), lambda name: Segment.restore(name, shelf[name]))
+    """Returns the state after its segments have been packed and restored."""
+    packed = {segment.name: segment.packed for segment in stored.windows.segments}
+    windows = WindowStore.restore(list(packed), lambda name: Segment.restore(name, packed[name]))
     return evolve(stored, windows=windows)
 
 
 def stage_report_of(emissions: Sequence[OperatorOutput]) -> StageReport:
-    """The clock report of all shards."""
-    report = merge_reports({0: one.report} for one in emissions)[0]
+    """Returns the clock report of all shards."""
+    report = merge_reports({0: emission.report} for emission in emissions)[0]
     assert isinstance(report, StageReport)
     return report
 

@@ -1,4 +1,4 @@
-"""Keys as one column: text and integers as they are, all other keys as numbers."""
+"""Keys as one column: text and integers unchanged, all other keys as numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY: Final = "key"
 
 @define
 class Keys:
-    """The encoding of the keys of a grouping. ``known`` numbers the keys that are not in the column themselves."""
+    """The encoding of the keys of a grouping. ``known`` has the numbers of keys that are neither text nor integers."""
 
     shape: Shape | None
     label: str
@@ -25,7 +25,7 @@ class Keys:
 
     @property
     def plain(self) -> bool:
-        """Whether keys are in the column themselves."""
+        """Whether keys are text or integers, and so are in the column themselves."""
         return self.shape in (TEXT, INTEGER)
 
     @property
@@ -34,7 +34,7 @@ class Keys:
         return pl.String() if self.shape == TEXT else pl.Int64()
 
     def encode(self, key: object) -> object:
-        """The entry of the column for a key. Raises ``ElementError`` for floats and for keys that are not hashable."""
+        """Encodes a key. Raises ``ElementError`` for keys that have floats or are not hashable."""
         if has_float(key):
             raise ElementError(
                 f"{self.label} was given the key {format_value(key)}; floats cannot be compared exactly"
@@ -53,7 +53,7 @@ class Keys:
         return self.known[key]
 
     def decode(self, column: object) -> object:
-        """The key of an entry of the column."""
+        """Decodes an entry of the column."""
         return self.numbered[column] if not self.plain and isinstance(column, int) else column
 
 

@@ -1,4 +1,4 @@
-"""The elements of a grouping as rows: keys, windows, values, and what data-driven triggers observe."""
+"""The elements of a grouping as rows: keys, windows, values, and the observations of data-driven triggers."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from flowalg_shard.tables.columns import (
     WEIGHT,
 )
 
-_KINDS: dict[Shape, pl.DataType] = {INTEGER: pl.Int64(), FLOAT: pl.Float64(), TEXT: pl.String()}
-"""The shapes of arguments that have columns here."""
+_TYPES: dict[Shape, pl.DataType] = {INTEGER: pl.Int64(), FLOAT: pl.Float64(), TEXT: pl.String()}
+"""The types of columns for arguments, by shape."""
 
 
 @frozen
@@ -54,11 +54,11 @@ class Argument:
 
     @property
     def name(self) -> str:
-        """Its column."""
+        """The column of the argument."""
         return str(self.column.argument)
 
     def of(self, value: object) -> object:
-        """The argument in a value, checked by the combiner itself."""
+        """Returns the argument in a value, after the combiner has validated it."""
         part = self.part
         if isinstance(part, Over):
             value, part = apply(part.function, value, part.label), part.combiner
@@ -76,7 +76,7 @@ class CompiledGrouping:
 
     @classmethod
     def of(cls, node: GroupingNode) -> CompiledGrouping:
-        """The stage of a node, with its contents in columns where possible."""
+        """Compiles a node; its contents are in columns if possible."""
         effective, retracting = node.windowed_by, node.receives_retractions
         shapes = _shapes(node)
         keys = Keys(None if shapes is None else shapes[0], node.label)
@@ -98,7 +98,7 @@ class CompiledGrouping:
             combiner=None if native else node.combiner,
         )
         parts = zip(columns, scalar_combiners(node.combiner), arguments or (), strict=False)
-        read = (Argument(one, part, shape) for one, part, shape in parts if shape is not None)
+        read = (Argument(column, part, shape) for column, part, shape in parts if shape is not None)
         return cls(stage, keys, tuple(read))
 
     @property
@@ -109,11 +109,11 @@ class CompiledGrouping:
         values: dict[str, pl.DataType] = (
             {VALUE: pl.Binary()}
             if stage.combiner is not None
-            else {one.name: _KINDS[one.shape] for one in self.arguments}
+            else {argument.name: _TYPES[argument.shape] for argument in self.arguments}
         )
         fields = stage.automaton.summary
-        kinds = fields.columns(NEW)
-        seen = {NEW + name: kinds[NEW + name] for name, _ in fields.data}
+        types = fields.columns(NEW)
+        observed = {NEW + name: types[NEW + name] for name, _ in fields.data}
         times: dict[str, pl.DataType] = {EVENT_TIME: pl.Int64(), WEIGHT: pl.Int8(), ARRIVAL: pl.Int64()}
         return {
             KEY: self.keys.kind,
@@ -122,7 +122,7 @@ class CompiledGrouping:
             **times,
             **windows,
             **values,
-            **seen,
+            **observed,
         }
 
     @property
@@ -130,9 +130,9 @@ class CompiledGrouping:
         return self.stage.preassigned or not self.stage.fresh
 
     def rows(self, elements: Sequence[Element], shards: int) -> pl.DataFrame:
-        """The rows of some elements, in order of arrival."""
-        found = [row for number, one in enumerate(elements) for row in self._rows(one, number, shards)]
-        return pl.DataFrame(found, schema=self.schema, orient="row")
+        """Returns the rows of elements, in order of arrival."""
+        rows = [row for number, element in enumerate(elements) for row in self._rows(element, number, shards)]
+        return pl.DataFrame(rows, schema=self.schema, orient="row")
 
     def _rows(self, element: Element, number: int, shards: int) -> Iterable[tuple[object, ...]]:
         stage = self.stage
@@ -143,12 +143,12 @@ class CompiledGrouping:
         if stage.combiner is not None:
             values: tuple[object, ...] = (pickle.dumps(pair.value),)
         else:
-            values = tuple(one.of(pair.value) for one in self.arguments)
+            values = tuple(argument.of(pair.value) for argument in self.arguments)
         data = stage.automaton.summary.data
-        given = element.weight > 0
-        seen = tuple(evaluate_leaf(leaf, untagged(pair.value)) if given else None for _, leaf in data)
+        is_value = element.weight > 0
+        observed = tuple(evaluate_leaf(leaf, untagged(pair.value)) if is_value else None for _, leaf in data)
         for bounds in self._bounds(element, pair.key):
-            yield (column, shard, True, *times, *bounds, *values, *seen)
+            yield (column, shard, True, *times, *bounds, *values, *observed)
 
     def _bounds(self, element: Element, key: object) -> Iterable[tuple[int, ...]]:
         if not self._brings_windows:
@@ -156,11 +156,11 @@ class CompiledGrouping:
         windows: Sequence[Window] = (element.window,)
         if self.stage.fresh:
             windows = self.stage.strategy.windows.assign(element.event_time, key)
-        return tuple((one.start, one.end) for one in windows)
+        return tuple((window.start, window.end) for window in windows)
 
 
 def _shapes(node: GroupingNode) -> tuple[Shape, Shape] | None:
-    """The shapes of key and value, if they are known."""
+    """Returns the shapes of key and value, if they are known."""
     match node.inputs[0].shape:
         case RecordOf(fields=(key, value)):
             return key.shape, value.shape
@@ -169,18 +169,18 @@ def _shapes(node: GroupingNode) -> tuple[Shape, Shape] | None:
 
 
 def _arguments(combiner: AnyCombiner, value: Shape | None) -> tuple[Shape | None, ...] | None:
-    """The shape of each combiner's argument; ``None`` if the contents of one cannot be in columns."""
-    found: list[Shape | None] = []
+    """Returns the shape of each combiner's argument; ``None`` if the contents of any cannot be in columns."""
+    shapes: list[Shape | None] = []
     for part in scalar_combiners(combiner):
         inner: object = part.combiner if isinstance(part, Over) else part
         if isinstance(inner, Count) and not isinstance(part, Over):
-            found.append(None)
+            shapes.append(None)
             continue
         shape = None if value is None else argument_shape(part, value) if isinstance(part, Over) else value
-        if shape is None or shape not in _KINDS or isinstance(inner, Count):
+        if shape is None or shape not in _TYPES or isinstance(inner, Count):
             return None
-        found.append(shape)
-    return tuple(found)
+        shapes.append(shape)
+    return tuple(shapes)
 
 
 __all__ = ["Argument", "CompiledGrouping"]

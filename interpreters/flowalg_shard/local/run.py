@@ -46,9 +46,9 @@ Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 class Local:
     """The shard step in one process, as an interpreter: whole pipelines, with shards and clocks as in a cluster.
 
-    ``cluster`` says how a run is spread, and ``mode`` when triggers of processing time are evaluated. With
-    ``generate_watermarks`` the watermarks of a timeline are not taken from its instants: the policy that made the
-    timeline generates them again, in band. Neither changes the result.
+    ``cluster`` is how a run is distributed, and ``mode`` is when processing-time triggers are evaluated. With
+    ``generate_watermarks``, the timeline's policy generates the watermarks again, in band, instead of reading them from
+    its instants. Neither ``cluster`` nor ``generate_watermarks`` changes the result.
     """
 
     cluster: Cluster = field(factory=Cluster)
@@ -62,21 +62,23 @@ class Local:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything runs."""
+        """The capabilities: no feature is missing."""
         return Capabilities("the shard step in one process", mode=self.mode)
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """The panes and drops of a pipeline over one timeline for each of its sources.
+        """Returns the panes and drops of a pipeline over one timeline for each of its sources.
 
-        Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``ArgumentError`` for a
-        timeline whose watermarks cannot be generated, ``UserFunctionError`` when a user-defined function raises, and
-        ``UnsupportedError`` for a pipeline that groups nothing.
+        Raises ``UnboundSourceError`` if a source has no timeline or a timeline no source, ``ArgumentError`` for a
+        timeline whose watermarks cannot be generated, ``UserFunctionError`` if a user-defined function raises, and
+        ``UnsupportedError`` for a pipeline without a grouping.
         """
         timelines = timelines_by_name(pipeline.node, inputs)
         last_grouping(pipeline.node)
         if self.generate_watermarks:
             parts = self.cluster.partitions
-            timelines = {name: generate_watermarks(name, one, parts) for name, one in timelines.items()}
+            timelines = {
+                name: generate_watermarks(name, timeline, parts) for name, timeline in timelines.items()
+            }
         operators = Operators(self.cluster)
         operator = operators.of(pipeline.node)
         panes: list[Pane[object]] = []
@@ -100,7 +102,7 @@ class Operators:
     upstreams: Fold[Node, tuple[int, ...]] = field(factory=lambda: Fold(_find_upstreams))
 
     def of(self, root: Node) -> Operator:
-        """The operator of a pipeline; a node that several others read has one operator."""
+        """Returns the operator of a pipeline; a node with several readers has one operator."""
         return fold(root, lambda node, of: once_per_instant(self._make(node, of)))
 
     def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
@@ -141,15 +143,15 @@ class Operators:
         assert_never(node)
 
     def next_deadline(self) -> ProcessingTime | None:
-        """The next processing time at which a trigger of any grouping becomes ready by itself."""
+        """Returns the next processing time at which a trigger of any grouping becomes ready without new elements."""
         deadlines = (grouping.next_deadline() for grouping in self.groupings)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     @property
     def dropped(self) -> tuple[Drop, ...]:
         """All drops, operator by operator."""
-        keepers: list[ShardedGrouping | ShardedSide] = [*self.groupings, *self.sides]
-        return tuple(drop for one in keepers for drop in one.drops)
+        operators: list[ShardedGrouping | ShardedSide] = [*self.groupings, *self.sides]
+        return tuple(drop for operator in operators for drop in operator.drops)
 
 
 def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
@@ -157,7 +159,7 @@ def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
 
 
 def _flatten(arrivals: list[NodeOutput], upstreams: list[tuple[int, ...]]) -> NodeOutput:
-    """The union of several outputs, with one report for each of their upstreams."""
+    """Returns the union of outputs, with one report for each of their upstreams."""
     reports: dict[int, StageReport] = {}
     for each, ids in zip(arrivals, upstreams, strict=True):
         for number, upstream in enumerate(ids):
@@ -171,7 +173,7 @@ def _tag(collection: int, received: NodeOutput, label: str) -> NodeOutput:
 
 
 def _find_upstreams(node: Node, known: Fold[Node, tuple[int, ...]]) -> tuple[int, ...]:
-    """The sources and stages that a node reads, by identity: two paths from one of them are one upstream."""
+    """Returns the sources and stages that a node reads, by identity: two paths from one of them are one upstream."""
     if isinstance(node, SourceNode | GroupingNode | WithSide):
         return (id(node),)
     return _union(map(known, node.inputs))

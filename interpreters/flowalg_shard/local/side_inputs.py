@@ -1,4 +1,4 @@
-"""A side input in the local engine: elements and the side as rows, for the operator that every engine uses."""
+"""A side input in the local engine: elements and the side as rows for the operator of the shard step."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from flowalg_shard.tables.columns import END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import pack, unpack
 
 _ELEMENT = "element"
-_PLACE = "place"
+_NUMBER = "number"
 
 
 @define
 class ShardedSide:
-    """A side input in a local run. ``arrived`` numbers the elements, so that they are emitted in order of arrival."""
+    """A side input in a local run. ``arrived`` counts the elements, whose numbers order them by arrival."""
 
     cluster: Cluster
     shards: Shards
@@ -37,35 +37,35 @@ class ShardedSide:
 
     @classmethod
     def of(cls, node: WithSide, cluster: Cluster, main: int, side: int) -> ShardedSide:
-        """The operator of a node whose elements and side have so many upstreams, before the first instant."""
+        """Returns the operator of a node before the first instant; ``main`` and ``side`` are numbers of upstreams."""
         effective = node.side.windowing
         stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
         operator = Side(stage, (FromStage(),) * main, (FromStage(),) * side)
         return cls(cluster, Shards.of(operator, cluster))
 
     def advance(self, main: NodeOutput, side: NodeOutput) -> NodeOutput:
-        """Advance by one instant: the elements that have finished waiting, in order of arrival, with what they read."""
+        """Advances by one instant; returns elements whose side window is complete, in order, with what they read."""
         everything = [ShardInput(_side_rows(side.elements), side.reports)]
-        divided = [[ShardInput(one, main.reports)] for one in self._divided(main.elements)]
-        emissions = self.shards.advance([[mine, everything] for mine in divided])
+        divided = [[ShardInput(bundle, main.reports)] for bundle in self._divide(main.elements)]
+        emissions = self.shards.advance([[share, everything] for share in divided])
         report = stage_report_of(emissions)
-        passed = [pair for one in emissions for pair in _passed(one)]
-        self.drops += [drop for one in emissions for drop in _drops(one, report.clocks)]
+        passed = [pair for emission in emissions for pair in _passed(emission)]
+        self.drops += [drop for emission in emissions for drop in _drops(emission, report.clocks)]
         ordered = sorted(passed, key=lambda pair: pair[0])
         return NodeOutput(tuple(element for _, element in ordered), {0: report})
 
-    def _divided(self, elements: Sequence[Element]) -> Iterator[bytes]:
-        """The share of each shard."""
+    def _divide(self, elements: Sequence[Element]) -> Iterator[bytes]:
+        """Returns the share of each shard."""
         rows = [
-            (pickle.dumps(one), place, one.event_time)
-            for place, one in enumerate(elements, start=self.arrived)
+            (pickle.dumps(element), number, element.event_time)
+            for number, element in enumerate(elements, start=self.arrived)
         ]
         self.arrived += len(rows)
         for shard in range(self.cluster.shards):
             yield pack(
                 pl.DataFrame(
                     rows[shard :: self.cluster.shards],
-                    schema={_ELEMENT: pl.Binary(), _PLACE: pl.Int64(), EVENT_TIME: pl.Int64()},
+                    schema={_ELEMENT: pl.Binary(), _NUMBER: pl.Int64(), EVENT_TIME: pl.Int64()},
                     orient="row",
                 )
             )
@@ -73,8 +73,14 @@ class ShardedSide:
 
 def _side_rows(elements: Sequence[Element]) -> bytes:
     rows = [
-        (pickle.dumps(one.value), one.event_time, one.weight, one.window.start, one.window.end)
-        for one in elements
+        (
+            pickle.dumps(element.value),
+            element.event_time,
+            element.weight,
+            element.window.start,
+            element.window.end,
+        )
+        for element in elements
     ]
     schema = {
         VALUE: pl.Binary(),
@@ -89,13 +95,13 @@ def _side_rows(elements: Sequence[Element]) -> bytes:
 def _passed(emitted: OperatorOutput) -> Iterator[tuple[int, Element]]:
     readings = unpack_side_values(emitted.side_values)
     for row in unpack(emitted.panes).iter_rows(named=True):
-        element = cast("Element", pickle.loads(row[_ELEMENT]))  # trusted: pickled by ``_divided``
-        yield row[_PLACE], evolve(element, value=(element.value, readings[EventTime(row[READ_START])]))
+        element = cast("Element", pickle.loads(row[_ELEMENT]))  # trusted: pickled by ``_divide``
+        yield row[_NUMBER], evolve(element, value=(element.value, readings[EventTime(row[READ_START])]))
 
 
 def _drops(emitted: OperatorOutput, clocks: Clocks) -> Iterator[Drop]:
-    for one in unpack_side_drops(emitted.drops):
-        yield Drop(one.key, one.window, one.reason, clocks.processing_time)
+    for late in unpack_side_drops(emitted.drops):
+        yield Drop(late.key, late.window, late.reason, clocks.processing_time)
 
 
 __all__ = ["ShardedSide"]

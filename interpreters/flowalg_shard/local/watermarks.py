@@ -1,4 +1,4 @@
-"""Watermarks generated in band: by the policy that made a timeline, from summaries of the parts of its input."""
+"""In-band watermark generation: a timeline's policy merges the summaries of input partitions."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ from flowalg.watermarks.history import least_event_times_after
 
 
 def generate_watermarks(name: str, timeline: Timeline[object], partitions: int) -> Timeline[object]:
-    """The timeline of a source with the watermarks of its policy, generated again from its records.
+    """Returns the timeline of a source with the watermarks that its policy generates again from its records.
 
-    The records of each instant are divided over ``partitions`` input partitions. Each makes a summary of what it
-    observes, and the merged summaries advance the clock. Raises ``ArgumentError`` for a timeline that was not made by a
-    policy.
+    The records of each instant are divided over ``partitions`` input partitions. Each summarizes its observations, and
+    the merged summaries advance the clock. Raises ``ArgumentError`` for a timeline that no policy generated.
     """
-    made = timeline.generated_by
-    if made is None:
+    generated_by = timeline.generated_by
+    if generated_by is None:
         raise ArgumentError(
             f"the input of source {name!r}",
             timeline,
             "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
         )
-    policy, clock = made.policy, made.policy.start()
-    observed = [made.source_instant(instant.processing_time, instant.elements) for instant in timeline]
+    policy, clock = generated_by.policy, generated_by.policy.start()
+    observed = [
+        generated_by.source_instant(instant.processing_time, instant.elements) for instant in timeline
+    ]
     instants = []
-    for number, (instant, seen, least) in enumerate(
+    for number, (instant, source_instant, least) in enumerate(
         zip(timeline, observed, least_event_times_after(observed), strict=True), start=1
     ):
         ends = number == len(timeline) and instant.watermark == MAX_TIME and not instant.elements
         summaries = (
             policy.summarize(
-                seen.observations[part::partitions], source_watermark=least, ended=ends and part == 0
+                source_instant.observations[part::partitions],
+                source_watermark=least,
+                ended=ends and part == 0,
             )
             for part in range(partitions)
         )

@@ -21,7 +21,7 @@ from flowalg_shard.tables.columns import CHANGED, END, HAS_CURRENT, PANES, POINT
 RESTARTS: Final = "__restarts"
 
 _FEW: Final = 4
-"""With up to so many windows for each row of the bundle, combining all columns is faster than looking windows up."""
+"""With up to so many windows for each row of the bundle, combining all windows is faster than a lookup."""
 
 _ROW: Final = "__row"
 _CLOSED_START: Final = "__closed_start"
@@ -45,7 +45,7 @@ class ArrivedElements:
 
 
 def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedElements:
-    """Steps 1 and 2 for a bundle."""
+    """Performs steps 1 and 2 for a bundle."""
     if bundle.is_empty():
         return ArrivedElements(state.windows, state.windows.clear(), bundle, state.current_panes, ())
     strategy = stage.merging
@@ -115,13 +115,13 @@ def _merge(
             current_panes if current_panes.is_empty() else _anti(current_panes, replaced, window_key)
         )
     current_panes = _move_current_panes(stage, current_panes, targets)
-    parts = [one for one in (of_other_keys, untouched, finished) if not one.is_empty()]
+    parts = [part for part in (of_other_keys, untouched, finished) if not part.is_empty()]
     remaining = pl.concat(parts) if parts else state.windows.clear()
     return ArrivedElements(remaining, touched, accepted, current_panes, tuple(dropped))
 
 
 def _move(stage: Stage, moving: pl.DataFrame, before: EventTime) -> pl.DataFrame:
-    """The rows of windows with their new bounds. A window that grows counts its panes from 0 again."""
+    """Returns the rows of windows with their new bounds. A window that grows counts its panes from 0 again."""
     if CHANGED not in moving.columns:
         return moving.drop(TO_START, TO_END, MEMBERS).clear()
     several = pl.col(MEMBERS) > 1
@@ -138,7 +138,7 @@ def _move(stage: Stage, moving: pl.DataFrame, before: EventTime) -> pl.DataFrame
 
 
 def _move_current_panes(stage: Stage, current_panes: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
-    """The current panes with the new bounds of their windows, ranked by their former windows."""
+    """Returns the current panes with the new bounds of their windows, ranked by their former windows."""
     if current_panes.is_empty():
         return current_panes
     window_key = list(stage.window_key)
@@ -154,7 +154,7 @@ def _no_windows(bundle: pl.DataFrame, window_key: Sequence[str]) -> pl.DataFrame
 
 
 def _inside(stage: Stage, bundle: pl.DataFrame, closed: pl.DataFrame) -> pl.Series:
-    """For each row of the bundle, whether its event time lies in a closed window of its key."""
+    """Returns for each row of the bundle whether its event time is in a closed window of its key."""
     point = pl.col(POINT) if keeps_event_times(stage) else pl.col(START)
     keys = list(stage.keys)
     numbered = bundle.select(*keys, point.alias(POINT)).with_row_index(_ROW)
@@ -174,12 +174,12 @@ def _is_expired(stage: Stage, end: str, watermark: EventTime) -> pl.Expr:
 
 
 def _semi(table: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """The rows with a match in the other table."""
+    """Returns the rows with a match in the other table."""
     return table.join(other, on=on, how="semi", nulls_equal=True)
 
 
 def _anti(table: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """The rows without a match in the other table."""
+    """Returns the rows without a match in the other table."""
     return table.join(other, on=on, how="anti", nulls_equal=True)
 
 

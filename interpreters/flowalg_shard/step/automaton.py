@@ -114,33 +114,33 @@ class Automaton:
     @property
     def percentiles(self) -> frozenset[float]:
         """The percentile watermarks that the trigger depends on."""
-        wanted = (one.percentile for one in leaves(self.trigger) if isinstance(one, AtWatermark))
-        return frozenset(one for one in wanted if one is not None)
+        percentiles = (leaf.percentile for leaf in leaves(self.trigger) if isinstance(leaf, AtWatermark))
+        return frozenset(percentile for percentile in percentiles if percentile is not None)
 
     def initial_state(self) -> dict[str, pl.Expr]:
-        """The state of a trigger that has observed nothing."""
+        """Returns the state of a trigger that has not observed anything."""
         closed = {CLOSED: pl.lit(False)} if self.finishes else {}
         return {**_initial(self.root), **closed}
 
     def observe(self, prefix: str) -> dict[str, pl.Expr]:
-        """The state after the elements of the summary at ``prefix`` have been observed; null means no elements."""
+        """Returns the state after the elements of the summary at ``prefix`` are observed; null means no elements."""
         return {
             name: expr
             for once in self.once_triggers
             for name, expr in once.summary.merge(once.prefix, prefix).items()
         }
 
-    def observe_signals(self, given: Iterable[str]) -> dict[str, pl.Expr]:
-        """The state after some signals have been observed, as far as the trigger waits for them."""
-        names = tuple(given)
+    def observe_signals(self, signals: Iterable[str]) -> dict[str, pl.Expr]:
+        """Returns the state after signals are observed; signals that the trigger does not wait for are ignored."""
+        received = tuple(signals)
         return {
             name: expr
             for once in self.once_triggers
-            for name, expr in once.summary.with_signals(once.prefix, names).items()
+            for name, expr in once.summary.with_signals(once.prefix, received).items()
         }
 
     def evaluate(self, table: pl.DataFrame, end: str, clocks: Clocks) -> pl.DataFrame:
-        """The table with ``FIRES``, and with the state after ready triggers have fired.
+        """Returns the table with ``FIRES``, and with the state after ready triggers have fired.
 
         ``end`` is the column of the ends of windows.
         """
@@ -162,7 +162,7 @@ class Automaton:
         return (known.with_columns(**moved) if moved else known).drop(satisfied)
 
     def next_deadline(self, end: str, clocks: Clocks) -> pl.Expr | None:
-        """When, after now, the trigger is ready without new elements; ``None`` if it ignores processing time.
+        """Returns the next time at which the trigger is ready without new elements; ``None`` without such triggers.
 
         ``end`` is the column of the ends of windows, and ``clocks`` are those of the last instant.
         """
@@ -181,7 +181,7 @@ class Automaton:
 def _compile(trigger: Trigger, summary: SummaryColumns, name: str) -> CompiledTrigger:
     match trigger:
         case SequenceOf(triggers=members):
-            parts = (_compile(one, summary, f"{name}.{number}") for number, one in enumerate(members))
+            parts = (_compile(member, summary, f"{name}.{number}") for number, member in enumerate(members))
             return CompiledSequence(f"{name}.active", tuple(parts))
         case Repeat(trigger=inner):
             return CompiledRepeat(_compile(inner, summary, f"{name}.again"))
@@ -210,7 +210,7 @@ def _once_triggers(part: CompiledTrigger) -> Iterator[CompiledOnce]:
 
 
 def _with_activity(part: CompiledTrigger, within: pl.Expr) -> Iterator[tuple[CompiledOnce, pl.Expr]]:
-    """Each once-trigger with whether it is active, given whether the whole is active."""
+    """Returns each once-trigger with whether it is active, if the whole trigger is active ``within``."""
     match part:
         case CompiledOnce():
             yield part, within
@@ -231,8 +231,8 @@ def _columns(part: CompiledTrigger) -> dict[str, pl.DataType]:
         case CompiledOnce(prefix=prefix, summary=summary):
             return summary.columns(prefix)
         case CompiledSequence(active=active, members=members):
-            turn: dict[str, pl.DataType] = {active: pl.Int64()}
-            return turn | {name: kind for one in members for name, kind in _columns(one).items()}
+            position: dict[str, pl.DataType] = {active: pl.Int64()}
+            return position | {name: type_ for member in members for name, type_ in _columns(member).items()}
         case CompiledRepeat(inner=inner):
             return _columns(inner)
         case CompiledOrFinally(main=main, until=until):
@@ -246,7 +246,7 @@ def _initial(part: CompiledTrigger) -> dict[str, pl.Expr]:
             return summary.empty(prefix)
         case CompiledSequence(active=active, members=members):
             first = {active: pl.lit(0, pl.Int64())}
-            return first | {name: expr for one in members for name, expr in _initial(one).items()}
+            return first | {name: expr for member in members for name, expr in _initial(member).items()}
         case CompiledRepeat(inner=inner):
             return _initial(inner)
         case CompiledOrFinally(main=main, until=until):
@@ -273,7 +273,7 @@ def _ready(part: CompiledTrigger) -> pl.Expr:
 
 
 def _fire(part: CompiledTrigger) -> tuple[pl.Expr, dict[str, pl.Expr]]:
-    """Whether a ready trigger finishes by firing, and the columns that firing changes."""
+    """Returns whether a ready trigger finishes by firing, and the columns that firing changes."""
     match part:
         case CompiledOnce():
             return pl.lit(True), {}
@@ -294,7 +294,7 @@ def _fire(part: CompiledTrigger) -> tuple[pl.Expr, dict[str, pl.Expr]]:
 
 
 def _fire_active(active: str, members: tuple[CompiledTrigger, ...]) -> tuple[pl.Expr, dict[str, pl.Expr]]:
-    """The active member fires. If it finishes, the next member is reset and becomes active."""
+    """Fires the active member. If it finishes, the next member is reset and becomes active."""
     now = pl.col(active)
     changes: dict[str, pl.Expr] = {}
     ended: list[pl.Expr] = []
@@ -319,7 +319,7 @@ def _fire_active(active: str, members: tuple[CompiledTrigger, ...]) -> tuple[pl.
 
 
 def _satisfied(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clocks) -> pl.Expr:
-    """The predicate of a once-trigger."""
+    """Returns the predicate of a once-trigger."""
     match trigger:
         case AtWatermark(percentile=percentile):
             return pl.col(end) <= clocks.percentile(percentile)
@@ -340,24 +340,24 @@ def _satisfied(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clock
         case Always():
             return pl.lit(True)
         case And(triggers=parts):
-            return pl.all_horizontal([_satisfied(one, once, end, clocks) for one in parts])
+            return pl.all_horizontal([_satisfied(part, once, end, clocks) for part in parts])
         case Or(triggers=parts):
-            return pl.any_horizontal([_satisfied(one, once, end, clocks) for one in parts])
+            return pl.any_horizontal([_satisfied(part, once, end, clocks) for part in parts])
     assert_never(trigger)
 
 
 def _satisfied_from(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clocks) -> pl.Expr:
-    """The processing time from which a once-trigger holds, as far as processing time decides it; else null."""
+    """Returns the processing time from which a once-trigger is satisfied; null if that needs more than the time."""
     match trigger:
         case AtPeriod() | AfterDelay():
             return _deadline(trigger, pl.col(once.prefix + SINCE))
         case And(triggers=parts):
-            points = [_satisfied_from(one, once, end, clocks) for one in parts]
-            return pl.when(pl.all_horizontal([one.is_not_null() for one in points])).then(
+            points = [_satisfied_from(part, once, end, clocks) for part in parts]
+            return pl.when(pl.all_horizontal([point.is_not_null() for point in points])).then(
                 pl.max_horizontal(points)
             )
         case Or(triggers=parts):
-            return pl.min_horizontal([_satisfied_from(one, once, end, clocks) for one in parts])
+            return pl.min_horizontal([_satisfied_from(part, once, end, clocks) for part in parts])
         case _:
             return pl.when(_satisfied(trigger, once, end, clocks)).then(
                 pl.lit(clocks.processing_time, pl.Int64())
@@ -369,7 +369,7 @@ def _name_of(leaf: AtMeasure | AtElement, once: CompiledOnce) -> str:
 
 
 def _deadline(leaf: AtPeriod | AfterDelay, since: pl.Expr) -> pl.Expr:
-    """When the trigger becomes ready, given the first arrival; null if nothing has arrived."""
+    """Returns the time at which the trigger is ready after the first arrival; null before the first arrival."""
     match leaf:
         case AfterDelay():
             return since + min(leaf.delay_micros, _FAR)

@@ -1,4 +1,4 @@
-"""Pre-combining: what an input partition of a batch sends to each shard of a grouping."""
+"""Pre-combining: the bundle that an input partition sends to each shard of a grouping."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from flowalg_shard.tables.columns import (
 
 
 def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
-    """A row for each shard, key and window: the contents and the trigger summary of its elements, and their number.
+    """Returns a row for each shard, key and window: the contents, trigger summary and number of its elements.
 
     ``rows`` has the key columns of the stage, the shard, the event time and ``KEEP``. It has the argument columns of
-    the aggregates; or, for a combiner over objects, ``VALUE`` with pickled values, and ``ARRIVAL`` where rows are not
-    in order of arrival. It has ``WEIGHT`` where elements may be retractions, ``START`` and ``END`` where elements bring
-    their windows, and for each data-driven trigger ``NEW`` plus its name (``evaluate_leaf``). Law: pre-combining per
-    partition and merging later equals combining at once.
+    the aggregates; or, for a combiner over objects, ``VALUE`` with pickled values, and ``ARRIVAL`` if rows are not in
+    order of arrival. It has ``WEIGHT`` if elements may be retractions, ``START`` and ``END`` if elements bring their
+    windows, and for each data-driven trigger ``NEW`` plus its name (``evaluate_leaf``).
+
+    Law: pre-combining per partition and merging later equals combining at once.
     """
     elements = rows.filter(pl.col(KEEP))
     if elements.is_empty():
@@ -54,15 +55,15 @@ def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def keeps_event_times(stage: Stage) -> bool:
-    """Whether a bundle keeps event times apart within a window, since a closed window drops elements by event time.
+    """Whether a bundle has a row for each event time in a window, since a closed window drops elements by event time.
 
-    Not for sessions, since a proto-session starts at its event time.
+    False for sessions, since a proto-session starts at its event time.
     """
     return stage.merging is not None and not isinstance(stage.merging, Sessions)
 
 
 def aggregate_summary(stage: Stage) -> list[pl.Expr]:
-    """The trigger summary of a group of rows. The first arrival is left out: it is the same for the whole instant."""
+    """Returns the trigger summary of a group of rows, without the first arrival, which is equal for a whole instant."""
     summary = stage.automaton.summary.of_elements
     return [expr for expr in summary.aggregate(NEW) if expr.meta.output_name() != NEW + SINCE]
 

@@ -1,7 +1,7 @@
 """The contents of windows as columns, for built-in combiners: lift, pre-combine, merge, extract.
 
-The results are those of the combiners of the algebra, errors included: integer sums are exact or an error, and values
-without a place in the order are an error.
+Results and errors are those of the algebra's combiners: a sum of integers is exact or raises an error, and ``Min`` and
+``Max`` of NaN raise an error.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from flowalg_shard.tables.columns import CHANGED, EARLIEST, EVENT_TIME, LATEST, 
 
 @frozen
 class ColumnContents:
-    """Contents as columns: one or two accumulators for each aggregate, and what else is needed of a window.
+    """Contents as columns: one or two accumulators for each aggregate, and further columns.
 
-    ``SIZE`` is the number of values less that of retractions, where elements may be retractions. ``EARLIEST`` and
-    ``LATEST`` are there where panes carry event times of elements.
+    ``SIZE`` is the number of values minus that of retractions, if elements may be retractions. ``EARLIEST`` and
+    ``LATEST`` exist if panes carry event times of elements.
     """
 
     stage: Stage
@@ -39,7 +39,7 @@ class ColumnContents:
         return (*accumulators, *size, *times)
 
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
-        """The columns of single elements, before anything is combined."""
+        """Returns the columns of single elements, before they are combined."""
         check_ordered(rows, self.stage.aggregates, self.stage.label)
         columns = [expr for column in self.stage.aggregates for expr in lift_column(column)]
         if self.stage.retractions:
@@ -52,7 +52,7 @@ class ColumnContents:
 
     @property
     def _sums(self) -> tuple[str, ...]:
-        """The accumulators that are sums. Where elements may be retractions all accumulators are."""
+        """The accumulators that are sums. If elements may be retractions, all accumulators are."""
         return tuple(
             name
             for column in self.stage.aggregates
@@ -65,13 +65,13 @@ class ColumnContents:
             expr.meta.output_name(): expr for column in self.stage.aggregates for expr in lift_column(column)
         }
         value = lifts[name]
-        kind = rows.select(value).schema[name]
-        if kind == pl.Int64() and rows.select(value.min()).item() == MIN_INTEGER:
+        type_ = rows.select(value).schema[name]
+        if type_ == pl.Int64() and rows.select(value.min()).item() == MIN_INTEGER:
             value = value.cast(pl.Int128())
         return value * pl.col(WEIGHT).cast(pl.Int64())
 
     def combine(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
-        """One row for each group: its contents merged, with ``extra`` aggregates."""
+        """Returns one row for each group: its merged contents, with ``extra`` aggregates."""
         others = list(extra)
         if self.stage.retractions:
             others.append(pl.col(SIZE).sum())
@@ -87,24 +87,24 @@ class ColumnContents:
         """Whether a window has a value to emit: it is not empty, or under ``DISCARDING`` it has changes."""
         discards = self.stage.strategy.accumulation is Accumulation.DISCARDING
         if self.stage.retractions:
-            signed = all(isinstance(one.combiner, Sum | Count) for one in self.stage.aggregates)
+            signed = all(isinstance(column.combiner, Sum | Count) for column in self.stage.aggregates)
             return pl.lit(True) if discards and signed else pl.col(SIZE) > 0
         return pl.col(CHANGED) if discards else pl.lit(True)
 
     @property
     def total(self) -> bool:
         """Whether the combiners have a result for no values."""
-        return all(isinstance(one.combiner, Sum | Count) for one in self.stage.aggregates)
+        return all(isinstance(column.combiner, Sum | Count) for column in self.stage.aggregates)
 
     def extract(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The table with results in place of accumulators."""
+        """Returns the table with results in place of accumulators."""
         return table.with_columns(extract_column(column) for column in self.stage.aggregates)
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
-        """The table with empty contents where the column ``emitted`` is true."""
-        kinds = table.schema
+        """Returns the table with empty contents where the column ``emitted`` is true."""
+        types = table.schema
         empty = {
-            name: pl.lit(0 if name in self._sums or name == SIZE else None, kinds[name])
+            name: pl.lit(0 if name in self._sums or name == SIZE else None, types[name])
             for name in self.columns
         }
         return table.with_columns(
@@ -113,7 +113,7 @@ class ColumnContents:
 
 
 def lift_column(column: AggregateColumn) -> list[pl.Expr]:
-    """The accumulator columns of single values, before anything is combined."""
+    """Returns the accumulator columns of single values, before they are combined."""
     match column.combiner:
         case Count():
             return [pl.lit(1, pl.Int64).alias(column.result)]
@@ -137,7 +137,7 @@ def combine_columns(
     extra: list[pl.Expr],
     label: str,
 ) -> pl.DataFrame:
-    """One row for each group: accumulators merged, with ``extra`` aggregates."""
+    """Returns one row for each group: merged accumulators, with ``extra`` aggregates."""
     integer_sums = [name for column in columns for name in _integer_sums(column)]
     wide = [name for name in integer_sums if _may_overflow(table[name])]
     merge = [_merge(column, name, wide) for column in columns for name in column.accumulators]
@@ -162,7 +162,7 @@ def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
 
 
 def _may_overflow(values: pl.Series) -> bool:
-    """Whether a sum of some of the values may need more than 64 bits, or a value already does."""
+    """Whether a sum of some of the values may need more than 64 bits, or a value does."""
     low, high = values.min(), values.max()
     if not isinstance(low, int) or not isinstance(high, int):
         return False
@@ -181,7 +181,7 @@ def _merge(column: AggregateColumn, name: str, wide: list[str]) -> pl.Expr:
 
 
 def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], label: str) -> None:
-    """Raises ``ElementError`` when ``Min`` or ``Max`` receives NaN, which has no place in the order."""
+    """Raises ``ElementError`` if ``Min`` or ``Max`` receives NaN."""
     for column in columns:
         if (
             isinstance(column.combiner, Min | Max)
@@ -194,10 +194,10 @@ def check_ordered(table: pl.DataFrame, columns: tuple[AggregateColumn, ...], lab
 
 
 def extract_column(column: AggregateColumn) -> pl.Expr:
-    """The result column of accumulated values."""
+    """Returns the result column of an aggregate."""
     if isinstance(column.combiner, Mean):
         total, count = column.accumulators
-        # Where all counts are known to be one number Polars would multiply by its reciprocal, which rounds twice.
+        # For a constant count, Polars would multiply by its reciprocal, which rounds twice.
         counts = pl.col(count).cast(pl.Float64) + pl.col(total).is_null().cast(pl.Float64)
         return (pl.col(total).cast(pl.Float64) / counts).alias(column.result)
     return pl.col(column.result)

@@ -13,7 +13,7 @@ Contents: TypeAlias = ColumnContents | ObjectContents
 
 
 def contents_of(stage: Stage) -> Contents:
-    """The contents of the windows of a stage."""
+    """Returns the contents of the windows of a stage."""
     return ColumnContents(stage) if stage.combiner is None else ObjectContents(stage, stage.combiner)
 
 

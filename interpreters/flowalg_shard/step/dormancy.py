@@ -26,11 +26,11 @@ NEVER: Final = 2**63 - 1
 ALWAYS: Final = -(2**63)
 
 _LONG: Final = 2**62
-"""A lateness from here on is unlimited; a shorter one can be added to the end of a window in 64 bits."""
+"""A lateness of at least this is unlimited; a shorter one can be added to the end of a window in 64 bits."""
 
 
 def with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFrame:
-    """The windows after an instant, each with ``NEXT_WATERMARK``, ``NEXT_TIME`` and ``HOLD``."""
+    """Returns the windows after an instant with ``NEXT_WATERMARK``, ``NEXT_TIME`` and ``HOLD``."""
     automaton, table = stage.automaton, state.windows
     again = automaton.evaluate(table, END, clocks)
     moved = [again[name].ne_missing(table[name]) for name in automaton.columns]
@@ -48,7 +48,7 @@ def with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFram
 
 
 def _next_watermark(stage: Stage, clocks: Clocks) -> pl.Expr:
-    """The watermark at which the window ends, or else expires. At the end of time every window is evaluated."""
+    """Returns the watermark at which the window ends, or expires if it has ended; at the latest the end of time."""
     lateness = stage.strategy.lateness_micros
     last = pl.lit(MAX_TIME, pl.Int64())
     expires = last if lateness is None or lateness >= _LONG else pl.col(END) + lateness
@@ -58,7 +58,7 @@ def _next_watermark(stage: Stage, clocks: Clocks) -> pl.Expr:
 
 
 def greatest_watermark(clocks: Clocks) -> int:
-    """The greatest watermark that may make a window due, percentile watermarks included."""
+    """Returns the greatest watermark that may make a window due, including percentile watermarks."""
     return max((clocks.watermark, *clocks.percentiles.values()))
 
 

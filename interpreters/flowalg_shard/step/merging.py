@@ -1,4 +1,4 @@
-"""Which windows of a key merge into one in an instant (SEMANTICS section 3, and section 5, step 2)."""
+"""Window merging: the windows of a key that merge in an instant (SEMANTICS section 3, and section 5, step 2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GROUP: Final = "__group"
 def merge_windows(
     strategy: MergingWindowFn, keys: Sequence[str], live: pl.DataFrame, arriving: pl.DataFrame
 ) -> pl.DataFrame:
-    """For each window of each key, the window that it merges into: ``TO_START``, ``TO_END`` and ``MEMBERS``.
+    """Returns for each window of each key the window that it merges into: ``TO_START``, ``TO_END`` and ``MEMBERS``.
 
     ``live`` has the existing windows, ``arriving`` those of new elements; both have keys, start and end.
     """
@@ -37,7 +37,7 @@ def merge_windows(
     )
     windows = both.group_by(window_key).agg(pl.col(_LIVE).any()).sort(window_key)
     session = isinstance(strategy, Sessions)
-    numbered = _touching(keys, windows) if session else _by_function(strategy, keys, windows)
+    numbered = _group_touching(keys, windows) if session else _group_by_function(strategy, keys, windows)
     return numbered.with_columns(
         pl.col(START).min().over(_GROUP).alias(TO_START),
         pl.col(END).max().over(_GROUP).alias(TO_END),
@@ -45,16 +45,16 @@ def merge_windows(
     ).drop(_LIVE, _GROUP)
 
 
-def _touching(keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
-    """Sorted windows with a group number: windows of a key that overlap or touch share it."""
+def _group_touching(keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns sorted windows with a group number: windows of a key that overlap or touch have the same number."""
     reached = pl.col(END).cum_max().shift(1)
     before = reached.over(list(keys)) if keys else reached
     apart = (pl.col(START) > before).fill_null(True)
     return windows.with_columns(apart.cum_sum().alias(_GROUP))
 
 
-def _by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
-    """Sorted windows with a group number, as the user-defined merge function groups them, key by key."""
+def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns sorted windows with a group number, as the user-defined merge function groups those of each key."""
     numbers: list[int] = []
     number = 0
     parts = windows.partition_by(list(keys), maintain_order=True) if keys else [windows]
@@ -64,7 +64,7 @@ def _by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.Dat
         for group in strategy.merge(assigned):
             number += 1
             known.update(dict.fromkeys(group, number))
-        numbers += [known[one] for one in assigned]
+        numbers += [known[window] for window in assigned]
     return pl.concat(parts).with_columns(pl.Series(_GROUP, numbers, pl.Int64()))
 
 

@@ -1,7 +1,7 @@
 """The contents of windows as pickled Python objects, for combiners that are not built in.
 
-SEMANTICS section 8: contents are the accumulator of the values, or the values themselves where they may have to be
-retracted. They equal the contents of the reference interpreter.
+SEMANTICS section 8: contents are the accumulator of the values, or the values themselves if retractions need them. They
+equal the contents of the reference interpreter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ArrivalOrder = tuple[int, int, int]
 
 @frozen
 class KeptValue:
-    """A value in the contents; its weight is -1 if it is a retraction that has not matched its value yet.
+    """A value in the contents. The weight is -1 for a retraction whose value has not arrived.
 
     ``order`` is set in bundles, until the value is merged into a window.
     """
@@ -51,7 +51,7 @@ class KeptValue:
 
 @frozen
 class WindowContents:
-    """The contents of one window. ``size`` is the number of values less that of retractions.
+    """The contents of one window. ``size`` is the number of values minus that of retractions.
 
     ``times`` has the multiplicity of each event time.
     """
@@ -67,12 +67,12 @@ class WindowContents:
 
     @property
     def earliest(self) -> EventTime | None:
-        """The earliest event time of the values, where the stage keeps times."""
+        """The earliest event time of the values, if the stage keeps times."""
         return min(self._points, default=None)
 
     @property
     def latest(self) -> EventTime | None:
-        """The latest event time of the values, where the stage keeps times."""
+        """The latest event time of the values, if the stage keeps times."""
         return max(self._points, default=None)
 
 
@@ -84,12 +84,14 @@ class ValueList:
     unmatched_retractions: int = 0
 
     def add(self, new: KeptValue) -> None:
-        """Add a value, unless its opposite is there: an equal one of the same event time, else the first equal one."""
+        """Adds a value, or cancels its opposite: an equal value of the same event time, else the first equal value."""
         if new.weight < 0 or self.unmatched_retractions:
-            opposite = [one for one in self.values if one.weight == -new.weight and one.value == new.value]
+            opposite = [
+                kept for kept in self.values if kept.weight == -new.weight and kept.value == new.value
+            ]
             if opposite:
-                matched = next((one for one in opposite if one.event_time == new.event_time), opposite[0])
-                self.values = [one for one in self.values if one is not matched]
+                matched = next((kept for kept in opposite if kept.event_time == new.event_time), opposite[0])
+                self.values = [kept for kept in self.values if kept is not matched]
                 self.unmatched_retractions -= matched.weight < 0
                 return
         self.values.append(new)
@@ -98,7 +100,7 @@ class ValueList:
 
 @frozen
 class ObjectContents:
-    """Contents as one column of pickled objects, with columns for what a step needs to know of them."""
+    """Contents as one column of pickled objects, with columns for their properties that a step needs."""
 
     stage: Stage
     combiner: AnyCombiner
@@ -113,13 +115,13 @@ class ObjectContents:
         return (CONTENTS, HAS_VALUE, *((EARLIEST, LATEST) if self.stage.keeps_times else ()))
 
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
-        """The columns of single elements that ``precombine`` reads."""
+        """Returns the columns of single elements that ``precombine`` reads."""
         arrival = pl.col(ARRIVAL) if ARRIVAL in rows.columns else pl.int_range(pl.len()).alias(ARRIVAL)
         weight = pl.col(WEIGHT) if self.stage.retractions else pl.lit(1, pl.Int8()).alias(WEIGHT)
         return [pl.col(VALUE), pl.col(EVENT_TIME), arrival, weight]
 
     def precombine(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
-        """One row for each group of elements."""
+        """Returns one row for each group of elements."""
         lists = [VALUE, EVENT_TIME, WEIGHT, ARRIVAL]
         grouped = table.group_by(group, maintain_order=True).agg(*map(pl.col, lists), *extra)
         contents = [
@@ -150,7 +152,7 @@ class ObjectContents:
         return WindowContents(accumulator, tuple(values), size, self._times(times))
 
     def _times(self, times: Counter[EventTime]) -> dict[EventTime, int]:
-        """The event times that may still be needed: without retractions only the first and the last."""
+        """Returns the event times that contents keep: without retractions only the first and the last."""
         if not self.stage.keeps_times or not times:
             return {}
         if self.stage.retractions:
@@ -158,7 +160,7 @@ class ObjectContents:
         return dict.fromkeys((min(times), max(times)), 1)
 
     def absorb(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
-        """One row for each group: the contents of windows, in the order of the rows, then those that have arrived."""
+        """Returns one row for each group: contents of windows merge in the order of the rows, then new elements."""
         grouped = table.group_by(group, maintain_order=True).agg(pl.col(CONTENTS), *extra)
         contents = [self._merge(map(_unpickle, parts)) for parts in grouped[CONTENTS].to_list()]
         return self._with_contents(grouped, contents)
@@ -183,7 +185,7 @@ class ObjectContents:
         return WindowContents(accumulator, tuple(merged.values), size, self._times(times))
 
     def _with_contents(self, table: pl.DataFrame, contents: list[WindowContents]) -> pl.DataFrame:
-        """The table with some contents, and with the columns that describe them."""
+        """Returns the table with the given contents, and with the columns for their properties."""
         times = (
             [
                 pl.Series(EARLIEST, [each.earliest for each in contents], pl.Int64()),
@@ -199,7 +201,7 @@ class ObjectContents:
         )
 
     def _has_value(self, contents: WindowContents) -> bool:
-        """Whether a pane can be emitted; the changes that ``DISCARDING`` emits may be negative."""
+        """Whether there is a value to emit; under ``DISCARDING`` it may be negative."""
         if self._keeps_values:
             return any(kept.weight > 0 for kept in contents.values)
         discards = self.stage.strategy.accumulation is Accumulation.DISCARDING
@@ -218,7 +220,7 @@ class ObjectContents:
         return self.combiner.has_empty_result
 
     def extract(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The table with pickled results in place of contents."""
+        """Returns the table with pickled results in place of contents."""
         results = [pickle.dumps(self._extract(_unpickle(packed))) for packed in table[CONTENTS].to_list()]
         return table.with_columns(pl.Series(RESULT, results, pl.Binary()))
 
@@ -232,7 +234,7 @@ class ObjectContents:
         return canonicalize(self.combiner.extract(accumulator), f"the result of {self.stage.label}")
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
-        """The table with only unmatched retractions in the windows where the column ``emitted`` is true."""
+        """Returns the table with only unmatched retractions in windows where the column ``emitted`` is true."""
         discarded = table.filter(pl.col(emitted))
         contents = [self._after_discard(_unpickle(packed)) for packed in discarded[CONTENTS].to_list()]
         return pl.concat([table.filter(~pl.col(emitted)), self._with_contents(discarded, contents)])

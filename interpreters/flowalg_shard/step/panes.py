@@ -1,4 +1,4 @@
-"""Steps 5 and 6 of an instant: which windows emit, their panes and retractions, and the windows that remain."""
+"""Steps 5 and 6 of an instant: the windows that emit, their panes and retractions, and the windows that remain."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HOLD: Final = "__hold"
 
 ORDER_START: Final = "__order_start"
 ORDER_END: Final = "__order_end"
-"""The window by which panes are ordered. A retraction carries another window where windows have merged."""
+"""The window by which panes are ordered. After a merge, a retraction carries another window."""
 
 _LAST: Final = 2**62
 
@@ -47,7 +47,7 @@ _LAST: Final = 2**62
 def emit(
     stage: Stage, contents: Contents, state: ShardState, clocks: Clocks
 ) -> tuple[ShardState, pl.DataFrame, EventTime]:
-    """The state, the panes and the hold after an instant, for windows whose triggers have been evaluated.
+    """Returns the state, the panes and the hold after an instant, for windows whose triggers have been evaluated.
 
     ``state.watermark`` is the watermark before the instant.
     """
@@ -71,7 +71,7 @@ def emit(
 def _decide(
     stage: Stage, contents: Contents, table: pl.DataFrame, before: EventTime, clocks: Clocks
 ) -> pl.DataFrame:
-    """Which windows expire, which emit anything, and which emit a value."""
+    """Returns the windows with columns for whether they expire, emit anything, and emit a value."""
     limit = stage.expired_up_to(clocks.watermark)
     expires = pl.lit(False) if limit is None else pl.col(END) <= limit
     may_emit = pl.lit(True) if clocks.watermark == MAX_TIME else pl.col(FIRES) | expires
@@ -93,7 +93,7 @@ def _decide(
 
 
 def _pane_columns(stage: Stage, change: Change) -> list[pl.Expr]:
-    """The columns of a pane, except whether it is the last."""
+    """Returns the columns of a pane, except ``IS_LAST``."""
     return [
         *map(pl.col, (*stage.window_key, *stage.results, EVENT_TIME)),
         pl.lit(change.value).alias(CHANGE),
@@ -104,7 +104,7 @@ def _pane_columns(stage: Stage, change: Change) -> list[pl.Expr]:
 
 
 def _order_columns(stage: Stage, position: pl.Expr) -> list[pl.Expr]:
-    """The columns that order panes within an instant. Without retractions the window alone orders them."""
+    """Returns the columns that order panes within an instant. Without retractions only the window orders them."""
     if not retracts(stage):
         return []
     return [
@@ -117,7 +117,7 @@ def _order_columns(stage: Stage, position: pl.Expr) -> list[pl.Expr]:
 def _retract(
     stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame
 ) -> tuple[pl.DataFrame | None, pl.DataFrame]:
-    """Retractions of the current panes of windows that emit, and the panes that stay current."""
+    """Returns the retractions of the current panes of windows that emit, and the panes that stay current."""
     if current_panes.is_empty():
         return None, current_panes
     window_key = list(stage.window_key)
@@ -134,7 +134,7 @@ def _retract(
 
 
 def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:
-    """The current panes with those that have just been emitted."""
+    """Returns the current panes with those that have just been emitted."""
     new = emitted.select(
         *stage.window_key,
         pl.col(START).alias(PANE_START),
@@ -148,10 +148,10 @@ def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFra
 
 
 def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataFrame:
-    """The windows that remain. Windows that have emitted have no changes left."""
+    """Returns the windows that remain. Windows that have emitted have no changes left."""
     mode = stage.strategy.accumulation
     discards = mode is Accumulation.DISCARDING
-    # A window that retracts to nothing is done as well, but not under DISCARDING, where its changes stay pending.
+    # A window whose values are all retracted is done too, except under DISCARDING, where its changes stay pending.
     done = pl.col(EMITS_VALUE if discards else EMITS)
     summary = stage.automaton.summary.of_elements
     pending = summary.empty(PENDING) if stage.merging is not None else {}
@@ -168,9 +168,9 @@ def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.
 
 
 def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:
-    """The windows with ``HOLD``: the earliest event time of the panes that pending changes will cause (section 9).
+    """Returns the windows with ``HOLD``: the earliest event time of the panes of pending changes (section 9).
 
-    The retractions of current panes are among these. Null means that the window has no pending changes.
+    These include retractions of current panes. Null means that the window has no pending changes.
     """
     event_time = pane_event_time(stage)
     if not current_panes.is_empty():
@@ -182,14 +182,14 @@ def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -
 
 
 def _hold(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> EventTime:
-    """The least hold of all windows."""
+    """Returns the least hold of all windows."""
     least = with_holds(stage, table, current_panes)[HOLD].min()
     assert least is None or isinstance(least, int)
     return MAX_TIME if least is None else EventTime(least)
 
 
 def pane_event_time(stage: Stage) -> pl.Expr:
-    """The event time of the next pane of a window (section 7)."""
+    """Returns the event time of the next pane of a window (section 7)."""
     last_instant = pl.col(END) - 1
     match stage.strategy.timestamp_combiner:
         case TimestampCombiner.END_OF_WINDOW:
@@ -201,7 +201,7 @@ def pane_event_time(stage: Stage) -> pl.Expr:
 
 
 def timing(before: EventTime, after: EventTime) -> pl.Expr:
-    """Early, on time or late, by the watermark before an instant and after it (section 7)."""
+    """Returns the timing of a pane, from the watermark before an instant and after it (section 7)."""
     return (
         pl.when(pl.col(END) > after)
         .then(pl.lit(Timing.EARLY.value))

@@ -24,7 +24,7 @@ class ShardState:
     """The state of a shard: its windows, their current panes, and the watermark of the last instant.
 
     ``windows`` has a row for each window: key, bounds, contents, whether it has unemitted changes, the number of panes,
-    the summary of pending elements where windows merge, and the state of the trigger. ``current_panes`` has a row for
+    the summary of pending elements if windows merge, and the state of the trigger. ``current_panes`` has a row for
     each pane that was emitted and not retracted, under ``RETRACTING``. Tables without rows may lack their columns.
     """
 
@@ -37,9 +37,9 @@ class ShardState:
 class Emission:
     """The output of an instant: panes (key, window, results and pane columns), and drops.
 
-    A row of ``drops`` stands for all elements of one key and window that were dropped in this instant: their number and
-    their combined value. ``hold`` is the earliest event time of the panes that pending changes will cause; the output
-    watermark waits for it (``Clocks.with_hold``).
+    A row of ``drops`` is for all elements of one key and window that were dropped in this instant, with their number
+    and combined value. ``hold`` is the earliest event time of the panes of pending changes; the output watermark waits
+    for it (``Clocks.with_hold``).
     """
 
     panes: pl.DataFrame
@@ -53,7 +53,7 @@ def retracts(stage: Stage) -> bool:
 
 
 def bookkeeping_columns(stage: Stage) -> dict[str, pl.DataType]:
-    """The columns of a window besides its key, bounds and contents, with their types."""
+    """Returns the columns of a window besides its key, bounds and contents, with their types."""
     pending = stage.automaton.summary.of_elements.columns(PENDING) if stage.merging is not None else {}
     current: dict[str, pl.DataType] = {HAS_CURRENT: pl.Boolean()} if retracts(stage) else {}
     panes: dict[str, pl.DataType] = {CHANGED: pl.Boolean(), PANES: pl.Int64()}
@@ -61,7 +61,7 @@ def bookkeeping_columns(stage: Stage) -> dict[str, pl.DataType]:
 
 
 def state_columns(stage: Stage) -> list[str]:
-    """All columns of a window, in order."""
+    """Returns all columns of a window, in order."""
     return [*stage.window_key, *contents_of(stage).columns, *bookkeeping_columns(stage)]
 
 

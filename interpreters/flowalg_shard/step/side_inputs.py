@@ -1,6 +1,6 @@
 """Elements paired with the values of a side input, for one shard (rules: ``flowalg.pipeline.side_inputs``).
 
-The side is broadcast to all shards, and each shard has a share of the elements; so a side must fit into the memory of a
+The side is broadcast to all shards, and each shard has a share of the elements. So a side must fit in the memory of a
 worker.
 """
 
@@ -25,12 +25,12 @@ from flowalg_shard.tables.packing import stack
 
 READ_START: Final = "__read_start"
 READ_END: Final = "__read_end"
-"""Of an element: the window of the side that it reads."""
+"""The window of the side that an element reads."""
 
 
 @frozen
 class SideStage:
-    """A side input, compiled. ``fresh`` says that it assigns windows; otherwise its elements bring their windows."""
+    """A compiled side input. If ``fresh`` it assigns windows; otherwise its elements bring their windows."""
 
     label: str
     view: View
@@ -83,9 +83,9 @@ def read_side(
     before: EventTime,
     watermark: EventTime,
 ) -> tuple[SideState, SideOutput]:
-    """One instant; ``before`` and ``watermark`` are the watermark of the side before and after it.
+    """Advances by one instant; ``before`` and ``watermark`` are the watermark of the side before and after it.
 
-    ``elements`` have an event time and columns of their own. ``side`` has pickled values, event times and weights, and
+    ``elements`` have an event time and any other columns. ``side`` has pickled values, event times and weights, and
     windows unless it is fresh.
     """
     contents, drops = _absorb(stage, state.contents, side, before)
@@ -108,7 +108,7 @@ def read_side(
 def _absorb(
     stage: SideStage, contents: Mapping[Window, ValueList], side: pl.DataFrame, before: EventTime
 ) -> tuple[dict[Window, ValueList], tuple[LateSideElement, ...]]:
-    """The contents of side windows with the elements that have arrived, and the elements that are late."""
+    """Returns the contents of side windows with the new elements, and the late elements."""
     after = dict(contents)
     copied = set[Window]()
     drops = []
@@ -140,16 +140,16 @@ def _value(stage: SideStage, window: Window, contents: ValueList) -> object:
 
 
 def _with_read_window(windows: WindowFn, elements: pl.DataFrame) -> pl.DataFrame:
-    """The elements, each with the window of the side that it reads."""
+    """Returns the elements with the windows of the side that they read."""
     if elements.is_empty():
         return elements
     points = elements.select(pl.col(EVENT_TIME).unique())
     if assigned_in_columns(windows):
         known = assign_windows(windows, points)
     else:
-        found = [window_read(windows, EventTime(point)) for point in points[EVENT_TIME].to_list()]
-        bounds = {START: [window.start for window in found], END: [window.end for window in found]}
-        known = points.with_columns(pl.Series(name, each, pl.Int64()) for name, each in bounds.items())
+        read = [window_read(windows, EventTime(point)) for point in points[EVENT_TIME].to_list()]
+        bounds = {START: [window.start for window in read], END: [window.end for window in read]}
+        known = points.with_columns(pl.Series(name, times, pl.Int64()) for name, times in bounds.items())
     named = known.rename({START: READ_START, END: READ_END})
     return elements.join(named, on=EVENT_TIME, how="left", maintain_order="left")
 

@@ -1,4 +1,4 @@
-"""A grouping, compiled for the step: its key columns, its combiners, its windowing strategy."""
+"""A grouping that is compiled for the step: its key columns, combiners and windowing strategy."""
 
 from __future__ import annotations
 
@@ -46,12 +46,11 @@ class AggregateColumn:
 
 @frozen
 class Stage:
-    """A grouping, compiled: pure data, the same for every shard and batch.
+    """A compiled grouping: pure data, the same for every shard and micro-batch.
 
-    Values are combined by ``aggregates`` over columns, or by one ``combiner`` over pickled values. ``fresh`` says that
-    this grouping assigns windows; otherwise elements bring those of the grouping before. ``retractions`` says that
-    elements may be retractions. ``preassigned`` says that windows are assigned before rows arrive here, by a
-    user-defined function of the key.
+    Values are combined by ``aggregates`` over columns, or by one ``combiner`` over pickled values. If ``fresh``, this
+    grouping assigns windows; otherwise elements bring those of the previous grouping. With ``retractions``, elements
+    may be retractions. With ``preassigned``, a user-defined function has assigned windows before rows arrive here.
     """
 
     label: str
@@ -80,24 +79,24 @@ class Stage:
 
     @property
     def keeps_times(self) -> bool:
-        """Whether panes carry event times of their elements, so that contents must keep them."""
+        """Whether panes carry event times of their elements, which contents then keep."""
         return self.strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
 
     @property
     def results(self) -> tuple[str, ...]:
         """The columns of the results in panes."""
-        return tuple(one.result for one in self.aggregates) if self.combiner is None else (RESULT,)
+        return tuple(column.result for column in self.aggregates) if self.combiner is None else (RESULT,)
 
     def expired_up_to(self, watermark: EventTime) -> int | None:
-        """The greatest end of a window that has expired at a watermark; ``None`` if windows never expire."""
+        """Returns the greatest end of a window that has expired at a watermark; ``None`` if windows never expire."""
         lateness = self.strategy.lateness_micros
         return None if lateness is None else max(watermark - lateness, -(2**63))
 
 
 def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retractions: bool) -> bool:
-    """Whether a combiner can run as aggregates over columns, given columns to read.
+    """Whether a combiner can run as aggregates over columns, if its arguments are columns.
 
-    Where elements may be retractions and panes carry event times of elements, contents must be objects.
+    If elements may be retractions and panes carry event times of elements, contents must be objects.
     """
     if not native_combiners(combiner) or keeps_values(combiner, retractions=retractions):
         return False
@@ -107,18 +106,18 @@ def runs_in_columns(combiner: AnyCombiner, strategy: WindowingStrategy, *, retra
 def native_combiners(combiner: AnyCombiner) -> bool:
     """Whether all combiners of a grouping are built in."""
     inner = (part.combiner if isinstance(part, Over) else part for part in scalar_combiners(combiner))
-    return all(isinstance(one, Sum | Count | Mean | Min | Max) for one in inner)
+    return all(isinstance(part, Sum | Count | Mean | Min | Max) for part in inner)
 
 
 def scalar_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
-    """The combiners that a grouping computes side by side."""
+    """Returns the combiners that a grouping computes together."""
     return combiner.parts if isinstance(combiner, Together) else (combiner,)
 
 
 def aggregate_columns(
     combiner: AnyCombiner, arguments: tuple[Shape | None, ...]
 ) -> tuple[AggregateColumn, ...]:
-    """The aggregates of a combiner whose arguments have these shapes (``None`` for one that reads no argument).
+    """Returns the aggregates of a combiner, from the shapes of its arguments (``None`` without an argument).
 
     Raises ``UnsupportedError`` for a combiner that is not built in.
     """
@@ -127,7 +126,7 @@ def aggregate_columns(
         inner: object = part.combiner if isinstance(part, Over) else part
         if not isinstance(inner, Sum | Count | Mean | Min | Max):
             raise UnsupportedError(
-                f"the combiner {type(inner).__name__} is not built in, and so runs in the reference interpreter only"
+                f"the combiner {type(inner).__name__} is not built in, so only the reference interpreter runs it"
             )
         argument = None if isinstance(inner, Count) else f"a{index}"
         columns.append(AggregateColumn(inner, argument, floating=shape == FLOAT, result=f"r{index}"))

@@ -30,10 +30,10 @@ from flowalg_shard.tables.packing import stack
 def step(
     stage: Stage, state: ShardState, bundles: list[pl.DataFrame], clocks: Clocks
 ) -> tuple[ShardState, Emission]:
-    """The state and the emission after one instant.
+    """Returns the state and the emission after one instant.
 
-    ``bundles`` come from ``precombine``, in any order and division. ``clocks`` are what both clocks read after the
-    elements of the instant, and the signals given in it.
+    ``bundles`` are results of ``precombine``, in any order and division. ``clocks`` are the clocks after the elements
+    of the instant, and its signals.
     """
     arrived = arrive(stage, state, stack(bundles))
     contents = contents_of(stage)
@@ -51,18 +51,18 @@ def step(
 
 
 def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: Clocks) -> pl.DataFrame:
-    """Steps 2 and 3: the windows that elements or mergers have changed, with their new contents and trigger states."""
+    """Performs steps 2 and 3: returns the changed windows, with their new contents and trigger states."""
     automaton, summary = stage.automaton, stage.automaton.summary.of_elements
     bookkeeping, observed = bookkeeping_columns(stage), summary.columns(NEW)
     restarts: dict[str, pl.DataType] = {} if stage.merging is None else {RESTARTS: pl.Boolean()}
-    wanted = [*stage.window_key, *contents.columns, *bookkeeping, *observed, *restarts]
+    names = [*stage.window_key, *contents.columns, *bookkeeping, *observed, *restarts]
     rows = []
     if not arrived.touched.is_empty():
-        rows.append(arrived.touched.with_columns(**_nulls(observed)).select(wanted))
+        rows.append(arrived.touched.with_columns(**_nulls(observed)).select(names))
     if not arrived.accepted.is_empty():
         now = {NEW + SINCE: pl.lit(clocks.processing_time, pl.Int64())} if summary.times else {}
         initial = _nulls(bookkeeping | restarts) | now | {CHANGED: pl.lit(True)}
-        rows.append(arrived.accepted.with_columns(**initial).select(wanted))
+        rows.append(arrived.accepted.with_columns(**initial).select(names))
     if not rows:
         return arrived.touched.clear()
     aggregates = [
@@ -70,7 +70,7 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
         pl.col(PANES).max(),
         *(pl.col(name).max() for name in automaton.columns),
     ]
-    aggregates += [pl.col(name).fill_null(False).any() for name in (HAS_CURRENT, RESTARTS) if name in wanted]
+    aggregates += [pl.col(name).fill_null(False).any() for name in (HAS_CURRENT, RESTARTS) if name in names]
     aggregates += [
         *summary.aggregate(NEW),
         *(summary.aggregate(PENDING) if stage.merging is not None else []),
@@ -80,11 +80,11 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
 
 
 def _nulls(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
-    return {name: pl.lit(None, kind) for name, kind in columns.items()}
+    return {name: pl.lit(None, type_) for name, type_ in columns.items()}
 
 
 def _observe(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
-    """New triggers start and triggers of merged windows restart; then all observe the new elements."""
+    """Starts new triggers, restarts those of merged windows, and lets all observe the new elements."""
     automaton, summary = stage.automaton, stage.automaton.summary.of_elements
     restarted = pl.col(PANES).is_null()
     if stage.merging is not None:
@@ -104,7 +104,7 @@ def _where(condition: pl.Expr, columns: Mapping[str, pl.Expr]) -> dict[str, pl.E
 
 
 def _drops(stage: Stage, contents: Contents, dropped: pl.DataFrame, reason: DropReason) -> pl.DataFrame:
-    """A row for each key and window that has dropped elements."""
+    """Returns a row for each key and window with dropped elements."""
     if dropped.is_empty():
         return pl.DataFrame()
     merged = contents.absorb(dropped, stage.window_key, [pl.col(COUNT).sum()])

@@ -1,6 +1,6 @@
-"""Trigger summaries as columns: what a trigger needs to know of some elements (SEMANTICS section 6).
+"""Trigger summaries as columns: the properties of elements that a trigger depends on (SEMANTICS section 6).
 
-The columns of a summary share a prefix, so that a row can hold several: of the elements of a bundle, of pending
+The columns of a summary have a common prefix. A row can have several summaries: of the elements of a bundle, of pending
 elements, and of the elements since each once-trigger was set. Law: summaries are a commutative monoid; null is its
 unit.
 """
@@ -44,7 +44,7 @@ class SummaryColumns:
 
     @classmethod
     def of(cls, trigger: Trigger) -> SummaryColumns:
-        """The columns that a trigger needs. Raises ``UnsupportedError`` for an amount that needs more than 64 bits."""
+        """Returns the columns that a trigger needs; raises ``UnsupportedError`` for an amount of more than 64 bits."""
         known = tuple(dict.fromkeys(leaves(trigger)))
         data = [leaf for leaf in known if isinstance(leaf, AtMeasure | AtElement)]
         for leaf in data:
@@ -62,7 +62,7 @@ class SummaryColumns:
         )
 
     def restricted_to(self, trigger: Trigger) -> SummaryColumns:
-        """The columns that a part of the trigger needs, under the same names."""
+        """Returns the columns that a part of the trigger needs, under the same names."""
         part = SummaryColumns.of(trigger)
         data, signals = {leaf for _, leaf in part.data}, {name for _, name in part.signals}
         return SummaryColumns(
@@ -78,63 +78,63 @@ class SummaryColumns:
         return SummaryColumns(self.counts, self.times, self.data, ())
 
     def columns(self, prefix: str) -> dict[str, pl.DataType]:
-        """The columns, with their types."""
-        found: dict[str, pl.DataType] = {}
+        """Returns the columns, with their types."""
+        types: dict[str, pl.DataType] = {}
         if self.counts:
-            found[prefix + COUNT] = pl.Int64()
+            types[prefix + COUNT] = pl.Int64()
         if self.times:
-            found[prefix + SINCE] = pl.Int64()
+            types[prefix + SINCE] = pl.Int64()
         for name, leaf in self.data:
-            found[prefix + name] = pl.Int64() if isinstance(leaf, AtMeasure) else pl.Boolean()
+            types[prefix + name] = pl.Int64() if isinstance(leaf, AtMeasure) else pl.Boolean()
         for name, _ in self.signals:
-            found[prefix + name] = pl.Boolean()
-        return found
+            types[prefix + name] = pl.Boolean()
+        return types
 
     def empty(self, prefix: str) -> dict[str, pl.Expr]:
-        """The summary of no elements: the unit of the monoid."""
+        """Returns the summary of no elements: the unit of the monoid."""
         return {
-            name: pl.lit(None, kind)
+            name: pl.lit(None, type_)
             if name == prefix + SINCE
-            else pl.lit(False if kind == pl.Boolean() else 0, kind)
-            for name, kind in self.columns(prefix).items()
+            else pl.lit(False if type_ == pl.Boolean() else 0, type_)
+            for name, type_ in self.columns(prefix).items()
         }
 
-    def merge(self, one: str, other: str) -> dict[str, pl.Expr]:
-        """The summary of two in a row, under the prefix of the first; null is the unit."""
-        found: dict[str, pl.Expr] = {}
+    def merge(self, first: str, second: str) -> dict[str, pl.Expr]:
+        """Returns the merger of two summaries in a row, under the prefix of the first; null is the unit."""
+        merged: dict[str, pl.Expr] = {}
         if self.counts:
-            found[one + COUNT] = _number(one + COUNT) + _number(other + COUNT)
+            merged[first + COUNT] = _number(first + COUNT) + _number(second + COUNT)
         if self.times:
-            found[one + SINCE] = pl.min_horizontal(one + SINCE, other + SINCE)
+            merged[first + SINCE] = pl.min_horizontal(first + SINCE, second + SINCE)
         for name, leaf in self.data:
             if isinstance(leaf, AtMeasure):
-                found[one + name] = _capped(_wide(one + name) + _wide(other + name), leaf)
+                merged[first + name] = _capped(_wide(first + name) + _wide(second + name), leaf)
             else:
-                found[one + name] = _flag(one + name) | _flag(other + name)
-        return found
+                merged[first + name] = _flag(first + name) | _flag(second + name)
+        return merged
 
     def aggregate(self, prefix: str) -> list[pl.Expr]:
-        """The summary of all rows of a group."""
-        found: list[pl.Expr] = []
+        """Returns the summary of all rows of a group."""
+        aggregates: list[pl.Expr] = []
         if self.counts:
-            found.append(pl.col(prefix + COUNT).sum())
+            aggregates.append(pl.col(prefix + COUNT).sum())
         if self.times:
-            found.append(pl.col(prefix + SINCE).min())
+            aggregates.append(pl.col(prefix + SINCE).min())
         for name, leaf in self.data:
             if isinstance(leaf, AtMeasure):
-                found.append(_capped(_wide(prefix + name).sum(), leaf))
+                aggregates.append(_capped(_wide(prefix + name).sum(), leaf))
             else:
-                found.append(_flag(prefix + name).any())
-        return found
+                aggregates.append(_flag(prefix + name).any())
+        return aggregates
 
-    def with_signals(self, prefix: str, given: Iterable[str]) -> dict[str, pl.Expr]:
-        """The columns of the signals that have been given."""
-        heard = set(given)
-        return {prefix + column: pl.lit(True) for column, name in self.signals if name in heard}
+    def with_signals(self, prefix: str, signals: Iterable[str]) -> dict[str, pl.Expr]:
+        """Returns the columns of the signals that have been received."""
+        received = set(signals)
+        return {prefix + column: pl.lit(True) for column, name in self.signals if name in received}
 
 
 def evaluate_leaf(leaf: DataDrivenTrigger, value: object) -> int | bool:
-    """The contribution of a value to a data-driven trigger: its measure, capped at the amount, or its predicate.
+    """Returns the contribution of a value to a data-driven trigger: its measure, capped at the amount, or predicate.
 
     Raises ``UserFunctionError`` when the user-defined function raises, and ``ElementError`` for an invalid result.
     """
@@ -152,12 +152,12 @@ def _flag(name: str) -> pl.Expr:
 
 
 def _wide(name: str) -> pl.Expr:
-    """Amounts before addition: each fits 64 bits, their sum may not."""
+    """Returns amounts as 128-bit integers, since a sum of 64-bit amounts may not fit in 64 bits."""
     return _number(name).cast(pl.Int128())
 
 
 def _capped(total: pl.Expr, leaf: AtMeasure) -> pl.Expr:
-    """At most the amount of the trigger, which changes no result and fits 64 bits."""
+    """Returns a sum capped at the amount of the trigger, which does not change results and fits in 64 bits."""
     return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())
 
 

@@ -1,4 +1,4 @@
-"""The windows of event times as columns: by arithmetic where possible, else by calling the window function."""
+"""Window assignment in columns: by arithmetic if possible, else by calls of the window function."""
 
 from __future__ import annotations
 
@@ -36,15 +36,19 @@ def assigned_in_columns(windows: WindowFn) -> bool:
 
 
 def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the windows of their event times: a row for each window."""
+    """Returns the rows with the windows of their event times: a row for each window."""
     match windows:
         case SlidingWindows():
             return _sliding(windows, rows)
         case CalendarDays() | CalendarWeeks() | CalendarMonths():
             points = rows[EVENT_TIME].unique().sort()
-            found = [windows.assign(EventTime(point), None)[0] for point in points.to_list()]
+            assigned = [windows.assign(EventTime(point), None)[0] for point in points.to_list()]
             known = pl.DataFrame(
-                {EVENT_TIME: points, START: [one.start for one in found], END: [one.end for one in found]},
+                {
+                    EVENT_TIME: points,
+                    START: [window.start for window in assigned],
+                    END: [window.end for window in assigned],
+                },
                 schema={EVENT_TIME: pl.Int64(), START: pl.Int64(), END: pl.Int64()},
             )
             return rows.join(known, on=EVENT_TIME, how="left", maintain_order="left")
@@ -53,7 +57,7 @@ def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def window_bounds(windows: WindowFn) -> list[pl.Expr]:
-    """The window of each event time, as two columns; raises ``UnsupportedError`` for other window functions."""
+    """Returns the window of each event time, as two columns; raises ``UnsupportedError`` for other window functions."""
     point = pl.col(EVENT_TIME)
     match windows:
         case GlobalWindows():
@@ -68,12 +72,12 @@ def window_bounds(windows: WindowFn) -> list[pl.Expr]:
 
 
 def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:
-    """Every window that contains the event time, the earliest first; none for an event time in a gap."""
+    """Returns a row for every window that contains the event time, the earliest first; none in a gap."""
     size, period = _micros(windows.size), _micros(windows.period)
     offset = duration_of("SlidingWindows.offset", windows.offset, allow_zero=True)
     point = pl.col(EVENT_TIME)
     last = point - (point - offset).mod(period)
-    # The first start is the least one after ``point - size`` that is a whole number of periods before the last.
+    # The first start is the least start after ``point - size``, a whole number of periods before the last.
     first = last - (last - (point - size) - 1).floordiv(period) * period
     starts = pl.int_ranges(first, last + 1, period).alias(START)
     exploded = rows.with_columns(starts).filter(pl.col(START).list.len() > 0).explode(START)
@@ -81,7 +85,7 @@ def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bounds(start: pl.Expr, size: Micros) -> list[pl.Expr]:
-    """A window from its start and its size, clipped to the bounds of time."""
+    """Returns a window from its start and its size, clipped to the bounds of time."""
     return [
         start.clip(MIN_TIME, MAX_TIME).alias(START),
         (start + size).clip(MIN_TIME, MAX_TIME).alias(END),

@@ -93,11 +93,14 @@ STEP_MUTANTS: Final = (
         "pass",
     ),
     Replacement(
-        "adjacent sessions do not merge", "_touching", "pl.col(START) > before", "pl.col(START) >= before"
+        "adjacent sessions do not merge",
+        "_group_touching",
+        "pl.col(START) > before",
+        "pl.col(START) >= before",
     ),
     Replacement(
         "the end of a session is that of its last window",
-        "_touching",
+        "_group_touching",
         "pl.col(END).cum_max()",
         "pl.col(END)",
     ),
