@@ -1,1 +1,1 @@
-"""HTML views of pipelines, timelines and runs for notebooks. No other room of the core imports it."""
+"""HTML views of pipelines, timelines and runs for notebooks. No other package of the core imports it."""
