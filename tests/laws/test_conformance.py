@@ -110,9 +110,9 @@ def test_features_are_those_of_the_nodes_and_policies() -> None:
     """The features of a pipeline are those of its nodes and of the policies of its sources."""
     by_name = {job.name: job.features for job in JOBS}
     assert by_name["sessions that retract"] >= {Feature.SESSIONS, Feature.RETRACTING, Feature.SEQUENCE_OF}
-    assert Feature.FLATTEN not in by_name["two sources side by side"]
-    assert Feature.REGROUPING not in by_name["a map of its own"]
-    assert by_name["partitions that fall idle"] >= {Feature.PARTITIONS, Feature.IDLE_AFTER}
+    assert Feature.FLATTEN not in by_name["a co group of two sources"]
+    assert Feature.REGROUPING not in by_name["a map of the same source"]
+    assert by_name["idle partitions"] >= {Feature.PARTITIONS, Feature.IDLE_AFTER}
 
 
 @given(pipelines(), replays())

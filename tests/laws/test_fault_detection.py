@@ -90,7 +90,7 @@ def with_info(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes
         ),
         (
             lambda panes: tuple(pane for pane in panes if pane.change is Change.VALUE),
-            "what is late corrects",
+            "late corrections",
             r"missing:    13: -a=4 \[0, 5\) late 0",
         ),
         (
@@ -110,7 +110,7 @@ def with_info(change: Callable[[PaneInfo], PaneInfo]) -> Callable[[Panes], Panes
         ),
         (
             lambda panes: tuple(evolve(pane, event_time=pane.window.last_instant) for pane in panes),
-            "panes at their earliest",
+            "panes at the earliest event time",
             r"missing:    12: \+a=4 \[0, 5\) on_time 0 at 0",
         ),
         (
@@ -164,7 +164,7 @@ def test_the_oracle_detects_faults_of_the_reference() -> None:
     batch = ReferenceBatch()
     halved = Faulty(replace=halve, engine=batch, capabilities=batch.capabilities)
     assert "the final result is not the batch result" in failed_jobs(halved)["a sum per key"]
-    assert "the final result" in failed_jobs(with_panes(lambda panes: panes[:-1]))["two sources as one"]
+    assert "the final result" in failed_jobs(with_panes(lambda panes: panes[:-1]))["a union of two sources"]
 
 
 def test_a_stale_declaration_is_detected() -> None:

@@ -58,12 +58,12 @@ def instants(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
 @pytest.mark.parametrize(
     ("name", "stops"),
     [
-        ("what every partition has reached", ()),
+        ("the least advanced partition", ()),
         ("the median watermark", (2,)),
-        ("when a signal is given", ()),
+        ("when a signal arrives", ()),
         ("three stages", (1,)),
         ("a left join", ()),
-        ("a map on the side", ()),
+        ("a map side input", ()),
         ("flat map in Python", ()),
     ],
 )

@@ -81,7 +81,7 @@ def job_called(name: str) -> Job:
         ("sessions that retract", 5, 3),
         ("three stages", 3, 2),
         ("a left join", 5, None),
-        ("a map on the side", 3, 2),
+        ("a map side input", 3, 2),
     ],
 )
 def test_the_division_does_not_matter(
@@ -99,7 +99,7 @@ def test_the_division_does_not_matter(
         ("several results as a record", (1, 4)),
         ("sessions that retract", (3,)),
         ("retractions downstream", (2, 3)),
-        ("a map on the side", (1,)),
+        ("a map side input", (1,)),
     ],
 )
 def test_a_restart_changes_nothing(

@@ -39,7 +39,7 @@ SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, 
 TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
 COVERING: Final = covering(BATCH_JOBS)
-STREAMED: Final = ("sessions that retract", "three stages", "a left join", "a map on the side")
+STREAMED: Final = ("sessions that retract", "three stages", "a left join", "a map side input")
 
 
 def writes_tables(spark: SparkSession, folder: Path) -> str:

@@ -63,12 +63,12 @@ def negate(pair: Pair) -> Pair:
 
 
 def is_even(pair: Pair) -> bool:
-    """Whether the value is even."""
+    """Returns whether the value is even."""
     return pair.value % 2 == 0
 
 
 def is_first(pair: Pair) -> bool:
-    """Whether the key is the first one."""
+    """Returns whether the key is the first one."""
     return pair.key == "a"
 
 
@@ -97,7 +97,7 @@ def transforms() -> tuple[Transform, ...]:
 
 @cache
 def strategies_by_type() -> Mapping[object, SearchStrategy[object]]:
-    """The strategy for each type."""
+    """Returns the strategy for each type."""
     endos: list[Endo] = [double, swap_key, negate]
     tests: list[Test] = [is_even, is_first]
     spreads: list[Spread] = [duplicate, keep_positive]

@@ -109,7 +109,7 @@ def check_interpreter(
     A job that uses only supported features must emit the panes and drops of the reference interpreter over the same
     timelines, and those of its transcript. Its final result must be that of its oracle; if streaming is declared
     missing, the job runs as a batch. Any other job must raise ``UnsupportedError``: a stale declaration fails, and so
-    does one that no job exercises.
+    does one that no job uses.
 
     With ``ordered`` the panes must be in the order of SEMANTICS section 7; without it their order does not matter.
     With ``drops=False`` drops are not compared, for an interpreter that does not report them. ``generated`` is the
@@ -136,8 +136,8 @@ def _job_failure(interpreter: Interpreter, job: Job, lacking: Mapping[Feature, s
     uses = ", ".join(f"{feature.description} ({reason})" for feature, reason in lacking.items())
     try:
         run = interpreter.run(job.pipeline, job.replay.timelines)
-    except UnsupportedError as refusal:
-        return "" if lacking else f"was rejected, but all features that it uses are supported: {refusal}"
+    except UnsupportedError as rejection:
+        return "" if lacking else f"was rejected, but all features that it uses are supported: {rejection}"
     except Exception as error:
         raised = f"raised {type(error).__name__}: {error}"
         return f"uses {uses}, so it must raise UnsupportedError, but it {raised}" if lacking else raised

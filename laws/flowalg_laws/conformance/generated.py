@@ -86,12 +86,12 @@ def describe_run(pipeline: PCollection[object], replay: Replay) -> str:
     for feed in replay.feeds:
         lines.append(f"watermark: {feed.policy}{' by partition' if feed.partition else ''}")
         for instant in feed.timeline(ends=replay.ends):
-            seen = ", ".join(
+            elements = ", ".join(
                 format_reading(element) if isinstance(element, Reading) else repr(element)
                 for element in instant.elements
             )
             lines.append(
-                f"{format_time(instant.processing_time)}: {seen or 'nothing'}, "
+                f"{format_time(instant.processing_time)}: {elements or 'nothing'}, "
                 f"watermark {format_time(instant.watermark)}"
             )
     return "\n".join(dict.fromkeys(lines))

@@ -30,8 +30,8 @@ from flowalg_laws.conformance.settlement import Bag, bag, final_elements, reache
 class Engine:
     """The expectations of an interpreter that are independent of the job.
 
-    ``ordered`` says that its panes are in the order of SEMANTICS section 7; the panes of a table are unordered.
-    ``drops`` says that its drops are compared.
+    With ``ordered`` the panes are in the order of SEMANTICS section 7; the panes of a table are unordered.
+    With ``drops`` the drops are compared.
     """
 
     capabilities: Capabilities

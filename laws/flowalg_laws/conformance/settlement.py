@@ -23,7 +23,7 @@ Bag: TypeAlias = Mapping[tuple[str, Window], int]
 
 
 def reaches_batch_result(pipeline: PCollection[object]) -> bool:
-    """Whether every run that ends without drops has the batch result as its final result, for all timelines."""
+    """Returns whether every run that ends without drops has the batch result as its final result, for all timelines."""
     last = last_grouping(pipeline.node)
     return all(
         _reaches_batch_result(node, last)
@@ -73,7 +73,7 @@ def final_elements(pipeline: PCollection[object], panes: Iterable[Pane[object]],
 
 
 def _contains(batch: Bag, place: tuple[str, Window]) -> bool:
-    """Whether a batch result contains a key and window; it does not contain sessions that have grown since."""
+    """Returns whether a batch result contains a key and window; it does not contain sessions that have grown since."""
     key, window = place
     return any(other == window and text.startswith(f"{key}=") for text, other in batch)
 

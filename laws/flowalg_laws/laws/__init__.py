@@ -1,1 +1,1 @@
-"""The laws of the algebra, one part of it a module."""
+"""The laws of the algebra, one module for each part."""

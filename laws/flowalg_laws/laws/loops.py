@@ -398,8 +398,8 @@ def the_hold_is_the_least_pending_pane_time(
             for place in _places(chosen, [element]):
                 times.setdefault(place, []).append(event_time(element.at))
         ended = instant.watermark == MAX_TIME
-        held = [] if ended else [_pane_time(chosen.timestamp_combiner, *pair) for pair in times.items()]
-        output = max(output, min([instant.watermark, *held]))
+        holds = [] if ended else [_pane_time(chosen.timestamp_combiner, *pair) for pair in times.items()]
+        output = max(output, min([instant.watermark, *holds]))
         wanted.append(output)
     return Equation(found, wanted)
 

@@ -150,13 +150,13 @@ def the_current_pane_is_the_batch_pane(
     if found is None:
         return None
     chosen, done = found
-    standing: Counter[Hashable] = Counter()
+    current: Counter[Hashable] = Counter()
     for pane in done.panes:
-        standing[pane.key, pane.window, bag(pane.value)] += 1 if pane.change is Change.VALUE else -1
+        current[pane.key, pane.window, bag(pane.value)] += 1 if pane.change is Change.VALUE else -1
     batch: Counter[Hashable] = Counter(
         {(*place, values): 1 for place, values in _of_batch(chosen, timeline).items()}
     )
-    return Equation(Counter({place: n for place, n in standing.items() if n}), batch)
+    return Equation(Counter({place: n for place, n in current.items() if n}), batch)
 
 
 @law
@@ -344,9 +344,9 @@ def accumulating_is_the_running_merge_of_discarding(
     so_far: dict[Place, list[int]] = defaultdict(list)
     merged: list[Hashable] = []
     for pane in discarding.panes:
-        held = so_far[pane.key, pane.window]
-        held.extend(pane.value)
-        merged.append((pane.key, pane.window, pane.info, bag(held)))
+        values = so_far[pane.key, pane.window]
+        values.extend(pane.value)
+        merged.append((pane.key, pane.window, pane.info, bag(values)))
     return Equation(
         [(pane.key, pane.window, pane.info, bag(pane.value)) for pane in accumulating.panes], merged
     )

@@ -73,9 +73,9 @@ LoopResult: TypeAlias = tuple[list[LoopPane], list[LoopDrop]]
 
 @define
 class Arrivals:
-    """What has arrived since some time: values with their processing times, and signals."""
+    """The arrivals since some time: values with their processing times, and signals."""
 
-    seen: list[tuple[ProcessingTime, int]] = field(factory=list)
+    timed_values: list[tuple[ProcessingTime, int]] = field(factory=list)
     signals: set[str] = field(factory=set)
 
 
@@ -90,8 +90,8 @@ class LoopWindow:
     closed: bool = False
 
     @classmethod
-    def restarted(cls, pending: list[tuple[ProcessingTime, int]]) -> LoopWindow:
-        """A window whose trigger restarts on its unemitted elements (SEMANTICS 6, "when windows merge")."""
+    def with_restarted_trigger(cls, pending: list[tuple[ProcessingTime, int]]) -> LoopWindow:
+        """Returns a window whose trigger restarts on its unemitted elements (SEMANTICS 6, "when windows merge")."""
         return cls(Arrivals(sorted(pending)), Arrivals(sorted(pending)), pending)
 
 
@@ -106,7 +106,7 @@ def deadline_of(leaf: AtPeriod | AfterDelay, first: ProcessingTime) -> int:
 
 def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrivals, instant: Instant[Reading]) -> bool:
     """Evaluates the table of SEMANTICS 6."""
-    values = [value for _, value in arrived.seen]
+    values = [value for _, value in arrived.timed_values]
     match trigger:
         case AtWatermark(percentile=None):
             return instant.watermark >= window.end
@@ -120,7 +120,9 @@ def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrivals, instant: I
         case AtElement(predicate=predicate):
             return any(map(predicate, values))
         case AtPeriod() | AfterDelay():
-            return bool(values) and deadline_of(trigger, arrived.seen[0][0]) <= instant.processing_time
+            return (
+                bool(values) and deadline_of(trigger, arrived.timed_values[0][0]) <= instant.processing_time
+            )
         case AtSignal(name=name):
             return name in arrived.signals
         case And(triggers=parts):
@@ -192,8 +194,8 @@ class Loop:
     def _deadlines(self) -> Iterator[int]:
         for window in self.windows.values():
             for trigger, arrived in ((self.once, window.since_set), (self.until, window.all)):
-                if arrived.seen and not window.closed:
-                    yield from (deadline_of(leaf, arrived.seen[0][0]) for leaf in _timers(trigger))
+                if arrived.timed_values and not window.closed:
+                    yield from (deadline_of(leaf, arrived.timed_values[0][0]) for leaf in _timers(trigger))
 
     def _expired(self, window: Window, watermark: EventTime) -> bool:
         lateness = self.strategy.lateness_micros
@@ -237,15 +239,15 @@ class Loop:
         match old:
             case [(member, state)]:
                 if member.end <= self.before < window.end:
-                    state = LoopWindow.restarted(state.pending)
+                    state = LoopWindow.with_restarted_trigger(state.pending)
                 state.panes = state.panes if member == window else 0
             case _:
-                state = LoopWindow.restarted(
+                state = LoopWindow.with_restarted_trigger(
                     [arrival for _, member_state in old for arrival in member_state.pending]
                 )
         self.windows[window, key] = state
         for element, _ in joining:
-            for arrivals in (state.since_set.seen, state.all.seen, state.pending):
+            for arrivals in (state.since_set.timed_values, state.all.timed_values, state.pending):
                 arrivals.append((now, element.value))
 
     def _instant(self, instant: Instant[Reading]) -> None:

@@ -157,8 +157,8 @@ def _supported(parts: Iterable[Part], able: Capabilities) -> list[Part]:
 
 
 def _own_features(part: Part) -> frozenset[Feature]:
-    made = features_of(part(VALUES))
-    return frozenset(feature for feature in made if feature.area in (Area.TRANSFORMS, Area.COMBINERS))
+    features = features_of(part(VALUES))
+    return frozenset(feature for feature in features if feature.area in (Area.TRANSFORMS, Area.COMBINERS))
 
 
 def _windows(able: Capabilities) -> SearchStrategy[WindowFn]:
@@ -232,8 +232,8 @@ def pipelines(capabilities: Capabilities = ALL) -> SearchStrategy[Values]:
         panes = grouping(_apply_windowing(_apply_parts(VALUES, first), strategy))
         if more is None:
             return panes
-        between, own, last = more
-        return last(_apply_windowing(_apply_parts(panes, between), own))
+        between, second_strategy, last = more
+        return last(_apply_windowing(_apply_parts(panes, between), second_strategy))
 
     few = st.lists(st.sampled_from(steps), max_size=2)
     second = st.tuples(few, st.none() | windows, st.sampled_from(groupings))

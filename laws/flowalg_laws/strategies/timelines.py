@@ -85,20 +85,20 @@ def timelines(
 ) -> SearchStrategy[Timeline[Reading]]:
     """Timelines of readings in micro-batches, made with a watermark policy, by default bounded out-of-orderness."""
 
-    def made(drawn: tuple[list[list[Reading]], WatermarkPolicy, bool]) -> Timeline[Reading]:
+    def build(drawn: tuple[list[list[Reading]], WatermarkPolicy, bool]) -> Timeline[Reading]:
         records, watermark, ends = drawn
         return Timeline.micro_batches(
             source, records, processing_time=lambda reading: reading.seen, watermark=watermark, ends=ends
         )
 
-    return st.tuples(batches(), policies() if policy is None else policy, st.booleans()).map(made)
+    return st.tuples(batches(), policies() if policy is None else policy, st.booleans()).map(build)
 
 
 @cached
 def partitioned_timelines(source: Source[Reading]) -> SearchStrategy[Timeline[Reading]]:
     """Timelines of a source with a partition for each key, with any policy; partitions become idle and active again."""
 
-    def made(drawn: tuple[list[list[Reading]], WatermarkPolicy, timedelta | None]) -> Timeline[Reading]:
+    def build(drawn: tuple[list[list[Reading]], WatermarkPolicy, timedelta | None]) -> Timeline[Reading]:
         records, watermark, tick = drawn
         return Timeline.from_records(
             source,
@@ -109,7 +109,7 @@ def partitioned_timelines(source: Source[Reading]) -> SearchStrategy[Timeline[Re
             tick=tick,
         )
 
-    return st.tuples(batches(most=4), watermark_policies(), st.none() | durations(1, 9)).map(made)
+    return st.tuples(batches(most=4), watermark_policies(), st.none() | durations(1, 9)).map(build)
 
 
 __all__ = ["dense_timelines", "free_timelines", "partitioned_timelines", "timelines"]

@@ -24,7 +24,7 @@ from flowalg_laws.conformance.jobs.job import Answer, Job, job
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 
 
-def combined(name: str, what: Aggregate[int, object], plain: Callable[[list[int]], object]) -> Job:
+def of_combiner(name: str, aggregate: Aggregate[int, object], plain: Callable[[list[int]], object]) -> Job:
     """Makes a job for a combiner of integers; ``plain`` computes its result from the values in order of event time."""
 
     def oracle(readings: list[Reading]) -> Answer:
@@ -34,22 +34,22 @@ def combined(name: str, what: Aggregate[int, object], plain: Callable[[list[int]
             )
             yield KV(key, plain([reading.value for reading in of_key])), None
 
-    return job(VALUES.combine_per_key(what), SOME, name=name, statement=f"{name}, of each key.")(oracle)
+    return job(VALUES.combine_per_key(aggregate), SOME, name=name, statement=f"{name}, of each key.")(oracle)
 
 
 def variance(values: list[int]) -> float:
-    """The population variance, which is exact for these small integers."""
+    """Returns the population variance, which is exact for these small integers."""
     squares = sum(value * value for value in values) * len(values) - sum(values) ** 2
     return squares / len(values) ** 2
 
 
 def product(left: int, right: int) -> int:
-    """An associative and commutative function."""
+    """Returns the product of two integers, an associative and commutative function."""
     return left * right
 
 
-def multiplied(values: list[int]) -> int:
-    """The product."""
+def multiply_all(values: list[int]) -> int:
+    """Returns the product of all values."""
     total = 1
     for value in values:
         total *= value
@@ -84,18 +84,18 @@ def quantiles(readings: list[Reading]) -> Answer:
 
 
 def between(known: frozenset[int]) -> int:
-    """The difference of the greatest and the least value."""
+    """Returns the difference of the greatest and the least value."""
     return max(known) - min(known)
 
 
 JOBS = (
-    combined("a list", ToList(), list),
-    combined("a set", ToSet(), frozenset),
-    combined("the greatest two", TopN(2), lambda values: sorted(values)[:-3:-1]),
-    combined("a variance", Variance(), variance),
-    combined("about how many different ones", ApproximateDistinct(), lambda values: len(set(values))),
-    combined("a product", reduce_combiner(product, zero=1, name="product"), multiplied),
-    combined(
+    of_combiner("a list", ToList(), list),
+    of_combiner("a set", ToSet(), frozenset),
+    of_combiner("the greatest two", TopN(2), lambda values: sorted(values)[:-3:-1]),
+    of_combiner("a variance", Variance(), variance),
+    of_combiner("an approximate distinct count", ApproximateDistinct(), lambda values: len(set(values))),
+    of_combiner("a product", reduce_combiner(product, zero=1, name="product"), multiply_all),
+    of_combiner(
         "a spread",
         combiner(
             zero=frozenset[int](),

@@ -33,10 +33,11 @@ FIVE = FixedWindows(timedelta(minutes=5))
 
 def readings(line: str) -> tuple[Reading, ...]:
     """Parses readings: ``11: a=3@4, b=4@6`` arrive at minute 11, a with value 3 and event time 4, b with 4 and 6."""
-    seen, _, text = line.partition(":")
+    arrival, _, text = line.partition(":")
     found = _READING.findall(text)
     return tuple(
-        Reading(key, int(value), point(int(at)), point(int(own or seen))) for key, value, at, own in found
+        Reading(key, int(value), point(int(at)), point(int(seen or arrival)))
+        for key, value, at, seen in found
     )
 
 
@@ -63,26 +64,26 @@ LINES: Final = (
 SOME = feed(*LINES)
 
 
-def summed(
+def sum_in_windows(
     trigger: Trigger = DEFAULT_TRIGGER, windows: WindowFn = FIVE, **options: object
 ) -> PCollection[KV[str, int]]:
-    """The sum of each key and window, with a trigger; by default the allowed lateness is unlimited."""
+    """Returns the sum of each key and window, with a trigger; by default the allowed lateness is unlimited."""
     given = {"allowed_lateness": FOREVER, **options}
     return apply_windowing(VALUES, WindowingStrategy(windows, trigger, **given)).combine_per_key(Sum())  # type: ignore[arg-type]
 
 
 def five(reading: Reading) -> list[Span]:
-    """The five-minute window of a reading."""
+    """Returns the five-minute window of a reading."""
     return [fixed(reading.at, 5)]
 
 
 def always(reading: Reading) -> list[Span]:
-    """The global window."""
+    """Returns the global window."""
     return [None]
 
 
 def key(reading: Reading) -> str:
-    """The key of a reading."""
+    """Returns the key of a reading."""
     return reading.key
 
 
@@ -102,6 +103,6 @@ __all__ = [
     "five",
     "key",
     "readings",
-    "summed",
+    "sum_in_windows",
     "sums_in_fives",
 ]

@@ -68,11 +68,13 @@ def job(
 
     def make(oracle: Callable[..., Answer]) -> Job:
         title = name or getattr(oracle, "__name__", "").replace("_", " ")
-        says = statement or (oracle.__doc__ or "").strip().split("\n")[0]
-        if not says:
-            raise ArgumentError(f"the statement of job {title!r}", says, "a sentence: the oracle's docstring")
+        summary = statement or (oracle.__doc__ or "").strip().split("\n")[0]
+        if not summary:
+            raise ArgumentError(
+                f"the statement of job {title!r}", summary, "a sentence: the oracle's docstring"
+            )
         lines = None if panes is None else _lines(panes)
-        return Job(title, says, pipeline, Replay(feeds, ends), oracle, lines, _lines(drops))
+        return Job(title, summary, pipeline, Replay(feeds, ends), oracle, lines, _lines(drops))
 
     return make
 

@@ -18,9 +18,9 @@ from flowalg import (
     Sum,
     TimestampCombiner,
 )
-from flowalg_laws.conformance.jobs.feeds import SOME, feed, summed, sums_in_fives
+from flowalg_laws.conformance.jobs.feeds import SOME, feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job, minutes
-from flowalg_laws.conformance.jobs.windows import chained, number
+from flowalg_laws.conformance.jobs.windows import number, split_into_sessions
 from flowalg_laws.kit.readings import Reading
 
 MINUTE = timedelta(minutes=1)
@@ -28,7 +28,7 @@ OFTEN = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1
 
 
 @job(
-    summed(OFTEN, accumulation=Accumulation.DISCARDING),
+    sum_in_windows(OFTEN, accumulation=Accumulation.DISCARDING),
     SOME,
     panes="""
         10: +a=1 [0, 5) early 0
@@ -48,7 +48,7 @@ def discarding(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(OFTEN, accumulation=Accumulation.RETRACTING),
+    sum_in_windows(OFTEN, accumulation=Accumulation.RETRACTING),
     SOME,
     panes="""
         10: +a=1 [0, 5) early 0
@@ -72,7 +72,7 @@ def retracting(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(accumulation=Accumulation.DISCARDING),
+    sum_in_windows(accumulation=Accumulation.DISCARDING),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0
@@ -84,13 +84,13 @@ def retracting(readings: list[Reading]) -> Answer:
         14: +b=8 [10, 15) on_time 0
     """,
 )
-def what_is_late_alone(readings: list[Reading]) -> Answer:
+def late_elements_alone(readings: list[Reading]) -> Answer:
     """A discarding late pane holds only the late elements."""
     return sums_in_fives(readings)
 
 
 @job(
-    summed(accumulation=Accumulation.RETRACTING),
+    sum_in_windows(accumulation=Accumulation.RETRACTING),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0
@@ -104,13 +104,13 @@ def what_is_late_alone(readings: list[Reading]) -> Answer:
         14: +b=8 [10, 15) on_time 0
     """,
 )
-def what_is_late_corrects(readings: list[Reading]) -> Answer:
+def late_corrections(readings: list[Reading]) -> Answer:
     """A late pane retracts the pane that it corrects."""
     return sums_in_fives(readings)
 
 
 @job(
-    summed(on_time_behavior=OnTimeBehavior.ALWAYS),
+    sum_in_windows(on_time_behavior=OnTimeBehavior.ALWAYS),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0
@@ -122,13 +122,13 @@ def what_is_late_corrects(readings: list[Reading]) -> Answer:
         14: +b=8 [10, 15) on_time 0
     """,
 )
-def on_time_anyway(readings: list[Reading]) -> Answer:
+def on_time_as_first_pane(readings: list[Reading]) -> Answer:
     """Windows whose first pane is on time have no second on-time pane."""
     return sums_in_fives(readings)
 
 
 @job(
-    summed(OFTEN, Sessions(3 * MINUTE), accumulation=Accumulation.RETRACTING),
+    sum_in_windows(OFTEN, Sessions(3 * MINUTE), accumulation=Accumulation.RETRACTING),
     SOME,
     panes="""
         10: +a=1 [0, 3) early 0
@@ -150,7 +150,7 @@ def on_time_anyway(readings: list[Reading]) -> Answer:
 def sessions_that_retract(readings: list[Reading]) -> Answer:
     """A merged session retracts the panes of all sessions it replaces, in their windows."""
     for name in ("a", "b"):
-        for run in chained((reading for reading in readings if reading.key == name), 3):
+        for run in split_into_sessions((reading for reading in readings if reading.key == name), 3):
             yield (
                 KV(name, sum(reading.value for reading in run)),
                 minutes(number(run[0]), number(run[-1]) + 3),
@@ -158,7 +158,7 @@ def sessions_that_retract(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(AtCount(2), Sessions(3 * MINUTE)),
+    sum_in_windows(AtCount(2), Sessions(3 * MINUTE)),
     SOME,
     panes="""
         12: +a=8 [4, 10) early 0 last
@@ -172,7 +172,7 @@ def sessions_that_retract(readings: list[Reading]) -> Answer:
 def a_closed_session(readings: list[Reading]) -> Answer:
     """Elements in a session whose trigger has finished are dropped; elements next to it start a new session."""
     for name in ("a", "b"):
-        for run in chained((reading for reading in readings if reading.key == name), 3):
+        for run in split_into_sessions((reading for reading in readings if reading.key == name), 3):
             yield (
                 KV(name, sum(reading.value for reading in run)),
                 minutes(number(run[0]), number(run[-1]) + 3),
@@ -180,7 +180,7 @@ def a_closed_session(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(allowed_lateness=MINUTE),
+    sum_in_windows(allowed_lateness=MINUTE),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0
@@ -198,7 +198,7 @@ def a_minute_of_lateness(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(allowed_lateness=None),
+    sum_in_windows(allowed_lateness=None),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0
@@ -210,7 +210,7 @@ def a_minute_of_lateness(readings: list[Reading]) -> Answer:
         14: +b=8 [10, 15) on_time 0
     """,
 )
-def lateness_that_is_not_said(readings: list[Reading]) -> Answer:
+def unset_lateness(readings: list[Reading]) -> Answer:
     """With an unset allowed lateness, all late elements are accepted in memory."""
     return sums_in_fives(readings)
 
@@ -219,7 +219,7 @@ QUIET = feed("10: a=1@0, b=2@1", "11: a=3@2", "12: b=4@9", "13: b=5@13")
 
 
 @job(
-    summed(AtCount(1).repeat().until(AtWatermark()), on_time_behavior=OnTimeBehavior.ALWAYS),
+    sum_in_windows(AtCount(1).repeat().until(AtWatermark()), on_time_behavior=OnTimeBehavior.ALWAYS),
     QUIET,
     panes="""
         10: +a=1 [0, 5) early 0
@@ -239,7 +239,7 @@ def always_on_time(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(timestamp_combiner=TimestampCombiner.EARLIEST),
+    sum_in_windows(timestamp_combiner=TimestampCombiner.EARLIEST),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0 at 0
@@ -251,13 +251,13 @@ def always_on_time(readings: list[Reading]) -> Answer:
         14: +b=8 [10, 15) on_time 0 at 13
     """,
 )
-def panes_at_their_earliest(readings: list[Reading]) -> Answer:
+def panes_at_the_earliest_event_time(readings: list[Reading]) -> Answer:
     """A pane has the earliest event time of its elements."""
     return sums_in_fives(readings)
 
 
 @job(
-    summed(timestamp_combiner=TimestampCombiner.LATEST),
+    sum_in_windows(timestamp_combiner=TimestampCombiner.LATEST),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0 at 4
@@ -269,13 +269,13 @@ def panes_at_their_earliest(readings: list[Reading]) -> Answer:
         14: +b=8 [10, 15) on_time 0 at 13
     """,
 )
-def panes_at_their_latest(readings: list[Reading]) -> Answer:
+def panes_at_the_latest_event_time(readings: list[Reading]) -> Answer:
     """A pane has the latest event time of its elements."""
     return sums_in_fives(readings)
 
 
 @job(
-    summed(OFTEN, accumulation=Accumulation.RETRACTING)
+    sum_in_windows(OFTEN, accumulation=Accumulation.RETRACTING)
     .map(lambda pair: KV("all", pair.value))
     .window(FixedWindows(10 * MINUTE), accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER)
     .combine_per_key(Sum(), Count()),
@@ -294,7 +294,7 @@ def retractions_downstream(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(accumulation=Accumulation.RETRACTING)
+    sum_in_windows(accumulation=Accumulation.RETRACTING)
     .map(lambda pair: KV("all", pair.value))
     .combine_per_key(Max()),
     SOME,
@@ -308,31 +308,31 @@ def retractions_downstream(readings: list[Reading]) -> Answer:
         14: +all=8 [10, 15) on_time 0
     """,
 )
-def a_maximum_of_what_changes(readings: list[Reading]) -> Answer:
+def a_maximum_of_corrected_values(readings: list[Reading]) -> Answer:
     """For a combiner that cannot subtract, a retraction combines the remaining values again."""
     sums = list(sums_in_fives(readings))
     for _, window, some in grouped(sums, lambda pair: 0, lambda pair: [pair[1]]):
         yield KV("all", max(pair.value for pair, _ in some if isinstance(pair, KV))), window
 
 
-PANE_TIMES = (panes_at_their_earliest, panes_at_their_latest)
+PANE_TIMES = (panes_at_the_earliest_event_time, panes_at_the_latest_event_time)
 """The jobs that also apply to batches."""
 
 JOBS = (
     discarding,
     retracting,
-    what_is_late_alone,
-    what_is_late_corrects,
-    on_time_anyway,
+    late_elements_alone,
+    late_corrections,
+    on_time_as_first_pane,
     sessions_that_retract,
     a_closed_session,
     a_minute_of_lateness,
-    lateness_that_is_not_said,
+    unset_lateness,
     always_on_time,
-    panes_at_their_earliest,
-    panes_at_their_latest,
+    panes_at_the_earliest_event_time,
+    panes_at_the_latest_event_time,
     retractions_downstream,
-    a_maximum_of_what_changes,
+    a_maximum_of_corrected_values,
 )
 
 __all__ = ["JOBS", "PANE_TIMES"]

@@ -55,7 +55,7 @@ class Feed(Generic[A_co]):
 
     def timeline(self, *, ends: bool) -> Timeline[A_co]:
         """Returns a timeline with an instant for each micro-batch, and with ``ends`` the end of the input."""
-        made = Timeline.micro_batches(
+        timeline = Timeline.micro_batches(
             self.source,
             self.batches,
             processing_time=self.seen_at,
@@ -65,9 +65,9 @@ class Feed(Generic[A_co]):
         )
         instants = tuple(
             evolve(instant, signals=self.signals.get(number, frozenset()))
-            for number, instant in enumerate(made)
+            for number, instant in enumerate(timeline)
         )
-        return evolve(made, instants=instants)
+        return evolve(timeline, instants=instants)
 
     @property
     def features(self) -> frozenset[Feature]:

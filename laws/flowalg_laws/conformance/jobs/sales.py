@@ -46,12 +46,12 @@ by_shop = SALES.key_by(lambda s: s.shop)
 
 
 def five(sale: Sale) -> list[Span]:
-    """The five-minute window of a sale."""
+    """Returns the five-minute window of a sale."""
     return [fixed(sale.at, 5)]
 
 
 def always(sale: Sale) -> list[Span]:
-    """The global window."""
+    """Returns the global window."""
     return [None]
 
 
@@ -61,7 +61,7 @@ def by_shop_in_fives(sales: list[Sale]) -> Iterator[tuple[str, Span, list[Sale]]
 
 
 def mean(values: list[int]) -> float:
-    """The mean."""
+    """Returns the mean."""
     return sum(values) / len(values)
 
 
@@ -105,7 +105,7 @@ def the_global_window(sales: list[Sale]) -> Answer:
     SALES.filter(lambda s: s.amount > 1000).key_by(lambda s: s.shop).combine_per_key(Count()),
     SOLD,
 )
-def no_element_passes(sales: list[Sale]) -> Answer:
+def an_empty_collection(sales: list[Sale]) -> Answer:
     """An empty collection emits nothing."""
     return []
 
@@ -170,8 +170,8 @@ def an_enum_and_an_optional_as_key(sales: list[Sale]) -> Answer:
 )
 def flat_map_in_Python(sales: list[Sale]) -> Answer:
     """A ``flat_map`` whose function is not lifted."""
-    said = [(word, s) for s in sales for word in (*s.tags, *([s.note] if s.note else []))]
-    for word, window, some in grouped(said, lambda pair: pair[0], lambda pair: five(pair[1])):
+    tagged = [(word, s) for s in sales for word in (*s.tags, *([s.note] if s.note else []))]
+    for word, window, some in grouped(tagged, lambda pair: pair[0], lambda pair: five(pair[1])):
         yield KV("<" + word + ">", len(some)), window
 
 
@@ -208,7 +208,7 @@ def an_argument_from_Python(sales: list[Sale]) -> Answer:
     .combine_per_key(Max()),
     SOLD,
 )
-def a_choice(sales: list[Sale]) -> Answer:
+def a_conditional_expression(sales: list[Sale]) -> Answer:
     """A conditional expression that tests an optional for ``None``."""
     for shop, window, some in by_shop_in_fives(sales):
         yield KV(shop, max(-1 if s.note is None or s.amount < 0 else s.amount for s in some)), window
@@ -269,7 +269,7 @@ def event_times_from_Python(sales: list[Sale]) -> Answer:
     .combine_per_key(Sum(), Count()),
     SOLD,
 )
-def records_on_the_way(sales: list[Sale]) -> Answer:
+def intermediate_records(sales: list[Sale]) -> Answer:
     """Records that are constructed and read again before the grouping."""
     for shop, window, some in grouped(sales, lambda s: s.shop, always):
         floors = [s.place.floor + s.amount for s in some]
@@ -294,7 +294,7 @@ JOBS = (
     a_sum_per_key,
     several_results_as_a_record,
     the_global_window,
-    no_element_passes,
+    an_empty_collection,
     least_and_greatest,
     a_record_as_key,
     a_tuple_as_key_from_Python,
@@ -302,12 +302,12 @@ JOBS = (
     flat_map_in_Python,
     flat_map_of_a_list,
     an_argument_from_Python,
-    a_choice,
+    a_conditional_expression,
     panes_mapped_and_filtered,
     panes_mapped_in_Python,
     a_trigger_that_does_not_repeat,
     event_times_from_Python,
-    records_on_the_way,
+    intermediate_records,
     two_stages,
 )
 

@@ -65,23 +65,23 @@ RATE = 3
 
 
 def initial(sale: Sale) -> str:
-    """A function that is not lifted because it calls a method; its result type is annotated."""
+    """Returns the first letter in upper case; the call of ``upper`` keeps the function in Python."""
     first = sale.shop[:1]
     return first.upper()
 
 
 def weighted(sale: Sale) -> int:
-    """A combiner input that only Python can compute."""
+    """Returns an amount weighted by tags, which only Python can compute."""
     return sum(len(tag) for tag in sale.tags) * sale.amount
 
 
 def city_and_kind(sale: Sale) -> tuple[str, bool]:
-    """A key of two parts."""
+    """Returns the city, and whether the kind is tea."""
     return sale.place.city, sale.kind is Kind.TEA
 
 
 def time_of(sale: Sale) -> datetime:
-    """An event time that only Python can compute."""
+    """Returns the event time, or a bound that only Python can compute."""
     return max(sale.at, sale.seen - timedelta(days=400))
 
 
@@ -95,8 +95,8 @@ def sale(shop: str, amount: int, at: float, seen: float, note: str | None = None
     kind = Kind.TEA if amount % 2 else Kind.CAKE
     place = Place("Köln" if shop < "b" else "Łódź", amount % 3)
     tags = [shop, "x" * (abs(amount) % 3)] if amount != 3 else []
-    happened, came = (START + timedelta(minutes=minute) for minute in (at, seen))
-    return Sale(shop, amount, amount / 8, kind, place, note, tags, happened, came)
+    event_time, arrival = (START + timedelta(minutes=minute) for minute in (at, seen))
+    return Sale(shop, amount, amount / 8, kind, place, note, tags, event_time, arrival)
 
 
 SALES = Source("sales", Sale, event_time=lambda s: s.at)

@@ -20,7 +20,7 @@ from flowalg import (
     flatten,
     together,
 )
-from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, TWO_MINUTES, five, key, readings, summed
+from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, TWO_MINUTES, five, key, readings, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job
 from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
@@ -35,12 +35,12 @@ other_values: PCollection[KV[str, int]] = OTHERS.key_by(lambda reading: reading.
 
 
 def in_fives(collection: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
-    """A collection in windows of five minutes, with unlimited lateness and retractions."""
+    """Returns a collection in windows of five minutes, with unlimited lateness and retractions."""
     return collection.window(FIVE, allowed_lateness=FOREVER, accumulation=Accumulation.RETRACTING)
 
 
 def by_key_and_five(some: list[Reading]) -> dict[tuple[str, Span], list[int]]:
-    """The values of each key and five-minute window, in order of event time."""
+    """Returns the values of each key and five-minute window, in order of event time."""
     ordered = sorted(some, key=lambda reading: reading.at)
     return {(name, span): [r.value for r in group] for name, span, group in grouped(ordered, key, five)}
 
@@ -69,7 +69,7 @@ def one_part_of_a_split(readings: list[Reading]) -> Answer:
     .combine_per_key(Count()),
     SOME,
 )
-def other_timestamps(readings: list[Reading]) -> Answer:
+def assigned_timestamps(readings: list[Reading]) -> Answer:
     """Event times that a function assigns; the watermark is still that of the source."""
     for name, window, some in grouped(readings, key, lambda reading: [fixed(reading.seen, 5)]):
         yield KV(name, len(some)), window
@@ -81,7 +81,7 @@ def other_timestamps(readings: list[Reading]) -> Answer:
     .combine_globally(together(Sum(), Count())),
     SOME,
 )
-def several_results_of_everything(readings: list[Reading]) -> Answer:
+def several_global_results(readings: list[Reading]) -> Answer:
     """Several combiners at once, globally."""
     for _, window, some in grouped(readings, lambda reading: 0, five):
         yield (sum(reading.value for reading in some), len(some)), window
@@ -101,14 +101,14 @@ def distinct_keys(readings: list[Reading]) -> Answer:
     in_fives(VALUES).group_by_key().map_values(lambda values: sum(values), result=int).combine_per_key(Max()),
     SOME,
 )
-def lists_that_are_grouped_again(readings: list[Reading]) -> Answer:
+def lists_grouped_twice(readings: list[Reading]) -> Answer:
     """A list is retracted as a whole when a value is added to it."""
     for (name, window), values in by_key_and_five(readings).items():
         yield KV(name, sum(values)), window
 
 
 @job(
-    summed(accumulation=Accumulation.RETRACTING)
+    sum_in_windows(accumulation=Accumulation.RETRACTING)
     .map(lambda pair: pair.value)
     .window(FixedWindows(10 * MINUTE), accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER)
     .combine_globally(Max())
@@ -125,7 +125,7 @@ def three_stages(readings: list[Reading]) -> Answer:
 
 
 @job(flatten(VALUES, VALUES.map_values(lambda value: 10 * value)).combine_per_key(Sum()), SOME)
-def a_collection_and_itself(readings: list[Reading]) -> Answer:
+def a_union_with_itself(readings: list[Reading]) -> Answer:
     """A union of bags: duplicates are kept."""
     for name in ("a", "b"):
         yield KV(name, sum(11 * reading.value for reading in readings if reading.key == name)), None
@@ -198,14 +198,14 @@ def branches_of_a_grouping(readings: list[Reading]) -> Answer:
         15: +b=48 [10, 15) on_time 0
     """,
 )
-def two_sources_as_one(some: list[Reading], more: list[Reading]) -> Answer:
+def a_union_of_two_sources(some: list[Reading], more: list[Reading]) -> Answer:
     """The watermark of a union is the lesser of the two."""
     for (name, window), values in by_key_and_five([*some, *more]).items():
         yield KV(name, sum(values)), window
 
 
 @job(VALUES.co_group_by_key(VALUES.map_values(lambda value: -value)), SOME)
-def a_collection_beside_itself(readings: list[Reading]) -> Answer:
+def a_co_group_with_itself(readings: list[Reading]) -> Answer:
     """The values of each of two collections, in order of event time."""
     for name in ("a", "b"):
         of_key = sorted((reading for reading in readings if reading.key == name), key=lambda r: r.at)
@@ -228,7 +228,7 @@ def a_collection_beside_itself(readings: list[Reading]) -> Answer:
         15: +b=([8], [40]) [10, 15) on_time 0
     """,
 )
-def two_sources_side_by_side(some: list[Reading], more: list[Reading]) -> Answer:
+def a_co_group_of_two_sources(some: list[Reading], more: list[Reading]) -> Answer:
     """For a key of only one collection, the list of the other is empty."""
     left, right = by_key_and_five(some), by_key_and_five(more)
     for name, window in {**left, **right}:
@@ -289,15 +289,15 @@ latest = other_values.window(FIVE, allowed_lateness=FOREVER).combine_per_key(Max
         15: +b=48 [10, 15) on_time 0
     """,
 )
-def a_number_on_the_side(some: list[Reading], more: list[Reading]) -> Answer:
+def a_singleton_side_input(some: list[Reading], more: list[Reading]) -> Answer:
     """Each element reads the result of its window of the side input, and waits until it is complete."""
     for name, window, group in grouped(some, key, five):
-        beside = sum(other.value for other in more if five(other) == [window])
-        yield KV(name, sum(reading.value + beside for reading in group)), window
+        side_total = sum(other.value for other in more if five(other) == [window])
+        yield KV(name, sum(reading.value + side_total for reading in group)), window
 
 
 @job(
-    READINGS.filter_with(latest, lambda reading, beside: reading.key in beside)
+    READINGS.filter_with(latest, lambda reading, side: reading.key in side)
     .key_by(lambda reading: reading.key)
     .window(FIVE, allowed_lateness=FOREVER)
     .combine_per_key(Count()),
@@ -309,7 +309,7 @@ def a_number_on_the_side(some: list[Reading], more: list[Reading]) -> Answer:
         15: +b=1 [10, 15) on_time 0
     """,
 )
-def a_map_on_the_side(some: list[Reading], more: list[Reading]) -> Answer:
+def a_map_side_input(some: list[Reading], more: list[Reading]) -> Answer:
     """Each element reads the keys of its window of the side input."""
     for name, window, group in grouped(some, key, five):
         if any(other.key == name and five(other) == [window] for other in more):
@@ -326,7 +326,7 @@ counts_of_self = VALUES.combine_per_key(Count()).as_map()
     ).combine_per_key(Sum()),
     SOME,
 )
-def a_number_of_its_own(readings: list[Reading]) -> Answer:
+def a_singleton_of_the_same_source(readings: list[Reading]) -> Answer:
     """A collection with a side input computed from itself."""
     total = sum(reading.value for reading in readings)
     for name in ("a", "b"):
@@ -339,7 +339,7 @@ def a_number_of_its_own(readings: list[Reading]) -> Answer:
     ).combine_per_key(Sum()),
     SOME,
 )
-def a_map_of_its_own(readings: list[Reading]) -> Answer:
+def a_map_of_the_same_source(readings: list[Reading]) -> Answer:
     """A collection with the counts of its own keys as side input."""
     for name in ("a", "b"):
         yield KV(name, len([reading for reading in readings if reading.key == name]) ** 2), None
@@ -347,24 +347,24 @@ def a_map_of_its_own(readings: list[Reading]) -> Answer:
 
 JOBS = (
     one_part_of_a_split,
-    other_timestamps,
-    several_results_of_everything,
+    assigned_timestamps,
+    several_global_results,
     distinct_keys,
-    lists_that_are_grouped_again,
+    lists_grouped_twice,
     three_stages,
-    a_collection_and_itself,
+    a_union_with_itself,
     branches_of_one_collection,
     a_branch_that_repeats_elements,
     branches_of_a_grouping,
-    two_sources_as_one,
-    a_collection_beside_itself,
-    two_sources_side_by_side,
+    a_union_of_two_sources,
+    a_co_group_with_itself,
+    a_co_group_of_two_sources,
     an_inner_join,
     a_left_join,
-    a_number_on_the_side,
-    a_map_on_the_side,
-    a_number_of_its_own,
-    a_map_of_its_own,
+    a_singleton_side_input,
+    a_map_side_input,
+    a_singleton_of_the_same_source,
+    a_map_of_the_same_source,
 )
 
 __all__ = ["JOBS"]

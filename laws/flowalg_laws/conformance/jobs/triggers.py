@@ -23,7 +23,7 @@ from flowalg import (
     SequenceOf,
     Trigger,
 )
-from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, summed, sums_in_fives
+from flowalg_laws.conformance.jobs.feeds import LINES, SOME, feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Job, job
 from flowalg_laws.conformance.jobs.replay import Feed
 from flowalg_laws.kit.readings import Reading
@@ -33,26 +33,28 @@ SIGNALLED = feed(*LINES, signals={1: frozenset({"go"}), 3: frozenset({"other"}),
 OUTRUN = feed(*LINES, policy=BoundedOutOfOrderness(5 * MINUTE, percentiles=(0.5,)))
 
 
-def fired(
+def of_trigger(
     name: str, statement: str, trigger: Trigger, panes: str, feed: Feed[Reading] = SOME, drops: str = ""
 ) -> Job:
     """Makes a job for a trigger: sums in windows of five minutes."""
-    return job(summed(trigger), feed, panes=panes, drops=drops, name=name, statement=statement)(sums_in_fives)
+    return job(sum_in_windows(trigger), feed, panes=panes, drops=drops, name=name, statement=statement)(
+        sums_in_fives
+    )
 
 
 def large(value: int) -> bool:
-    """A predicate on values."""
+    """Returns whether a value is large."""
     return value > 4
 
 
 def size(value: int) -> int:
-    """A measure of values."""
+    """Returns the value, as its measure."""
     return value
 
 
 JOBS = (
-    fired(
-        "the watermark, and once more",
+    of_trigger(
+        "the watermark, then the watermark",
         "A sequence whose second part is ready at once fires again in the next instant, and then finishes.",
         AtWatermark() >> AtWatermark(),
         panes="""
@@ -65,7 +67,7 @@ JOBS = (
     """,
         drops="1 of a [0, 5) closed",
     ),
-    fired(
+    of_trigger(
         "the watermark and itself",
         "A meet is idempotent.",
         (AtWatermark() & AtWatermark()).repeat(),
@@ -79,7 +81,7 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
+    of_trigger(
         "the watermark or itself",
         "A join is idempotent.",
         (AtWatermark() | AtWatermark()).repeat(),
@@ -93,7 +95,7 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
+    of_trigger(
         "until the watermark",
         "A limit that is ready at once leaves one pane.",
         AtWatermark().repeat().until(AtWatermark()),
@@ -106,7 +108,7 @@ JOBS = (
     """,
         drops="2 of a [0, 5) closed",
     ),
-    fired(
+    of_trigger(
         "the median watermark",
         "A percentile watermark does not wait for the slowest elements, so panes are early.",
         AtWatermark(0.5).repeat(),
@@ -121,8 +123,8 @@ JOBS = (
     """,
         feed=OUTRUN,
     ),
-    fired(
-        "a percentile that nobody keeps",
+    of_trigger(
+        "a percentile that the source does not report",
         "A percentile watermark that the source does not report equals the watermark.",
         AtWatermark(0.5).repeat(),
         panes="""
@@ -135,7 +137,7 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
+    of_trigger(
         "every two elements",
         "A count is reset when it fires.",
         AtCount(2).repeat(),
@@ -148,7 +150,7 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
+    of_trigger(
         "every four points",
         "A measure sums the results of a function over the values.",
         AtMeasure(size, 4).repeat(),
@@ -163,7 +165,7 @@ JOBS = (
         14: +b=2 [0, 5) late 0
     """,
     ),
-    fired(
+    of_trigger(
         "at every large value",
         "A predicate tests single values.",
         AtElement(large).repeat(),
@@ -176,7 +178,7 @@ JOBS = (
         14: +b=2 [0, 5) late 0
     """,
     ),
-    fired(
+    of_trigger(
         "every two minutes",
         "Periods are aligned to the clock, not to the first element.",
         AtPeriod(2 * MINUTE).repeat(),
@@ -191,7 +193,7 @@ JOBS = (
         14: +b=8 [10, 15) early 0
     """,
     ),
-    fired(
+    of_trigger(
         "a minute after the first element",
         "Delays count from the first element since the last firing.",
         AfterDelay(MINUTE).repeat(),
@@ -205,8 +207,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
-        "when a signal is given",
+    of_trigger(
+        "when a signal arrives",
         "A signal with that name reaches every live window; other signals have no effect.",
         AtSignal("go").repeat(),
         panes="""
@@ -220,7 +222,7 @@ JOBS = (
     """,
         feed=SIGNALLED,
     ),
-    fired(
+    of_trigger(
         "never",
         "Unemitted elements are emitted at the end.",
         Never().repeat(),
@@ -232,8 +234,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
-        "at every chance",
+    of_trigger(
+        "at every change",
         "A pane whenever a window has changed.",
         Always().repeat(),
         panes="""
@@ -248,8 +250,8 @@ JOBS = (
         14: +b=8 [10, 15) early 0
     """,
     ),
-    fired(
-        "both of two",
+    of_trigger(
+        "both of two triggers",
         "A meet is ready when both parts are: two elements, and a minute has passed.",
         (AtCount(2) & AfterDelay(MINUTE)).repeat(),
         panes="""
@@ -261,8 +263,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
-        "either of two",
+    of_trigger(
+        "either of two triggers",
         "A join is ready when either part is: two elements, or the watermark.",
         (AtCount(2) | AtWatermark()).repeat(),
         panes="""
@@ -275,7 +277,7 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
+    of_trigger(
         "first the watermark, then every element",
         "A sequence runs its parts one after the other.",
         SequenceOf(AtWatermark(), AtCount(1).repeat()),
@@ -289,7 +291,7 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    fired(
+    of_trigger(
         "early, on time and late",
         "Early firings until the watermark passes, and late firings after it.",
         AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1)),
@@ -305,7 +307,7 @@ JOBS = (
         14: +b=8 [10, 15) early 0
     """,
     ),
-    fired(
+    of_trigger(
         "two elements, until the fourth",
         "A limit observes all elements from the start, across firings; when it is ready, the window closes.",
         RepeatUntil(AtCount(2), AtCount(4)),

@@ -15,7 +15,7 @@ from flowalg import (
     Timeout,
     WatermarkPolicy,
 )
-from flowalg_laws.conformance.jobs.feeds import feed, summed, sums_in_fives
+from flowalg_laws.conformance.jobs.feeds import feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Job, job
 
 MINUTE = timedelta(minutes=1)
@@ -36,7 +36,7 @@ def three_behind(view: ClockView) -> datetime | None:
     return None if view.reached is None else view.reached - timedelta(minutes=3)
 
 
-def under(
+def under_policy(
     name: str,
     statement: str,
     policy: WatermarkPolicy,
@@ -46,18 +46,18 @@ def under(
     partition: str | None = None,
 ) -> Job:
     """Makes a job for a policy: sums in windows of five minutes, with the default trigger."""
-    made = job(
-        summed(),
+    make_job = job(
+        sum_in_windows(),
         feed(*lines, policy=policy, partition=partition),
         panes=panes,
         name=name,
         statement=statement,
     )
-    return made(sums_in_fives)
+    return make_job(sums_in_fives)
 
 
 JOBS = (
-    under(
+    under_policy(
         "a perfect watermark",
         "No element is late.",
         Perfect(),
@@ -69,8 +69,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    under(
-        "the greatest event time seen",
+    under_policy(
+        "the greatest event time",
         "Without partitions the greatest event time determines the watermark.",
         MonotonicTimestamps(),
         """
@@ -82,8 +82,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    under(
-        "what every partition has reached",
+    under_policy(
+        "the least advanced partition",
         "The partition that is furthest behind holds back the watermark.",
         BoundedOutOfOrderness(MINUTE),
         """
@@ -95,8 +95,8 @@ JOBS = (
     """,
         partition="key",
     ),
-    under(
-        "partitions that fall idle",
+    under_policy(
+        "idle partitions",
         "A partition that is silent for five minutes no longer holds back the watermark.",
         BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE),
         """
@@ -109,7 +109,7 @@ JOBS = (
     """,
         partition="key",
     ),
-    under(
+    under_policy(
         "an idle source",
         "When all partitions are idle, the greatest of their event times determines the watermark.",
         BoundedOutOfOrderness(MINUTE, idle_after=2 * MINUTE),
@@ -122,8 +122,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    under(
-        "a clock that is ahead",
+    under_policy(
+        "an event time far ahead",
         "An event time far ahead of its processing time does not move the watermark.",
         BoundedOutOfOrderness(MINUTE, max_ahead=10 * MINUTE),
         """
@@ -134,8 +134,8 @@ JOBS = (
     """,
         lines=AHEAD,
     ),
-    under(
-        "percentiles that nobody reads",
+    under_policy(
+        "unused percentile watermarks",
         "A policy with percentile watermarks also has its own watermark.",
         BoundedOutOfOrderness(MINUTE, percentiles=(0.5, 0.9)),
         """
@@ -147,8 +147,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    under(
-        "four minutes by the clock",
+    under_policy(
+        "a timeout of four minutes",
         "The watermark waits for elements for a fixed delay.",
         Timeout(4 * MINUTE),
         """
@@ -159,8 +159,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    under(
-        "the lag of half of them",
+    under_policy(
+        "the median lag",
         "A delay that is learned from the observed lags, rounded up to seconds.",
         LagQuantile(0.5),
         """
@@ -172,8 +172,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    under(
-        "no delay at all",
+    under_policy(
+        "the processing time as watermark",
         "The processing time is the watermark.",
         IngressTime(),
         """
@@ -185,8 +185,8 @@ JOBS = (
         14: +b=8 [10, 15) on_time 0
     """,
     ),
-    under(
-        "a policy of ones own",
+    under_policy(
+        "a user-defined policy",
         "A user-defined function of the clock.",
         CustomPolicy("three behind", three_behind),
         """

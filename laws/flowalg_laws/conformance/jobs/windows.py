@@ -20,7 +20,7 @@ from flowalg import (
     Window,
     event_time,
 )
-from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, summed
+from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job, minutes
 from flowalg_laws.kit.readings import START, Reading
 
@@ -34,12 +34,12 @@ def sums(readings: list[Reading], spans: Callable[[Reading], Iterable[Span]]) ->
 
 
 def number(reading: Reading) -> float:
-    """The event time of a reading, in minutes after the start."""
+    """Returns the event time of a reading, in minutes after the start."""
     return (reading.at - START) / MINUTE
 
 
 @job(
-    summed(),
+    sum_in_windows(),
     SOME,
     panes="""
         12: +a=4 [0, 5) on_time 0
@@ -56,14 +56,14 @@ def fixed_windows(readings: list[Reading]) -> Answer:
     return sums(readings, lambda reading: [fixed(reading.at, 5)])
 
 
-@job(summed(windows=GlobalWindows()), SOME, ends=False, panes="")
-def a_stream_that_goes_on(readings: list[Reading]) -> Answer:
+@job(sum_in_windows(windows=GlobalWindows()), SOME, ends=False, panes="")
+def a_stream_without_an_end(readings: list[Reading]) -> Answer:
     """Without an end of the input, windows that the watermark has not passed stay buffered."""
     return sums(readings, always)
 
 
 @job(
-    summed(windows=SlidingWindows(6 * MINUTE, 3 * MINUTE)),
+    sum_in_windows(windows=SlidingWindows(6 * MINUTE, 3 * MINUTE)),
     SOME,
     panes="""
         11: +a=1 [-3, 3) on_time 0
@@ -91,7 +91,7 @@ def sliding_windows_that_overlap(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(windows=SlidingWindows(2 * MINUTE, 4 * MINUTE)),
+    sum_in_windows(windows=SlidingWindows(2 * MINUTE, 4 * MINUTE)),
     SOME,
     panes="""
         11: +a=1 [0, 2) on_time 0
@@ -109,12 +109,12 @@ def sliding_windows_with_gaps(readings: list[Reading]) -> Answer:
 
 
 def shift(key: object) -> timedelta:
-    """Two minutes for b."""
+    """Returns an offset of two minutes for ``b``, and none for other keys."""
     return 2 * MINUTE if key == "b" else 0 * MINUTE
 
 
 @job(
-    summed(windows=FixedWindows(5 * MINUTE, offset_by_key=shift)),
+    sum_in_windows(windows=FixedWindows(5 * MINUTE, offset_by_key=shift)),
     SOME,
     panes="""
         11: +b=2 [-3, 2) on_time 0
@@ -132,7 +132,7 @@ def windows_shifted_by_key(readings: list[Reading]) -> Answer:
     return sums(readings, lambda reading: [fixed(reading.at, 5, 2 if reading.key == "b" else 0)])
 
 
-def chained(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
+def split_into_sessions(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
     """Groups readings into sessions: neighbours are at most a gap apart."""
     runs: list[list[Reading]] = []
     for reading in sorted(readings, key=number):
@@ -144,7 +144,7 @@ def chained(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
 
 
 @job(
-    summed(windows=Sessions(3 * MINUTE)),
+    sum_in_windows(windows=Sessions(3 * MINUTE)),
     SOME,
     panes="""
         11: +a=1 [0, 3) on_time 0
@@ -157,7 +157,7 @@ def chained(readings: Iterable[Reading], gap: float) -> list[list[Reading]]:
 def sessions_that_touch_merge(readings: list[Reading]) -> Answer:
     """Two events exactly one gap apart are in the same session; a late event joins the sessions on both sides."""
     for name in ("a", "b"):
-        for run in chained((reading for reading in readings if reading.key == name), 3):
+        for run in split_into_sessions((reading for reading in readings if reading.key == name), 3):
             window = minutes(number(run[0]), number(run[-1]) + 3)
             yield KV(name, sum(reading.value for reading in run)), window
 
@@ -172,17 +172,17 @@ LONG = feed(
 
 
 def zoned(reading: Reading) -> datetime:
-    """The event time of a reading in Tokyo, nine hours ahead of UTC all year."""
+    """Returns the event time of a reading in Tokyo, nine hours ahead of UTC all year."""
     return reading.at.astimezone(UTC) + timedelta(hours=9)
 
 
 def back(local: datetime) -> datetime:
-    """The point in time of a local time in Tokyo."""
+    """Returns the point in time of a local time in Tokyo."""
     return local - timedelta(hours=9)
 
 
 @job(
-    summed(windows=CalendarDays("Asia/Tokyo")),
+    sum_in_windows(windows=CalendarDays("Asia/Tokyo")),
     LONG,
     panes="""
         3000: +a=3 [-540, 900) on_time 0
@@ -203,7 +203,7 @@ def calendar_days_of_a_zone(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(windows=CalendarWeeks("UTC")),
+    sum_in_windows(windows=CalendarWeeks("UTC")),
     LONG,
     panes="""
         45000: +a=10 [0, 10080) on_time 0
@@ -217,7 +217,7 @@ def calendar_weeks(readings: list[Reading]) -> Answer:
 
 
 @job(
-    summed(windows=CalendarMonths("UTC")),
+    sum_in_windows(windows=CalendarMonths("UTC")),
     LONG,
     panes="""
         45001: +a=10 [0, 44640) on_time 0
@@ -242,7 +242,7 @@ def doubling(point: EventTime, key: object) -> list[Window]:
 
 
 @job(
-    summed(windows=CustomWindows("doubling windows", doubling)),
+    sum_in_windows(windows=CustomWindows("doubling windows", doubling)),
     SOME,
     panes="""
         11: +a=1 [0, 1) on_time 0
@@ -254,7 +254,7 @@ def doubling(point: EventTime, key: object) -> list[Window]:
         14: +b=15 [7, 15) on_time 0
     """,
 )
-def windows_of_ones_own(readings: list[Reading]) -> Answer:
+def user_defined_windows(readings: list[Reading]) -> Answer:
     """A user-defined function from an event time to windows."""
     bounds = [0, 1, 3, 7, 15, 31]
 
@@ -278,7 +278,7 @@ def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
 
 
 @job(
-    summed(windows=CustomWindows("bursts", around, within_fives)),
+    sum_in_windows(windows=CustomWindows("bursts", around, within_fives)),
     SOME,
     panes="""
         11: +b=2 [1, 2) on_time 0
@@ -290,7 +290,7 @@ def within_fives(windows: tuple[Window, ...]) -> list[list[Window]]:
         14: +b=8 [13, 14) on_time 0
     """,
 )
-def merging_windows_of_ones_own(readings: list[Reading]) -> Answer:
+def user_defined_merging_windows(readings: list[Reading]) -> Answer:
     """A user-defined merge function: windows that begin in the same five minutes merge."""
     for name, _, some in grouped(readings, key, lambda reading: [fixed(reading.at, 5)]):
         window = minutes(min(map(number, some)), max(map(number, some)) + 1)
@@ -299,7 +299,7 @@ def merging_windows_of_ones_own(readings: list[Reading]) -> Answer:
 
 JOBS = (
     fixed_windows,
-    a_stream_that_goes_on,
+    a_stream_without_an_end,
     sliding_windows_that_overlap,
     sliding_windows_with_gaps,
     windows_shifted_by_key,
@@ -307,8 +307,8 @@ JOBS = (
     calendar_days_of_a_zone,
     calendar_weeks,
     calendar_months,
-    windows_of_ones_own,
-    merging_windows_of_ones_own,
+    user_defined_windows,
+    user_defined_merging_windows,
 )
 
 __all__ = ["JOBS"]
