@@ -140,7 +140,7 @@ def repeat_pair(pair: KV[str, int]) -> list[KV[str, int]]:
     return [pair] * (pair.value % 3)
 
 
-sums: PCollection[KV[str, int]] = summed(accumulation=Accumulation.RETRACTING)
+sums: PCollection[KV[str, int]] = sum_in_windows(accumulation=Accumulation.RETRACTING)
 
 
 @job(
