@@ -1,7 +1,7 @@
 """Serialization of pipelines, sources, triggers, windows, policies, combiners and timelines as JSON documents.
 
-``names`` maps functions and classes to import names. ``forms`` derives the form of a field from its declared type;
-``writing`` and ``reading`` match on forms. ``document`` adds the format and the version.
+``names`` maps functions and classes to import names. ``codecs`` and ``types`` have the codecs that write and read
+values; ``records`` derives the codec of a declared type. ``document`` adds the format and the version.
 """
 
 from flowalg.serialization.document import (

@@ -19,13 +19,13 @@ from flowalg.data.errors import (
 )
 from flowalg.data.shapes import Shape, shape_of
 from flowalg.data.values import conform
+from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
 from flowalg.runs.timeline import Timeline
-from flowalg.serialization.paths import DocumentPath
-from flowalg.serialization.reading import Reader
+from flowalg.serialization.paths import DocumentNodes, DocumentPath
+from flowalg.serialization.records import ANYTHING
 from flowalg.serialization.registry import is_frozen
-from flowalg.serialization.writing import Writer
 from flowalg.triggers.syntax import OnceTrigger, Trigger
 from flowalg.watermarks import WatermarkPolicy
 from flowalg.windows.strategy import WindowingStrategy
@@ -94,11 +94,11 @@ def to_json(value: Writable, *, indent: int | None = None) -> str:
         )
     if indent is not None and (isinstance(indent, bool) or not isinstance(indent, int) or indent < 0):
         raise ArgumentError("indent", indent, "an int of zero or more, or None")
-    writer = Writer()
+    nodes = DocumentNodes()
     try:
-        written = writer.anything(value, DocumentPath("value"))
-        nodes = {"nodes": writer.nodes} if writer.nodes else {}
-        document = {"format": FORMAT, "version": VERSION, **nodes, "value": written}
+        written = ANYTHING.write(value, DocumentPath("value", nodes))
+        before = {"nodes": nodes.written} if nodes.written else {}
+        document = {"format": FORMAT, "version": VERSION, **before, "value": written}
         return _line(document) if indent is None else _lines(document, indent, "")
     except RecursionError as deep:
         raise NotWritableError("value: it is nested too deeply") from deep
@@ -181,13 +181,17 @@ def _read_document(document: dict[str, object]) -> object:
             )
     if "value" not in document:
         raise DocumentError("the document has no 'value'")
-    nodes = document.get("nodes", [])
-    if not isinstance(nodes, list):
-        raise DocumentError(f"nodes must be a list of nodes; got {format_value(nodes)}")
-    reader = Reader()
-    for number, node in enumerate(nodes):
-        reader.node(node, DocumentPath(f"nodes[{number}]"))
-    return reader.anything(document["value"], DocumentPath("value"))
+    listed = document.get("nodes", [])
+    if not isinstance(listed, list):
+        raise DocumentError(f"nodes must be a list of nodes; got {format_value(listed)}")
+    nodes = DocumentNodes()
+    for number, json_node in enumerate(listed):
+        path = DocumentPath(f"nodes[{number}]", nodes)
+        node = ANYTHING.read(json_node, path)
+        if not isinstance(node, Node):
+            raise path.invalid(json_node, "a node, such as SourceNode or ElementWise")
+        nodes.read.append(node)
+    return ANYTHING.read(document["value"], DocumentPath("value", nodes))
 
 
 def _parse(text: str) -> dict[str, object]:

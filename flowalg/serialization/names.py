@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from types import MethodType
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from returns.pipeline import is_successful
 from returns.result import Failure, Result, Success
@@ -16,6 +16,9 @@ from returns.result import Failure, Result, Success
 from flowalg.data.errors import FlowalgError
 
 A = TypeVar("A")
+
+AT_TOP_LEVEL: Final = "define it at the top level of a module that can be imported"
+"""The remedy for what has no name."""
 
 
 def name_of(target: object) -> Result[str, str]:
@@ -73,4 +76,4 @@ def unwrap_or_raise(result: Result[A, str], error: Callable[[str], FlowalgError]
     raise error(result.failure())
 
 
-__all__ = ["import_object", "name_of", "unwrap_or_raise"]
+__all__ = ["AT_TOP_LEVEL", "import_object", "name_of", "unwrap_or_raise"]

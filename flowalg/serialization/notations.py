@@ -94,9 +94,17 @@ def _bytes_from(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
+def _float_from(text: str) -> float:
+    """Parses a float that JSON lacks."""
+    if text not in ("nan", "inf", "-inf"):
+        raise ValueError(text)
+    return float(text)
+
+
 DURATION: Final = Notation(format_duration, parse_duration, "a duration, such as PT2M or P1DT0.5S")
 
 NOTATIONS: Final[Mapping[type, Notation]] = {
+    float: Notation(repr, _float_from, "'nan', 'inf' or '-inf'"),
     EventTime: _points(EventTime),
     ProcessingTime: _points(ProcessingTime),
     datetime: Notation(

@@ -6,15 +6,14 @@ A shape is written as the type that it is derived from; reading derives it again
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import or_
 from typing import Final, TypeVar, Union, assert_never, cast, get_args, get_origin, get_type_hints
 
-from returns.result import Failure, Result, Success
-
+from flowalg.data.errors import RecordTypeError, format_value
 from flowalg.data.kv import KV
 from flowalg.data.shapes import (
     EnumOf,
@@ -27,8 +26,11 @@ from flowalg.data.shapes import (
     SetOf,
     Shape,
     TupleOf,
+    shape_of,
 )
-from flowalg.serialization.names import import_object, name_of
+from flowalg.serialization.codecs import Codec
+from flowalg.serialization.names import AT_TOP_LEVEL, import_object, name_of, unwrap_or_raise
+from flowalg.serialization.paths import DocumentPath
 
 _SHORT: Final[Mapping[str, object]] = {
     "None": None,
@@ -41,66 +43,81 @@ _SHORT: Final[Mapping[str, object]] = {
         )
     },
 }
-_NAMES: Final[Mapping[object, str]] = {value: name for name, value in _SHORT.items()}
+_NAMES: Final[Mapping[object, str]] = {types.NoneType: "None"} | {kind: name for name, kind in _SHORT.items()}
 
 
-def type_json(kind: object) -> Result[object, str]:
-    """Returns a type as JSON, or the reason why it has no JSON form."""
-    if kind is types.NoneType:
-        return Success("None")
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is None:
-        short = _NAMES.get(kind) if isinstance(kind, type) or kind is None else None
-        return Success(short) if short is not None else name_of(kind).map(_as_object)
-    tag = Success("union") if origin in (Union, types.UnionType) else type_json(origin)
-    return tag.bind(lambda name: _all(type_json(arg) for arg in args).map(lambda parts: {str(name): parts}))
+def _write_type(kind: object, at: DocumentPath) -> object:
+    def written(part: object) -> object:
+        origin, args = get_origin(part), get_args(part)
+        if origin is not None:
+            tag = "union" if origin in (Union, types.UnionType) else written(origin)
+            return {str(tag): [written(arg) for arg in args]}
+        short = _NAMES.get(part) if isinstance(part, type) or part is None else None
+        return short or unwrap_or_raise(
+            name_of(part),
+            lambda reason: at.unwritable(f"is {format_value(kind)}, a type that {reason}; {AT_TOP_LEVEL}"),
+        )
+
+    return written(kind)
 
 
-def _as_object(name: str) -> object:
-    return name
-
-
-def type_from(json: object) -> Result[object, str]:
-    """Returns the type that JSON describes, or the reason why it is not a type."""
+def _read_type(json: object, at: DocumentPath) -> object:
     match json:
         case str() if json in _SHORT:
-            return Success(_SHORT[json])
+            return _SHORT[json]
         case str() if ":" in json:
-            return import_object(json).bind(lambda found: _require_type(json, found))
+            found = unwrap_or_raise(import_object(json), at.unreadable)
+            if isinstance(found, type):
+                return found
+            raise at.unreadable(f"{json!r} is not a class")
         case dict() if len(json) == 1:
             ((tag, parts),) = json.items()
             if isinstance(parts, list) and parts:
-                return _all(type_from(part) for part in parts).bind(lambda args: _apply_arguments(tag, args))
+                args = [_read_type(part, at) for part in parts]
+                return reduce(or_, cast("list[type]", args)) if tag == "union" else _applied(tag, args, at)
         case _:
             pass
-    return Failure(f"{json!r} is not a type")
+    raise at.unreadable(f"{json!r} is not a type")
 
 
-def _require_type(name: str, found: object) -> Result[object, str]:
-    return Success(found) if isinstance(found, type) else Failure(f"{name!r} is not a class")
-
-
-def _apply_arguments(tag: str, args: list[object]) -> Result[object, str]:
-    if tag == "union":
-        return Success(reduce(or_, cast("list[type]", args)))
-    return type_from(tag).bind(lambda origin: _subscript(tag, origin, args))
-
-
-def _subscript(tag: str, origin: object, args: list[object]) -> Result[object, str]:
+def _applied(tag: str, args: list[object], at: DocumentPath) -> object:
+    origin = _read_type(tag, at)
     try:
         subscript = getattr(origin, "__class_getitem__")  # noqa: B009  # not all types have it
-        return Success(subscript(tuple(args)))
+        return subscript(tuple(args))
     except (AttributeError, TypeError) as error:
-        return Failure(f"{tag!r} does not accept these type arguments: {error}")
+        raise at.unreadable(f"{tag!r} does not accept these type arguments: {error}") from error
 
 
-def _all(results: Iterable[Result[object, str]]) -> Result[list[object], str]:
-    found: list[object] = []
-    for result in results:
-        if not isinstance(result, Success):
-            return Failure(result.failure())
-        found.append(result.unwrap())
-    return Success(found)
+TYPE: Final = Codec(_write_type, _read_type)
+"""A type: a class by its name, or the structure of a list, tuple or union."""
+
+
+def _write_shape(shape: object, at: DocumentPath) -> object:
+    if not isinstance(shape, Shape):
+        raise at.mistyped(shape)
+    kind: object = None
+    try:
+        kind = type_of(shape)
+        is_derived = shape_of(kind) == shape
+    except (RecordTypeError, TypeError, ValueError, NameError):
+        is_derived = False
+    if not is_derived:
+        raise at.unwritable(
+            f"is {shape}, whose type cannot be derived from its fields; use a class without type variables"
+        )
+    return _write_type(kind, at)
+
+
+def _read_shape(json: object, at: DocumentPath) -> object:
+    try:
+        return shape_of(_read_type(json, at))
+    except RecordTypeError as error:
+        raise at.unreadable(error) from error
+
+
+SHAPE: Final = Codec(_write_shape, _read_shape)
+"""A shape: the type that it is derived from."""
 
 
 def type_of(shape: Shape) -> object:
@@ -162,4 +179,4 @@ def _solve(hint: object, shape: Shape, given: dict[object, object]) -> None:
             pass
 
 
-__all__ = ["type_from", "type_json", "type_of"]
+__all__ = ["SHAPE", "TYPE", "type_of"]
