@@ -1,6 +1,6 @@
 """The whole message of every constructor and function that takes arguments.
 
-A message that lacks something, or an argument that is not checked, shows here before a user meets it.
+The tests catch an incomplete message, and an argument that is not checked.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from flowalg.elementwise.functions import describe_function
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 MINUTE: Final = timedelta(minutes=1)
-NUMBERED: Final = SCORES.key_by(lambda s: s.points)
-USED: Final = (UTC, NOON, POINTS, date, datetime, minute)
-"""What the calls below name."""
+BY_POINTS: Final = SCORES.key_by(lambda s: s.points)
+NAMES: Final = (UTC, NOON, POINTS, date, datetime, minute)
+"""The names in the calls below, apart from those of flowalg."""
 
 
 def fails(*arguments: object) -> NoReturn:
-    """A function that raises."""
+    """Raises an error."""
     raise ZeroDivisionError("no")
 
 
 def three(*arguments: object) -> int:
-    """A function with an invalid result."""
+    """Returns an invalid result."""
     return 3
 
 
 def threes(*arguments: object) -> list[int]:
-    """A function with an invalid result, in a list."""
+    """Returns an invalid result, in a list."""
     return [3]
 
 
 def points(score: Score) -> int:
-    """An invalid event time."""
+    """Returns an invalid event time."""
     return score.points
 
 
 def before(*arguments: object) -> timedelta:
-    """A negative duration."""
+    """Returns a negative duration."""
     return -MINUTE
 
 
@@ -832,7 +832,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
         "these are Score; call key_by(...) first",
     ),
     (
-        "POINTS.co_group_by_key(NUMBERED)",
+        "POINTS.co_group_by_key(BY_POINTS)",
         "KeyedCollectionError: co_group_by_key needs keys of one type: those of collection 1 are "
         "str, and those of collection 2 are int",
     ),
@@ -1019,8 +1019,8 @@ CASES: Final = TRIGGERS + WINDOWS + TIMES + COLLECTIONS
 
 
 @pytest.mark.parametrize(("call", "message"), CASES)
-def test_what_is_refused_says_why(call: str, message: str) -> None:
-    """Each message has the argument, its value and type, and what is valid. Type checkers refuse most of the calls."""
+def test_invalid_arguments_are_errors_with_a_whole_message(call: str, message: str) -> None:
+    """Each message has the argument, its value and type, and what is valid. Type checkers reject most of the calls."""
     for f in (fails, three, points):
         message = message.replace(f"<{f.__name__}>", describe_function(f))
     with pytest.raises(FlowalgError) as error:
@@ -1047,11 +1047,11 @@ CHECKED: Final = frozenset(
         "triggers.describe",
     )
 )
-"""The modules whose public names this table covers."""
+"""The modules whose public names the tables above cover."""
 
 
-def test_every_public_name_is_in_the_table() -> None:
-    """Each public class and function that takes arguments has a call that is refused."""
+def test_every_public_name_has_a_message() -> None:
+    """Each public class and function that takes arguments has an invalid call in the tables."""
     calls = " ".join(call for call, _ in CASES)
     for name in flowalg.__all__:
         value: object = getattr(flowalg, name)

@@ -1,7 +1,7 @@
 """Values as JSON and back: equal, complete, and errors with the place where they cannot be written or read.
 
-A class of the algebra that is forgotten here breaks ``test_every_class_of_the_algebra_has_a_document``; a lost field
-breaks the round trips; a lost meaning shows in the panes of the pipeline that was read.
+A class of the algebra without a document fails ``test_every_class_of_the_algebra_has_a_document``, a lost field fails
+the round trips, and a changed meaning changes the panes of the pipeline that was read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, get_args
 
 import attrs
-import cloudpickle  # type: ignore[import-untyped]  # it has no types
+import cloudpickle  # type: ignore[import-untyped]  # no types
 import flowalg_reference as reference
 import games
 import pytest
@@ -127,78 +127,78 @@ A = TypeVar("A")
 MINUTE = timedelta(minutes=1)
 
 
-def happened(reading: Reading) -> datetime:
-    """An event time."""
+def event_time_of(reading: Reading) -> datetime:
+    """Returns the event time of a reading."""
     return reading.at
 
 
 def key_of(reading: Reading) -> str:
-    """A key."""
+    """Returns the key of a reading."""
     return reading.key
 
 
 def value_of(reading: Reading) -> int:
-    """A value."""
+    """Returns the value of a reading."""
     return reading.value
 
 
-def doubled(number: int) -> int:
-    """Twice it."""
+def double(number: int) -> int:
+    """Returns twice a number."""
     return number * 2
 
 
 def is_small(pair: KV[str, int]) -> bool:
-    """Whether the value is small."""
+    """Returns whether the value is small."""
     return abs(pair.value) < 100
 
 
 def twice(pair: KV[str, int]) -> Iterable[KV[str, int]]:
-    """Two for one."""
+    """Returns a pair twice."""
     return [pair, pair]
 
 
 def sizes(pair: tuple[list[int], list[int]]) -> int:
-    """How many on either side."""
+    """Returns the number of values on both sides."""
     return len(pair[0]) + 10 * len(pair[1])
 
 
-def total(one: int, other: int) -> int:
-    """Of two results."""
-    return one + other
+def total(first: int, second: int) -> int:
+    """Returns the sum of two results."""
+    return first + second
 
 
-def parsed(pair: KV[str, int]) -> Result[KV[str, int], str]:
-    """A function that fails as data."""
+def keep_or_fail(pair: KV[str, int]) -> Result[KV[str, int], str]:
+    """Returns a pair, or a failure as data."""
     return Success(pair) if pair.value >= 0 else Failure(pair.key)
 
 
 def some_time(pair: KV[str, int]) -> datetime:
-    """An event time for a pair."""
+    """Returns an event time for a pair."""
     return minute(pair.value % 7)
 
 
-def phase_of(key: object) -> timedelta:
-    """A phase."""
+def offset_of(key: object) -> timedelta:
+    """Returns an offset for a key."""
     return MINUTE
 
 
 def hours(point: EventTime, key: object) -> Iterable[Window]:
-    """Windows of one's own."""
+    """Returns user-defined windows."""
     return FixedWindows(timedelta(hours=1)).assign(point, key)
 
 
 def some_watermark(view: ClockView) -> datetime | None:
-    """A watermark."""
+    """Returns a user-defined watermark."""
     return None
 
 
-def beside(pair: KV[str, int], number: int) -> int:
-    """Of an element and a side input."""
+def add_side_value(pair: KV[str, int], number: int) -> int:
+    """Returns the sum of a value and a side input."""
     return pair.value + number
 
 
 def is_in(pair: KV[str, int], totals: Mapping[str, int]) -> bool:
-    """Whether a side input has the key."""
+    """Returns whether a side input has the key."""
     return pair.key in totals
 
 
@@ -209,13 +209,13 @@ class AtMost:
     limit: int
 
     def __call__(self, value: int) -> bool:
-        """The test."""
+        """Returns whether a value is at most the limit."""
         return value <= self.limit
 
 
 @frozen
 class Digits(Combiner[int, Decimal, int]):
-    """A combiner of one's own, with fields of many types."""
+    """A user-defined combiner, with fields of many types."""
 
     base: Decimal
     of: Callable[[int], int] | None
@@ -225,36 +225,36 @@ class Digits(Combiner[int, Decimal, int]):
     anything: object = None
 
     def zero(self) -> Decimal:
-        """Nothing."""
+        """Returns zero."""
         return Decimal(0)
 
     def add(self, accumulator: Decimal, value: int) -> Decimal:
-        """One more."""
+        """Adds a value."""
         return accumulator + value
 
     def merge(self, left: Decimal, right: Decimal) -> Decimal:
-        """Both."""
+        """Adds two accumulators."""
         return left + right
 
     def extract(self, accumulator: Decimal) -> int:
-        """The result."""
+        """Returns the result."""
         return int(accumulator)
 
 
-READINGS = Source("readings", Reading, event_time=happened)
+READINGS = Source("readings", Reading, event_time=event_time_of)
 VALUES: PCollection[KV[str, int]] = READINGS.key_by(key_of).map_values(value_of)
 
 Change = Callable[[PCollection[KV[str, int]]], PCollection[KV[str, int]]]
 
 CHANGES: list[Change] = [
-    lambda c: c.map_values(doubled),
+    lambda c: c.map_values(double),
     lambda c: c.filter(is_small),
     lambda c: c.flat_map(twice, result=KV[str, int]),
     lambda c: c.combine_per_key(Sum()),
-    lambda c: c.combine_per_key(Count(), Max.of(doubled), into=total),
-    lambda c: flatten(c, c.map_values(doubled)),
+    lambda c: c.combine_per_key(Count(), Max.of(double), into=total),
+    lambda c: flatten(c, c.map_values(double)),
     lambda c: c.co_group_by_key(c).map_values(sizes),
-    lambda c: c.split(parsed)[0],
+    lambda c: c.split(keep_or_fail)[0],
     lambda c: c.only(KV),
     lambda c: c.distinct(),
 ]
@@ -262,7 +262,7 @@ CHANGES: list[Change] = [
 
 @st.composite
 def pipelines(draw: st.DrawFn) -> PCollection[KV[str, int]]:
-    """Pipelines of named functions, over keyed integers, whose last part is a grouping."""
+    """Draws pipelines of named functions, over keyed integers, with a grouping as their last part."""
     collection = VALUES
     for change in draw(st.lists(st.sampled_from(CHANGES), max_size=3)):
         if draw(st.booleans()):
@@ -271,13 +271,13 @@ def pipelines(draw: st.DrawFn) -> PCollection[KV[str, int]]:
     return collection.combine_per_key(Sum())
 
 
-def again(value: Writable) -> object:
-    """The value after writing and reading."""
+def round_trip(value: Writable) -> object:
+    """Returns the value after writing and reading."""
     return from_json(to_json(value), Kind("anything", (object,)))
 
 
 @given(triggers(), once_triggers(), window_fns(), policies())
-def test_parts_come_back_equal(
+def test_parts_are_equal_after_a_round_trip(
     trigger: Trigger, once: OnceTrigger, windows: WindowFn, policy: WatermarkPolicy
 ) -> None:
     """Law: triggers, windows and policies are equal after a round trip, by JSON and by pickle."""
@@ -290,7 +290,9 @@ def test_parts_come_back_equal(
 
 
 @given(windowing_strategies(), st.none() | latenesses())
-def test_strategies_come_back_equal(strategy: WindowingStrategy, lateness: AllowedLateness | None) -> None:
+def test_strategies_are_equal_after_a_round_trip(
+    strategy: WindowingStrategy, lateness: AllowedLateness | None
+) -> None:
     """Law: every strategy is equal after a round trip, and FOREVER is the same object."""
     strategy = attrs.evolve(strategy, allowed_lateness=lateness)
     back = from_json(to_json(strategy), WindowingStrategy)
@@ -299,7 +301,7 @@ def test_strategies_come_back_equal(strategy: WindowingStrategy, lateness: Allow
 
 
 @given(pipelines())
-def test_pipelines_come_back_equal(collection: PCollection[KV[str, int]]) -> None:
+def test_pipelines_are_equal_after_a_round_trip(collection: PCollection[KV[str, int]]) -> None:
     """Law: a pipeline is equal after a round trip, with its shapes and analyses, and is written as the same text."""
     text = to_json(collection)
     back = from_json(text, PCollection[KV[str, int]])
@@ -310,7 +312,7 @@ def test_pipelines_come_back_equal(collection: PCollection[KV[str, int]]) -> Non
 
 
 def outcome(collection: PCollection[object], source: Source[object], timeline: Timeline[object]) -> object:
-    """The panes of a run or its error: the predicate of a trigger may not accept the grouped values."""
+    """Returns the panes of a run or its error: the predicate of a trigger may not accept the grouped values."""
     try:
         return reference.run(collection, {source: timeline})
     except FlowalgError as error:
@@ -318,7 +320,7 @@ def outcome(collection: PCollection[object], source: Source[object], timeline: T
 
 
 @given(st.data())
-def test_a_pipeline_that_was_read_gives_the_same_panes(data: st.DataObject) -> None:
+def test_a_pipeline_has_the_same_panes_after_a_round_trip(data: st.DataObject) -> None:
     """A pipeline after a round trip has the same panes on the reference, over any timeline."""
     collection = data.draw(pipelines())
     timeline = data.draw(free_timelines(ends=True))
@@ -330,7 +332,7 @@ def test_a_pipeline_that_was_read_gives_the_same_panes(data: st.DataObject) -> N
 
 
 @given(free_timelines())
-def test_timelines_come_back_equal(timeline: Timeline[Reading]) -> None:
+def test_timelines_are_equal_after_a_round_trip(timeline: Timeline[Reading]) -> None:
     """Law: timelines are equal after a round trip, with records, signals and percentile watermarks."""
     assert from_json(to_json(timeline), Timeline[Reading]) == timeline
 
@@ -357,7 +359,7 @@ def test_durations_are_iso_8601(duration: timedelta, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1", "P1DT", "PT1.S", "PT1.0000001S", "P1M", "PT1S "])
-def test_other_durations_are_refused(text: str) -> None:
+def test_other_durations_are_errors(text: str) -> None:
     """Durations in months and fractions below a microsecond are errors."""
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         parse_duration(text)
@@ -402,7 +404,7 @@ EXAMPLES: list[Writable] = [
     CalendarMonths("UTC"),
     CalendarWeeks("Europe/Berlin", 6),
     CustomWindows("hours", hours),
-    FixedWindows(MINUTE, timedelta(microseconds=1), phase_of),
+    FixedWindows(MINUTE, timedelta(microseconds=1), offset_of),
     GlobalWindows(),
     Sessions(timedelta(days=400)),
     SlidingWindows(MINUTE, 2 * MINUTE, MINUTE),
@@ -422,7 +424,7 @@ EXAMPLES: list[Writable] = [
     Sum(),
     ToList(),
     ToSet(),
-    TopN(3, doubled),
+    TopN(3, double),
     Variance(),
     ODD,
     PCollection(Hole(INTEGER)),
@@ -431,14 +433,14 @@ EXAMPLES: list[Writable] = [
     Source("numbers", Decimal, event_time=datetime.fromtimestamp),  # type: ignore[arg-type]  # only written
     VALUES.combine_per_key(Sum(), Count(), into=total).combine_globally(ToList()),
     VALUES.co_group_by_key(VALUES).with_timestamps(len),  # type: ignore[arg-type]  # only written
-    flatten(VALUES.split(parsed)[0], VALUES).window(Sessions(MINUTE)).filter(is_small),
-    VALUES.split(parsed)[1],
+    flatten(VALUES.split(keep_or_fail)[0], VALUES).window(Sessions(MINUTE)).filter(is_small),
+    VALUES.split(keep_or_fail)[1],
     VALUES.only(KV).flat_map(twice),
     VALUES.left_join(VALUES),
     VALUES.inner_join(VALUES),
     VALUES.top(2, by=hash),
     ApproximateDistinct(),
-    Quantile.of(doubled, 0.5, relative_error=0.02),
+    Quantile.of(double, 0.5, relative_error=0.02),
     Quantiles((0.5, 0.95)),
     combiner(zero=0, add=operator.add, merge=operator.add),
     combiner(zero=0, add=operator.add, merge=operator.add, subtract=operator.sub, extract=str, name="net"),
@@ -450,17 +452,17 @@ EXAMPLES: list[Writable] = [
     LagQuantile(0.99, percentiles=(0.5, 0.9)),
     IngressTime(),
     CustomPolicy("mine", some_watermark),
-    VALUES.map_with(VALUES.distinct().combine_globally(Count()).as_singleton(), beside),
+    VALUES.map_with(VALUES.distinct().combine_globally(Count()).as_singleton(), add_side_value),
     VALUES.filter_with(VALUES.combine_per_key(Sum()).as_map(), is_in),
     VALUES.with_side(VALUES.combine_globally(Count()).as_singleton(default=None)),
     Timeline[Score]().at(minute(0), Score("a", 1, minute(0)), percentiles={0.5: minute(1)}).end(minute(1)),
     Timeline[object]().at(minute(0), KV(Sold.CAKE, float("-inf")), sale("a", 1, 2, 3), signals=["x"]),
 ]
-"""A value of every class of the algebra; a new class needs one here."""
+"""A value of every class of the algebra; a new class needs an example here."""
 
 
-def within(value: object) -> Iterator[object]:
-    """A value, and everything in the fields of records and the items of collections inside it."""
+def values_inside(value: object) -> Iterator[object]:
+    """Yields a value, and everything in the fields of records and the items of collections inside it."""
     yield value
     kind: type = type(value)
     inner: Iterable[object] = ()
@@ -468,64 +470,64 @@ def within(value: object) -> Iterator[object]:
         inner = value
     elif attrs.has(kind):
         inner = [getattr(value, name) for name in attrs.fields_dict(kind)]
-    for one in inner:
-        yield from within(one)
+    for item in inner:
+        yield from values_inside(item)
 
 
 def subclasses(cls: type) -> Iterator[type]:
-    """All classes below a class."""
+    """Yields all subclasses of a class."""
     known: list[type] = cls.__subclasses__()
-    for one in known:
-        yield one
-        yield from subclasses(one)
+    for subclass in known:
+        yield subclass
+        yield from subclasses(subclass)
 
 
 def members(union: object) -> Iterator[type]:
-    """The classes of a union, or a class with those below it; without the abstract ones."""
-    for one in get_args(union) or (union,):
-        assert isinstance(one, type)
+    """Yields the concrete classes of a union, or of a class and its subclasses."""
+    for parent in get_args(union) or (union,):
+        assert isinstance(parent, type)
         yield from (
-            cls for cls in (one, *subclasses(one)) if not isabstract(cls) and cls in algebra().values()
+            cls for cls in (parent, *subclasses(parent)) if not isabstract(cls) and cls in algebra().values()
         )
 
 
 CLASSES = sorted(
     {
         *(
-            one
+            cls
             for union in (Trigger, WindowFn, WatermarkPolicy, Node, Step, Function)
-            for one in members(union)
+            for cls in members(union)
         ),
-        *(one for one in subclasses(Combiner) if one in algebra().values()),
+        *(cls for cls in subclasses(Combiner) if cls in algebra().values()),
         *(PCollection, Source, Timeline, WindowingStrategy),
     },
-    key=lambda one: one.__name__,
+    key=lambda cls: cls.__name__,
 )
 
 
-@pytest.mark.parametrize("value", EXAMPLES, ids=lambda one: type(one).__name__)
-def test_examples_come_back_equal(value: Writable) -> None:
+@pytest.mark.parametrize("value", EXAMPLES, ids=lambda value: type(value).__name__)
+def test_examples_are_equal_after_a_round_trip(value: Writable) -> None:
     """Every example is equal after a round trip, by JSON in one line or several, and by pickle."""
-    assert again(value) == value
+    assert round_trip(value) == value
     assert from_json(to_json(value, indent=2), Kind("anything", (object,))) == value
     assert pickle.loads(pickle.dumps(value)) == value
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls_: cls_.__name__)
 def test_every_class_of_the_algebra_has_a_document(cls: type) -> None:
-    """Each class of the algebra has a short name of its own and a value in ``EXAMPLES`` (add one for a new class)."""
+    """Each class of the algebra has a unique short name and a value in ``EXAMPLES`` (a new class needs an example)."""
     assert algebra()[cls.__name__] is cls
-    assert any(type(one) is cls for value in EXAMPLES for one in within(value))
+    assert any(type(part) is cls for value in EXAMPLES for part in values_inside(value))
 
 
-def test_every_public_combiner_is_the_registrys() -> None:
+def test_every_public_combiner_is_registered() -> None:
     """Every public combiner is registered under its own name."""
-    public = [one for one in subclasses(Combiner) if one.__module__.startswith("flowalg.")]
-    named = {one.__name__ for one in public if not one.__name__.startswith("_")} - {"Group", "Separate"}
+    public = [cls for cls in subclasses(Combiner) if cls.__module__.startswith("flowalg.")]
+    named = {cls.__name__ for cls in public if not cls.__name__.startswith("_")} - {"Group", "Separate"}
     assert named <= set(algebra())
 
 
-def test_shared_collections_are_written_once() -> None:
+def test_a_shared_collection_is_written_once() -> None:
     """Shared collections are written once and read as shared: forty doublings are forty nodes."""
     node = VALUES
     for _ in range(40):
@@ -535,22 +537,22 @@ def test_shared_collections_are_written_once() -> None:
     assert to_json(from_json(text, PCollection[object])) == text
 
 
-def test_functions_come_back_as_themselves() -> None:
+def test_functions_are_the_same_objects_after_a_round_trip() -> None:
     """Functions, classes, methods and built-ins are the same objects after a round trip."""
-    for f in (doubled, Score, AtMost.__call__, str.upper, len, time_of, Timeline.batch, dict.fromkeys):
+    for f in (double, Score, AtMost.__call__, str.upper, len, time_of, Timeline.batch, dict.fromkeys):
         back = from_json(to_json(AtElement(f)), AtElement)  # type: ignore[arg-type]  # never called
         assert back.predicate is f or back.predicate == f
 
 
-def test_datetimes_come_back_in_utc() -> None:
-    """Datetimes are the same points after a round trip, in UTC."""
+def test_datetimes_are_in_utc_after_a_round_trip() -> None:
+    """Datetimes are the same points in time after a round trip, in UTC."""
     back = from_json(to_json(ODD), Digits)
     assert back.origin.tzinfo is UTC
     assert back.origin == ODD.origin
 
 
-def test_the_page_shows_what_is_written() -> None:
-    """The document on ``docs/serialization.md`` is that of ``games.STANDINGS``, and reads back."""
+def test_the_document_of_the_page_is_up_to_date() -> None:
+    """The document on ``docs/serialization.md`` is that of ``games.STANDINGS``, and can be read."""
     page = (Path(__file__).parents[2] / "docs" / "serialization.md").read_text()
     (document,) = re.findall(r"```json\n(.*?)\n```", page, flags=re.DOTALL)
     assert to_json(games.STANDINGS, indent=2) == document
@@ -558,8 +560,8 @@ def test_the_page_shows_what_is_written() -> None:
     assert from_json(document, PCollection[KV[str, games.Standing]]).shape == games.STANDINGS.shape
 
 
-def test_lambdas_travel_by_cloudpickle() -> None:
-    """Lambdas have no JSON; a pipeline with lambdas has the same panes after cloudpickle."""
+def test_lambdas_are_written_by_cloudpickle_only() -> None:
+    """Lambdas have no JSON form; a pipeline with lambdas has the same panes after cloudpickle."""
     collection = READINGS.key_by(lambda r: r.key).map_values(lambda r: r.value).combine_per_key(Sum())
     readings = [Reading("a", number, minute(number), minute(9)) for number in range(5)]
     back = pickle.loads(cloudpickle.dumps(collection))
@@ -569,15 +571,15 @@ def test_lambdas_travel_by_cloudpickle() -> None:
 
 
 def with_line(f: Callable[..., object]) -> str:
-    """Where a function of this file stands."""
+    """Returns the file and line of a function of this module."""
     return f"tests/core/test_serialization.py:{f.__code__.co_firstlineno}"
 
 
-LAMBDA: Callable[..., int] = lambda r: 3  # noqa: E731  # opaque on purpose
+LAMBDA: Callable[..., int] = lambda r: 3  # noqa: E731  # needs a lambda
 
 
-def made() -> Callable[..., bool]:
-    """A function that makes one."""
+def make_closure() -> Callable[..., bool]:
+    """Returns a function that is defined inside another."""
 
     def inner(value: object) -> bool:
         return True
@@ -585,23 +587,23 @@ def made() -> Callable[..., bool]:
     return inner
 
 
-CLOSURE = made()
+CLOSURE = make_closure()
 
 
-def renamed(value: object) -> bool:
-    """A function whose name is taken by another."""
+def shadowed(value: object) -> bool:
+    """A function whose name is assigned to another function."""
     return True
 
 
-TAKEN = renamed
-globals()["renamed"] = LAMBDA
+TAKEN = shadowed
+globals()["shadowed"] = LAMBDA
 
 
 class Plain:
-    """No attrs class."""
+    """A class without attrs."""
 
     def __call__(self, value: object) -> bool:
-        """A test that cannot be written."""
+        """Returns True; an instance cannot be written."""
         return True
 
     def __repr__(self) -> str:
@@ -615,7 +617,7 @@ class Derived:
     hidden: int = field(init=False, default=3)
 
     def __call__(self, value: object) -> bool:
-        """The test."""
+        """Returns True."""
         return True
 
 
@@ -658,8 +660,8 @@ ADVICE = (
         ),
         (
             lambda: AtElement(TAKEN),
-            f"value.predicate: it is renamed at {with_line(TAKEN)}, which cannot be written: it is not the object that "
-            f"importing tests.core.test_serialization:renamed returns; {ADVICE}",
+            f"value.predicate: it is shadowed at {with_line(TAKEN)}, which cannot be written: it is not the object "
+            f"that importing tests.core.test_serialization:shadowed returns; {ADVICE}",
         ),
         (
             lambda: AtElement(Plain()),
@@ -686,26 +688,26 @@ ADVICE = (
         ),
     ],
 )
-def test_what_cannot_be_written_is_refused(build: Callable[[], Writable], message: str) -> None:
-    """A value that cannot be written is an error with its place, transform, function, and what to do."""
+def test_a_value_that_cannot_be_written_is_an_error(build: Callable[[], Writable], message: str) -> None:
+    """The error of a value that cannot be written has its place, transform and function, and what to do."""
     with pytest.raises(NotWritableError) as error:
         to_json(build())
     assert str(error.value) == message
 
 
-def test_a_generic_record_comes_back() -> None:
+def test_a_generic_record_is_equal_after_a_round_trip() -> None:
     """A generic record is equal after a round trip: its type arguments are found from its fields."""
-    boxes: Source[Box[int]] = Source("boxes", Box[int], event_time=opened)
+    boxes: Source[Box[int]] = Source("boxes", Box[int], event_time=event_time_of_box)
     assert from_json(to_json(boxes), Source[Box[int]]) == boxes
 
 
-def opened(box: Box[int]) -> datetime:
-    """An event time for a box."""
+def event_time_of_box(box: Box[int]) -> datetime:
+    """Returns an event time for a box."""
     return minute(box.item)
 
 
-def edited(document: str, **changes: str) -> str:
-    """A document with some of its text replaced; each must be there."""
+def edit(document: str, **changes: str) -> str:
+    """Returns a document with some of its text replaced; the text must be there."""
     for old, new in changes.items():
         assert old in document
         document = document.replace(old, new)
@@ -820,33 +822,33 @@ PIPELINE = to_json(VALUES)
             "value.node must be the number of an earlier node; got 0 (int)",
         ),
         (
-            edited(
+            edit(
                 PIPELINE, **{"tests.core.test_serialization:key_of": "tests.core.test_serialization:no_key"}
             ),
             "nodes[1].steps[0].function.call.f: tests.core.test_serialization has no no_key",
         ),
         (
-            edited(PIPELINE, **{'"input": 0': '"input": 1'}),
+            edit(PIPELINE, **{'"input": 0': '"input": 1'}),
             "nodes[1].input must be the number of an earlier node; got 1 (int)",
         ),
         (
-            edited(PIPELINE, **{"flowalg_laws.kit.readings:Reading": "tests.core.test_serialization:Plain"}),
+            edit(PIPELINE, **{"flowalg_laws.kit.readings:Reading": "tests.core.test_serialization:Plain"}),
             "nodes[0].shape: Plain has type Plain, which is not an element type; it must be bool, int, float, str, "
             "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
             "frozenset[T], set[T], tuple[T1, T2], or any of them | None",
         ),
         (
-            edited(PIPELINE, **{'"flowalg_laws.kit.readings:Reading"': '{"set": "int"}'}),
+            edit(PIPELINE, **{'"flowalg_laws.kit.readings:Reading"': '{"set": "int"}'}),
             "nodes[0].shape: {'set': 'int'} is not a type",
         ),
         (
-            edited(PIPELINE, **{'"PCollection": {"node": 1}': '"Source": {"node": 1}'}),
+            edit(PIPELINE, **{'"PCollection": {"node": 1}': '"Source": {"node": 1}'}),
             "value: the node of a Source must be a SourceNode",
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
-    """A document that cannot be read is an error with the place."""
+def test_a_document_that_cannot_be_read_is_an_error(text: str, message: str) -> None:
+    """The error of a document that cannot be read has the place."""
     with pytest.raises(DocumentError) as error:
         from_json(text, Kind("anything", (object,)))
     assert str(error.value) == message
@@ -878,16 +880,16 @@ def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
         ),
     ],
 )
-def test_another_value_than_expected_is_refused(read: Callable[[], object], message: str) -> None:
+def test_a_document_of_another_type_is_an_error(read: Callable[[], object], message: str) -> None:
     """A document of another type than the expected one is an error."""
     with pytest.raises(DocumentError) as error:
         read()
     assert str(error.value) == message
 
 
-def test_a_combiner_is_read_as_one() -> None:
+def test_a_combiner_is_read_as_a_combiner() -> None:
     """A combiner is read as a combiner; its document has no type of its values."""
-    assert from_json(to_json(Sum.of(doubled)), COMBINER) == Sum.of(doubled)
+    assert from_json(to_json(Sum.of(double)), COMBINER) == Sum.of(double)
 
 
 @pytest.mark.parametrize(
@@ -915,15 +917,15 @@ def test_a_combiner_is_read_as_one() -> None:
         ),
     ],
 )
-def test_arguments_are_checked(call: Callable[[], object], message: str) -> None:
+def test_invalid_arguments_are_errors(call: Callable[[], object], message: str) -> None:
     """Each message names the argument, its value and type, and what is valid."""
     with pytest.raises(ArgumentError) as error:
         call()
     assert str(error.value) == message
 
 
-def test_a_value_that_is_too_deep_is_refused() -> None:
-    """A value that is too deep is an error of flowalg, not a crash of the interpreter."""
+def test_a_value_that_is_nested_too_deeply_is_an_error() -> None:
+    """A value that is nested too deeply is an error of flowalg, not a crash of the interpreter."""
     trigger: Trigger = AtCount(1)
     for _ in range(5000):
         trigger = Repeat(trigger)
