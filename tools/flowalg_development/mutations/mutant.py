@@ -77,7 +77,7 @@ class Replacement:
         (old,), new = _parse(self.old, self.new)
         places = [
             (file, node, match)
-            for file, scope, names in scopes_named(sources, self.function)
+            for file, scope, names in find_scopes(sources, self.function)
             for node in ast.walk(scope)
             if (match := _Match(names)).matches(old, node)
         ]
@@ -241,23 +241,23 @@ def _parse(*texts: str) -> tuple[tuple[ast.AST, ...], ...]:
         return tuple(tuple(ast.parse(text).body) for text in texts)
 
 
-def scopes_named(sources: Sources, function: str) -> Iterator[tuple[str, Scope, Names]]:
+def find_scopes(sources: Sources, function: str) -> Iterator[tuple[str, Scope, Names]]:
     """Yields the functions with a qualified name, each with its file and the names in scope."""
     package, _, name = function.rpartition(":")
     for file, module in sources.items():
         if not package or package in Path(file).parts[:2]:
-            for scope in _qualified(module, name.split(".")):
+            for scope in _find_qualified(module, name.split(".")):
                 yield file, scope, Names.of(scope, module)
 
 
-def _qualified(tree: ast.AST, names: list[str]) -> Iterator[Scope]:
+def _find_qualified(tree: ast.AST, names: list[str]) -> Iterator[Scope]:
     """Yields the functions and classes in a tree that have a qualified name."""
     first, *rest = names
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, Scope) and node.name == first:
-            yield from _qualified(node, rest) if rest else (node,)
+            yield from _find_qualified(node, rest) if rest else (node,)
         elif isinstance(node, ast.If):
-            yield from _qualified(node, names)
+            yield from _find_qualified(node, names)
 
 
 __all__ = [

@@ -20,7 +20,7 @@ from flowalg_development.mutations.mutant import (
     Names,
     Replacement,
     Sources,
-    scopes_named,
+    find_scopes,
     with_node,
 )
 
@@ -125,7 +125,7 @@ def _mistakes(node: ast.AST) -> Iterator[ast.expr]:
 
 def sample(sources: Sources, size: int) -> list[OperatorChange]:
     """Returns ``size`` changes of the sampled modules, the first by a hash of their keys."""
-    files = {file for name in SAMPLED for file, _, _ in scopes_named(sources, name)}
+    files = {file for name in SAMPLED for file, _, _ in find_scopes(sources, name)}
     every = [change for file in sorted(files) for change in operator_changes(file, sources[file])]
     some = sorted(every, key=lambda change: crc32(change.key.encode()))[:size]
     reasons = {known.apply(sources): known.why_it_survives for known in EQUIVALENT}

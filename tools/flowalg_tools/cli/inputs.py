@@ -86,11 +86,13 @@ def _timelines(
         return _by_source(pipeline, load_timelines(inputs[0]), inputs[0])
     paths = bind_paths(pipeline, inputs)
     if options.replay is not None:
-        return _replayed(paths, options.replay)
+        return _replay_timelines(paths, options.replay)
     return {source: _from_file(source, path, options) for source, path in paths.items()}
 
 
-def _replayed(paths: Mapping[Source[object], Path], output: Path) -> dict[Source[object], Timeline[object]]:
+def _replay_timelines(
+    paths: Mapping[Source[object], Path], output: Path
+) -> dict[Source[object], Timeline[object]]:
     """The timelines of a streaming run; the records are in files, in the order in which it received them."""
     with require_extra("spark"):
         import flowalg_spark

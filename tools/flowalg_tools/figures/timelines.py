@@ -19,7 +19,7 @@ def timeline_of(figure: PublishedFigure) -> Timeline[Datum]:
         case "micro-batch":
             return _micro_batches(figure)
         case "streaming":
-            # The papers' lists do not end the input; the clock goes on to the picture's edge.
+            # The papers' lists do not end the input; the clock continues to the edge of the picture.
             return _streaming(figure).at(END_OF_INPUT)
 
 

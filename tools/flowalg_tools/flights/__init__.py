@@ -13,7 +13,7 @@ from flowalg_tools.flights.pipeline import (
     departures,
     flights_of_2013,
     hourly,
-    scheduled,
+    select_departures,
     storm,
 )
 from flowalg_tools.flights.summary import format_panes
@@ -29,6 +29,6 @@ __all__ = [
     "flights_of_2013",
     "format_panes",
     "hourly",
-    "scheduled",
+    "select_departures",
     "storm",
 ]

@@ -72,7 +72,7 @@ def run_reference(flights: pa.Table, folder: Path) -> Outcome:
     timeline = replay_timeline(records_of(flights), HOUR)
     run = flowalg_reference.run(hourly, {departures: timeline})
     pq.write_table(pane_table(hourly, run.panes), folder / "reference.parquet")
-    dropped = Counter((_dropped(drop).key, drop.window) for drop in run.dropped)
+    dropped = Counter((_departure_of(drop).key, drop.window) for drop in run.dropped)
     return Outcome(REFERENCE, "week", len(timeline), run.panes, dropped)
 
 
@@ -137,7 +137,7 @@ def draw_storm(folder: Path) -> None:
         draw_run(run, folder / f"storm{suffix}", title=title)
 
 
-def _dropped(drop: DroppedElement) -> KV[str, Departure]:
+def _departure_of(drop: DroppedElement) -> KV[str, Departure]:
     return cast("KV[str, Departure]", drop.element)
 
 

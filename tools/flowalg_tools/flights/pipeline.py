@@ -61,7 +61,7 @@ def flights_of_2013() -> CleanFlights:
     return clean(read_flights())
 
 
-def scheduled(start: datetime, end: datetime, *, origin: str | None = None) -> list[Departure]:
+def select_departures(start: datetime, end: datetime, *, origin: str | None = None) -> list[Departure]:
     """The departures scheduled from ``start`` to before ``end``, in the order of their actual departure.
 
     With ``origin`` only those of one airport: EWR, JFK or LGA.
@@ -72,7 +72,7 @@ def scheduled(start: datetime, end: datetime, *, origin: str | None = None) -> l
 
 def storm() -> Timeline[Departure]:
     """The departures of the storm's day, observed every quarter of an hour."""
-    return replay_timeline(scheduled(STORM, STORM + timedelta(days=1)), timedelta(minutes=15))
+    return replay_timeline(select_departures(STORM, STORM + timedelta(days=1)), timedelta(minutes=15))
 
 
 def records_of(flights: pa.Table) -> list[Departure]:
@@ -99,6 +99,6 @@ __all__ = [
     "hourly",
     "records_of",
     "replay_timeline",
-    "scheduled",
+    "select_departures",
     "storm",
 ]

@@ -79,12 +79,12 @@ class LabelPlacer:
             for spot in _spots(width, height, inside)
             if not any(spot.expanded(_NEAR).intersects(label) for label in near)
         )
-        best = min(free, key=lambda spot: (self._covered(spot), _distance(spot, inside)), default=None)
+        best = min(free, key=lambda spot: (self._count_covered(spot), _distance(spot, inside)), default=None)
         if best is not None:
             self.labels.append(best)
         return best
 
-    def _covered(self, spot: Box) -> int:
+    def _count_covered(self, spot: Box) -> int:
         return sum(self.dots[cell] for cell in _cells(spot))
 
 

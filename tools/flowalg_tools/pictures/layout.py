@@ -156,7 +156,7 @@ class _Drawing:
         for dot in dots:
             placer.add_dot(dot.box)
         title = "" if key is ANY else f"key {short(key)}"
-        accepted = _accepted(elements, key if self.facts.keys_known else ANY)
+        accepted = _accepted_times(elements, key if self.facts.keys_known else ANY)
         boxes = self._panes(panes, accepted, placer)
         watermark = plane.watermark(self.facts.readings)
         return Panel(title, plane, dots, density, boxes, watermark, plane.ideal())
@@ -226,7 +226,7 @@ def _value_of(element: RunElement) -> str:
     return short(element.grouped_as[0].value) if len(element.grouped_as) == 1 else ""
 
 
-def _accepted(elements: Iterable[RunElement], key: object) -> list[tuple[int, int]]:
+def _accepted_times(elements: Iterable[RunElement], key: object) -> list[tuple[int, int]]:
     """The event and processing times of the elements that were not dropped, by event time."""
     return sorted(
         (grouped.event_time, element.processing_time)

@@ -82,13 +82,13 @@ def choose_ticks(span: Range, most: int) -> Ticks:
     points = list(_multiples(span, step)) if step is not None else list(_months(span, most))
     if step is None or step >= DAY:
         short = span.length < _YEAR * most and step is not None
-        return Ticks(tuple(_dated(span, points, short)), "")
+        return Ticks(tuple(_date_ticks(span, points, short)), "")
     days = {point // DAY for point in (span.first, span.last)}
     if len(days) == 1:
         return Ticks(
             tuple(Tick(span.fraction(point), _clock(point, step)) for point in points), _day(span.first)
         )
-    return Ticks(tuple(_timed(span, points, step)), "")
+    return Ticks(tuple(_time_ticks(span, points, step)), "")
 
 
 def round_step(length: int, most: int) -> int:
@@ -133,7 +133,7 @@ def _months(span: Range, most: int) -> Iterator[int]:
                 yield point
 
 
-def _dated(span: Range, points: Sequence[int], short: bool) -> Iterator[Tick]:
+def _date_ticks(span: Range, points: Sequence[int], short: bool) -> Iterator[Tick]:
     """Labels of days have the year if it changes; those of months and years always have it."""
     for before, point in zip((None, *points), points, strict=False):
         date = _date(point)
@@ -144,7 +144,7 @@ def _dated(span: Range, points: Sequence[int], short: bool) -> Iterator[Tick]:
         yield Tick(span.fraction(point), f"{date.day} {date:%b}" + (f"\n{date.year}" if new else ""))
 
 
-def _timed(span: Range, points: Sequence[int], step: int) -> Iterator[Tick]:
+def _time_ticks(span: Range, points: Sequence[int], step: int) -> Iterator[Tick]:
     """Labels of times have the date if it changes."""
     for before, point in zip((None, *points), points, strict=False):
         date = _date(point)

@@ -56,7 +56,7 @@ class ObservedRecords:
         """The processing time of each instant, including the end of the input."""
         return np.append(self.times, self.times[-1]) if self.ends else self.times
 
-    def counted(self, max_ahead: Micros | None) -> pl.DataFrame:
+    def rows_for_clocks(self, max_ahead: Micros | None) -> pl.DataFrame:
         """The rows whose event time counts for the clocks (``WatermarkPolicy.max_ahead``)."""
         if max_ahead is None:
             return self.rows

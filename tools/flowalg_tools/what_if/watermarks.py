@@ -89,7 +89,7 @@ class PolicyWatermarks:
         """``SourceClock.reached`` after each instant: the minimum of the partitions that are not idle."""
         times = pl.Series(self.observed.times)
         least = most = pl.Series([None] * len(times), dtype=pl.Int64())
-        for rows in self.observed.counted(max_ahead).partition_by(PARTITION):
+        for rows in self.observed.rows_for_clocks(max_ahead).partition_by(PARTITION):
             reached = self._by_instant(rows, pl.col(EVENT_TIME).max()).cum_max().forward_fill()
             active = reached
             if idle_after is not None:
@@ -131,7 +131,7 @@ class PolicyWatermarks:
 
     def _partitions(self, policy: WatermarkPolicy) -> dict[int, dict[str, PartitionClock]]:
         """The greatest event and processing time of each partition in each instant."""
-        rows = self.observed.counted(policy.max_ahead_micros)
+        rows = self.observed.rows_for_clocks(policy.max_ahead_micros)
         greatest = rows.group_by(INSTANT, PARTITION).agg(
             pl.col(EVENT_TIME).max(), pl.col(PROCESSING_TIME).max()
         )
