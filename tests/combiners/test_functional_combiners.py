@@ -186,7 +186,7 @@ def test_a_broken_law_is_reported(law: str, broken: Aggregate[int, int]) -> None
 @given(st.lists(SCORE))
 def test_combiners_of_all_functionsequal_built_in_ones(scores: list[Score]) -> None:
     """A mean, a maximum and a greatest common divisor of functions equal the built-in results."""
-    made = POINTS.combine_per_key(
+    combiners = POINTS.combine_per_key(
         AVERAGE, combiner(zero=-99, add=max, merge=max), reduce_combiner(math.gcd, zero=0)
     )
     points = {team: [s.points for s in scores if s.team == team] for team in {s.team for s in scores}}
@@ -194,7 +194,7 @@ def test_combiners_of_all_functionsequal_built_in_ones(scores: list[Score]) -> N
         KV(team, (sum(points[team]) / len(points[team]), max(points[team]), math.gcd(*points[team])))
         for team in sorted(points)
     ]
-    assert elements(made, scores) == expected
+    assert elements(combiners, scores) == expected
 
 
 @given(st.data())
@@ -227,9 +227,9 @@ def test_subtract_undoes_add(values: list[int], extra: int) -> None:
 
 def test_combiners_are_compared_by_their_functions() -> None:
     """Combiners of equal functions are equal; with picklable functions they equal their pickled copies."""
-    again = combiner(zero=Tally(), add=add_value, merge=merge_tallies, extract=mean, name="average")
-    assert again == AVERAGE
-    assert hash(again) == hash(AVERAGE)
+    equal = combiner(zero=Tally(), add=add_value, merge=merge_tallies, extract=mean, name="average")
+    assert equal == AVERAGE
+    assert hash(equal) == hash(AVERAGE)
     assert AVERAGE != AVERAGE_GROUP
     assert (
         reduce_combiner(math.gcd, zero=0)
@@ -282,26 +282,26 @@ def failing_parts(
     ]
 
 
-@pytest.mark.parametrize(("part", "call", "made"), failing_parts(divide_by_zero))
+@pytest.mark.parametrize(("part", "call", "aggregate"), failing_parts(divide_by_zero))
 def test_an_error_in_a_combiner_names_its_function(
-    part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
+    part: str, call: Callable[[Combiner[int, int, int]], object], aggregate: Aggregate[int, int]
 ) -> None:
     """An error in a function of a combiner names the combiner, the function with its place, and its arguments."""
     place = r"divide_by_zero at .*test_functional_combiners.py:\d+"
     message = rf"^mine.{part}: {place} raised ZeroDivisionError: no; its argument was"
-    assert isinstance(made, Combiner)
+    assert isinstance(aggregate, Combiner)
     with pytest.raises(UserFunctionError, match=message):
-        call(made)
+        call(aggregate)
 
 
-@pytest.mark.parametrize(("part", "call", "made"), failing_parts(raise_element_error))
+@pytest.mark.parametrize(("part", "call", "aggregate"), failing_parts(raise_element_error))
 def test_an_error_of_flowalg_passes_through_a_combiner(
-    part: str, call: Callable[[Combiner[int, int, int]], object], made: Aggregate[int, int]
+    part: str, call: Callable[[Combiner[int, int, int]], object], aggregate: Aggregate[int, int]
 ) -> None:
     """An error of flowalg in a function of a combiner passes through unchanged."""
-    assert isinstance(made, Combiner)
+    assert isinstance(aggregate, Combiner)
     with pytest.raises(ElementError, match="^on purpose$"):
-        call(made)
+        call(aggregate)
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def text_of(value: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("made", "shape"),
+    ("aggregate", "shape"),
     [
         (AVERAGE, FLOAT),
         (AVERAGE_GROUP, FLOAT),
@@ -414,9 +414,11 @@ def text_of(value: int) -> str:
         (together(Sum[int](), into=text_of), TEXT),
     ],
 )
-def test_the_shape_of_a_result_comes_from_an_annotation(made: Aggregate[int, object], shape: object) -> None:
+def test_the_shape_of_a_result_comes_from_an_annotation(
+    aggregate: Aggregate[int, object], shape: object
+) -> None:
     """The shape of a result comes from the annotation of ``extract`` or ``merge``; a lambda has none."""
-    found = combined_shape(require_combiner("it", made), INTEGER)
+    found = combined_shape(require_combiner("it", aggregate), INTEGER)
     if shape is RecordOf:
         assert str(found) == "tuple[int, Stats]"
     else:

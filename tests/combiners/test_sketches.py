@@ -143,11 +143,11 @@ def test_hashes_are_the_same_in_every_process() -> None:
         f"print(*(hash64(value, 'it') for value in ({values})))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
     )
     here = (1, "a", b"a", None, 0.5, ("a", 1), KV("a", 1), datetime(2020, 1, 1, tzinfo=UTC), frozenset("abc"))
-    assert done.stdout.split() == [str(hash64(value, "it")) for value in here]
+    assert process.stdout.split() == [str(hash64(value, "it")) for value in here]
     assert [hash64(value, "it") for value in here[:3]] == [
         3477488904765038735,
         -6564837394086784237,
@@ -205,15 +205,15 @@ def test_distinct_counts_of_many_values_satisfy_the_laws(
 
 @given(DISTINCT, RANGES, st.randoms(use_true_random=False), st.integers(1, 7))
 def test_a_distinct_count_depends_only_on_the_set(
-    combiner: ApproximateDistinct, ranges: list[range], chance: random.Random, bundles: int
+    combiner: ApproximateDistinct, ranges: list[range], rng: random.Random, bundles: int
 ) -> None:
     """A distinct count depends only on the set of values, not on order, repetitions, bundles or merges."""
     values = [str(value) for part in ranges for value in part]
     once = distinct_of(combiner, sorted(set(values)))
-    chance.shuffle(values)
+    rng.shuffle(values)
     parts = [distinct_of(combiner, values[number::bundles]) for number in range(bundles)]
     while len(parts) > 1:
-        chance.shuffle(parts)
+        rng.shuffle(parts)
         parts = [combiner.merge(parts[0], parts[1]), *parts[2:]]
     assert parts[0] == once
     assert hash(parts[0]) == hash(once)
@@ -252,9 +252,11 @@ def test_a_distinct_count_needs_its_library() -> None:
         "try: flowalg.ApproximateDistinct()\n"
         "except flowalg.MissingExtraError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     message = "ApproximateDistinct needs the package datasketches: install flowalg[sketches]"
-    assert done.stdout.strip() == message
+    assert process.stdout.strip() == message
 
 
 def buckets_of(combiner: Quantile | Quantiles, values: Iterable[float]) -> Buckets:
@@ -304,8 +306,8 @@ def test_quantiles_of_many_values_are_within_their_relative_error(
     distribution: str, relative_error: float
 ) -> None:
     """101 quantiles of three thousand values in two bundles are within their relative error."""
-    chance = random.Random(f"{distribution} {relative_error}")
-    values = [DISTRIBUTIONS[distribution](chance) for _ in range(3000)]
+    rng = random.Random(f"{distribution} {relative_error}")
+    values = [DISTRIBUTIONS[distribution](rng) for _ in range(3000)]
     qs = [number / 100 for number in range(101)]
     combiner = Quantiles(qs, relative_error=relative_error)
     bundles = buckets_of(combiner, values[:1000]), buckets_of(combiner, values[1000:])
@@ -322,14 +324,14 @@ def test_quantiles_satisfy_the_laws() -> None:
 
 @given(st.lists(NUMBERS), st.lists(NUMBERS), st.randoms(use_true_random=False))
 def test_quantiles_depend_only_on_the_bag_and_subtract_undoes_add(
-    values: list[float], others: list[float], chance: random.Random
+    values: list[float], others: list[float], rng: random.Random
 ) -> None:
     """Accumulators of quantiles depend only on the bag of values, and ``subtract`` undoes ``add``."""
     combiner = Quantiles((0.5,))
     changes = [(combiner.add, value) for value in [*values, *others]] + [
         (combiner.subtract, value) for value in others
     ]
-    chance.shuffle(changes)
+    rng.shuffle(changes)
     accumulator = combiner.zero()
     for change, value in changes:
         accumulator = change(accumulator, value)
@@ -396,9 +398,9 @@ def test_sketch_combiners_equal_their_pickled_copies(
     combiner: Quantile | Quantiles | ApproximateDistinct,
 ) -> None:
     """A sketch combiner equals its pickled copy."""
-    again = pickle.loads(pickle.dumps(combiner))
-    assert again == combiner
-    assert hash(again) == hash(combiner)
+    loaded = pickle.loads(pickle.dumps(combiner))
+    assert loaded == combiner
+    assert hash(loaded) == hash(combiner)
 
 
 def test_results_of_sketches_have_shapes() -> None:
@@ -459,10 +461,10 @@ def test_quantiles_absorb_retractions(data: st.DataObject) -> None:
     )
     timeline = data.draw(free_timelines(ends=True))
     direct = reference.run(whole.combine_per_key(Quantile(0.5)), {READINGS: timeline})
-    kept = reference.run(whole.group_by_key(), {READINGS: timeline})
+    listed = reference.run(whole.group_by_key(), {READINGS: timeline})
     again = Quantile(0.5)
 
     def expected(pane: Pane[KV[str, list[float]]]) -> float:
         return again.extract(buckets_of(again, pane.value))
 
-    assert [pane.value for pane in direct.panes] == [expected(pane) for pane in kept.panes]
+    assert [pane.value for pane in direct.panes] == [expected(pane) for pane in listed.panes]

@@ -103,8 +103,8 @@ def test_a_waiting_window_fires_at_its_deadline(
         )
         for name, timeline in run.spec.timelines.items()
     }
-    alone = evolve(run, spec=evolve(run.spec, timelines=cut))
-    after = why_not(alone, key, pane.window, at=found.next_deadline.datetime)
+    with_deadline = evolve(run, spec=evolve(run.spec, timelines=cut))
+    after = why_not(with_deadline, key, pane.window, at=found.next_deadline.datetime)
     assert len(after.panes) > len(found.panes)
 
 

@@ -108,9 +108,9 @@ def test_a_fold_visits_each_node_once() -> None:
     root = diamond(DEPTH).node
     visits = Counter[int]()
 
-    def height(node: Node, known: Fold[Node, int]) -> int:
+    def height(node: Node, results: Fold[Node, int]) -> int:
         visits[id(node)] += 1
-        return 1 + max(map(known, node.inputs), default=0)
+        return 1 + max(map(results, node.inputs), default=0)
 
     assert fold(root, height) == 2 * DEPTH + 3
     assert visits == Counter(id(node) for node in nodes_of(root))

@@ -58,12 +58,12 @@ def danger_kinds(pipeline: PCollection[object]) -> set[Danger]:
 def test_a_run_without_hazards_shows_none_of_their_effects(run: reference.ReferenceRun[object]) -> None:
     """Without the hazard a run drops nothing before the end, retracts nothing, and frees expired state."""
     origin = spec_of(run)
-    found = danger_kinds(origin.pipeline)
-    if Danger.DROPS not in found:
+    danger_kinds_found = danger_kinds(origin.pipeline)
+    if Danger.DROPS not in danger_kinds_found:
         assert not [drop for drop in run.dropped if drop.watermark < MAX_TIME]
-    if Danger.RETRACTIONS not in found:
+    if Danger.RETRACTIONS not in danger_kinds_found:
         assert all(pane.change is Change.VALUE for pane in run.panes)
-    if Danger.UNBOUNDED_STATE not in found:
+    if Danger.UNBOUNDED_STATE not in danger_kinds_found:
         operators = Operators()
         execute(origin, operators)
         for grouping in operators.groupings.values():

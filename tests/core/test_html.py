@@ -78,9 +78,9 @@ def run_with_a_correction() -> ReferenceRun[object]:
 @given(runs())
 def test_the_views_of_any_run_are_well_formed(run: ReferenceRun[object]) -> None:
     """The views of any run are well-formed and complete."""
-    shown = " ".join(text_of(parse_fragment(pipeline_html(run.spec.pipeline))).split())
+    text = " ".join(text_of(parse_fragment(pipeline_html(run.spec.pipeline))).split())
     for line in explain(run.spec.pipeline).split("\n"):
-        assert " ".join(line.removeprefix("! ").split()) in shown
+        assert " ".join(line.removeprefix("! ").split()) in text
     for timeline in run.spec.timelines.values():
         assert len(rows_of(parse_fragment(timeline_html(timeline)))) == min(len(timeline.instants), 41) + 1
     table = rows_of(parse_fragment(panes_html(run.panes)))
@@ -124,9 +124,9 @@ def test_a_pane_table_has_all_properties_of_a_pane() -> None:
 
 def test_a_run_is_summarized_by_counts() -> None:
     """The view of a run has the numbers of panes by timing, of retractions, and of drops by reason."""
-    shown = text_of(parse_fragment(to_html(run_with_a_correction())))
+    text = text_of(parse_fragment(to_html(run_with_a_correction())))
     for part in ("0 early", "1 on time", "1 late", "1 retraction", "1 dropped, expired", "3 panes"):
-        assert part in shown
+        assert part in text
 
 
 def test_the_view_of_a_run_has_its_plot_as_an_image() -> None:
@@ -231,9 +231,9 @@ def test_without_matplotlib_a_run_has_only_its_tables() -> None:
         "from flowalg import Run\n"
         "print(to_html(Run((), ())))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "0 panes" in done.stdout
-    assert "<img" not in done.stdout
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "0 panes" in process.stdout
+    assert "<img" not in process.stdout
 
 
 def test_a_notebook_gets_a_formatter_for_runs(monkeypatch: pytest.MonkeyPatch) -> None:

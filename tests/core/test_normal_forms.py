@@ -37,8 +37,8 @@ FEW = st.sampled_from(
 
 
 def _nest(inner: st.SearchStrategy[Trigger]) -> st.SearchStrategy[Trigger]:
-    several = st.lists(inner, min_size=2, max_size=4).map(lambda parts: SequenceOf(*parts))
-    return st.one_of(several, inner.map(Repeat), st.builds(OrFinally, inner, FEW))
+    sequences = st.lists(inner, min_size=2, max_size=4).map(lambda parts: SequenceOf(*parts))
+    return st.one_of(sequences, inner.map(Repeat), st.builds(OrFinally, inner, FEW))
 
 
 REDUNDANT: st.SearchStrategy[Trigger] = st.recursive(

@@ -177,8 +177,8 @@ def test_values_survive_a_pickle(
     """Law: windows, triggers, policies and strategies equal their pickled copies, and FOREVER stays identical."""
     strategy = WindowingStrategy(windows, trigger, Accumulation.ACCUMULATING, lateness)
     assert pickle.loads(pickle.dumps((strategy, policy))) == (strategy, policy)
-    back = pickle.loads(pickle.dumps(WindowingStrategy(allowed_lateness=FOREVER)))
-    assert back.allowed_lateness is FOREVER
+    loaded = pickle.loads(pickle.dumps(WindowingStrategy(allowed_lateness=FOREVER)))
+    assert loaded.allowed_lateness is FOREVER
 
 
 def test_pipelines_survive_a_cloudpickle() -> None:
@@ -187,10 +187,10 @@ def test_pipelines_survive_a_cloudpickle() -> None:
         Sum(), Min(), into=lambda a, b: a - b
     )
     scores = [Score("a", number, minute(number % 3)) for number in range(7)]
-    back, source = pickle.loads(cloudpickle.dumps((totals, SCORES)))
-    again = reference.run_batch(back, {source: scores})
-    assert again == reference.run_batch(totals, {SCORES: scores})
-    assert [pane.value for pane in again.panes] == [9, 4, 5]
+    loaded, source = pickle.loads(cloudpickle.dumps((totals, SCORES)))
+    loaded_run = reference.run_batch(loaded, {source: scores})
+    assert loaded_run == reference.run_batch(totals, {SCORES: scores})
+    assert [pane.value for pane in loaded_run.panes] == [9, 4, 5]
 
 
 def test_a_window_function_is_described_in_plain_english() -> None:

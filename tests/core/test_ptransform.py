@@ -94,10 +94,10 @@ def test_a_transform_can_be_tested_by_itself() -> None:
 
 def test_transforms_are_compared_by_what_they_do() -> None:
     """Transforms that do the same are equal, whatever their names, and can be hashed, pickled and serialized."""
-    again = PTransform.of(Score, lambda scores: scores.filter(is_positive).key_by(team_of))
-    assert again == BY_TEAM
-    assert hash(again) == hash(BY_TEAM)
-    assert again != PTransform.of(Score, lambda scores: scores.key_by(team_of))
+    same = PTransform.of(Score, lambda scores: scores.filter(is_positive).key_by(team_of))
+    assert same == BY_TEAM
+    assert hash(same) == hash(BY_TEAM)
+    assert same != PTransform.of(Score, lambda scores: scores.key_by(team_of))
     loaded = pickle.loads(pickle.dumps(BY_TEAM))
     assert loaded == BY_TEAM
     assert SCORES.apply(loaded) == SCORES.apply(BY_TEAM)

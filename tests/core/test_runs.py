@@ -98,13 +98,13 @@ def pane_of(element: object, index: int, change: Change = Change.VALUE) -> Pane[
 
 def test_a_retracted_pane_is_not_current() -> None:
     """A later index replaces a retracted value; without a later index there is no final value."""
-    first, back, second = (
+    first, retraction, second = (
         pane_of(KV("a", 1), 0),
         pane_of(KV("a", 1), 0, Change.RETRACTION),
         pane_of(KV("a", 2), 1),
     )
-    assert [value.element for value in final_values([first, back, second])] == [KV("a", 2)]
-    assert final_values([first, back]) == ()
+    assert [value.element for value in final_values([first, retraction, second])] == [KV("a", 2)]
+    assert final_values([first, retraction]) == ()
 
 
 def test_a_merged_session_is_retracted() -> None:
@@ -150,15 +150,15 @@ def test_a_batch_runs_at_the_last_processing_time() -> None:
 
 def test_generated_watermarks_equal_those_of_the_timeline() -> None:
     """The policy of a timeline makes the same watermarks again, in band; a timeline made by hand has no policy."""
-    made = Timeline.from_records(
+    timeline = Timeline.from_records(
         SCORES,
         [Score("a", 5, minute(0.5)), Score("b", 7, minute(3)), Score("a", 1, minute(1))],
         processing_time=lambda score: score.at + score.points * MINUTE,
         watermark=BoundedOutOfOrderness(MINUTE),
     )
     engine = Local(Cluster(partitions=2), generate_watermarks=True)
-    expected = Reference(Mode.MICRO_BATCH).run(TOTALS, {SCORES: made})
-    assert engine.run(TOTALS, {SCORES: made}).panes == expected.panes
+    expected = Reference(Mode.MICRO_BATCH).run(TOTALS, {SCORES: timeline})
+    assert engine.run(TOTALS, {SCORES: timeline}).panes == expected.panes
     with pytest.raises(
         ArgumentError, match="the input of source 'scores' must be a timeline that a watermark"
     ):

@@ -295,19 +295,19 @@ def test_strategies_are_equal_after_a_round_trip(
 ) -> None:
     """Law: every strategy is equal after a round trip, and FOREVER is the same object."""
     strategy = attrs.evolve(strategy, allowed_lateness=lateness)
-    back = from_json(to_json(strategy), WindowingStrategy)
-    assert back == strategy
-    assert (back.allowed_lateness is FOREVER) == (lateness is FOREVER)
+    read = from_json(to_json(strategy), WindowingStrategy)
+    assert read == strategy
+    assert (read.allowed_lateness is FOREVER) == (lateness is FOREVER)
 
 
 @given(pipelines())
 def test_pipelines_are_equal_after_a_round_trip(collection: PCollection[KV[str, int]]) -> None:
     """Law: a pipeline is equal after a round trip, with its shapes and analyses, and is written as the same text."""
     text = to_json(collection)
-    back = from_json(text, PCollection[KV[str, int]])
-    assert back == collection
-    assert back.shape == collection.shape
-    assert to_json(back) == text
+    read = from_json(text, PCollection[KV[str, int]])
+    assert read == collection
+    assert read.shape == collection.shape
+    assert to_json(read) == text
     assert pickle.loads(pickle.dumps(collection)) == collection
 
 
@@ -324,11 +324,11 @@ def test_a_pipeline_has_the_same_panes_after_a_round_trip(data: st.DataObject) -
     """A pipeline after a round trip has the same panes on the reference, over any timeline."""
     collection = data.draw(pipelines())
     timeline = data.draw(free_timelines(ends=True))
-    back, source = (
+    read, source = (
         from_json(to_json(collection), PCollection[object]),
         from_json(to_json(READINGS), Source[object]),
     )
-    assert outcome(back, source, timeline) == outcome(collection, READINGS, timeline)
+    assert outcome(read, source, timeline) == outcome(collection, READINGS, timeline)
 
 
 @given(free_timelines())
@@ -513,7 +513,7 @@ def test_examples_are_equal_after_a_round_trip(value: Writable) -> None:
     assert pickle.loads(pickle.dumps(value)) == value
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls_: cls_.__name__)
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_every_class_of_the_algebra_has_a_document(cls: type) -> None:
     """Each class of the algebra has a unique short name and a value in ``EXAMPLES`` (a new class needs an example)."""
     assert algebra()[cls.__name__] is cls
@@ -540,15 +540,15 @@ def test_a_shared_collection_is_written_once() -> None:
 def test_functions_are_the_same_objects_after_a_round_trip() -> None:
     """Functions, classes, methods and built-ins are the same objects after a round trip."""
     for f in (double, Score, AtMost.__call__, str.upper, len, time_of, Timeline.batch, dict.fromkeys):
-        back = from_json(to_json(AtElement(f)), AtElement)  # type: ignore[arg-type]  # never called
-        assert back.predicate is f or back.predicate == f
+        read = from_json(to_json(AtElement(f)), AtElement)  # type: ignore[arg-type]  # never called
+        assert read.predicate is f or read.predicate == f
 
 
 def test_datetimes_are_in_utc_after_a_round_trip() -> None:
     """Datetimes are the same points in time after a round trip, in UTC."""
-    back = from_json(to_json(ODD), Digits)
-    assert back.origin.tzinfo is UTC
-    assert back.origin == ODD.origin
+    read = from_json(to_json(ODD), Digits)
+    assert read.origin.tzinfo is UTC
+    assert read.origin == ODD.origin
 
 
 def test_the_document_of_the_page_is_up_to_date() -> None:
@@ -564,8 +564,8 @@ def test_lambdas_are_written_by_cloudpickle_only() -> None:
     """Lambdas have no JSON form; a pipeline with lambdas has the same panes after cloudpickle."""
     collection = READINGS.key_by(lambda r: r.key).map_values(lambda r: r.value).combine_per_key(Sum())
     readings = [Reading("a", number, minute(number), minute(9)) for number in range(5)]
-    back = pickle.loads(cloudpickle.dumps(collection))
-    assert reference.run_batch(back, {READINGS: readings}) == reference.run_batch(
+    loaded = pickle.loads(cloudpickle.dumps(collection))
+    assert reference.run_batch(loaded, {READINGS: readings}) == reference.run_batch(
         collection, {READINGS: readings}
     )
 

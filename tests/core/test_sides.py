@@ -92,7 +92,9 @@ def test_a_map_has_the_keys_of_its_window(
 ) -> None:
     """A map has the keys of its window, no keys of other windows, and none if the window is empty."""
     by_key = RATES.key_by(lambda r: r.key).window(windows).combine_per_key(Sum.of(lambda r: r.value)).as_map()
-    read = READINGS.map_with(by_key, lambda reading, known: (reading, known.get(reading.key, -99)))
+    read = READINGS.map_with(
+        by_key, lambda reading, values_by_key: (reading, values_by_key.get(reading.key, -99))
+    )
     totals: dict[tuple[Window, str], int] = {}
     for rate in rates:
         at = window_of(windows, rate), rate.key
@@ -193,7 +195,7 @@ def test_waiting_elements_are_emitted_first() -> None:
 def test_percentile_watermarks_wait_for_a_side_input() -> None:
     """Percentile watermarks stay ahead of the watermark, wait for waiting elements, and never move back."""
     read = SCORES.map_with(TOTALS.as_singleton(default=0), lambda s, total: KV(s.team, s.points))
-    quick = read.window(
+    percentile = read.window(
         FixedWindows(timedelta(minutes=20)), trigger=Repeat(AtWatermark(percentile=0.5))
     ).combine_per_key(Sum())
     main = (
@@ -203,7 +205,7 @@ def test_percentile_watermarks_wait_for_a_side_input() -> None:
         .at(minute(4), Score("a", 4, minute(12)), Score("a", 8, minute(3)))
     )
     others = Timeline[Score]().at(minute(1), watermark=minute(5)).at(minute(3), watermark=minute(10))
-    panes = reference.run(quick, {SCORES: main, OTHERS: others}).panes
+    panes = reference.run(percentile, {SCORES: main, OTHERS: others}).panes
     assert [(pane.processing_time, pane.value, pane.timing) for pane in panes] == [
         (processing_time(minute(3)), 3, Timing.EARLY),
         (processing_time(minute(4)), 11, Timing.EARLY),
@@ -213,7 +215,7 @@ def test_percentile_watermarks_wait_for_a_side_input() -> None:
 def test_an_element_reads_its_side_window_once_when_complete() -> None:
     """An element waits until its side window is complete, and the value that it has read never changes."""
     read = SCORES.map_with(TOTALS.as_singleton(), lambda s, total: KV(s.team, s.points * total))
-    shown = read.window(
+    values = read.window(
         FIVE, trigger=Repeat(AtCount(1)), accumulation=Accumulation.DISCARDING
     ).combine_per_key(Sum())
     main = (
@@ -229,7 +231,7 @@ def test_an_element_reads_its_side_window_once_when_complete() -> None:
         .at(minute(6), watermark=minute(5))
         .at(minute(7), Score("x", 70, minute(3)))
     )
-    run = reference.run(shown, {SCORES: main, OTHERS: others})
+    run = reference.run(values, {SCORES: main, OTHERS: others})
     assert [(pane.processing_time, pane.value) for pane in run.panes] == [
         (processing_time(minute(6)), 5),
         (processing_time(minute(8)), 500),

@@ -79,9 +79,9 @@ DOMAINS = st.sampled_from((EventTime, ProcessingTime))
 @given(DOMAINS, st.integers(MIN_TIME, MAX_TIME) | st.integers())
 def test_a_point_evaluates_to_itself(domain: type[EventTime | ProcessingTime], micros: int) -> None:
     """The ``repr`` of a point is Python code that makes an equal point of the same domain, in range or not."""
-    again: object = eval(repr(domain(micros)))
-    assert type(again) is domain
-    assert again == micros
+    evaluated: object = eval(repr(domain(micros)))
+    assert type(evaluated) is domain
+    assert evaluated == micros
 
 
 @given(DOMAINS, st.integers(MIN_TIME, MAX_TIME))

@@ -121,9 +121,11 @@ def test_joins_equal_nested_loops(scores: list[Score], others: list[Score]) -> N
     pairs = Counter((a.team, a.points, b.points) for a in scores for b in others if a.team == b.team)
     inner = values(POINTS.inner_join(OTHER_POINTS), scores, others)
     assert Counter((joined.key, *joined.value) for joined in inner if isinstance(joined, KV)) == pairs
-    alone = Counter((a.team, a.points, None) for a in scores if all(a.team != b.team for b in others))
+    unmatched = Counter((a.team, a.points, None) for a in scores if all(a.team != b.team for b in others))
     left = values(POINTS.left_join(OTHER_POINTS), scores, others)
-    assert Counter((joined.key, *joined.value) for joined in left if isinstance(joined, KV)) == pairs + alone
+    assert (
+        Counter((joined.key, *joined.value) for joined in left if isinstance(joined, KV)) == pairs + unmatched
+    )
 
 
 def test_a_co_group_has_a_list_for_every_side_of_a_key() -> None:
@@ -147,13 +149,13 @@ def test_the_watermark_of_a_flatten_is_the_least_of_its_inputs() -> None:
 def test_the_percentile_watermark_of_a_flatten_is_the_least() -> None:
     """The percentile watermark of a flatten is the least of its inputs' percentile watermarks."""
     both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=Repeat(AtWatermark(percentile=0.5)))
-    quick = (
+    percentile = (
         Timeline[Score]()
         .at(minute(1), Score("a", 1, minute(1)), percentiles={0.5: minute(9)})
         .at(minute(2), percentiles={0.5: minute(9)})
     )
     slow = Timeline[Score]().at(minute(1)).at(minute(2), percentiles={0.5: minute(6)})
-    panes = reference.run(both.combine_per_key(Sum()), {SCORES: quick, OTHERS: slow}).panes
+    panes = reference.run(both.combine_per_key(Sum()), {SCORES: percentile, OTHERS: slow}).panes
     assert [pane.processing_time for pane in panes] == [processing_time(minute(2))]
 
 
@@ -227,8 +229,8 @@ def test_subtract_undoes_add(given_values: list[int], extra: int) -> None:
         accumulator = combiner.zero()
         for value in given_values:
             accumulator = combiner.add(accumulator, value)  # type: ignore[arg-type]
-        again = combiner.subtract(combiner.add(accumulator, extra), extra)  # type: ignore[arg-type]
-        assert again == accumulator
+        restored = combiner.subtract(combiner.add(accumulator, extra), extra)  # type: ignore[arg-type]
+        assert restored == accumulator
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1))
@@ -250,11 +252,11 @@ def test_a_list_combined_with_other_aggregates_is_in_order() -> None:
         minute(9), Score("a", 1, minute(3)), Score("a", 2, minute(1)), Score("a", 3, minute(2))
     )
     both: Aggregate[int, tuple[list[int], int]] = together(ToList[int](), Sum[int]())
-    several = [
+    collections = [
         POINTS.combine_per_key(ToList(), Count()).map_values(lambda pair: pair[0]),
         POINTS.combine_per_key(together(Count(), both)).map_values(lambda pair: pair[1][0]),
     ]
-    for lists in several:
+    for lists in collections:
         assert [pane.value for pane in reference.run(lists, {SCORES: timeline.end(minute(9))}).panes] == [
             [2, 3, 1]
         ]
@@ -272,7 +274,7 @@ def test_retractions_correct_any_second_grouping(data: st.DataObject) -> None:
     retracting = windowing_strategies(modes=st.just(Accumulation.RETRACTING), plain=True)
     upstream = apply_windowing(VALUES, data.draw(retracting)).combine_per_key(Sum())
     once = upstream.map(lambda pair: KV("all", pair.value))
-    again = once.window(
+    second = once.window(
         FixedWindows(timedelta(minutes=20)),
         trigger=data.draw(st.sampled_from([Repeat(AtWatermark()), Repeat(AtCount(1))])),
         accumulation=Accumulation.RETRACTING,
@@ -290,14 +292,16 @@ def test_retractions_correct_any_second_grouping(data: st.DataObject) -> None:
         else:
             current[window].remove(entry)
     final: dict[Window, object] = {}
-    grouped: PCollection[KV[str, object]] = again.combine_per_key(combiner)  # type: ignore[call-overload]
+    grouped: PCollection[KV[str, object]] = second.combine_per_key(combiner)  # type: ignore[call-overload]
     for pane in reference.run(grouped, {READINGS: timeline}).panes:
         if pane.change is Change.VALUE:
             assert pane.window not in final
             final[pane.window] = pane.value
         else:
             assert final.pop(pane.window) == pane.value
-    assert final == {window: combine_in_python(combiner, held) for window, held in current.items() if held}
+    assert final == {
+        window: combine_in_python(combiner, values) for window, values in current.items() if values
+    }
 
 
 @pytest.mark.parametrize("accumulation", [Accumulation.ACCUMULATING, Accumulation.RETRACTING])
@@ -448,8 +452,8 @@ def test_a_mean_of_more_retractions_than_values_is_not_emitted() -> None:
     timeline = Timeline[Score]()
     for number, (at, points) in enumerate([(1, 2), (1, 1), (1, 1), (2, 1)]):
         timeline = timeline.at(minute(number), Score("a", points, minute(at)))
-    shown = reference.run(means, {SCORES: timeline.at(minute(5), Score("a", 9, minute(2)))}).panes
-    assert [(pane.processing_time, pane.value) for pane in shown] == [(processing_time(minute(0)), 2.0)]
+    panes = reference.run(means, {SCORES: timeline.at(minute(5), Score("a", 9, minute(2)))}).panes
+    assert [(pane.processing_time, pane.value) for pane in panes] == [(processing_time(minute(0)), 2.0)]
 
 
 def test_a_drop_has_its_kind_of_change() -> None:
@@ -457,13 +461,13 @@ def test_a_drop_has_its_kind_of_change() -> None:
     corrected = POINTS.window(
         MINUTES, accumulation=Accumulation.RETRACTING, allowed_lateness=FOREVER
     ).combine_per_key(Sum())
-    again = corrected.window(MINUTES, allowed_lateness=timedelta(0)).combine_per_key(Sum())
+    second = corrected.window(MINUTES, allowed_lateness=timedelta(0)).combine_per_key(Sum())
     timeline = (
         Timeline[Score]()
         .at(minute(1), Score("a", 1, minute(1)), watermark=minute(9))
         .at(minute(2), Score("a", 2, minute(2)))
     )
-    dropped = reference.run(again, {SCORES: timeline}).dropped
+    dropped = reference.run(second, {SCORES: timeline}).dropped
     assert [(drop.element, drop.change) for drop in dropped] == [
         (KV("a", 1), Change.RETRACTION),
         (KV("a", 3), Change.VALUE),

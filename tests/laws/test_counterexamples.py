@@ -97,10 +97,10 @@ def count_drops_downstream(
         allowed_lateness=FOREVER,
         timestamp_combiner=timestamp_combiner,
     ).combine_per_key(Sum())
-    again = first.map(lambda pair: KV("all", pair.value))
-    second = again.window(FixedWindows(timedelta(minutes=1)), allowed_lateness=timedelta(0)).combine_per_key(
-        Count()
-    )
+    rekeyed = first.map(lambda pair: KV("all", pair.value))
+    second = rekeyed.window(
+        FixedWindows(timedelta(minutes=1)), allowed_lateness=timedelta(0)
+    ).combine_per_key(Count())
     return len(reference.run(second, {SCORES: timeline}).dropped)
 
 

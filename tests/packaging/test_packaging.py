@@ -24,8 +24,8 @@ def modules_after(imported: str) -> set[str]:
         "    importlib.import_module(module.name)\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(process.stdout.split())
 
 
 @pytest.mark.long
@@ -64,9 +64,9 @@ def test_every_name_in_an_all_exists(package: str) -> None:
 
 def test_all_lists_the_whole_public_surface() -> None:
     """``flowalg.__all__`` has all public names of the package, apart from its modules."""
-    shown = {name for name in vars(flowalg) if not name.startswith("_")}
+    public = {name for name in vars(flowalg) if not name.startswith("_")}
     modules = {info.name for info in pkgutil.iter_modules(flowalg.__path__)}
-    assert shown - modules == set(flowalg.__all__) - modules
+    assert public - modules == set(flowalg.__all__) - modules
 
 
 @pytest.mark.parametrize("package", PACKAGES)

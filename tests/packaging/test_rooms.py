@@ -30,12 +30,12 @@ MOST_MODULES: Final = 16
 @cache
 def modules() -> Mapping[str, Path]:
     """Returns the file of each module, by the module's name."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for package, root in PACKAGES.items():
         for path in sorted((root / package).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+            files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return files
 
 
 def top_room(room: str) -> str:
@@ -52,14 +52,14 @@ def room_of(module: str) -> str:
 
 def imports_of(module: str) -> Iterator[str]:
     """Yields the modules of the project that a module imports, at any place in its file."""
-    known = modules()
-    for node in ast.walk(ast.parse(known[module].read_text())):
+    files = modules()
+    for node in ast.walk(ast.parse(files[module].read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                yield from (name for name in (inner if inner in known else node.module,) if name in known)
+                yield from (name for name in (inner if inner in files else node.module,) if name in files)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
+            yield from (alias.name for alias in node.names if alias.name in files)
 
 
 def nodes_in_cycles(graph: Mapping[str, set[str]]) -> list[str]:

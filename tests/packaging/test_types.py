@@ -54,10 +54,10 @@ class Finding:
 
 def run(*arguments: str) -> str:
     """Returns the output of a checker."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
     )
-    return done.stdout
+    return process.stdout
 
 
 def mypy(paths: Sequence[Path]) -> list[Finding]:

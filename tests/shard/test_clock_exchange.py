@@ -134,14 +134,14 @@ def test_the_clocks_after_a_union_are_the_least_of_its_sources(
 ) -> None:
     """The watermark of a union is the least of its sources'; a source without records follows its own policy."""
     upstreams = (FromSource(first_policy), FromSource(second_policy))
-    (behind,) = advance_clocks(
+    (union,) = advance_clocks(
         (upstreams,), (InputClocks.initial(upstreams),), [reports_of(upstreams, rows(records))]
     )
     now = max(record.processing_time for record in records)
-    alone = first_policy.advance(first_policy.start(), first_policy.summarize(records), now)
+    first_clock = first_policy.advance(first_policy.start(), first_policy.summarize(records), now)
     silent = second_policy.advance(second_policy.start(), ClockSummary(), now)
-    assert behind.clocks.processing_time == now
-    assert behind.clocks.watermark == min(alone.watermark, silent.watermark)
+    assert union.clocks.processing_time == now
+    assert union.clocks.watermark == min(first_clock.watermark, silent.watermark)
 
 
 TIMES = st.integers(0, 20).map(EventTime)
@@ -173,8 +173,8 @@ def test_signals_pass_through_all_stages_in_one_instant() -> None:
     upstreams: tuple[tuple[Upstream, ...], ...] = ((FromSource(Timeout(timedelta(0))),), (FromStage(),))
     before = tuple(map(InputClocks.initial, upstreams))
     go = frozenset({"go"})
-    behind = StageReport(Clocks(ProcessingTime(1), MIN_TIME, signals=go), MAX_TIME)
-    after = advance_clocks(upstreams, before, [{}, {0: behind}])
+    report = StageReport(Clocks(ProcessingTime(1), MIN_TIME, signals=go), MAX_TIME)
+    after = advance_clocks(upstreams, before, [{}, {0: report}])
     assert [input_clocks.clocks.signals for input_clocks in after] == [go, go]
     assert [input_clocks.clocks.processing_time for input_clocks in after] == [1, 1]
     assert [input_clocks.clocks.signals for input_clocks in advance_clocks(upstreams, after, [{}, {}])] == [

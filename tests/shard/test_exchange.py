@@ -71,9 +71,9 @@ def rows(count: int, *, keys: int, minutes: int) -> pl.DataFrame:
 @pytest.mark.parametrize("count", [100, 100_000])
 def test_a_hot_key_sends_a_row_per_window(count: int) -> None:
     """A partition sends one row per key and window: a thousand times the elements add no rows."""
-    hot, quiet = rows_for(rows(count, keys=1, minutes=2), (0, 1))
+    hot, empty = rows_for(rows(count, keys=1, minutes=2), (0, 1))
     assert unpack(hot.bundle).height == 2
-    assert quiet.bundle == b""
+    assert empty.bundle == b""
 
 
 def test_every_shard_receives_the_clock_reports_of_every_partition() -> None:

@@ -141,14 +141,16 @@ def run_step(
             report = report.merge(source_report(policy, table).clock)
         bundles = [precombine(stage, table) for table in tables]
         for shard, (packed, before) in enumerate(states):
-            mine = [
+            of_shard = [
                 unpack(pack(bundle.filter(pl.col(SHARD) == shard).drop(SHARD)))
                 for bundle in bundles
                 if len(bundle)
             ]
             after = policy.advance(before, report, instant.processing_time)
-            known = ShardState(unpack(packed), before.watermark)
-            state, emission = step(stage, known, mine, Clocks(instant.processing_time, after.watermark))
+            state_before = ShardState(unpack(packed), before.watermark)
+            state, emission = step(
+                stage, state_before, of_shard, Clocks(instant.processing_time, after.watermark)
+            )
             states[shard] = (pack(state.windows), after)
             clocks = (instant.processing_time, after.watermark)
             for row in emission.panes.iter_rows(named=True):

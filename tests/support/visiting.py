@@ -87,19 +87,19 @@ PIPELINE: Final = (
 
 def visits(seed: int) -> tuple[tuple[Visit, ...], ...]:
     """Returns micro-batches of visits, many of them late, and some too late."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
 
     def visit(batch: int) -> Visit:
-        late = chance.choice([0, 0, 1, 1, 2, 3, 5, 9]) * MINUTE
+        late = rng.choice([0, 0, 1, 1, 2, 3, 5, 9]) * MINUTE
         return Visit(
-            chance.choice(["a", "b", "", None]),
-            chance.choice(["x", "ÿ", "'"]),
-            chance.choice([0.5, 0.5, 1.5, float("inf"), float("nan")]),
+            rng.choice(["a", "b", "", None]),
+            rng.choice(["x", "ÿ", "'"]),
+            rng.choice([0.5, 0.5, 1.5, float("inf"), float("nan")]),
             NOON + batch * MINUTE - late,
             NOON + batch * MINUTE,
         )
 
-    return tuple(tuple(visit(batch) for _ in range(chance.randrange(2, 7))) for batch in range(9))
+    return tuple(tuple(visit(batch) for _ in range(rng.randrange(2, 7))) for batch in range(9))
 
 
 TIMELINE: Final = Timeline.micro_batches(

@@ -79,15 +79,15 @@ def record(partition: str, at: float, processed: float) -> Observation:
 
 def test_an_idle_partition_does_not_hold_the_watermark() -> None:
     """A partition is idle when its last record is old enough, and holds the watermark again after a new record."""
-    moments = (
+    instants = (
         (10.0, [record("a", 10, 10), record("b", 5, 10)]),
         (14.0, [record("a", 14, 14)]),
         (15.0, [record("a", 15, 15)]),
         (16.0, [record("a", 16, 16), record("b", 9, 16)]),
         (17.0, [record("b", 15.5, 17)]),
     )
-    assert watermarks_after(MonotonicTimestamps(), *moments) == ["5", "5", "5", "9", "15.5"]
-    assert watermarks_after(MonotonicTimestamps(idle_after=5 * MINUTE), *moments) == [
+    assert watermarks_after(MonotonicTimestamps(), *instants) == ["5", "5", "5", "9", "15.5"]
+    assert watermarks_after(MonotonicTimestamps(idle_after=5 * MINUTE), *instants) == [
         "5",
         "5",
         "15",
@@ -98,29 +98,33 @@ def test_an_idle_partition_does_not_hold_the_watermark() -> None:
 
 def test_if_all_partitions_are_idle_the_most_advanced_counts() -> None:
     """When all partitions are idle the most advanced one counts, from the next instant on, even without records."""
-    moments: list[InstantAt] = [(10, [record("a", 10, 10), record("b", 5, 10)]), (14, []), (15, [])]
-    assert watermarks_after(BoundedOutOfOrderness(MINUTE), *moments) == ["4", "4", "4"]
-    assert watermarks_after(BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE), *moments) == ["4", "4", "9"]
+    instants: list[InstantAt] = [(10, [record("a", 10, 10), record("b", 5, 10)]), (14, []), (15, [])]
+    assert watermarks_after(BoundedOutOfOrderness(MINUTE), *instants) == ["4", "4", "4"]
+    assert watermarks_after(BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE), *instants) == [
+        "4",
+        "4",
+        "9",
+    ]
 
 
 def test_a_eventtoo_far_ahead_does_not_make_others_late() -> None:
     """A record too far ahead advances no watermark, and its partition may still be idle."""
-    moments = (
+    instants = (
         (10.0, [record("a", 10, 10)]),
         (11.0, [record("b", 24 * 60, 11)]),
         (12.0, [record("a", 12, 12), record("b", 11, 12)]),
         (14.0, [record("a", 14, 14), record("b", 24 * 60, 14)]),
     )
-    assert watermarks_after(MonotonicTimestamps(), *moments) == ["10", "10", "12", "14"]
-    assert watermarks_after(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *moments) == [
+    assert watermarks_after(MonotonicTimestamps(), *instants) == ["10", "10", "12", "14"]
+    assert watermarks_after(BoundedOutOfOrderness(timedelta(0), max_ahead=MINUTE), *instants) == [
         "10",
         "10",
         "11",
         "11",
     ]
     both = MonotonicTimestamps(max_ahead=MINUTE, idle_after=2 * MINUTE)
-    assert watermarks_after(both, *moments) == ["10", "10", "11", "14"]
-    unpartitioned = [(now, [evolve(event, partition="") for event in records]) for now, records in moments]
+    assert watermarks_after(both, *instants) == ["10", "10", "11", "14"]
+    unpartitioned = [(now, [evolve(event, partition="") for event in records]) for now, records in instants]
     assert watermarks_after(BoundedOutOfOrderness(timedelta(0)), *unpartitioned) == [
         "10",
         "1440",
@@ -192,8 +196,8 @@ def test_nothing_moves_a_watermark_after_the_end() -> None:
     """After the end no summary moves a watermark, and a user-defined function is not called any more."""
     policy = CustomPolicy("once", lambda view: 1 // 0, percentiles=(0.5,))  # type: ignore[arg-type,return-value]  # it raises
     ended = policy.advance(policy.start(), policy.summarize((), ended=True), processing_time(NOON))
-    after = policy.advance(ended, policy.summarize([record("a", 1, 2)]), processing_time(minute(2)))
-    assert (after.watermark, after.percentiles) == (MAX_TIME, {0.5: MAX_TIME})
+    later = policy.advance(ended, policy.summarize([record("a", 1, 2)]), processing_time(minute(2)))
+    assert (later.watermark, later.percentiles) == (MAX_TIME, {0.5: MAX_TIME})
 
 
 def test_old_lags_are_removed_by_slices() -> None:
@@ -202,14 +206,14 @@ def test_old_lags_are_removed_by_slices() -> None:
     slow = SourceInstant(processing_time(minute(0)), (observation("p", minute(-60), minute(0)),))
 
     def delay(*minutes: int) -> timedelta:
-        moments = [
+        instants = [
             SourceInstant(processing_time(minute(at)), (observation("p", minute(at), minute(at)),))
             for at in minutes
         ]
-        *_, last = replay_policy(policy, [slow, *moments])
-        known = last.lags.quantile(0.99)
-        assert known is not None
-        return timedelta(microseconds=known)
+        *_, last = replay_policy(policy, [slow, *instants])
+        quantile = last.lags.quantile(0.99)
+        assert quantile is not None
+        return timedelta(microseconds=quantile)
 
     assert delay(8) == 60 * MINUTE
     assert delay(9) == timedelta(0)
@@ -230,8 +234,8 @@ def test_a_user_defined_policy_receives_the_clock_as_datetimes() -> None:
         return view.partitions.get("a")
 
     policy = CustomPolicy("a alone", latest_of_a, idle_after=5 * MINUTE)
-    moments = ((10.0, [record("a", 8, 10), record("b", 4, 10)]), (15.0, [record("b", 9, 15)]))
-    assert watermarks_after(policy, *moments) == ["8", "8"]
+    instants = ((10.0, [record("a", 8, 10), record("b", 4, 10)]), (15.0, [record("b", 9, 15)]))
+    assert watermarks_after(policy, *instants) == ["8", "8"]
     first, second = views
     assert (first.processing_time, first.watermark) == (minute(10), MIN_TIME.datetime)
     assert (first.reached, first.source_watermark, first.idle) == (minute(4), minute(9), frozenset())
@@ -385,7 +389,7 @@ def test_an_error_in_a_partition_function_names_the_record() -> None:
 def test_policies_and_clocks_equal_their_pickled_copies(policy: WatermarkPolicy, history: History) -> None:
     """Law: policies and clocks equal their pickled copies."""
     clocks = list(replay_policy(policy, history))
-    report = policy.summarize(record for moment in history for record in moment.observations)
+    report = policy.summarize(record for instant in history for record in instant.observations)
     assert pickle.loads(pickle.dumps((policy, clocks, report))) == (policy, clocks, report)
 
 

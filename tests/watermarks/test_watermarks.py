@@ -77,7 +77,7 @@ def micros(duration: timedelta) -> int:
 
 def records_that_count(policy: WatermarkPolicy, history: History) -> list[tuple[ProcessingTime, Observation]]:
     """Returns the records whose event time counts, each with the processing time of its instant."""
-    records = [(moment.processing_time, record) for moment in history for record in moment.observations]
+    records = [(instant.processing_time, record) for instant in history for record in instant.observations]
     if policy.max_ahead is None:
         return records
     far = micros(policy.max_ahead)
@@ -128,7 +128,7 @@ def watermark_of(policy: WatermarkPolicy, history: History, later: History) -> i
     match policy:
         case Perfect():
             return min(
-                (record.event_time for moment in later for record in moment.observations), default=None
+                (record.event_time for instant in later for record in instant.observations), default=None
             )
         case MonotonicTimestamps():
             return reached(policy, history)
@@ -152,8 +152,8 @@ def expected_watermarks(policy: WatermarkPolicy, history: History) -> list[tuple
     watermarks: list[tuple[int, dict[float, int]]] = []
     for end in range(1, len(history) + 1):
         prefixes = [(history[:i], history[i:]) for i in range(1, end + 1)]
-        known = [watermark_of(policy, before, after) for before, after in prefixes]
-        watermark = max([MIN_TIME, *(point for point in known if point is not None)])
+        candidates = [watermark_of(policy, before, after) for before, after in prefixes]
+        watermark = max([MIN_TIME, *(point for point in candidates if point is not None)])
         percentiles = {}
         for q in policy.percentiles:
             lags = [(before[-1].processing_time, lag(policy, before, q)) for before, _ in prefixes]
@@ -165,8 +165,8 @@ def expected_watermarks(policy: WatermarkPolicy, history: History) -> list[tuple
 @given(watermark_policies(), histories())
 def test_policies_equal_the_oracle(policy: WatermarkPolicy, history: History) -> None:
     """Every policy with any options equals the oracle at every instant."""
-    found = [(clock.watermark, clock.percentiles) for clock in replay_policy(policy, history)]
-    assert found == expected_watermarks(policy, history)
+    actual = [(clock.watermark, clock.percentiles) for clock in replay_policy(policy, history)]
+    assert actual == expected_watermarks(policy, history)
 
 
 @given(
@@ -199,8 +199,8 @@ def test_a_timeline_has_the_watermarks_of_its_policy(
         )
         for instant in instants
     )
-    found = [(instant.watermark, instant.percentile_watermarks) for instant in instants]
-    assert found == expected_watermarks(policy, history)
+    actual = [(instant.watermark, instant.percentile_watermarks) for instant in instants]
+    assert actual == expected_watermarks(policy, history)
     if records:
         last = timeline.instants[-1]
         assert (last.elements, last.watermark) == ((), MAX_TIME)

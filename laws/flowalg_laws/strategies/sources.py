@@ -74,18 +74,18 @@ def observations() -> SearchStrategy[Observation]:
 @cached
 def histories(*, most: int = 8) -> SearchStrategy[History]:
     """Histories of a source. An instant is not before its records, nor before the previous instant."""
-    moment = st.tuples(st.integers(0, 9), st.lists(observations(), max_size=5))
-    return st.lists(moment, max_size=most).map(_history)
+    instant = st.tuples(st.integers(0, 9), st.lists(observations(), max_size=5))
+    return st.lists(instant, max_size=most).map(_history)
 
 
 def _history(steps: list[tuple[int, list[Observation]]]) -> History:
     clock = processing_time(START)
-    moments: list[SourceInstant] = []
+    instants: list[SourceInstant] = []
     for gap, batch in steps:
         clock = ProcessingTime(clock + gap * 60_000_000)
         clock = max([clock, *(record.processing_time for record in batch)])
-        moments.append(SourceInstant(clock, tuple(batch)))
-    return tuple(moments)
+        instants.append(SourceInstant(clock, tuple(batch)))
+    return tuple(instants)
 
 
 __all__ = ["halfway", "histories", "observations", "policies", "watermark_policies"]

@@ -68,12 +68,12 @@ def _signals(name: str) -> frozenset[str]:
 def _timeline(drawn: tuple[list[Step], bool]) -> Timeline[Reading]:
     steps, ends = drawn
     instants: list[Instant[Reading]] = []
-    clock, watermark, quick = processing_time(START), MIN_TIME, MIN_TIME
+    clock, watermark, percentile = processing_time(START), MIN_TIME, MIN_TIME
     for gap, elements, reads, quickly, signals in steps:
         clock = ProcessingTime(clock + gap * 60_000_000)
         watermark = max(watermark, MIN_TIME if reads is None else reads)
-        quick = max(quick, MIN_TIME if quickly is None else quickly)
-        instants.append(Instant(clock, elements, watermark, {0.5: quick}, signals))
+        percentile = max(percentile, MIN_TIME if quickly is None else quickly)
+        instants.append(Instant(clock, elements, watermark, {0.5: percentile}, signals))
     if ends:
         instants.append(Instant(clock, (), MAX_TIME, {0.5: MAX_TIME}))
     return Timeline(tuple(instants))
