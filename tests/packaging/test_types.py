@@ -37,9 +37,9 @@ NO_TYPE_TO_ASSERT: Final = {
     "flowalg_spark.state.checkpoints.check_checkpoint": "returns None; a call is in the table",
     "flowalg_spark.frames.pane_frame.PaneFrame.explain": "returns None; a call of each form is in the table",
     "flowalg_sinks.target.Transaction.delete": "returns None; a call is in the table",
-    "flowalg_sinks.target.Transaction.note": "returns None; a call is in the table",
     "flowalg_sinks.target.Transaction.prepare": "returns None; a call is in the table",
     "flowalg_sinks.target.Transaction.put": "returns None; a call is in the table",
+    "flowalg_sinks.target.Transaction.record_batch": "returns None; a call is in the table",
     "flowalg_spark.streaming.compilation.drain": "returns None; a call of each form is in the table",
 }
 
