@@ -64,7 +64,7 @@ from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo, Timing
 from tests.support.generated_runs import run_reference, runs
 from tests.support.scores import NOON, POINTS, SCORES, Score
-from tests.support.sink_cases import Memory, in_order, rows_of, standing, without_key_text
+from tests.support.sink_cases import Memory, current_panes, rows_of, sort_rows, without_key_text
 from tests.support.step_pairs import Inputs, any_pipelines, any_windows, corrections, papers_triggers
 
 MINUTE: Final = timedelta(minutes=1)
@@ -130,7 +130,7 @@ def test_an_upsert_table_has_the_current_panes(
     memory = Memory()
     write_batches(evolve(sink, target=memory), batches_of(run.panes, cuts), times=times)
     rows = without_key_text(sink, memory.tables["t"].values())
-    assert rows == rows_of(sink, standing(run.panes))
+    assert rows == rows_of(sink, current_panes(run.panes))
 
 
 @given(runs(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
@@ -513,7 +513,7 @@ def test_none_is_a_key_of_its_own() -> None:
     assert [row[0] for row in memory.tables["t"].values()] == ["[null]", '[""]', '["null"]', '["a"]']
     changes = (pane_of(KV(None, 1), 0, Change.RETRACTION), pane_of(KV("", 2), 1))
     sink.write(SinkBatch(changes, None), WrittenBatch("q", 1))
-    assert in_order(row[1:3] for row in memory.tables["t"].values()) == in_order(
+    assert sort_rows(row[1:3] for row in memory.tables["t"].values()) == sort_rows(
         [("", 2), ("null", 1), ("a", 1)]
     )
 

@@ -36,7 +36,7 @@ from flowalg.data.shapes import shape_of
 from flowalg.data.values import sort_key
 from flowalg.runs.instants import pipeline_instants
 from tests.sinks.test_targets import Database, schema_in
-from tests.support.sink_cases import rows_of, standing, without_key_text
+from tests.support.sink_cases import current_panes, rows_of, without_key_text
 from tests.support.visiting import PIPELINE, RUN, TIMELINE, VISITS, Summary
 
 
@@ -46,8 +46,8 @@ def test_the_run_covers_the_hard_cases() -> None:
     deleted, _ = sink.changes(RUN.panes)
     assert len(deleted) > 3
     assert {pane.timing for pane in RUN.panes} == set(Timing)
-    assert {pane.element.key for pane in standing(RUN.panes)} == {"a", "b", "", None}
-    assert any(pane.element.value.seconds != pane.element.value.seconds for pane in standing(RUN.panes))
+    assert {pane.element.key for pane in current_panes(RUN.panes)} == {"a", "b", "", None}
+    assert any(pane.element.value.seconds != pane.element.value.seconds for pane in current_panes(RUN.panes))
     assert len(RUN.dropped) > 1
 
 
@@ -144,7 +144,9 @@ def test_the_upsert_table_has_the_current_panes(written: Stream) -> None:
     """After a restart, with retracting sessions, the table has the current panes in both databases."""
     for database in written.databases:
         found = without_key_text(database.totals, database.content()["totals"])
-        assert sorted(comparable(found)) == sorted(comparable(rows_of(database.totals, standing(RUN.panes))))
+        assert sorted(comparable(found)) == sorted(
+            comparable(rows_of(database.totals, current_panes(RUN.panes)))
+        )
 
 
 def test_the_upsert_table_equals_final_values(written: Stream) -> None:

@@ -47,7 +47,7 @@ from tests.sinks.test_sinks import (
 )
 from tests.spark.test_final_values import timeline
 from tests.support.scores import SCORES
-from tests.support.sink_cases import in_order, rows_of, standing
+from tests.support.sink_cases import current_panes, rows_of, sort_rows
 
 Database: TypeAlias = SQLite | PostgreSQL
 
@@ -106,7 +106,7 @@ def test_every_cell_is_read_back_unchanged(database: Database) -> None:
             row[list(Kind).index(kind)] = cell
             rows.append(tuple(row))
     put(database, EVERY_KIND, *rows)
-    assert repr(in_order(database.rows(EVERY_KIND))) == repr(in_order(rows))
+    assert repr(sort_rows(database.rows(EVERY_KIND))) == repr(sort_rows(rows))
 
 
 STRANGE_NAMES: Final = Table(
@@ -209,7 +209,7 @@ def test_a_second_writer_waits_for_the_first(database: Database) -> None:
         writer.start()
     for writer in writers:
         writer.join()
-    assert in_order((repr(last),) for last in found) == in_order([("None",), (repr(WrittenBatch("q", 0)),)])
+    assert sort_rows((repr(last),) for last in found) == sort_rows([("None",), (repr(WrittenBatch("q", 0)),)])
 
 
 def test_a_table_with_other_columns_is_rejected(database: Database) -> None:
@@ -239,7 +239,7 @@ def test_retracted_panes_are_deleted(database: Database) -> None:
             for attempt in range(2):
                 assert sink.write(SinkBatch((pane,), ()), WrittenBatch("q", number)) is (attempt == 0)
             deleted += len(sink.changes([pane])[0])
-        assert in_order(database.rows(sink.table)) == rows_of(sink, standing(run.panes))
+        assert sort_rows(database.rows(sink.table)) == rows_of(sink, current_panes(run.panes))
     assert deleted > 5
 
 

@@ -1,6 +1,6 @@
-"""Rows, sums and functions that go wrong in a batch, each with the whole message: the transform, the value, the remedy.
+"""Bad rows, overflows and failing functions in a batch, with the whole message: the transform, the value, the remedy.
 
-This family catches a null, an overflow or a wrong value that passes as a number, and a message that names nothing.
+These tests catch a null, an overflow or a wrong value that passes as a number, and a message without the transform.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Colour(Enum):
 
 @frozen
 class Inner:
-    """A record inside."""
+    """A nested record."""
 
     city: str
     sizes: list[int]
@@ -51,7 +51,7 @@ class Inner:
 
 @frozen
 class Row:
-    """One of each kind of field that can be wrong."""
+    """A record with a field of each kind that can be bad."""
 
     key: str
     n: int
@@ -71,7 +71,7 @@ TYPES: Final = (
 
 @frozen
 class Stored:
-    """A row as it is stored, right in all its fields."""
+    """A stored row; all fields are valid by default."""
 
     key: str | None = "a"
     n: int | None = 1
@@ -84,7 +84,7 @@ class Stored:
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """Its columns, in order."""
+        """The values of the columns, in order."""
         return (self.key, self.n, self.x, self.colour, self.tags, self.inner, self.maybe, self.at)
 
 
@@ -94,31 +94,31 @@ BY_KEY = ROWS.key_by(lambda row: row.key)
 FIXED = FixedWindows(MINUTE)
 
 
-def failed(row: Row) -> int:
-    """A function that fails on every row."""
+def fail(row: Row) -> int:
+    """Fails on every row."""
     raise LookupError(f"nothing about {row.key}")
 
 
-def wrong(row: Row) -> int:
-    """A function that gives what it is not annotated with."""
+def return_text(row: Row) -> int:
+    """Returns a value that is not of the annotated type."""
     words = [str(row.n)]
-    words.sort()  # a statement that Spark does not take
+    words.sort()  # a statement that is not lifted
     return words[0]  # type: ignore[return-value]  # a fault on purpose
 
 
-def lost(row: Row) -> float:
-    """Plain Python's own error, of a function that Spark does not take."""
+def divide_by_zero(row: Row) -> float:
+    """Raises Python's own error, in a function that is not lifted."""
     return sum([row.n]) / 0
 
 
-def half(row: Row) -> datetime:
-    """A naive event time."""
+def naive_time(row: Row) -> datetime:
+    """Returns an event time without a time zone."""
     return row.at.replace(tzinfo=None)
 
 
-def product(one: int, other: int) -> int:
-    """A product, which overflows soon."""
-    return one * other
+def product(left: int, right: int) -> int:
+    """Returns a product, which soon overflows."""
+    return left * right
 
 
 TIMES: Final = (
@@ -129,7 +129,7 @@ HERE: Final = "tests/spark/test_bad_rows.py"
 
 BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
     (
-        "a null that a filter would drop",
+        "a null in a row that a filter would drop",
         BY_KEY.filter(lambda pair: pair.value.n > 3).combine_per_key(Count()),
         [evolve(GOOD, n=None)],
         "source 'rows': a row has null in n, which must be of type int; make it int | None to allow it",
@@ -141,32 +141,32 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "source 'rows': a row has null in key, which must be of type str; make it str | None to allow it",
     ),
     (
-        "a null inside a list",
+        "a null in a list",
         BY_KEY.map_values(lambda row: row.inner.sizes).group_by_key(),
         [evolve(GOOD, inner=("Rome", [1, None]))],
         "source 'rows': a row has null in inner.sizes[…], which must be of type int; make it int | None to allow it",
     ),
     (
-        "a null inside a set",
+        "a null in a set",
         ROWS.key_by(lambda row: row.tags).combine_per_key(Count()),
         [evolve(GOOD, tags=["a", None])],
         "source 'rows': a row has null in tags{…}, which must be of type str; make it str | None to allow it",
     ),
     (
-        "a null inside a record",
+        "a null nested record",
         ROWS.key_by(lambda row: row.inner.city).combine_per_key(Count()),
         [evolve(GOOD, inner=None)],
         "source 'rows': a row has null in inner.city, which must be of type str; make it str | None to allow it",
     ),
     (
-        "a null inside a record that may be missing",
+        "a null in an optional nested record",
         BY_KEY.map_values(lambda row: row.maybe).group_by_key(),
         [GOOD, evolve(GOOD, maybe=("Rome", None))],
         "source 'rows': a row has null in maybe.sizes, which must be of type list[int]; make it "
         "list[int] | None to allow it",
     ),
     (
-        "a name that no member has",
+        "a name that is not a member of the enum",
         ROWS.key_by(lambda row: row.colour).combine_per_key(Count()),
         [evolve(GOOD, colour="GREEN")],
         "source 'rows': a row has GREEN in colour, which is no member of Colour; it must be one of RED, BLUE",
@@ -184,31 +184,31 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "source 'rows': a row has null in at, which must be of type datetime; make it datetime | None to allow it",
     ),
     (
-        "an event time before the beginning",
+        "an event time before the start of time",
         BY_KEY.window(Sessions(MINUTE)).combine_per_key(Count()),
         [evolve(GOOD, at=datetime(1, 1, 2, tzinfo=UTC))],
         f"{TIMES}-62135510400000000 us since 1970",
     ),
     (
-        "an event time after the end",
+        "an event time after the end of time",
         BY_KEY.group_by_key(),
         [evolve(GOOD, at=datetime(9999, 12, 31, tzinfo=UTC))],
         f"{TIMES}253402214400000000 us since 1970",
     ),
     (
-        "a sum beyond 64 bits",
+        "a sum that exceeds 64 bits",
         BY_KEY.combine_per_key(Sum.of(lambda row: row.n)),
         [LARGE, LARGE],
         "combine_per_key(Sum): a sum overflows 64 bits: integers must lie in [-2**63, 2**63)",
     ),
     (
-        "a mean of what sums beyond 64 bits",
+        "a mean whose sum exceeds 64 bits",
         BY_KEY.combine_per_key(Mean.of(lambda row: row.n)),
         [LARGE, LARGE],
         "combine_per_key(Mean): a sum overflows 64 bits: integers must lie in [-2**63, 2**63)",
     ),
     (
-        "a product of Python's beyond 64 bits",
+        "a product in Python that exceeds 64 bits",
         BY_KEY.map_values(lambda row: row.n).combine_per_key(
             reduce_combiner(product, zero=1, name="product")
         ),
@@ -224,36 +224,37 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
     ),
     (
         "a division by zero in Python",
-        ROWS.map(lost).combine_globally(Sum()),
+        ROWS.map(divide_by_zero).combine_globally(Sum()),
         [GOOD],
-        f"map(lost at {HERE}:LINE): lost at {HERE}:LINE raised ZeroDivisionError: division by zero; its argument was R",
+        f"map(divide_by_zero at {HERE}:LINE): divide_by_zero at {HERE}:LINE raised ZeroDivisionError: "
+        "division by zero; its argument was R",
     ),
     (
         "a function that raises",
-        ROWS.map(failed).combine_globally(Sum()),
+        ROWS.map(fail).combine_globally(Sum()),
         [GOOD],
-        f"map(failed at {HERE}:LINE): failed at {HERE}:LINE raised LookupError: nothing about a; its argument was Row(",
+        f"map(fail at {HERE}:LINE): fail at {HERE}:LINE raised LookupError: nothing about a; its argument was Row(",
     ),
     (
-        "a function that gives another type",
-        ROWS.map(wrong).combine_globally(Sum()),
+        "a function that returns another type",
+        ROWS.map(return_text).combine_globally(Sum()),
         [GOOD],
-        f"the result of map(wrong at {HERE}:LINE) must be of type int; got '1' (str)",
+        f"the result of map(return_text at {HERE}:LINE) must be of type int; got '1' (str)",
     ),
     (
-        "a predicate that gives no bool",
+        "a predicate that does not return a bool",
         ROWS.filter(lambda row: [row.n]).map(lambda row: row.n).combine_globally(Sum()),  # type: ignore[arg-type,return-value]  # a fault on purpose
         [GOOD],
         f"the result of filter(<lambda> at {HERE}:LINE) must be a bool; got [1] (list)",
     ),
     (
         "a naive event time",
-        ROWS.with_timestamps(half).map(lambda row: row.n).combine_globally(Sum()),
+        ROWS.with_timestamps(naive_time).map(lambda row: row.n).combine_globally(Sum()),
         [GOOD],
-        f"the result of with_timestamps(half at {HERE}:LINE)",
+        f"the result of with_timestamps(naive_time at {HERE}:LINE)",
     ),
     (
-        "NaN under an order",
+        "a maximum of NaN",
         BY_KEY.combine_per_key(Max.of(lambda row: row.x)),
         [evolve(GOOD, x=math.nan)],
         "combine_per_key(Max): the input of Max must not be None or NaN; got nan",
@@ -263,7 +264,7 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
 
 @pytest.fixture(scope="module")
 def run(spark: SparkSession) -> Callable[[PCollection[object], list[Stored]], object]:
-    """Batch over stored rows."""
+    """Runs a batch over stored rows."""
 
     def over(pipeline: PCollection[object], rows: list[Stored]) -> object:
         frame = spark.createDataFrame([row.columns for row in rows], TYPES)
@@ -276,30 +277,32 @@ def run(spark: SparkSession) -> Callable[[PCollection[object], list[Stored]], ob
 @pytest.mark.parametrize(
     ("pipeline", "rows", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD]
 )
-def test_what_goes_wrong_is_said(
+def test_a_bad_row_or_function_fails_the_query_with_the_whole_message(
     run: Callable[[PCollection[object], list[Stored]], object],
     pipeline: PCollection[object],
     rows: list[Stored],
     message: str,
 ) -> None:
-    """No row is passed over, and no number is a wrong one: the query fails and says why."""
+    """A bad row is neither skipped nor counted: the query fails, and the message has the cause."""
     with pytest.raises(Exception) as caught:  # noqa: PT011  # Spark's own type; the message is what is tested
         run(pipeline, rows)
-    said = re.sub(rf"({re.escape(HERE)}):\d+", r"\1:LINE", str(caught.value))
-    assert message in said
+    without_lines = re.sub(rf"({re.escape(HERE)}):\d+", r"\1:LINE", str(caught.value))
+    assert message in without_lines
 
 
-def test_right_rows_pass(run: Callable[[PCollection[object], list[Stored]], object]) -> None:
-    """The same pipelines, but for the functions that are at fault themselves, run over rows that are right."""
+def test_valid_rows_pass(run: Callable[[PCollection[object], list[Stored]], object]) -> None:
+    """The same pipelines, except those with a failing function, run over valid rows."""
     faulty = ("division", "function", "predicate", "naive")
-    right = [pipeline for name, pipeline, _, _ in BAD if not any(word in name for word in faulty)]
-    assert len(right) > 12
-    for pipeline in right[1::4]:
+    valid = [pipeline for name, pipeline, _, _ in BAD if not any(word in name for word in faulty)]
+    assert len(valid) > 12
+    for pipeline in valid[1::4]:
         assert run(pipeline, [GOOD, evolve(GOOD, maybe=("Oslo", [2]))])
 
 
-def test_far_event_times_are_in_range(run: Callable[[PCollection[object], list[Stored]], object]) -> None:
-    """The first and the last instant that an element can have."""
+def test_the_first_and_last_event_times_are_accepted(
+    run: Callable[[PCollection[object], list[Stored]], object],
+) -> None:
+    """Elements at the earliest and at the latest event time are in windows."""
     ends = [datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC) - timedelta(microseconds=1)]
     panes = run(BY_KEY.window(FIXED).combine_per_key(Count()), [evolve(GOOD, at=at) for at in ends])
     assert isinstance(panes, tuple)

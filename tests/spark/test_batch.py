@@ -1,6 +1,6 @@
-"""Spark batch beyond the conformance suite: several outputs, sides that Python reads, sets and split.
+"""Spark batch beyond the conformance suite: several outputs, side inputs in Python, sets and split.
 
-This family catches faults of what users call on compiled frames, and of what the engine does with values on the way.
+These tests catch faults of the functions on compiled frames, and of the encoding of values within the engine.
 """
 
 from __future__ import annotations
@@ -63,27 +63,27 @@ MORE = [Score(team, 10 * points, at) for team, points, at in ((s.team, s.points,
 
 
 def frame_of(spark: SparkSession, scores: list[Score], partitions: int = 3) -> DataFrame:
-    """Scores as a frame of some partitions."""
+    """Returns scores as a frame with so many partitions."""
     return spark.createDataFrame(table_of(Score, scores)).drop("end_of_input").repartition(partitions)
 
 
-def agrees(spark: SparkSession, pipeline: PCollection[object]) -> tuple[Pane[object], ...]:
-    """The panes of a pipeline over the sources that it reads, which are those of the reference."""
+def assert_agrees(spark: SparkSession, pipeline: PCollection[object]) -> tuple[Pane[object], ...]:
+    """Returns the panes of a pipeline over its sources, after a comparison with those of the reference."""
     known: dict[Source[object], list[Score]] = {SCORES: SOME, OTHERS: MORE}
     read = [node.name for node in sources_of(pipeline.node)]
-    records = {source: some for source, some in known.items() if source.name in read}
-    wanted = flowalg_reference.run_batch(pipeline, records, time=NOON).panes
-    frames = {source: frame_of(spark, some) for source, some in records.items()}
-    found = batch.run(pipeline, frames, time=NOON)
-    assert sorted(map(full_line, found)) == sorted(map(full_line, wanted))
-    return found
+    records = {source: scores for source, scores in known.items() if source.name in read}
+    expected = flowalg_reference.run_batch(pipeline, records, time=NOON).panes
+    frames = {source: frame_of(spark, scores) for source, scores in records.items()}
+    panes = batch.run(pipeline, frames, time=NOON)
+    assert sorted(map(full_line, panes)) == sorted(map(full_line, expected))
+    return panes
 
 
 DAY = timedelta(days=1) // timedelta(microseconds=1)
 
 
 def day_of(at: EventTime, key: object) -> list[Window]:
-    """A window of one's own, for every key the same."""
+    """Assigns a day, the same for every key."""
     start = at - at % DAY
     return [Window(EventTime(start), EventTime(start + DAY))]
 
@@ -97,36 +97,38 @@ SIDES: list[WindowFn] = [
 MAINS: list[WindowFn] = [Sessions(3 * MINUTE), SlidingWindows(10 * MINUTE, 5 * MINUTE)]
 
 
-def beside(both: tuple[tuple[Score, Mapping[str, int]], int]) -> KV[str, tuple[int, int]]:
-    """What an element reads of a map and of a number."""
+def read_sides(both: tuple[tuple[Score, Mapping[str, int]], int]) -> KV[str, tuple[int, int]]:
+    """Returns the values that an element reads from a map and from a singleton."""
     (score, most), total = both
     return KV(score.team, (most.get(score.team, 0), total))
 
 
 @pytest.mark.parametrize(("main", "side"), list(zip(cycle(MAINS), SIDES, strict=False)), ids=str)
-def test_any_windows_beside_any_others(spark: SparkSession, main: WindowFn, side: WindowFn) -> None:
-    """An element reads its window of the side by its event time, whatever windows it goes into itself."""
+def test_an_element_reads_the_side_at_its_event_time(
+    spark: SparkSession, main: WindowFn, side: WindowFn
+) -> None:
+    """An element reads the window of the side at its event time, independent of the windows of the element."""
     values = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).window(side)
     most = values.combine_per_key(Max()).as_map()
     total = values.map(lambda pair: pair.value).combine_globally(Sum()).as_singleton(default=-1)
-    pairs = SCORES.with_side(most).with_side(total).map(beside).window(main)
-    agrees(spark, pairs.combine_per_key(ToSet()))
+    pairs = SCORES.with_side(most).with_side(total).map(read_sides).window(main)
+    assert_agrees(spark, pairs.combine_per_key(ToSet()))
 
 
-def spread(values: Iterable[tuple[int, Mapping[str, int]]]) -> list[int]:
-    """A combiner's look into mappings that have come through a shuffle."""
+def sums_of_maps(values: Iterable[tuple[int, Mapping[str, int]]]) -> list[int]:
+    """Reads mappings after a shuffle."""
     return sorted(number + sum(most.values()) for number, most in values)
 
 
-def test_a_mapping_lies_in_columns_where_it_must(spark: SparkSession) -> None:
-    """An element that still holds a mapping is grouped, and the mapping comes back as it was."""
+def test_a_mapping_passes_through_a_grouping(spark: SparkSession) -> None:
+    """An element that contains a mapping is grouped, and the mapping is equal afterwards."""
     most = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
-    held = SCORES.map(lambda s: s.points).with_side(most).key_by(lambda pair: pair[0] % 2, result=int)
-    agrees(spark, held.group_by_key().map_values(spread))
+    with_map = SCORES.map(lambda s: s.points).with_side(most).key_by(lambda pair: pair[0] % 2, result=int)
+    assert_agrees(spark, with_map.group_by_key().map_values(sums_of_maps))
 
 
-def test_a_side_comes_to_every_partition(spark: SparkSession) -> None:
-    """However many partitions there are, empty ones and those of one row included, and where the side is empty."""
+def test_a_side_is_broadcast_to_every_partition(spark: SparkSession) -> None:
+    """Every partition receives the side: with many partitions, empty partitions, and an empty side."""
     many = [Score("a", number, NOON) for number in range(40)]
     most = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).combine_per_key(Max()).as_map()
     found = SCORES.filter_with(most, lambda s, known: s.team in known).map(lambda s: s.points)
@@ -137,8 +139,8 @@ def test_a_side_comes_to_every_partition(spark: SparkSession) -> None:
     assert batch.run(sums, {SCORES: frame_of(spark, many), OTHERS: frame_of(spark, [])}) == ()
 
 
-def test_a_side_read_wrongly_says_what_the_reference_says(spark: SparkSession) -> None:
-    """Two values under one key are an error that names both the key and the window."""
+def test_two_values_for_a_key_of_a_map_raise_an_error(spark: SparkSession) -> None:
+    """A map with two values for one key raises an error with the key and the window."""
     twice = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points).as_map()
     counts = SCORES.map_with(
         twice, lambda s, known: KV(s.team, len(known)), result=KV[str, int]
@@ -150,7 +152,7 @@ def test_a_side_read_wrongly_says_what_the_reference_says(spark: SparkSession) -
 
 
 class Colour(Enum):
-    """Two colours, whose names sort otherwise than their values."""
+    """Two colours, whose names and values have different orders."""
 
     RED = 1
     BLUE = 2
@@ -158,7 +160,7 @@ class Colour(Enum):
 
 @frozen
 class Tagged:
-    """Sets of everything that sorts."""
+    """A record with sets of all sortable types."""
 
     tags: frozenset[str]
     colours: frozenset[Colour]
@@ -169,7 +171,7 @@ class Tagged:
     at: datetime
 
 
-TAGGED = Source("tagged", Tagged, event_time=lambda one: one.at)
+TAGGED = Source("tagged", Tagged, event_time=lambda tagged: tagged.at)
 SETS = [
     Tagged(
         frozenset({"é", "z", "", "日本", "\U0001f600", "\uffff"}),
@@ -184,61 +186,61 @@ SETS = [
 ]
 
 
-def test_sets_come_back_equal(spark: SparkSession) -> None:
-    """Of their own class, from a frame, through Python, a shuffle and a file."""
+def test_sets_are_equal_after_a_query(spark: SparkSession) -> None:
+    """Sets keep their values and classes through a frame, Python and a shuffle."""
     frame = spark.createDataFrame(table_of(Tagged, SETS))
-    through = TAGGED.map(lambda one: attrs.evolve(one), result=Tagged)
+    through = TAGGED.map(lambda tagged: attrs.evolve(tagged), result=Tagged)
     for pipeline in (
-        TAGGED.key_by(lambda one: 0).group_by_key(),
-        through.key_by(lambda one: 0).group_by_key(),
+        TAGGED.key_by(lambda tagged: 0).group_by_key(),
+        through.key_by(lambda tagged: 0).group_by_key(),
     ):
         (pane,) = batch.run(pipeline, {TAGGED: frame})
-        found = sorted(pane.element.value, key=lambda one: len(one.tags), reverse=True)
+        found = sorted(pane.element.value, key=lambda tagged: len(tagged.tags), reverse=True)
         assert found == SETS
-        assert {type(one.mutable) for one in found} == {set}
-        assert {type(one.tags) for one in found} == {frozenset}
+        assert {type(tagged.mutable) for tagged in found} == {set}
+        assert {type(tagged.tags) for tagged in found} == {frozenset}
 
 
 def test_equal_sets_are_one_key(spark: SparkSession) -> None:
-    """Whatever the order and repetitions of the arrays that they come from."""
+    """Arrays with the same items are one key, in any order and with repetitions."""
     rows = [(["b", "a"],), (["a", "b", "a"],), (["a"],), ([],)]
-    words = Source("words", Words, event_time=lambda one: NOON)
-    counts = words.key_by(lambda one: one.words).combine_per_key(Count())
+    words = Source("words", Words, event_time=lambda record: NOON)
+    counts = words.key_by(lambda record: record.words).combine_per_key(Count())
     found = {pane.element.key: pane.element.value for pane in batch.run(counts, {words: arrays(spark, rows)})}
     assert found == {frozenset("ab"): 2, frozenset("a"): 1, frozenset(): 1}
 
 
 @frozen
 class Words:
-    """A set alone."""
+    """A record with one set."""
 
     words: frozenset[str]
 
 
 def arrays(spark: SparkSession, rows: list[tuple[list[str]]]) -> DataFrame:
-    """Arrays that are no sets yet."""
+    """Returns a frame of arrays."""
     return spark.createDataFrame(rows, "words array<string>")
 
 
-def judged(score: Score) -> Result[KV[str, int], str]:
-    """Annotated with both of its types."""
+def require_points(score: Score) -> Result[KV[str, int], str]:
+    """Returns a success or a failure; both types are annotated."""
     return Success(KV(score.team, score.points)) if score.points > 0 else Failure(score.team)
 
 
-def test_both_parts_of_a_split(spark: SparkSession) -> None:
-    """Their types are those of the annotation, or those that are said."""
-    good, bad = SCORES.split(judged)
-    agrees(spark, good.combine_per_key(Sum()))
-    agrees(spark, bad.key_by(lambda team: team).combine_per_key(Count()))
-    said, refused = SCORES.split(
+def test_both_parts_of_a_split_agree_with_the_reference(spark: SparkSession) -> None:
+    """The types of the parts are those of the annotation, or those of the arguments."""
+    good, bad = SCORES.split(require_points)
+    assert_agrees(spark, good.combine_per_key(Sum()))
+    assert_agrees(spark, bad.key_by(lambda team: team).combine_per_key(Count()))
+    points, scores = SCORES.split(
         lambda s: Success(s.points) if s.points else Failure(s), result=int, failure=Score
     )
-    agrees(spark, said.combine_globally(Sum()))
-    agrees(spark, refused.key_by(lambda s: s.team).combine_per_key(Count()))
+    assert_agrees(spark, points.combine_globally(Sum()))
+    assert_agrees(spark, scores.key_by(lambda s: s.team).combine_per_key(Count()))
 
 
-def test_a_split_of_unknown_types_asks_for_them(spark: SparkSession) -> None:
-    """When the pipeline is compiled, by the name of the argument that would say it."""
+def test_a_split_of_unknown_types_is_rejected(spark: SparkSession) -> None:
+    """Compilation fails, and the message has the argument for the type."""
     good, bad = SCORES.split(lambda s: Success(s) if s.points else Failure(s.team))
     for part, argument in ((good, "result"), (bad, "failure")):
         message = (
@@ -249,7 +251,7 @@ def test_a_split_of_unknown_types_asks_for_them(spark: SparkSession) -> None:
 
 
 def test_several_outputs_are_one_query(spark: SparkSession) -> None:
-    """Each is what it is alone; a source that only one reads is bound, and what they share is shuffled once."""
+    """Each output equals that of a separate run; each source that any of the pipelines reads must be bound."""
     per_minute = POINTS.window(FixedWindows(MINUTE)).combine_per_key(Sum())
     most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
     others = OTHERS.key_by(lambda s: s.team).combine_per_key(Count())

@@ -1,6 +1,6 @@
-"""The check of a checkpoint's logs: whatever was cut off is told, with the file; what is whole is in order.
+"""Validation of a checkpoint's logs: a truncated file is reported with its name, and complete files are valid.
 
-This family catches a check that lets a damaged log pass, or refuses one that Spark reads.
+These tests catch a validation that accepts a damaged log, or rejects one that Spark reads.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ ID = '{"id":"a3757d7b-8b68-4c59-b77a-5229004cc3eb"}'
 
 
 @given(st.data())
-def test_whatever_is_cut_off_is_told(data: st.DataObject) -> None:
-    """Any beginning of a file that is not the whole file; of what a source writes, one that ends within a line."""
+def test_a_truncated_log_is_reported(data: st.DataObject) -> None:
+    """Every proper prefix of a log has a problem; for the file of a source, every prefix that ends within a line."""
     cut = data.draw(st.integers(0, len(OFFSETS) - 1))
     assert problem_of_log(OFFSETS[:cut], 2) is not None
     assert problem_of_log(COMMIT[: cut % len(COMMIT)], 1) is not None
@@ -40,8 +40,8 @@ def test_whatever_is_cut_off_is_told(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("offset", ["-", "17", '{"0":{"1":5}}', '{"logOffset":0}\n-', '"a"', "null"])
-def test_what_spark_writes_is_whole(offset: str) -> None:
-    """Offsets of sources that have brought nothing yet, that count, or that have several partitions; a line's end."""
+def test_logs_of_spark_are_valid(offset: str) -> None:
+    """Offsets are valid for sources without data, with a count or with partitions, and with a final line end."""
     for end in ("", "\n"):
         assert problem_of_log(f'v1\n{{"batchTimestampMs":17}}\n{offset}{end}', 2) is None
         assert problem_of_log(COMMIT + end, 1) is None
@@ -52,14 +52,14 @@ def test_what_spark_writes_is_whole(offset: str) -> None:
 @pytest.mark.parametrize(
     "text", ['\0v1\n{"topic":{"0":1}}', "v1\nof a form of its own", "no version", "v1\n17"]
 )
-def test_sources_may_write_what_they_like(text: str) -> None:
-    """Of a form that is not known nothing is said."""
+def test_a_source_file_in_an_unknown_format_is_valid(text: str) -> None:
+    """A file in a format that only its source knows has no problem."""
     assert problem_of_source(text) is None
 
 
 @pytest.fixture(scope="module")
 def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a query of one stage has left after two micro-batches."""
+    """The checkpoint of a query of one stage after two micro-batches."""
     root = tmp_path_factory.mktemp("query")
     write_batches(root / "in", Sale, BATCHES[:2], ends=False)
     panes = streaming.compile(
@@ -73,16 +73,16 @@ def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 def test_a_checkpoint_names_the_file_that_is_damaged(
     spark: SparkSession, checkpoint: Path, tmp_path: Path
 ) -> None:
-    """A checkpoint that does not exist, or is whole, passes; a damaged one raises, and the message has the file."""
+    """A missing or complete checkpoint is valid; a damaged one raises an error with the file."""
     check_checkpoint(spark, tmp_path / "missing")
     check_checkpoint(spark, checkpoint)
     folder = Path(shutil.copytree(checkpoint, tmp_path / checkpoint.name))
-    for place in ("metadata", "offsets/1", "commits/0", "sources/0/1"):
+    for path in ("metadata", "offsets/1", "commits/0", "sources/0/1"):
         damaged = Path(shutil.copytree(folder, tmp_path / "damaged"))
-        file = damaged / place
+        file = damaged / path
         file.with_name(f".{file.name}.crc").unlink()
         file.write_bytes(file.read_bytes()[:10])
-        with pytest.raises(CheckpointError, match=rf"checkpoint is damaged: .*/damaged/{place}: .*restore"):
+        with pytest.raises(CheckpointError, match=rf"checkpoint is damaged: .*/damaged/{path}: .*restore"):
             check_checkpoint(spark, damaged)
         shutil.rmtree(damaged)
     shutil.rmtree(folder / "offsets")
@@ -92,10 +92,10 @@ def test_a_checkpoint_names_the_file_that_is_damaged(
         check_checkpoint(spark, folder)
 
 
-def test_the_windows_of_a_checkpoint_that_cannot_be_read(
+def test_open_windows_of_an_unreadable_checkpoint_raise_an_error(
     spark: SparkSession, checkpoint: Path, tmp_path: Path
 ) -> None:
-    """A checkpoint that does not exist, a stage that it does not have, and files that are missing raise an error."""
+    """A missing checkpoint, a missing stage and missing files raise an error with the cause."""
     whole = Path(shutil.copytree(checkpoint, tmp_path / "whole"))
     damaged = Path(shutil.copytree(checkpoint, tmp_path / "damaged"))
     for file in [*damaged.rglob("*.changelog"), *damaged.rglob("*.zip")]:

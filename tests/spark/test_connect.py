@@ -1,6 +1,6 @@
-"""Spark batch over Spark Connect: the same corpus, and the same ordinary frames, in one process of its own.
+"""Spark batch over Spark Connect, in a separate process: the conformance suite, and operations on compiled frames.
 
-This family catches what only classic Spark can do: contexts, JVM handles, frames of another class.
+These tests catch a dependence on classic Spark: contexts, JVM handles and frames of its class.
 """
 
 from __future__ import annotations
@@ -15,80 +15,80 @@ from flowalg_laws.conformance import BATCH_JOBS
 
 from tests.support import visiting
 from tests.support.over_connect import COVERING, GENERATED, STREAMED
-from tests.support.sink_cases import standing
 
-DAILY = ("is_ordinary", "runs_several", "says_what_is_wrong", "streams", "writes_tables", "conforms")
+CHECKS = ("use_frame", "run_two_outputs", "raise_error", "run_streams", "write_table", "conform")
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What a process with a local Connect server has shown, by name."""
-    return over_connect(tmp_path_factory.mktemp("connect"), *DAILY)
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The results of checks in a process with a local Connect server, by name."""
+    return over_connect(tmp_path_factory.mktemp("connect"), *CHECKS)
 
 
 def over_connect(folder: Path, *names: str) -> dict[str, str]:
-    """What a process with a local Connect server prints for some names, and all that it prints."""
+    """Runs checks in a process with a local Connect server; returns their results by name, and its whole output."""
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        # The port is then any that is free.
+        # Spark then chooses a free port.
         "SPARK_TESTING": "1",
     }
     command = [sys.executable, "-m", "tests.support.over_connect", str(folder), *names]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
-    (folder / "printed").write_text(done.stdout)
-    found = dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
-    return {**found, "printed": done.stdout}
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, f"{process.stdout[-3000:]}\n{process.stderr[-6000:]}"
+    (folder / "printed").write_text(process.stdout)
+    lines = dict(line.split(": ", 1) for line in process.stdout.splitlines() if ": " in line)
+    return {**lines, "printed": process.stdout}
 
 
 @pytest.mark.spark
-def test_batch_conforms_over_connect(shown: dict[str, str]) -> None:
+def test_batch_conforms_over_connect(results: dict[str, str]) -> None:
     """Jobs that use every feature, and some generated pipelines, give the panes of the reference."""
-    assert shown["conforms"] == f"{len(COVERING)} jobs of {len(COVERING)}, {GENERATED} generated"
+    assert results["conform"] == f"{len(COVERING)} jobs of {len(COVERING)}, {GENERATED} generated"
 
 
 @pytest.mark.thorough
 @pytest.mark.spark
-def test_batch_conforms_over_connect_in_all(tmp_path: Path) -> None:
+def test_batch_conforms_over_connect_in_all_jobs(tmp_path: Path) -> None:
     """Every job of the corpus gives the panes of the reference."""
-    shown = over_connect(tmp_path, "conforms_in_all")
-    assert shown["conforms_in_all"] == f"{len(BATCH_JOBS)} jobs of {len(BATCH_JOBS)}, {GENERATED} generated"
+    results = over_connect(tmp_path, "conform_in_all_jobs")
+    assert (
+        results["conform_in_all_jobs"]
+        == f"{len(BATCH_JOBS)} jobs of {len(BATCH_JOBS)}, {GENERATED} generated"
+    )
 
 
 @pytest.mark.spark
-def test_the_frame_is_an_ordinary_one_over_connect(shown: dict[str, str]) -> None:
-    """It is a Connect frame; it was written, read back, joined, a view, and explained with its functions."""
-    assert shown["is_ordinary"] == "pyspark.sql.connect.dataframe"
-    assert "key_by(<lambda> at tests/support/scores.py:" in shown["printed"]
-    assert "== Physical Plan ==" in shown["printed"]
+def test_a_compiled_frame_supports_all_operations_over_connect(results: dict[str, str]) -> None:
+    """A Connect frame is explained, written, read, joined and used as a view."""
+    assert results["use_frame"] == "pyspark.sql.connect.dataframe"
+    assert "key_by(<lambda> at tests/support/scores.py:" in results["printed"]
+    assert "== Physical Plan ==" in results["printed"]
 
 
 @pytest.mark.spark
-def test_several_outputs_are_one_query_over_connect(shown: dict[str, str]) -> None:
-    """Both results, each with its own type."""
-    assert shown["runs_several"] == (
+def test_several_outputs_are_one_query_over_connect(results: dict[str, str]) -> None:
+    """Two outputs have results of their types."""
+    assert results["run_two_outputs"] == (
         "[KV(key='a', value=3), KV(key='b', value=4), KV(key='a', value=5)] and [4, 5]"
     )
 
 
 @pytest.mark.spark
-def test_errors_come_through_connect(shown: dict[str, str]) -> None:
-    """With the source, the field and the remedy."""
-    assert (
-        "source 'scores': a row has null in at, which must be of type datetime" in shown["says_what_is_wrong"]
-    )
+def test_errors_over_connect_have_the_message(results: dict[str, str]) -> None:
+    """An error from the server has the source, the field and the remedy."""
+    assert "source 'scores': a row has null in at, which must be of type datetime" in results["raise_error"]
 
 
 @pytest.mark.spark
-def test_streams_run_over_connect(shown: dict[str, str]) -> None:
-    """Queries of one and of several stages, a join and a side input among them."""
-    assert shown["streams"] == f"{len(STREAMED)} jobs of {len(STREAMED)}"
+def test_streams_run_over_connect(results: dict[str, str]) -> None:
+    """Queries of one and of several stages, with a join and a side input, agree with the reference."""
+    assert results["run_streams"] == f"{len(STREAMED)} jobs of {len(STREAMED)}"
 
 
 @pytest.mark.spark
-def test_a_sink_is_written_to_over_connect(shown: dict[str, str]) -> None:
-    """Through the server's process for batches, from early, late and retracting panes."""
-    assert shown["writes_tables"] == f"{len(standing(visiting.RUN.panes))} rows"
+def test_a_sink_works_over_connect(results: dict[str, str]) -> None:
+    """A sink maintains its table from early, late and retracted panes, in the server's process for micro-batches."""
+    assert results["write_table"] == f"{len(current_panes(visiting.RUN.panes))} rows"

@@ -1,7 +1,6 @@
-"""Bad records that a stream tells instead of failing: each is told once, with why, and nothing else changes.
+"""Dead letters: a stream reports each bad record once with its error instead of failing, and nothing else changes.
 
-This family catches a bad record that vanishes, takes good ones with it, or moves a clock by a time that is
-none.
+These tests catch a bad record that is lost, that removes good records, or that advances a clock.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Number:
 
 
 def stream(spark: SparkSession, folder: Path, batches: Sequence[Sequence[Stored]]) -> StreamInput:
-    """Stored rows as a stream, a file for each micro-batch, and the end."""
+    """Returns stored rows as a stream: a file for each micro-batch, and the end of the input."""
     for number, rows in enumerate([*batches, []]):
         frame = spark.createDataFrame([row.columns for row in rows], TYPES)
         ends = number == len(batches)
@@ -75,10 +74,10 @@ def stream(spark: SparkSession, folder: Path, batches: Sequence[Sequence[Stored]
     return StreamInput(frame, POLICY, processing_time=seen, end_of_input=F.col("ends"))
 
 
-def told(
+def run_with_dead_letters(
     spark: SparkSession, folder: Path, pipeline: PCollection[object], source: StreamInput
 ) -> tuple[list[tuple[object, ...]], list[dict[str, object]], DataFrame]:
-    """The panes and the drops of a query that tells bad records, and all that it has stored."""
+    """Returns the panes and the drops of a query with dead letters, and its stored output."""
     frame = streaming.compile(pipeline, {ROWS: source}, dead_letters=True, metrics=True)
     run_to_end(frame.with_metrics(), folder / "out", folder / "checkpoint")
     stored = spark.read.parquet(str(folder / "out"))
@@ -89,12 +88,12 @@ def told(
     return panes, [row.asDict() for row in drops], stored
 
 
-def test_records_that_are_none_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    """Nulls, unknown names and absurd times, each told with its field and its record; panes are those of the others."""
+def test_a_bad_record_of_a_source_is_a_dead_letter(spark: SparkSession, tmp_path: Path) -> None:
+    """Nulls, unknown enum names and impossible times are dead letters with their field; good records are counted."""
     counts = ROWS.key_by(lambda row: row.key).window(FIXED, allowed_lateness=MINUTE).combine_per_key(Count())
     bad = [row for row, _ in BAD_ROWS]
     source = stream(spark, tmp_path, [[GOOD, *bad, GOOD], [*bad, evolve(GOOD, at=LATER)]])
-    panes, drops, stored = told(spark, tmp_path, counts, source)
+    panes, drops, stored = run_with_dead_letters(spark, tmp_path, counts, source)
     assert [element for element, _, _ in panes] == [KV("a", 2), KV("a", 1)]
     assert Counter(drop["reason"] for drop in drops) == {"bad_record": 2 * len(bad)}
     assert {drop["stage"] for drop in drops} == {"Source('rows')"}
@@ -106,58 +105,58 @@ def test_records_that_are_none_are_told(spark: SparkSession, tmp_path: Path) -> 
     assert [row["elements"] for row in metrics(stored).collect()] == [2, 1, 0]
 
 
-def known(row: Row) -> Row:
-    """A function that cannot take some rows."""
+def fail_on_three(row: Row) -> Row:
+    """Raises for one row."""
     if row.n == 3:
         raise LookupError("nothing about three")
     return row
 
 
-def wrong(row: Row) -> float:
-    """A function that once gives what it is not annotated with."""
+def text_for_four(row: Row) -> float:
+    """Returns a value that is not of the annotated type for one row."""
     return "four" if row.n == 4 else row.x  # type: ignore[return-value]  # a fault on purpose
 
 
-def when(row: Row) -> datetime:
-    """An event time without a time zone, for one row."""
+def naive_time_for_five(row: Row) -> datetime:
+    """Returns an event time without a time zone for one row."""
     return row.at.replace(tzinfo=None) if row.n == 5 else row.at
 
 
-def several(row: Row) -> list[Row]:
-    """A row twice."""
+def twice_except_six(row: Row) -> list[Row]:
+    """Returns a row twice, and raises for one row."""
     if row.n == 6:
         raise ValueError("not six")
     return [row, row]
 
 
-def fits(row: Row) -> bool:
-    """A predicate that raises for one row, and drops another."""
+def is_not_eight(row: Row) -> bool:
+    """Raises for one row, and is false for another."""
     if row.n == 7:
         raise ValueError("not seven")
     return row.n != 8
 
 
 def weight(row: Row) -> int:
-    """What a combiner reads, which raises for one row."""
+    """Returns the argument of a combiner, and raises for one row."""
     if row.n == 9:
         raise ValueError("not nine")
     return row.n
 
 
-def test_what_functions_cannot_take_is_told(spark: SparkSession, tmp_path: Path) -> None:
-    """Each kind of step, and what a combiner reads; the panes are those of a pipeline that has filtered them out."""
-    gone = (0, 3, 4, 5, 6, 7, 9)
+def test_an_element_on_which_a_function_fails_is_a_dead_letter(spark: SparkSession, tmp_path: Path) -> None:
+    """This holds for each kind of step and for a combiner; the panes are as if the bad elements were filtered out."""
+    bad = (0, 3, 4, 5, 6, 7, 9)
     checked = (
-        ROWS.filter(fits)
-        .with_timestamps(when)
+        ROWS.filter(is_not_eight)
+        .with_timestamps(naive_time_for_five)
         .filter(lambda row: 10 // row.n > 0)
-        .filter(lambda row: wrong(row) > 0)
-        .map(known)
-        .flat_map(several)
+        .filter(lambda row: text_for_four(row) > 0)
+        .map(fail_on_three)
+        .flat_map(twice_except_six)
         .key_by(lambda row: row.key)
     )
     plain = (
-        ROWS.filter(lambda row: row.n != 8 and row.n not in gone)
+        ROWS.filter(lambda row: row.n != 8 and row.n not in bad)
         .flat_map(lambda row: [row, row])
         .key_by(lambda row: row.key)
     )
@@ -170,10 +169,12 @@ def test_what_functions_cannot_take_is_told(spark: SparkSession, tmp_path: Path)
     rows = [evolve(GOOD, n=n) for n in (1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10)]
     rows.append(evolve(GOOD, n=0, at=LATER))
     source = stream(spark, tmp_path / "one", [rows])
-    found, drops, _ = told(spark, tmp_path / "one", sums(checked.map_values(lambda row: row)), source)
-    wanted, none, _ = told(spark, tmp_path / "two", sums(plain), source)
-    assert found == wanted
-    assert not none
+    panes, drops, _ = run_with_dead_letters(
+        spark, tmp_path / "one", sums(checked.map_values(lambda row: row)), source
+    )
+    expected, no_drops, _ = run_with_dead_letters(spark, tmp_path / "two", sums(plain), source)
+    assert panes == expected
+    assert not no_drops
     errors = Counter(
         str(drop["error"]).split(": ", 1)[1].partition("; its argument was")[0][:60] for drop in drops
     )
@@ -183,8 +184,8 @@ def test_what_functions_cannot_take_is_told(spark: SparkSession, tmp_path: Path)
     assert stages == {"filter": 4, "with_timestamps": 1, "map": 1, "flat_map": 1, "Sum.of": 2}
 
 
-def test_panes_that_a_step_cannot_take_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    """Behind a grouping too, and through another one: told once, by the step, with the pane's element."""
+def test_a_pane_on_which_a_step_fails_is_one_dead_letter(spark: SparkSession, tmp_path: Path) -> None:
+    """A failing step between two groupings has one dead letter, with the element of the pane."""
 
     def inverse(count: int) -> float:
         return 1 / (count - 2)
@@ -193,15 +194,17 @@ def test_panes_that_a_step_cannot_take_are_told(spark: SparkSession, tmp_path: P
     again = counts.combine_per_key(Count()).map_values(inverse).key_by(lambda pair: 0)
     pipeline = again.combine_per_key(Count())
     rows = [evolve(GOOD, key=key) for key in "aabc"]
-    panes, drops, _ = told(spark, tmp_path, pipeline, stream(spark, tmp_path, [rows]))
+    panes, drops, _ = run_with_dead_letters(spark, tmp_path, pipeline, stream(spark, tmp_path, [rows]))
     assert [element for element, _, _ in panes] == [KV(0, 2)]
     (drop,) = drops
     assert json.loads(str(drop["value"])) == {"key": "a", "value": 2}
     assert "ZeroDivisionError" in str(drop["error"])
 
 
-def test_an_event_time_that_a_function_cannot_tell(spark: SparkSession, tmp_path: Path) -> None:
-    """A source whose own function raises: the record is told, and moves no clock."""
+def test_a_record_whose_event_time_function_raises_is_a_dead_letter(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The record is a dead letter of its source, and does not advance the clocks."""
 
     def at(row: Row) -> datetime:
         words = row.key.split()
@@ -223,8 +226,8 @@ def test_an_event_time_that_a_function_cannot_tell(spark: SparkSession, tmp_path
     assert json.loads(drop["value"])["key"] == "x"
 
 
-def test_lines_that_do_not_parse(spark: SparkSession, tmp_path: Path) -> None:
-    """By choice they are told with their text, or fail the query; they are never nulls."""
+def test_a_line_that_does_not_parse_is_a_dead_letter_or_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """With dead letters it is one with its text; otherwise it fails the query. It is never a record of nulls."""
     lines = [
         '{"n": 1, "at": "2026-01-01T00:00:00Z"}',
         '{"n": "one"',
@@ -232,19 +235,19 @@ def test_lines_that_do_not_parse(spark: SparkSession, tmp_path: Path) -> None:
     ]
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "0.json").write_text("\n".join(lines))
-    numbers = Source("numbers", Number, event_time=lambda one: one.at)
+    numbers = Source("numbers", Number, event_time=lambda number: number.at)
     sums = (
-        numbers.key_by(lambda one: 0)
+        numbers.key_by(lambda number: 0)
         .window(FIXED, allowed_lateness=MINUTE)
-        .combine_per_key(Sum.of(lambda one: one.n))
+        .combine_per_key(Sum.of(lambda number: number.n))
     )
     frame = spark.readStream.schema("n long, at timestamp, _corrupt_record string").json(str(tmp_path / "in"))
     source = StreamInput(frame, POLICY, corrupt_record=F.col("_corrupt_record"))
     streaming.drain(spark, tmp_path / "drain")
-    telling = streaming.compile(
+    with_letters = streaming.compile(
         sums, {numbers: source}, dead_letters=True, drain_signal_path=tmp_path / "drain"
     )
-    run_to_end(telling.with_drops(), tmp_path / "out", tmp_path / "checkpoint")
+    run_to_end(with_letters.with_drops(), tmp_path / "out", tmp_path / "checkpoint")
     found = spark.read.parquet(str(tmp_path / "out"))
     assert [pane.element.value for pane in collect(sums, found)] == [3]
     (drop,) = found.filter("drop is not null").select("drop.*").collect()
@@ -255,8 +258,8 @@ def test_lines_that_do_not_parse(spark: SparkSession, tmp_path: Path) -> None:
         run_to_end(failing.with_drops(), tmp_path / "out-2", tmp_path / "checkpoint-2")
 
 
-def test_the_default_fails(spark: SparkSession, tmp_path: Path) -> None:
-    """Without the choice a bad record fails the query, whatever is stored of it."""
+def test_a_bad_record_fails_the_query_by_default(spark: SparkSession, tmp_path: Path) -> None:
+    """Without dead letters a bad record fails the query, also if drops are stored."""
     counts = ROWS.key_by(lambda row: row.key).window(FIXED, allowed_lateness=MINUTE).combine_per_key(Count())
     source = stream(spark, tmp_path, [[GOOD, evolve(GOOD, key=None)]])
     frame = streaming.compile(counts, {ROWS: source}).with_drops()

@@ -1,4 +1,4 @@
-"""What Spark users are told when data, schema or functions do not fit: nothing is lost, nothing is guessed."""
+"""Errors for Spark users whose data, schema or functions are invalid: no row is lost, and no type is guessed."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ POLICY = BoundedOutOfOrderness(timedelta(0))
 
 
 def scores(spark: SparkSession, *rows: tuple[object, ...], schema: str = TYPES) -> DataFrame:
-    """A frame of scores."""
+    """Returns a frame of scores."""
     return spark.createDataFrame(list(rows), schema)
 
 
 def failure(pipeline: PCollection[object], frame: DataFrame) -> str:
-    """What is said when a batch fails."""
+    """Returns the error message of a batch."""
     with pytest.raises(Exception) as caught:  # noqa: PT011  # Spark's own type; the message is what is tested
         batch.run(pipeline, {SCORES: frame})
     return str(caught.value)
 
 
 def test_a_schema_that_does_not_fit_lists_every_difference(spark: SparkSession) -> None:
-    """Missing columns and columns of another type, each with what it must be."""
+    """The message has each missing column and each column of another type, with the required type."""
     frame = scores(spark, ("a", "3"), schema="team string, points string")
     with pytest.raises(SchemaMismatchError) as caught:
         batch.compile(SUMS, {SCORES: frame})
@@ -61,16 +61,16 @@ def test_a_schema_that_does_not_fit_lists_every_difference(spark: SparkSession) 
     ]
 
 
-def test_a_filter_on_a_missing_field_lists_the_differences_too(spark: SparkSession) -> None:
-    """Though what a filter looks at is said to Spark where the data are read."""
+def test_a_filter_on_a_missing_field_lists_the_differences(spark: SparkSession) -> None:
+    """The schema is checked before a filter is pushed down to the scan."""
     frame = scores(spark, ("a", NOON), schema="team string, at timestamp")
-    kept = SCORES.filter(lambda s: s.points > 3).key_by(lambda s: s.team)
+    filtered = SCORES.filter(lambda s: s.points > 3).key_by(lambda s: s.team)
     with pytest.raises(SchemaMismatchError, match="points: missing; it must be a bigint"):
-        batch.compile(kept.combine_per_key(Count()), {SCORES: frame})
+        batch.compile(filtered.combine_per_key(Count()), {SCORES: frame})
 
 
-def test_a_timestamp_without_a_zone_is_refused(spark: SparkSession) -> None:
-    """It is naive, and the message says so."""
+def test_a_timestamp_without_a_time_zone_is_rejected(spark: SparkSession) -> None:
+    """The message has the column and the reason."""
     frame = scores(spark, schema="team string, points int, at timestamp_ntz")
     with pytest.raises(
         SchemaMismatchError, match="a timestamp without a time zone, which names no point in time"
@@ -78,14 +78,14 @@ def test_a_timestamp_without_a_zone_is_refused(spark: SparkSession) -> None:
         batch.compile(SUMS, {SCORES: frame})
 
 
-def test_narrower_numbers_are_read(spark: SparkSession) -> None:
-    """An int column is a 64-bit integer without loss."""
+def test_a_32_bit_column_is_read_as_64_bit_integers(spark: SparkSession) -> None:
+    """A column of type int is read without loss."""
     frame = scores(spark, ("a", 3, NOON), schema="team string, points int, at timestamp")
-    assert [one.value for one in batch.run(SUMS, {SCORES: frame})] == [3]
+    assert [pane.value for pane in batch.run(SUMS, {SCORES: frame})] == [3]
 
 
 def test_a_null_event_time_fails_the_query(spark: SparkSession) -> None:
-    """The row is not lost silently: the source, the field and the remedy are named."""
+    """The row is not dropped: the message has the source, the field and the remedy."""
     message = failure(SUMS.map(lambda pair: pair.value), scores(spark, ("a", 3, NOON), ("b", 4, None)))
     assert "source 'scores': a row has null in at, which must be of type datetime" in message
     windowed = POINTS.window(FixedWindows(timedelta(minutes=1))).combine_per_key(Sum())
@@ -93,7 +93,7 @@ def test_a_null_event_time_fails_the_query(spark: SparkSession) -> None:
 
 
 def test_a_null_in_a_field_that_is_used_fails_the_query(spark: SparkSession) -> None:
-    """Spark would pass over a null in a sum, or filter it out; a record has none where its type allows none."""
+    """A null in a field that is not optional is an error, although Spark's sum and filter would ignore it."""
     message = "a row has null in points, which must be of type int; make it int | None to allow it"
     frame = scores(spark, ("a", 3, NOON), ("a", None, NOON))
     assert message in failure(SUMS, frame)
@@ -101,13 +101,13 @@ def test_a_null_in_a_field_that_is_used_fails_the_query(spark: SparkSession) -> 
 
 
 def test_an_event_time_out_of_range_fails_the_query(spark: SparkSession) -> None:
-    """A sentinel such as the last day of 9999 is no event time."""
+    """A sentinel such as the last day of 9999 is not an event time."""
     frame = scores(spark, ("a", 3, NOON)).withColumn("at", F.expr("timestamp'9999-12-31 00:00:00Z'"))
     assert "source 'scores': an event time lies outside of" in failure(SUMS, frame)
 
 
 def test_a_sum_that_overflows_fails_the_query(spark: SparkSession) -> None:
-    """Named with its grouping, whatever the session's ANSI setting."""
+    """The message has the grouping, with any ANSI setting of the session."""
     frame = scores(spark, ("a", 2**62, NOON), ("a", 2**62, NOON))
     for ansi in ("true", "false"):
         spark.conf.set("spark.sql.ansi.enabled", ansi)
@@ -115,8 +115,8 @@ def test_a_sum_that_overflows_fails_the_query(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.ansi.enabled", "true")
 
 
-def test_an_overflow_in_a_lifted_function_names_its_place(spark: SparkSession) -> None:
-    """The transform, and the file and line of the function."""
+def test_an_overflow_in_a_lifted_function_names_the_function(spark: SparkSession) -> None:
+    """The message has the transform, and the file and line of the function."""
     message = failure(
         POINTS.map_values(lambda n: n * 2).combine_per_key(Sum()), scores(spark, ("a", 2**62, NOON))
     )
@@ -125,7 +125,7 @@ def test_an_overflow_in_a_lifted_function_names_its_place(spark: SparkSession) -
 
 
 def test_a_function_that_raises_is_named_with_its_record(spark: SparkSession) -> None:
-    """From a worker: the transform, the function's file and line, and what it read of the record."""
+    """The message from a worker has the transform, the function's file and line, and the fields that it read."""
     broken = (
         SCORES.key_by(lambda s: s.team).map_values(lambda s: int(f"{1 // s.points:d}")).combine_per_key(Sum())
     )
@@ -135,8 +135,8 @@ def test_a_function_that_raises_is_named_with_its_record(spark: SparkSession) ->
     assert "its argument was Score(points=0, …)" in message
 
 
-def test_nan_under_an_order_fails_the_query(spark: SparkSession) -> None:
-    """Spark would call NaN the greatest of all."""
+def test_nan_in_an_ordering_combiner_fails_the_query(spark: SparkSession) -> None:
+    """``Min`` and ``TopN`` reject NaN, which Spark orders as the greatest value."""
     halves = SCORES.key_by(lambda s: s.team).combine_per_key(Min.of(lambda s: s.points * float("nan")))
     assert "the input of Min must not be None or NaN; got nan" in failure(
         halves, scores(spark, ("a", 1, NOON))
@@ -146,8 +146,8 @@ def test_nan_under_an_order_fails_the_query(spark: SparkSession) -> None:
     assert "the input of TopN must not be None or NaN; got nan" in failure(top.combine_per_key(TopN(2)), rows)
 
 
-def test_a_result_of_unknown_type_is_asked_for(spark: SparkSession) -> None:
-    """The message says the two ways to tell."""
+def test_a_function_with_a_result_of_unknown_type_is_rejected(spark: SparkSession) -> None:
+    """The message has the argument for the type."""
     unknown = (
         SCORES.key_by(lambda s: s.team).map_values(lambda s: divmod(s.points, 2)[0]).combine_per_key(Count())
     )
@@ -155,8 +155,8 @@ def test_a_result_of_unknown_type_is_asked_for(spark: SparkSession) -> None:
         batch.compile(unknown, {SCORES: scores(spark)})
 
 
-def test_float_keys_are_refused(spark: SparkSession) -> None:
-    """When the pipeline is compiled, with the type."""
+def test_float_keys_are_rejected(spark: SparkSession) -> None:
+    """Compilation fails, and the message has the type."""
     with pytest.raises(UnsupportedError, match="has keys of float; floats cannot be compared exactly"):
         batch.compile(
             SCORES.key_by(lambda s: s.points / 2.0).combine_per_key(Count()), {SCORES: scores(spark)}
@@ -164,7 +164,7 @@ def test_float_keys_are_refused(spark: SparkSession) -> None:
 
 
 def test_an_unbound_source_is_named(spark: SparkSession) -> None:
-    """Both engines say which source lacks an input, and how to pass it."""
+    """In batch and streaming, the message has the source without an input, and how to pass it."""
     with pytest.raises(UnboundSourceError, match="source 'scores' is not bound: pass inputs={scores: frame}"):
         batch.compile(SUMS, {})
     with pytest.raises(UnboundSourceError, match=r"pass inputs={scores: StreamInput\(frame, watermark\)}"):
@@ -174,30 +174,30 @@ def test_an_unbound_source_is_named(spark: SparkSession) -> None:
 
 
 @frozen
-class Hiding:
-    """A record whose field has the name of a pane's column."""
+class Clashing:
+    """A record whose field has the name of a column of panes."""
 
     window: str
     at: str
 
 
-def test_a_field_that_a_pane_column_would_hide_is_refused(spark: SparkSession) -> None:
-    """The message names the field."""
-    hidden = SUMS.map(lambda pair: Hiding(pair.key, pair.key))
-    with pytest.raises(RecordTypeError, match=r"Hiding.window would be hidden by the column window"):
+def test_a_field_with_the_name_of_a_pane_column_is_rejected(spark: SparkSession) -> None:
+    """The message has the field and the column."""
+    hidden = SUMS.map(lambda pair: Clashing(pair.key, pair.key))
+    with pytest.raises(RecordTypeError, match=r"Clashing.window would be hidden by the column window"):
         batch.compile(hidden, {SCORES: scores(spark)})
 
 
 def stream(
     spark: SparkSession, folder: Path, source: Source[object] = SCORES
 ) -> dict[Source[object], StreamInput]:
-    """An empty stream of scores."""
+    """Returns an empty stream of scores."""
     schema = "team string, points long, at timestamp" if source is SCORES else "shop string"
     return {source: StreamInput(spark.readStream.schema(schema).parquet(str(folder)), POLICY)}
 
 
-def test_streaming_refuses_to_keep_state_for_ever_unasked(spark: SparkSession, tmp_path: Path) -> None:
-    """The grouping and its windows are named, and both ways out; FOREVER is one of them."""
+def test_streaming_rejects_windows_without_an_allowed_lateness(spark: SparkSession, tmp_path: Path) -> None:
+    """The message has the grouping, its windows and the remedies; ``FOREVER`` is accepted."""
     fixed = FixedWindows(timedelta(minutes=1))
     unset = POINTS.window(fixed).combine_per_key(Sum())
     with pytest.raises(
@@ -209,9 +209,9 @@ def test_streaming_refuses_to_keep_state_for_ever_unasked(spark: SparkSession, t
     )
 
 
-def test_streaming_takes_streams(spark: SparkSession) -> None:
-    """A bounded frame is refused, with what to call instead."""
-    with pytest.raises(ArgumentError, match=r"use batch.compile for a bounded one"):
+def test_streaming_rejects_invalid_inputs(spark: SparkSession) -> None:
+    """A bounded frame, a watermark that is not a policy, and a tick that is not a column are rejected."""
+    with pytest.raises(ArgumentError, match=r"use batch.compile for a bounded frame"):
         streaming.compile(SUMS, {SCORES: StreamInput(scores(spark), POLICY)})
     with pytest.raises(ArgumentError, match="must be a watermark policy, such as BoundedOutOfOrderness"):
         StreamInput(scores(spark), timedelta(0))  # type: ignore[arg-type]
@@ -221,17 +221,17 @@ def test_streaming_takes_streams(spark: SparkSession) -> None:
         StreamInput(scores(spark), POLICY, tick="ticks")  # type: ignore[arg-type]
 
 
-def test_streaming_refuses_the_policy_that_knows_what_is_to_come(spark: SparkSession, tmp_path: Path) -> None:
-    """When the pipeline is compiled, by source, with why; before, the policy is a value like any other."""
+def test_streaming_rejects_the_policy_perfect(spark: SparkSession, tmp_path: Path) -> None:
+    """Compilation fails, and the message has the source and the reason."""
     frame = stream(spark, tmp_path)[SCORES].frame
     with pytest.raises(
-        UnsupportedError, match=r"source 'scores': .* Perfect needs a source that knows what is"
+        UnsupportedError, match=r"source 'scores': .* Perfect needs to know the future elements"
     ):
         streaming.compile(SUMS, {SCORES: StreamInput(frame, Perfect())})
 
 
-def test_a_restart_with_other_shards_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """State cannot follow another division of its keys; the message says what it was written with."""
+def test_a_restart_with_another_number_of_shards_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+    """The message has the number of shards in the checkpoint, and the argument that continues from it."""
     source, checkpoint = tmp_path / "in", tmp_path / "checkpoint"
     source.mkdir()
     table = pa.table({"team": ["a"], "points": [1], "at": pa.array([NOON], pa.timestamp("us", tz="UTC"))})

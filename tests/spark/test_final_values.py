@@ -1,6 +1,6 @@
-"""What panes come to in the end, and frames that are held to their source: the helpers of the Spark package.
+"""Final values of frames, and frames that are checked against their source.
 
-This family catches a view of panes that keeps what was taken back, or that a sink's rows do not allow.
+These tests catch final values that include retracted panes, or that fail on the stored rows of a sink.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ REFINED = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount
 
 
 def refined(windows: FixedWindows | Sessions, mode: Accumulation) -> PCollection[KV[str, int]]:
-    """Sums that are shown early, and again for all that is late."""
-    placed = POINTS.window(windows, trigger=REFINED, accumulation=mode, allowed_lateness=FOREVER)
-    return placed.combine_per_key(Sum())
+    """Returns sums with early and late firings."""
+    windowed = POINTS.window(windows, trigger=REFINED, accumulation=mode, allowed_lateness=FOREVER)
+    return windowed.combine_per_key(Sum())
 
 
 FIXED, SESSIONS = FixedWindows(5 * MINUTE), Sessions(2 * MINUTE)
@@ -77,7 +77,7 @@ PIPELINES = [
 
 
 def timeline(seed: int) -> Timeline[Score]:
-    """Micro-batches of scores, a good part of them late."""
+    """Returns micro-batches of scores, of which many are late."""
     chance = random.Random(seed)
     batches = [
         [
@@ -86,23 +86,23 @@ def timeline(seed: int) -> Timeline[Score]:
         ]
         for _ in range(6)
     ]
-    numbers = {id(one): number for number, some in enumerate(batches) for one in some}
+    numbers = {id(score): number for number, scores in enumerate(batches) for score in scores}
     return Timeline.micro_batches(
         SCORES,
         batches,
-        processing_time=lambda one: NOON + (20 + numbers[id(one)]) * MINUTE,
+        processing_time=lambda score: NOON + (20 + numbers[id(score)]) * MINUTE,
         watermark=BoundedOutOfOrderness(2 * MINUTE),
     )
 
 
 def point(micros: int) -> datetime:
-    """A point in time, as Spark takes it."""
+    """Returns a point in time as a datetime."""
     return EPOCH + timedelta(microseconds=micros)
 
 
 def row_of(run: int, pane: Pane[KV[str, int]]) -> tuple[object, ...]:
-    """A pane as a sink has it."""
-    said = (pane.timing.value, pane.index, pane.is_first, pane.is_last)
+    """Returns a pane as the row of a sink."""
+    info = (pane.timing.value, pane.index, pane.is_first, pane.is_last)
     return (
         run,
         pane.element.key,
@@ -110,42 +110,42 @@ def row_of(run: int, pane: Pane[KV[str, int]]) -> tuple[object, ...]:
         (point(pane.window.start), point(pane.window.end)),
         point(pane.event_time),
         pane.change.value,
-        (*said, point(pane.processing_time), point(pane.watermark)),
+        (*info, point(pane.processing_time), point(pane.watermark)),
     )
 
 
 def final_row(run: int, final: Pane[KV[str, int]] | WindowedValue[KV[str, int]]) -> tuple[object, ...]:
-    """A final value as a row of ``in_micros``."""
+    """Returns a final value as a row of ``in_micros``."""
     bounds = (int(final.window.start), int(final.window.end))
     return (run, final.element.key, final.element.value, *bounds, int(final.event_time))
 
 
 def in_micros(final: DataFrame) -> list[tuple[object, ...]]:
-    """The rows of final values, with their times in microseconds."""
+    """Returns the rows of final values, with times in microseconds."""
     micros = [F.unix_micros(F.col(name)) for name in ("window.start", "window.end", "event_time")]
     return [tuple(row) for row in final.select("run", "key", "value", *micros).collect()]
 
 
-def test_final_values_are_what_stands(spark: SparkSession) -> None:
-    """Against a loop over the panes of the reference: the panes of an index follow those before, or take them back."""
+def test_final_values_are_the_current_panes(spark: SparkSession) -> None:
+    """They equal the result of a plain loop over the panes, which removes retracted panes and replaces earlier ones."""
     rows = []
     expected = []
     retracted = 0
-    for run, (pipeline, seed) in enumerate((one, seed) for one in PIPELINES for seed in range(8)):
+    for run, (pipeline, seed) in enumerate((pipeline, seed) for pipeline in PIPELINES for seed in range(8)):
         panes = flowalg_reference.run(pipeline, {SCORES: timeline(seed)}).panes
         rows += [row_of(run, pane) for pane in panes]
-        standing: dict[object, list[Pane[KV[str, int]]]] = {}
+        current: dict[object, list[Pane[KV[str, int]]]] = {}
         for pane in panes:
             place = (pane.element.key, pane.window)
-            known = standing.setdefault(place, [])
+            known = current.setdefault(place, [])
             if pane.change is Change.RETRACTION:
                 retracted += 1
-                known.remove(next(one for one in known if one.element == pane.element))
+                known.remove(next(other for other in known if other.element == pane.element))
             elif known and known[0].index != pane.index:
-                standing[place] = [pane]
+                current[place] = [pane]
             else:
                 known.append(pane)
-        expected += [final_row(run, pane) for known in standing.values() for pane in known]
+        expected += [final_row(run, pane) for known in current.values() for pane in known]
     random.Random(1).shuffle(rows)
     found = final_values(spark.createDataFrame(rows, PANES), by=("run", "key"))
     assert found.columns == ["run", "key", "value", "window", "event_time"]
@@ -155,7 +155,7 @@ def test_final_values_are_what_stands(spark: SparkSession) -> None:
 
 
 def generated_runs() -> list[tuple[Pane[KV[str, int]], ...]]:
-    """The panes of generated runs; some runs end with a step that emits several elements for a pane."""
+    """Returns the panes of generated runs; some runs end with a step that emits several elements for a pane."""
     runs: list[tuple[Pane[KV[str, int]], ...]] = []
 
     @settings(max_examples=400, derandomize=True, database=None, phases=[Phase.generate])
@@ -193,13 +193,13 @@ def test_the_column_agrees_with_final_values_of_the_core(spark: SparkSession) ->
 
 
 def scores(spark: SparkSession) -> DataFrame:
-    """Three scores."""
+    """Returns a frame of three scores."""
     rows = [("a", 3, NOON), ("a", 4, NOON + MINUTE), ("b", 5, NOON)]
     return spark.createDataFrame(rows, schema_of(SCORES))
 
 
-def test_a_batch_is_final(spark: SparkSession) -> None:
-    """Each of its panes stands; what a frame says of drops is none of them."""
+def test_all_panes_of_a_batch_are_final(spark: SparkSession) -> None:
+    """Each pane of a batch is a final value, also in a frame with drops."""
     panes = batch.compile(POINTS.window(FIXED).combine_per_key(Sum()), {SCORES: scores(spark)})
     assert sorted((row["key"], row["value"]) for row in panes.final_values().collect()) == [
         ("a", 7),
@@ -213,8 +213,8 @@ def test_a_batch_is_final(spark: SparkSession) -> None:
     assert [row["value"] for row in total.final_values(by=()).collect()] == [12]
 
 
-def test_final_values_need_to_know_what_tells_values_apart(spark: SparkSession) -> None:
-    """The key of pairs; of other elements only the user can say."""
+def test_final_values_of_elements_without_a_key_need_by(spark: SparkSession) -> None:
+    """Without ``by``, with a column that is not of the element, and on another frame, the call raises an error."""
     teams = batch.compile(SCORES.map(lambda s: s.team).distinct(), {SCORES: scores(spark)})
     with pytest.raises(
         ArgumentError, match="by must be the columns that tell the values of one window apart, .*; got None"
@@ -237,15 +237,15 @@ NUMBERS = Source("numbers", int, event_time=lambda n: NOON)
 
 
 def test_a_schema_follows_from_a_source() -> None:
-    """A record's columns in order, and the one column of a scalar."""
+    """A record has its columns in order, and a scalar has one column."""
     assert schema_of(SCORES).simpleString() == "struct<team:string,points:bigint,at:timestamp>"
     assert schema_of(NUMBERS).simpleString() == "struct<value:bigint>"
     with pytest.raises(ArgumentError, match=r"source must be a Source; got 'scores' \(str\)"):
         schema_of("scores")  # type: ignore[arg-type]  # a fault on purpose
 
 
-def test_tables_and_files_are_held_to_their_source(spark: SparkSession, tmp_path: Path) -> None:
-    """They are read as any others, and those that do not fit are refused at once, with every difference."""
+def test_tables_and_files_are_checked_against_their_source(spark: SparkSession, tmp_path: Path) -> None:
+    """A table or file with the source's schema is read; another is rejected before a query, with every difference."""
     scores(spark).createOrReplaceTempView("some_scores")
     scores(spark).write.parquet(str(tmp_path / "parquet"))
     scores(spark).write.json(str(tmp_path / "json"))
@@ -263,8 +263,8 @@ def test_tables_and_files_are_held_to_their_source(spark: SparkSession, tmp_path
         read_files(spark, NUMBERS, str(tmp_path / "parquet"))
 
 
-def test_a_line_that_does_not_fit_fails_the_query(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark's default would make nulls of it."""
+def test_a_json_line_of_another_type_fails_the_query(spark: SparkSession, tmp_path: Path) -> None:
+    """The line is an error, where Spark's default mode would read nulls."""
     path = tmp_path / "bad.json"
     path.write_text('{"team": "a", "points": "many", "at": "2024-01-01T12:00:00Z"}\n')
     with pytest.raises(Exception, match="FAILFAST"):

@@ -1,7 +1,7 @@
-"""Spark batch and Spark streaming over the timelines that other interpreters take.
+"""Spark batch and Spark streaming as interpreters over timelines.
 
-This family catches a timeline that Spark takes otherwise than the reference: other instants, other clocks, other
-watermarks; and files or queries that a run leaves behind.
+These tests catch a run with other instants, clocks or watermarks than the reference, and files or queries that a run
+does not remove.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CLOCKS = (
     .at(minute(2), Score("a", 1, minute(1)), watermark=minute(5))
     .end(minute(2))
 )
-"""Several instants of one processing time, with watermarks, percentiles and signals of their own."""
+"""Several instants at the same processing time, with different watermarks, percentiles and signals."""
 
 
 @pytest.fixture(params=["batch", "streaming"])
@@ -57,16 +57,15 @@ def spark_engine(request: pytest.FixtureRequest, spark: SparkSession) -> SparkBa
 
 
 def test_final_values_are_those_of_the_reference(spark_engine: SparkBatch | SparkStreaming) -> None:
-    """The same pipeline over the same timeline, of a stream that has ended and dropped nothing."""
+    """Over a timeline that ends and drops nothing, both interpreters have the final values of the reference."""
     expected = Reference().run(TOTALS, {SCORES: TIMELINE}).final_values()
     assert spark_engine.run(TOTALS, {SCORES: TIMELINE}).final_values() == expected
 
 
 def test_a_stream_has_the_clocks_of_its_timeline(spark: SparkSession, tmp_path: Path) -> None:
-    """Pane by pane and drop by drop; and nothing is left behind.
+    """Panes and drops are those of the reference, and files and queries are removed.
 
-    A frame does not tell in which of several instants of one processing time a pane was emitted, so neither does its
-    order.
+    The order of panes is not compared: a frame does not distinguish instants at the same processing time.
     """
     expected = Reference(Mode.MICRO_BATCH).run(CLOCKED, {SCORES: CLOCKS})
     found = SparkStreaming(spark, folder=tmp_path).run(CLOCKED, {SCORES: CLOCKS})
@@ -77,8 +76,8 @@ def test_a_stream_has_the_clocks_of_its_timeline(spark: SparkSession, tmp_path: 
     assert (list(tmp_path.iterdir()), spark.streams.active) == ([], [])
 
 
-def test_a_failed_run_leaves_nothing_behind(spark: SparkSession, tmp_path: Path) -> None:
-    """Neither files nor a query."""
+def test_a_failed_run_removes_its_files_and_query(spark: SparkSession, tmp_path: Path) -> None:
+    """After a failure there are no files and no active query."""
     broken = (
         SCORES.key_by(fail).window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(Count())
     )
@@ -88,37 +87,37 @@ def test_a_failed_run_leaves_nothing_behind(spark: SparkSession, tmp_path: Path)
 
 
 def fail(score: Score) -> str:
-    """What no element gets through."""
+    """Fails on every element."""
     raise ValueError(score.team)
 
 
-def test_a_perfect_timeline_runs_as_it_stands(spark: SparkSession) -> None:
-    """Its watermarks are known; a stream could not generate them."""
-    made = Timeline.from_records(
+def test_a_timeline_with_perfect_watermarks_runs(spark: SparkSession) -> None:
+    """The run uses the watermarks of the timeline, which a stream cannot generate."""
+    timeline = Timeline.from_records(
         SCORES,
         [Score("a", 5, minute(0.5)), Score("b", 7, minute(3))],
         processing_time=lambda score: score.at,
         watermark=Perfect(),
     )
-    expected = Reference(Mode.MICRO_BATCH).run(TOTALS, {SCORES: made})
-    assert SparkStreaming(spark).run(TOTALS, {SCORES: made}).panes == expected.panes
+    expected = Reference(Mode.MICRO_BATCH).run(TOTALS, {SCORES: timeline})
+    assert SparkStreaming(spark).run(TOTALS, {SCORES: timeline}).panes == expected.panes
 
 
-def test_a_timeline_without_instants_gives_nothing(spark_engine: SparkBatch | SparkStreaming) -> None:
-    """No panes, and no drops."""
+def test_a_timeline_without_instants_has_no_panes(spark_engine: SparkBatch | SparkStreaming) -> None:
+    """An empty timeline has no panes and no drops."""
     run = spark_engine.run(TOTALS, {SCORES: Timeline[Score]()})
     assert (run.panes, run.dropped) == ((), ())
 
 
-def test_frames_are_inputs_too(spark: SparkSession) -> None:
+def test_a_frame_is_an_input_of_spark_batch(spark: SparkSession) -> None:
     """A bounded frame of the same records as a timeline has the same final values."""
     frame = spark.createDataFrame(record_table(SCORES, TIMELINE.elements))
     run = SparkBatch(spark, time=minute(4)).run(TOTALS, {SCORES: frame})
     assert run.panes == SparkBatch(spark).run(TOTALS, {SCORES: TIMELINE}).panes
 
 
-def test_a_table_of_records_is_read_back() -> None:
-    """``records_in`` is the inverse of ``record_table``."""
+def test_records_in_inverts_record_table() -> None:
+    """Records that are written to a table and read from it are equal."""
     assert tuple(records_in(SCORES, record_table(SCORES, TIMELINE.elements))) == TIMELINE.elements
 
 
@@ -139,16 +138,16 @@ def test_a_table_of_records_is_read_back() -> None:
         ),
     ],
 )
-def test_bad_arguments_are_refused(
+def test_invalid_arguments_are_rejected(
     spark: SparkSession, call: Callable[[SparkSession], object], message: str
 ) -> None:
-    """With what was expected."""
+    """The message has the argument and the valid values."""
     with pytest.raises(ArgumentError, match=message):
         call(spark)
 
 
 def test_timelines_and_streams_do_not_mix(spark: SparkSession, tmp_path: Path) -> None:
-    """The micro-batches of a stream do not meet at the instants of a timeline."""
+    """Inputs of both kinds raise an error, since a stream has no micro-batches at the instants of a timeline."""
     others = Source("others", Score, event_time=lambda score: score.at)
     pairs = others.key_by(lambda score: score.team).map_values(lambda score: score.points)
     both = (
@@ -160,8 +159,8 @@ def test_timelines_and_streams_do_not_mix(spark: SparkSession, tmp_path: Path) -
         SparkStreaming(spark).run(both, {SCORES: TIMELINE, others: stream})
 
 
-def test_a_stream_is_run_over_what_there_is_to_read(spark: SparkSession, tmp_path: Path) -> None:
-    """A ``StreamInput`` is an input too: the run has the panes of its rows, with watermarks of its policy."""
+def test_a_stream_input_runs_over_the_available_data(spark: SparkSession, tmp_path: Path) -> None:
+    """The run has the panes of the available rows, with watermarks of the input's policy."""
     spark.createDataFrame(record_table(SCORES, TIMELINE.elements)).write.parquet(str(tmp_path / "scores"))
     frame = spark.readStream.schema(schema_of(SCORES)).parquet(str(tmp_path / "scores"))
     stream = StreamInput(frame, BoundedOutOfOrderness(MINUTE), processing_time=F.col("at"))

@@ -1,4 +1,4 @@
-"""Panes that come back from an engine in any order are put into theirs, as far as they tell it themselves."""
+"""The order of panes is restored from their metadata after an engine returns them in any order."""
 
 from __future__ import annotations
 
@@ -16,32 +16,34 @@ from flowalg import Change, Max, Sum, Timeline, WindowingStrategy
 
 
 @given(windowing_strategies(), free_timelines(), st.randoms(use_true_random=False))
-def test_retractions_come_before_what_takes_their_place(
+def test_a_pane_precedes_its_retraction(
     strategy: WindowingStrategy, timeline: Timeline[Reading], chance: Random
 ) -> None:
-    """Law: however panes are shuffled, put in order none is taken back before it was there."""
+    """Law: after panes are shuffled and sorted, each retraction is after the pane that it retracts."""
     panes = reference.run(
         apply_windowing(VALUES, strategy).combine_per_key(Max()), {READINGS: timeline}
     ).panes
     shuffled = list(panes)
     chance.shuffle(shuffled)
-    standing: dict[tuple[object, ...], int] = {}
+    current: dict[tuple[object, ...], int] = {}
     assert sorted(map(repr, sort_panes(shuffled))) == sorted(map(repr, panes))
     for pane in sort_panes(shuffled):
         place = (pane.element, pane.window)
-        standing[place] = standing.get(place, 0) + (1 if pane.change is Change.VALUE else -1)
-        assert standing[place] >= 0, pane
+        current[place] = current.get(place, 0) + (1 if pane.change is Change.VALUE else -1)
+        assert current[place] >= 0, pane
 
 
 @given(windowing_strategies(), free_timelines())
 def test_values_keep_the_order_of_the_reference(
     strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> None:
-    """Without retractions the order is exactly that of the reference: by instant, window and key.
+    """Without retractions the order is that of the reference: by instant, window and key.
 
-    Instants of equal clocks cannot be told apart.
+    Instants with equal clocks are not distinguished.
     """
-    assume(len({(one.processing_time, one.watermark) for one in timeline}) == len(timeline.instants))
+    assume(
+        len({(instant.processing_time, instant.watermark) for instant in timeline}) == len(timeline.instants)
+    )
     run = reference.run(apply_windowing(VALUES, strategy).combine_per_key(Sum()), {READINGS: timeline})
     values = [pane for pane in run.panes if pane.change is Change.VALUE]
     assert list(sort_panes(values[::-1])) == values

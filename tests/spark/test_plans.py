@@ -1,7 +1,7 @@
-"""The physical plans of representative pipelines: what is read, what is shuffled, what is sorted.
+"""The physical plans of representative pipelines: columns read, shuffles and sorts.
 
-This family catches waste that no result shows. The plans are those without adaptive execution, which would hide what
-is reused until a query has run.
+These tests catch waste that does not change results. The plans are without adaptive execution, which shows reused
+exchanges only after a query has run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LARGE = 2**61
 
 @frozen
 class Place:
-    """Where, of which most queries read a part."""
+    """A place, of which most queries read one field."""
 
     city: str
     floor: int
@@ -47,7 +47,7 @@ class Place:
 
 @frozen
 class Visit:
-    """More fields than any query reads."""
+    """A visit, with more fields than any query reads."""
 
     team: str
     points: int
@@ -65,7 +65,7 @@ PER_MINUTE = POINTS.window(FIXED).combine_per_key(Sum())
 
 @pytest.fixture(scope="module")
 def visits(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
-    """A Parquet file, and a session whose plans are final before they run."""
+    """Visits in a Parquet file, in a session without adaptive execution."""
     path = str(tmp_path_factory.mktemp("plans") / "visits")
     rows = [
         ("a", 1, None, "x", True, ("Rome", 2), NOON),
@@ -90,7 +90,7 @@ def visits(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def plan_of(frame: DataFrame) -> str:
-    """The physical plan, as ``explain`` prints it."""
+    """Returns the physical plan, as ``explain`` prints it."""
     printed = io.StringIO()
     with redirect_stdout(printed):
         frame.explain(mode="formatted")
@@ -98,18 +98,18 @@ def plan_of(frame: DataFrame) -> str:
 
 
 def operators(plan: str) -> Counter[str]:
-    """How many operators of each name a plan has."""
+    """Returns the number of operators of each name in a plan."""
     tree = plan.strip().split("\n\n")[0]
     return Counter(re.findall(r"(\w+)(?: \w+)* +\(\d+\)", tree))
 
 
 def read_by(plan: str) -> list[str]:
-    """What each scan reads of its file."""
+    """Returns the columns that each scan reads."""
     return re.findall(r"ReadSchema: struct<(.*)>", plan)
 
 
-def compiled(pipeline: PCollection[object], visits: DataFrame) -> str:
-    """The plan of a pipeline."""
+def compiled_plan(pipeline: PCollection[object], visits: DataFrame) -> str:
+    """Returns the plan of a pipeline."""
     return plan_of(batch.compile(pipeline, {VISITS: visits}))
 
 
@@ -134,9 +134,11 @@ READ = [
 
 
 @pytest.mark.parametrize(("pipeline", "columns"), READ, ids=[columns for _, columns in READ])
-def test_only_what_is_used_is_read(visits: DataFrame, pipeline: PCollection[object], columns: str) -> None:
-    """Fields that no function looks at are not read from the file, and nor are those of records inside."""
-    assert read_by(compiled(pipeline, visits)) == [columns]
+def test_only_the_fields_that_are_used_are_read(
+    visits: DataFrame, pipeline: PCollection[object], columns: str
+) -> None:
+    """A scan does not read fields, nested ones included, that no function uses."""
+    assert read_by(compiled_plan(pipeline, visits)) == [columns]
 
 
 PUSHED = [
@@ -156,16 +158,18 @@ PUSHED = [
 
 
 @pytest.mark.parametrize(("filtered", "pushed"), PUSHED, ids=[pushed for _, pushed in PUSHED])
-def test_filters_reach_the_scan(visits: DataFrame, filtered: PCollection[object], pushed: str) -> None:
-    """As far as Parquet can tell; rows with a null that the record class does not allow are kept, to be refused."""
-    plan = compiled(filtered.key_by(lambda one: 0).combine_per_key(Count()), visits)
+def test_a_filter_is_pushed_down_to_the_scan(
+    visits: DataFrame, filtered: PCollection[object], pushed: str
+) -> None:
+    """Comparisons with constants are pushed down; the scan keeps rows with an invalid null, which fail the query."""
+    plan = compiled_plan(filtered.key_by(lambda element: 0).combine_per_key(Count()), visits)
     assert f"PushedFilters: [{pushed}]" in plan
 
 
-def test_what_may_fail_before_a_filter_is_not_skipped(visits: DataFrame) -> None:
+def test_a_filter_after_a_step_that_can_fail_is_not_pushed_down(visits: DataFrame) -> None:
     """A filter after a step that can raise does not hide the rows on which it does."""
     doubled = VISITS.map(lambda v: KV(v.points * LARGE, v.team)).filter(lambda pair: pair.value == "a")
-    assert "PushedFilters" not in compiled(doubled.combine_per_key(Count()), visits)
+    assert "PushedFilters" not in compiled_plan(doubled.combine_per_key(Count()), visits)
 
 
 ONE_SHUFFLE = {
@@ -186,44 +190,44 @@ ONE_SHUFFLE = {
 
 @pytest.mark.parametrize("name", ONE_SHUFFLE)
 def test_a_grouping_is_one_shuffle(visits: DataFrame, name: str) -> None:
-    """Element-wise steps shuffle nothing, and where Spark has the aggregate nothing is sorted."""
-    found = operators(compiled(ONE_SHUFFLE[name], visits))
+    """Element-wise steps do not shuffle, and Spark's own aggregates do not sort."""
+    found = operators(compiled_plan(ONE_SHUFFLE[name], visits))
     assert (found["Exchange"], found["Sort"]) == (1, 0)
     assert found["HashAggregate"] >= 2
 
 
-def test_sliding_windows_shuffle_what_slices_come_to(visits: DataFrame) -> None:
-    """Once by slice, and then once more by window, of which there are fewer rows; nothing is sorted."""
+def test_sliding_windows_shuffle_partial_results_of_slices(visits: DataFrame) -> None:
+    """There is one shuffle by slice and one by window, which has fewer rows, and no sort."""
     found = operators(
-        compiled(POINTS.window(SlidingWindows(2 * MINUTE, MINUTE)).combine_per_key(Mean()), visits)
+        compiled_plan(POINTS.window(SlidingWindows(2 * MINUTE, MINUTE)).combine_per_key(Mean()), visits)
     )
     assert (found["Exchange"], found["Sort"]) == (2, 0)
 
 
 def test_sessions_are_one_shuffle_and_one_sort(visits: DataFrame) -> None:
-    """The sort that finds the sessions is by key and event time; what is aggregated is where it was."""
-    found = operators(compiled(POINTS.window(Sessions(MINUTE)).combine_per_key(Sum()), visits))
+    """Rows are sorted by key and event time to find sessions; the aggregation needs no further shuffle."""
+    found = operators(compiled_plan(POINTS.window(Sessions(MINUTE)).combine_per_key(Sum()), visits))
     assert (found["Exchange"], found["Sort"]) == (1, 1)
 
 
-def test_a_second_stage_by_window_is_one_more_shuffle(visits: DataFrame) -> None:
-    """Per key and minute, and then the largest of each minute."""
+def test_a_second_grouping_by_window_is_one_more_shuffle(visits: DataFrame) -> None:
+    """A sum per key and minute, and then the maximum of each minute, are two shuffles without a sort."""
     most = PER_MINUTE.map(lambda pair: pair.value).combine_globally(Max())
-    found = operators(compiled(most, visits))
+    found = operators(compiled_plan(most, visits))
     assert (found["Exchange"], found["Sort"]) == (2, 0)
 
 
 def test_a_join_shuffles_each_side_once(visits: DataFrame) -> None:
-    """And nothing more where its sides have been grouped by the same key and windows."""
+    """Sides that are already grouped by the same key and windows have no further shuffle."""
     raw = POINTS.window(FIXED)
     counts = raw.combine_per_key(Count())
     for joined in (raw.inner_join(raw.map_values(lambda n: -n)), PER_MINUTE.left_join(counts)):
-        found = operators(compiled(joined, visits))
+        found = operators(compiled_plan(joined, visits))
         assert (found["SortMergeJoin"], found["Exchange"] + found["ReusedExchange"]) == (1, 2)
 
 
 def test_a_side_input_is_broadcast(visits: DataFrame) -> None:
-    """A value per window, and a map, are brought to the elements, which stay where they are."""
+    """A singleton and a map are broadcast, and the elements are not shuffled."""
     total = VISITS.map(lambda v: v.points).window(FIXED).combine_globally(Sum()).as_singleton(default=0)
     shares = VISITS.map_with(total, lambda v, all_: KV(v.team, v.points - all_)).combine_per_key(Sum())
     most = POINTS.combine_per_key(Max()).as_map()
@@ -231,19 +235,19 @@ def test_a_side_input_is_broadcast(visits: DataFrame) -> None:
         VISITS.filter_with(most, lambda v, known: known[v.team] == v.points).map(lambda v: v.team).distinct()
     )
     for pipeline, join, shuffles in ((shares, "BroadcastHashJoin", 3), (tops, "BroadcastNestedLoopJoin", 3)):
-        found = operators(compiled(pipeline, visits))
+        found = operators(compiled_plan(pipeline, visits))
         assert (found[join], found["BroadcastExchange"], found["Exchange"]) == (1, 1, shuffles)
 
 
-def test_what_is_used_twice_is_shuffled_once(visits: DataFrame) -> None:
-    """A collection beside itself, and one that two outputs read, are computed once in a query."""
+def test_a_collection_with_two_readers_is_shuffled_once(visits: DataFrame) -> None:
+    """A self-join, and two outputs of one collection, compute the collection once in a query."""
     itself = PER_MINUTE.inner_join(PER_MINUTE.map_values(lambda n: n + 1))
-    found = operators(compiled(itself, visits))
+    found = operators(compiled_plan(itself, visits))
     assert (found["Exchange"], found["ReusedExchange"], found["Scan"]) == (1, 1, 1)
     in_python = VISITS.map(lambda v: KV(v.team.title(), v.points), result=KV[str, int])
     per_minute = in_python.window(FIXED).combine_per_key(Sum())
     most = per_minute.map(lambda pair: pair.value).combine_globally(Max())
-    one, other = batch.compile_all((per_minute, most), {VISITS: visits})
-    found = operators(plan_of(one.select("value").union(other.select("value"))))
+    sums, maxima = batch.compile_all((per_minute, most), {VISITS: visits})
+    found = operators(plan_of(sums.select("value").union(maxima.select("value"))))
     assert found["ReusedExchange"] == 1
     assert found["ArrowEvalPython"] == 1

@@ -1,4 +1,4 @@
-"""What flowalg changes in PySpark while it compiles, to call the JVM less, and puts back."""
+"""The changes to PySpark during compilation, for fewer calls of the JVM, are reverted afterwards."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SWITCH = "_enable_debugging_cache"
 
 
 @pytest.mark.parametrize("before", [None, True, False])
-def test_the_switch_is_put_back(monkeypatch: pytest.MonkeyPatch, before: bool | None) -> None:
-    """Also when compiling fails. A PySpark that renames it is noticed here, where compiling only becomes slower."""
+def test_the_debugging_switch_is_restored(monkeypatch: pytest.MonkeyPatch, before: bool | None) -> None:
+    """The switch is restored after success and failure. This test fails if a version of PySpark renames the switch."""
     assert hasattr(utils, SWITCH)
     monkeypatch.setattr(utils, SWITCH, before)
     with pytest.raises(ZeroDivisionError), unrecorded():
@@ -32,24 +32,24 @@ def test_the_switch_is_put_back(monkeypatch: pytest.MonkeyPatch, before: bool | 
     assert getattr(utils, SWITCH) is before
 
 
-def test_a_pyspark_without_the_switch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is invented there."""
+def test_a_pyspark_without_the_switch_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attribute is not created if PySpark lacks it."""
     monkeypatch.delattr(utils, SWITCH)
     with unrecorded():
         assert not hasattr(utils, SWITCH)
     assert not hasattr(utils, SWITCH)
 
 
-def test_compiling_leaves_the_switch_as_it_is(spark: SparkSession) -> None:
-    """So the errors of a user's own columns go on saying where these were made."""
+def test_the_switch_is_unchanged_after_compilation(spark: SparkSession) -> None:
+    """Errors of a user's columns then still have the line that created them."""
     before = utils.is_debugging_enabled()
     frame = spark.createDataFrame([], "team string, points long, at timestamp")
     batch.compile(POINTS.combine_per_key(Sum()), {SCORES: frame})
     assert utils.is_debugging_enabled() is before
 
 
-def test_a_column_is_made_once_where_that_is_remembered(spark: SparkSession) -> None:
-    """And each time elsewhere."""
+def test_a_column_is_created_once_within_the_cache(spark: SparkSession) -> None:
+    """Within ``cache_columns`` equal names are one object; outside they are not."""
     del spark
     with cache_columns():
         assert col("a.b") is col("a.b")
@@ -57,25 +57,25 @@ def test_a_column_is_made_once_where_that_is_remembered(spark: SparkSession) -> 
 
 
 def _calls(work: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> int:
-    """How often some work calls the JVM, objects that are given back left out."""
-    made: list[str] = []
+    """Returns the number of calls of the JVM, without those that release objects."""
+    calls: list[str] = []
     assert SparkContext._gateway is not None
     client = type(SparkContext._gateway._gateway_client)
-    sent: Callable[..., object] = client.send_command
+    send_command: Callable[..., object] = client.send_command
 
-    def counted(self: object, command: str, *rest: object) -> object:
+    def count(self: object, command: str, *rest: object) -> object:
         if not command.startswith("m"):
-            made.append(command)
-        return sent(self, command, *rest)
+            calls.append(command)
+        return send_command(self, command, *rest)
 
-    with monkeypatch.context() as changed:
-        changed.setattr(client, "send_command", counted)
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "send_command", count)
         work()
-    return len(made)
+    return len(calls)
 
 
 def test_a_function_of_spark_is_looked_up_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second column of a kind takes a call, and takes three where that is not remembered."""
+    """A second call of a function is one call of the JVM with the cache, and three without."""
     del spark
     with unrecorded(), looked_up_once():
         F.lit(1)
@@ -84,8 +84,8 @@ def test_a_function_of_spark_is_looked_up_once(spark: SparkSession, monkeypatch:
         assert _calls(lambda: F.lit(2), monkeypatch) == 3
 
 
-def test_pyspark_finds_its_functions_as_before(spark: SparkSession) -> None:
-    """Also when compiling fails, and when something compiles while something else does."""
+def test_the_function_cache_is_removed(spark: SparkSession) -> None:
+    """It is removed after a failure, and after the outer one of nested compilations."""
     del spark
     jvm = SparkContext._jvm
     before = dict(vars(jvm))
@@ -97,7 +97,7 @@ def test_pyspark_finds_its_functions_as_before(spark: SparkSession) -> None:
 
 
 def test_a_small_pipeline_takes_few_calls(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some 240: calls of the JVM are most of the time that compiling takes, and can be told without a clock."""
+    """Compilation takes about 240 calls of the JVM, which are most of its time and do not depend on the machine."""
     frame = spark.createDataFrame([], "team string, points long, at timestamp")
     pipeline = POINTS.combine_per_key(Sum())
     assert _calls(lambda: batch.compile(pipeline, {SCORES: frame}), monkeypatch) < 300

@@ -1,4 +1,4 @@
-"""Steps that only Python can compute, over Arrow batches, without a Spark session."""
+"""Steps in Python over Arrow batches, without a Spark session."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from flowalg.elementwise.steps import FlatMap, Map
 from flowalg.lifting.required_fields import delegated_call, required_shape
 
 
-def test_none_is_an_element_and_not_an_absence() -> None:
-    """On a stream a function may give ``None``: the row stays kept; only what a filter has dropped is not."""
+def test_none_is_an_element() -> None:
+    """On a stream, a row whose function returns ``None`` is still an element."""
     optional = OptionalOf(INTEGER)
     schema = arrow_schema(row_schema(optional, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP)}))
     steps = PythonSteps(
@@ -55,12 +55,12 @@ def test_none_is_an_element_and_not_an_absence() -> None:
 
 
 def guarded_schema(*names: str) -> pa.Schema:
-    """Integers on a stream, with some columns beside them."""
+    """Returns the schema of integers on a stream, with some meta columns."""
     return arrow_schema(row_schema(INTEGER, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, *names)}))
 
 
-def test_the_clocks_see_a_record_once_however_many_elements_it_becomes() -> None:
-    """A record that becomes two elements, or none, counts once, by the event time that its source gave it."""
+def test_the_clocks_observe_a_record_once() -> None:
+    """A record that becomes two elements, or none, is observed once, with the event time of its source."""
     schema = guarded_schema(OBSERVED_TIME)
     layout = layout_of(INTEGER)
     steps = PythonSteps(layout, layout, ((FlatMap(Call(lambda n: [n] * n)),),), guarded=True, schema=schema)
@@ -78,8 +78,8 @@ def test_the_clocks_see_a_record_once_however_many_elements_it_becomes() -> None
     }
 
 
-def test_an_element_in_several_windows_or_in_none_is_one_record_to_the_clocks() -> None:
-    """Windows of the user's own multiply rows; rows that are no elements keep the window that they have."""
+def test_the_clocks_observe_an_element_in_several_windows_or_none_once() -> None:
+    """Custom windows repeat rows, of which one has the observed time; control rows keep their window."""
     pair = kv_of(INTEGER, INTEGER)
     before = arrow_schema(
         row_schema(pair, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, OBSERVED_TIME, START, END)})
@@ -107,7 +107,7 @@ def test_an_element_in_several_windows_or_in_none_is_one_record_to_the_clocks() 
 
 
 def scaled(factor: int, n: int) -> float:
-    """Called by a function that does nothing else."""
+    """Is called by a lambda."""
     return math.log(factor * n)
 
 
@@ -117,16 +117,16 @@ def wordy(r: Reading) -> str:
     return f"{r.key}{total:>3}"
 
 
-def test_only_what_a_function_reads_is_brought_to_it() -> None:
-    """A call of a function is that function of lifted arguments; a function that reads some fields has a stand-in."""
+def test_a_function_receives_only_the_fields_that_it_reads() -> None:
+    """A lambda that calls a function has lifted arguments; other functions receive a record of the fields they read."""
     shape = shape_of(Reading)
     found = delegated_call(lambda r: scaled(3, r.value + 1), shape)
     assert found is not None
     assert found[0] is scaled
-    assert [one.shape for one in found[1]] == [INTEGER, INTEGER]
+    assert [argument.shape for argument in found[1]] == [INTEGER, INTEGER]
     read = required_shape(wordy, shape)
     assert isinstance(read, RecordOf)
-    assert [one.name for one in read.fields] == ["key", "value"]
+    assert [field.name for field in read.fields] == ["key", "value"]
     assert wordy(read.cls("a", 1)) == "a  1"
     assert repr(read.cls("a", 1)) == "Reading(key='a', value=1, …)"
 
@@ -134,16 +134,16 @@ def test_only_what_a_function_reads_is_brought_to_it() -> None:
 @pytest.mark.parametrize(
     "f", [lambda r: (r, r.key), lambda r: str(r), lambda r: vars(r), lambda r: [r], lambda r: r.key and r]
 )
-def test_a_function_that_looks_at_its_element_gets_it(f: Callable[[Reading], object]) -> None:
-    """The element itself, as soon as it is used in any way but reading a field."""
+def test_a_function_that_uses_the_element_itself_receives_it(f: Callable[[Reading], object]) -> None:
+    """A function that does more than read fields receives the whole element."""
     shape = shape_of(Reading)
     found = delegated_call(f, shape)
     assert required_shape(f, shape) is shape
-    assert found is None or [one.shape for one in found[1]] == [shape]
+    assert found is None or [argument.shape for argument in found[1]] == [shape]
 
 
-def test_what_a_column_holds_is_checked() -> None:
-    """Integers beyond 64 bits, values of another type, and a bool in place of a number are named with their place."""
+def test_values_of_a_column_are_checked() -> None:
+    """An integer of more than 64 bits, a value of another type, and a bool instead of an int raise an error."""
     cases: list[tuple[list[object], str]] = [
         ([1, 2**63], "there is 9223372036854775808, which overflows 64 bits"),
         ([1, "a"], "there must be of type int; got 'a' (str)"),
@@ -157,13 +157,13 @@ def test_what_a_column_holds_is_checked() -> None:
 
 @frozen
 class Numbered:
-    """A record that counts how often it is made."""
+    """A record that counts its instances."""
 
     n: int
-    made: ClassVar[list[int]] = []
+    instances: ClassVar[list[int]] = []
 
     def __attrs_post_init__(self) -> None:
-        Numbered.made.append(self.n)
+        Numbered.instances.append(self.n)
 
 
 @frozen(slots=False)
@@ -176,7 +176,7 @@ class Loose:
 
 @frozen(cache_hash=True)
 class Hashed:
-    """A record that remembers its hash."""
+    """A record that caches its hash."""
 
     n: int
     word: str
@@ -184,26 +184,26 @@ class Hashed:
 
 @frozen(kw_only=True)
 class Named:
-    """A record made by name."""
+    """A record with keyword-only fields."""
 
     n: int
     word: str
 
 
 @pytest.mark.parametrize("cls", [Loose, Hashed, Named, KV])
-def test_records_from_columns_are_what_their_class_makes(cls: type) -> None:
-    """Equal, of equal hash, and as frozen as any other; whether the class has slots, or more than its fields."""
+def test_records_from_columns_equal_those_of_the_constructor(cls: type) -> None:
+    """They are equal, with equal hashes, and frozen, for classes with and without slots, and with a cached hash."""
     found = build_records(cls, [[1, 2], ["a", "b"]])
-    names = [one.name for one in attrs.fields(cls)]
-    made = [cls(**dict(zip(names, row, strict=True))) for row in ((1, "a"), (2, "b"))]
-    assert found == made
-    assert list(map(hash, found)) == list(map(hash, made))
-    assert list(map(repr, found)) == list(map(repr, made))
+    names = [field.name for field in attrs.fields(cls)]
+    expected = [cls(**dict(zip(names, row, strict=True))) for row in ((1, "a"), (2, "b"))]
+    assert found == expected
+    assert list(map(hash, found)) == list(map(hash, expected))
+    assert list(map(repr, found)) == list(map(repr, expected))
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         setattr(found[0], names[0], 3)
 
 
-def test_what_happens_when_a_record_is_made_happens() -> None:
-    """Code of the class's own runs for each record."""
+def test_post_init_of_a_record_runs() -> None:
+    """``__attrs_post_init__`` runs for each record that is built from columns."""
     build_records(Numbered, [[1, 2]])
-    assert Numbered.made == [1, 2]
+    assert Numbered.instances == [1, 2]

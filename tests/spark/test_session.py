@@ -1,6 +1,6 @@
-"""Streaming on sessions that were not configured for flowalg: what it sets for itself, and what it refuses.
+"""Streaming on sessions that were not configured for flowalg: the settings that it makes, and those that it rejects.
 
-This family catches a setting that only ``local_session`` has, and a state store that is replaced unasked.
+These tests catch a dependence on a setting of ``local_session``, and a state store that is replaced.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OTHER = "org.example.Other"
 
 @pytest.mark.spark
 def test_streaming_runs_on_an_ordinary_session(tmp_path: Path) -> None:
-    """``SparkSession.builder.getOrCreate()``, in a zone far from UTC: the panes of the reference, and one warning."""
+    """A default session in a time zone other than UTC has the panes of the reference, and logs one warning."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
@@ -52,7 +52,7 @@ def unset(spark: SparkSession) -> Iterator[SparkSession]:
 def test_an_unset_state_store_is_set_with_one_warning(
     unset: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The warning has the line that silences it; the second call finds the setting."""
+    """The warning has the line that sets the state store; a second call logs nothing."""
     with caplog.at_level(logging.WARNING, "flowalg_spark"):
         ensure_state_store(unset)
         ensure_state_store(unset)
@@ -61,7 +61,7 @@ def test_an_unset_state_store_is_set_with_one_warning(
     assert line.endswith(f'run: spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")')
 
 
-def test_another_state_store_is_refused(unset: SparkSession) -> None:
+def test_another_state_store_is_rejected(unset: SparkSession) -> None:
     """The message has the setting, its value, and the line that replaces it; nothing is set."""
     unset.conf.set(STATE_STORE_KEY, OTHER)
     with pytest.raises(UnsupportedError) as caught:
@@ -74,7 +74,7 @@ def test_another_state_store_is_refused(unset: SparkSession) -> None:
 
 
 class _Locked:
-    """A session that lets nothing be set."""
+    """A session that rejects all settings."""
 
     @property
     def conf(self) -> _Locked:
@@ -87,7 +87,7 @@ class _Locked:
         raise AnalysisException(f"[CANNOT_MODIFY_CONFIG] {key}", errorClass="CANNOT_MODIFY_CONFIG")
 
 
-def test_a_state_store_that_cannot_be_set_is_refused() -> None:
+def test_a_state_store_that_cannot_be_set_is_rejected() -> None:
     """The message has Spark's condition, and the line for the configuration of the cluster."""
     with pytest.raises(UnsupportedError) as caught:
         ensure_state_store(cast("SparkSession", _Locked()))

@@ -1,8 +1,8 @@
-"""What Python workers keep of a shard's state between batches: never believed when Spark has another state.
+"""The state cache of Python workers, which is never used when Spark has another state.
 
-A batch may be done by any worker, thrown away after it has written its state, done again elsewhere, or by a process
-that knows nothing; and a worker forgets what does not fit. The store here is a dictionary whose changes are committed
-or thrown away, as those of Spark's are with a task. Real queries with killed workers are in ``make faults``.
+Any worker may run a micro-batch, a task may be discarded after it has written its state and run again elsewhere, and a
+worker may be new or evict states. The store here is a dictionary whose changes are committed or discarded, as Spark
+does with a task. ``make faults`` runs queries with killed workers.
 """
 
 from __future__ import annotations
@@ -71,75 +71,75 @@ SAME = StageDescription("combine_per_key", {})
 
 @define
 class Variables:
-    """The state variables of a shard, as a task sees them."""
+    """The state variables of a shard in a task."""
 
     head: tuple[object, ...] | None = None
     log: dict[tuple[object, ...], tuple[object, ...]] = field(factory=dict)
 
     def get(self) -> tuple[object, ...] | None:
-        """The head."""
+        """Returns the head."""
         return self.head
 
     def update(self, value: tuple[object, ...]) -> None:
-        """Another head."""
+        """Replaces the head."""
         self.head = value
 
     def getValue(self, key: tuple[object, ...]) -> tuple[object, ...] | None:
-        """An entry of the log."""
+        """Returns an entry of the log."""
         return self.log.get(key)
 
     def updateValue(self, key: tuple[object, ...], value: tuple[object, ...]) -> None:
-        """A new entry."""
+        """Adds an entry."""
         assert key not in self.log, "a segment is written once"
         self.log[key] = value
 
     def removeKey(self, key: tuple[object, ...]) -> None:
-        """One entry less."""
+        """Removes an entry."""
         del self.log[key]
 
     def attempt(self) -> Variables:
-        """What a task works on until it is committed."""
+        """Returns a copy for a task, which is committed or discarded."""
         return Variables(self.head, dict(self.log))
 
     def store(self, cache: StateCache, limit: int, shards: int = 1, stage: StageDescription = SAME) -> Store:
-        """How a worker sees them."""
+        """Returns the store over these variables in a worker."""
         return Store(cast("ValueState", self), cast("MapState", self), stage, shards, limit, cache)
 
 
-def sent(stage: Stage, instant: Instant[Reading], clocks: Clocks) -> list[list[ShardInput]]:
-    """What a partition sends in an instant."""
+def shard_inputs(stage: Stage, instant: Instant[Reading], clocks: Clocks) -> list[list[ShardInput]]:
+    """Returns the input of the shard in an instant."""
     bundle = precombine(stage, rows_of(instant, instant.elements, 1)).drop(SHARD, strict=False)
     return [[ShardInput(pack(bundle), {0: StageReport(clocks)})]]
 
 
 def bag(packed: bytes) -> list[tuple[object, ...]]:
-    """The rows of a packed table, in an order of their own."""
+    """Returns the rows of a packed table, sorted."""
     return sorted(unpack(packed).rows(), key=repr)
 
 
 @pytest.mark.long
 @settings(max_examples=150)
 @given(st.data())
-def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
-    """Whoever does a batch, and however often it is done."""
+def test_the_cache_never_changes_a_result(data: st.DataObject) -> None:
+    """Results are the same whichever worker runs a micro-batch, and however often."""
     strategy = data.draw(windowing_strategies(windows=window_fns(), trigger=st.sampled_from(TRIGGERS)))
     stage = stage_of(apply_windowing(VALUES, strategy))
     timeline = Timeline.micro_batches(
         READINGS,
         data.draw(batches()),
-        processing_time=lambda one: one.seen,
+        processing_time=lambda reading: reading.seen,
         watermark=data.draw(policies()),
         ends=True,
     )
     operator = Grouping(stage, (FromStage(),))
     workers = [StateCache(), StateCache()]
     committed = Variables()
-    plain: OperatorState | None = None
+    uncached: OperatorState | None = None
     for instant in timeline:
         clocks = Clocks(instant.processing_time, EventTime(instant.watermark))
-        parts = sent(stage, instant, clocks)
-        plain, wanted = advance(operator, plain, parts, first_shard=True)
-        for last in [*[False] * data.draw(st.integers(0, 2)), True]:
+        parts = shard_inputs(stage, instant, clocks)
+        uncached, expected = advance(operator, uncached, parts, first_shard=True)
+        for commits in [*[False] * data.draw(st.integers(0, 2)), True]:
             if data.draw(st.integers(0, 9)) == 0:
                 workers[0] = StateCache()
             task = committed.attempt()
@@ -151,32 +151,33 @@ def test_what_is_kept_never_changes_a_result(data: st.DataObject) -> None:
                 operator, None if found is None else found.stored, parts, first_shard=True
             )
             store.write(found, after)
-            assert bag(emitted.panes) == bag(wanted.panes)
-            assert bag(emitted.drops) == bag(wanted.drops)
-            assert emitted.report == wanted.report
-            if last:
+            assert bag(emitted.panes) == bag(expected.panes)
+            assert bag(emitted.drops) == bag(expected.drops)
+            assert emitted.report == expected.report
+            if commits:
                 committed = task
     assert all(cache.size <= 1 << 30 for cache in workers)
 
 
-def grown(keys: int, batches_of: int, last: int = 10) -> tuple[Stage, list[list[list[ShardInput]]]]:
-    """A batch with so many keys, and then batches that touch ten of them, but for the last one."""
+def stage_with_inputs(keys: int, count: int, last: int = 10) -> tuple[Stage, list[list[list[ShardInput]]]]:
+    """Returns a stage and its inputs: a micro-batch with so many keys, then ten keys each, and ``last`` in the last."""
     stage = stage_of(VALUES.window(GlobalWindows(), trigger=Repeat(AtCount(10**9))))
     timeline = Timeline[Reading]().at(
         point(0), *(Reading(chr(200 + n), n, point(0), point(0)) for n in range(keys))
     )
-    for number in range(1, batches_of):
-        touched = last if number == batches_of - 1 else 10
+    for number in range(1, count):
+        touched = last if number == count - 1 else 10
         timeline = timeline.at(
             point(number), *(Reading(chr(200 + n), 1, point(0), point(number)) for n in range(touched))
         )
     return stage, [
-        sent(stage, one, Clocks(one.processing_time, EventTime(one.watermark))) for one in timeline
+        shard_inputs(stage, instant, Clocks(instant.processing_time, EventTime(instant.watermark)))
+        for instant in timeline
     ]
 
 
-def done(store: Store, stage: Stage, parts: list[list[ShardInput]]) -> None:
-    """A batch that is done once."""
+def run_batch(store: Store, stage: Stage, parts: list[list[ShardInput]]) -> None:
+    """Runs a micro-batch once."""
     found = store.read(0)
     after, _ = advance(
         Grouping(stage, (FromStage(),)), None if found is None else found.stored, parts, first_shard=True
@@ -184,69 +185,70 @@ def done(store: Store, stage: Stage, parts: list[list[ShardInput]]) -> None:
     store.write(found, after)
 
 
-def test_a_batch_writes_what_it_has_touched() -> None:
-    """Not the ten thousand keys that it has not."""
-    stage, instants = grown(10_000, 12)
+def test_a_micro_batch_writes_only_the_windows_that_it_touches() -> None:
+    """A micro-batch with ten keys does not write the other 10,000 keys."""
+    stage, instants = stage_with_inputs(10_000, 12)
     variables, cache = Variables(), StateCache()
     sizes = []
     for parts in instants:
         before = dict(variables.log)
-        done(variables.store(cache, 1 << 30), stage, parts)
+        run_batch(variables.store(cache, 1 << 30), stage, parts)
         assert variables.head is not None
         new = [value for key, value in variables.log.items() if key not in before]
-        sizes.append(sum(len(cast("bytes", one)) for (one,) in new) + len(cast("bytes", variables.head[-1])))
+        written = sum(len(cast("bytes", chunk)) for (chunk,) in new)
+        sizes.append(written + len(cast("bytes", variables.head[-1])))
     assert max(sizes[2:]) < sizes[0] / 20
     assert variables.head is not None
     names = {name for name, _ in pickle.loads(unseal(cast("bytes", variables.head[-2])))}
-    assert {name for name, _ in variables.log} <= names, "what no segment needs is not in the log"
+    assert {name for name, _ in variables.log} <= names, "the log has no chunk of another segment"
 
 
-def test_a_worker_keeps_no_more_than_it_may() -> None:
-    """What it forgets it reads again."""
-    stage, instants = grown(2_000, 4)
+def test_the_cache_stays_within_its_limit() -> None:
+    """An evicted state is read from the store again."""
+    stage, instants = stage_with_inputs(2_000, 4)
     variables, cache = Variables(), StateCache()
     for parts in instants:
-        done(variables.store(cache, 10_000), stage, parts)
+        run_batch(variables.store(cache, 10_000), stage, parts)
         assert cache.size <= 10_000
     found = variables.store(cache, 10_000).read(0)
     assert found is not None
     assert found.stored.windows.activate_all().windows.height == 2_000
 
 
-def test_what_no_segment_needs_leaves_the_log() -> None:
-    """A batch that touches all keys leaves nothing of the segment that they were in."""
-    stage, instants = grown(40_000, 3, last=40_000)
+def test_a_replaced_segment_is_removed_from_the_log() -> None:
+    """A micro-batch that touches all keys removes the segment that they were in."""
+    stage, instants = stage_with_inputs(40_000, 3, last=40_000)
     variables, cache = Variables(), StateCache()
     for number, parts in enumerate(instants):
-        done(variables.store(cache, 1 << 30), stage, parts)
-        assert bool(variables.log) == (number == 1), "the newest segment is not in the log, the large one is"
+        run_batch(variables.store(cache, 1 << 30), stage, parts)
+        assert bool(variables.log) == (number == 1), "only the large segment is in the log"
 
 
-def written() -> Variables:
-    """A state of a few segments, the first of which is large."""
-    stage, instants = grown(40_000, 4)
+def stored_state() -> Variables:
+    """Returns a state of several segments, of which the first is large."""
+    stage, instants = stage_with_inputs(40_000, 4)
     variables, cache = Variables(), StateCache()
     for parts in instants:
-        done(variables.store(cache, 1 << 30), stage, parts)
+        run_batch(variables.store(cache, 1 << 30), stage, parts)
     assert variables.log, "a large segment is in the log"
     return variables
 
 
 @given(st.binary(), st.data())
-def test_a_seal_tells_any_change(payload: bytes, data: st.DataObject) -> None:
-    """Of a byte, also where what reads the bytes could not tell."""
+def test_a_seal_detects_a_changed_byte(payload: bytes, data: st.DataObject) -> None:
+    """A change of any byte, of the checksum too, raises an error."""
     whole = seal(payload)
     assert unseal(whole) == payload
-    place, by = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(1, 255))
+    position, mask = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(1, 255))
     changed = bytearray(whole)
-    changed[place] ^= by
+    changed[position] ^= mask
     with pytest.raises(ValueError, match="checksum"):
         unseal(changed)
 
 
-def test_a_damaged_state_is_an_error() -> None:
-    """Never another number: bytes that are cut off, changed, or not there."""
-    whole = written()
+def test_a_damaged_state_raises_an_error() -> None:
+    """A truncated, changed, empty or missing chunk raises an error."""
+    whole = stored_state()
     key, (payload,) = next(iter(whole.log.items()))
     assert isinstance(payload, bytes)
     for damaged in (payload[:-100], payload[:5_000] + b"\0" * 64 + payload[5_064:], b""):
@@ -262,9 +264,9 @@ def test_a_damaged_state_is_an_error() -> None:
         variables.store(StateCache(), 0).read(7)
 
 
-def test_another_format_and_other_shards_are_refused() -> None:
-    """With what there is and what is wanted."""
-    variables = written()
+def test_another_format_or_number_of_shards_is_rejected() -> None:
+    """The message has the value in the checkpoint and the value of the query."""
+    variables = stored_state()
     assert variables.head is not None
     with pytest.raises(
         CheckpointError, match="written with 1 shards, and the query now has 4; compile with shards=1"
@@ -275,8 +277,8 @@ def test_another_format_and_other_shards_are_refused() -> None:
         variables.store(StateCache(), 0).read(0)
 
 
-def of(strategy: WindowingStrategy) -> tuple[Stage, StageDescription]:
-    """The stage of a strategy, and what it is to its state."""
+def compile_stage(strategy: WindowingStrategy) -> tuple[Stage, StageDescription]:
+    """Returns the stage of a strategy, and its description in the state."""
     stage = stage_of(apply_windowing(VALUES, strategy))
     return stage, describe_stage(stage, "KV[str, int]")
 
@@ -286,15 +288,15 @@ BEFORE = WindowingStrategy(
     AtWatermark().with_early_firings(AfterDelay(timedelta(minutes=5))),
     allowed_lateness=timedelta(minutes=20),
 )
-FOLLOWED = {
+COMPATIBLE = {
     "a longer lateness": evolve(BEFORE, allowed_lateness=timedelta(hours=2)),
-    "lateness for ever": evolve(BEFORE, allowed_lateness=FOREVER),
+    "unlimited lateness": evolve(BEFORE, allowed_lateness=FOREVER),
     "another delay": evolve(
         BEFORE, trigger=AtWatermark().with_early_firings(AfterDelay(timedelta(minutes=1)))
     ),
-    "another on-time policy": evolve(BEFORE, on_time_behavior=OnTimeBehavior.ALWAYS),
+    "another on-time behavior": evolve(BEFORE, on_time_behavior=OnTimeBehavior.ALWAYS),
 }
-REFUSED = {
+INCOMPATIBLE = {
     r"windows was FixedWindows\(size=0:10:00": evolve(BEFORE, windows=FixedWindows(timedelta(minutes=5))),
     "accumulation mode was accumulating and is now retracting": evolve(
         BEFORE, accumulation=Accumulation.RETRACTING
@@ -311,45 +313,47 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("message", REFUSED)
-def test_a_change_that_the_state_cannot_follow_is_refused(message: str) -> None:
-    """With the stage, and what it was and is."""
-    _, before = of(BEFORE)
-    _, after = of(REFUSED[message])
+@pytest.mark.parametrize("message", INCOMPATIBLE)
+def test_an_incompatible_change_is_rejected(message: str) -> None:
+    """The message has the stage, the former value and the new value."""
+    _, before = compile_stage(BEFORE)
+    _, after = compile_stage(INCOMPATIBLE[message])
     with pytest.raises(CheckpointError, match=rf"stage 'combine_per_key'.*incompatible.*{message}"):
         before.is_unchanged_in(after)
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
-def test_a_change_that_the_state_can_follow(name: str) -> None:
-    """From the next instant on it is as if it had always been so, for windows that are still open."""
-    (old, before), (new, after) = of(BEFORE), of(FOLLOWED[name])
+@pytest.mark.parametrize("name", COMPATIBLE)
+def test_a_compatible_change_takes_effect_for_open_windows(name: str) -> None:
+    """From the next instant on, open windows behave as if the stage had always been so."""
+    (old, before), (new, after) = compile_stage(BEFORE), compile_stage(COMPATIBLE[name])
     assert before.is_unchanged_in(before)
     assert not before.is_unchanged_in(after)
     variables, cache = Variables(), StateCache()
     at = [Clocks(processing_time(point(minute)), event_time(point(minute))) for minute in (0, 2, 11, 40)]
     first = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0)))
-    done(variables.store(cache, 1 << 30, stage=before), old, sent(old, first.instants[0], at[0]))
+    run_batch(variables.store(cache, 1 << 30, stage=before), old, shard_inputs(old, first.instants[0], at[0]))
     state = None
-    said = []
+    counts = []
     for clocks in at[1:]:
         store = variables.store(cache, 1 << 30, stage=after)
         found = store.read(0)
         assert found is not None
-        later, emitted = advance(Grouping(new, (FromStage(),)), found.stored, quiet(clocks), first_shard=True)
+        later, emitted = advance(
+            Grouping(new, (FromStage(),)), found.stored, empty_input(clocks), first_shard=True
+        )
         store.write(found, later)
-        said.append((unpack(emitted.panes).height, later.windows.activate_all().windows.height))
+        counts.append((unpack(emitted.panes).height, later.windows.activate_all().windows.height))
         state = later
     assert state is not None
     expected = {
         "a longer lateness": [(0, 1), (1, 1), (0, 1)],
-        "lateness for ever": [(0, 1), (1, 1), (0, 1)],
+        "unlimited lateness": [(0, 1), (1, 1), (0, 1)],
         "another delay": [(1, 1), (0, 1), (0, 0)],
-        "another on-time policy": [(0, 1), (1, 1), (0, 0)],
+        "another on-time behavior": [(0, 1), (1, 1), (0, 0)],
     }
-    assert said == expected[name]
+    assert counts == expected[name]
 
 
-def quiet(clocks: Clocks) -> list[list[ShardInput]]:
-    """Nothing but what the clocks read."""
+def empty_input(clocks: Clocks) -> list[list[ShardInput]]:
+    """Returns the input of an instant without elements."""
     return [[ShardInput(b"", {0: StageReport(clocks)})]]

@@ -1,4 +1,4 @@
-"""What ``test_session`` runs in a process of its own: streaming on a session that was not configured for flowalg.
+"""The process of ``test_session.py``: streaming on a session that was not configured for flowalg.
 
 ``python -m tests.support.ordinary_session FOLDER`` prints the number of jobs that agree with the reference.
 """
@@ -17,14 +17,14 @@ NAMES: Final = ("sessions that retract",)
 
 
 def main(folder: Path) -> None:
-    """Compare some jobs with the reference, and print their number."""
+    """Compares jobs with the reference, and prints their number."""
     spark = SparkSession.builder.getOrCreate()
-    # With the 200 partitions that Spark defaults to, a micro-batch takes most of a minute on two cores.
+    # With Spark's default of 200 partitions, a micro-batch takes most of a minute on two cores.
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    jobs = tuple(one for one in JOBS if one.name in NAMES)
+    jobs = tuple(job for job in JOBS if job.name in NAMES)
     report = examine_interpreter(SparkStreaming(spark, folder=folder), jobs=jobs)
     assert not report.failed, report
-    print(f"{len(report.ran)} jobs")  # noqa: T201  # the other process reads it
+    print(f"{len(report.ran)} jobs")  # noqa: T201  # the test reads it
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The process of ``test_connect.py``, since a process has either Spark Connect or classic Spark.
 
-``python -m tests.support.over_connect FOLDER`` starts a local Connect server, and prints a line for each thing shown.
+``python -m tests.support.over_connect FOLDER NAMES`` starts a local Connect server, runs the checks with these names,
+and prints a line for each.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from flowalg import FixedWindows, Max, Sum
 from flowalg.runs.instants import pipeline_instants
 from tests.support import visiting
 from tests.support.scores import NOON, POINTS, SCORES, Score
-from tests.support.sink_cases import rows_of, standing, without_key_text
+from tests.support.sink_cases import current_panes, rows_of, without_key_text
 
 MINUTE: Final = timedelta(minutes=1)
 SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, NOON + 5 * MINUTE)]
@@ -42,8 +43,8 @@ COVERING: Final = covering(BATCH_JOBS)
 STREAMED: Final = ("sessions that retract", "three stages", "a left join", "a map side input")
 
 
-def writes_tables(spark: SparkSession, folder: Path) -> str:
-    """A table of latest values, by a name for the query, since Spark does not say which it is."""
+def write_table(spark: SparkSession, folder: Path) -> str:
+    """Writes a table of current values, with a name for the query, since Connect has no query id."""
     target = SQLite(folder / "panes.db")
     sink = upsert(visiting.PIPELINE, target, table="latest", query=str(folder / "checkpoint"))
     files = InstantFiles(folder / "visits", visiting.VISITS)
@@ -53,37 +54,37 @@ def writes_tables(spark: SparkSession, folder: Path) -> str:
     panes = streaming.compile(visiting.PIPELINE, inputs).with_drops()
     writer = panes.writeStream.foreachBatch(sink).trigger(availableNow=True)
     writer.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination()
-    found = without_key_text(sink, target.rows(sink.table))
-    assert repr(found) == repr(rows_of(sink, standing(visiting.RUN.panes)))
-    return f"{len(found)} rows"
+    rows = without_key_text(sink, target.rows(sink.table))
+    assert repr(rows) == repr(rows_of(sink, current_panes(visiting.RUN.panes)))
+    return f"{len(rows)} rows"
 
 
-def conforms(spark: SparkSession, folder: Path) -> str:
-    """The whole corpus agrees with the reference."""
-    return _conforms(spark, COVERING)
+def conform(spark: SparkSession, folder: Path) -> str:
+    """Compares jobs that use every feature with the reference."""
+    return _conform(spark, COVERING)
 
 
-def conforms_in_all(spark: SparkSession, folder: Path) -> str:
-    """The whole corpus, held to the reference."""
-    return _conforms(spark, BATCH_JOBS)
+def conform_in_all_jobs(spark: SparkSession, folder: Path) -> str:
+    """Compares all jobs with the reference."""
+    return _conform(spark, BATCH_JOBS)
 
 
-def _conforms(spark: SparkSession, jobs: Sequence[Job]) -> str:
+def _conform(spark: SparkSession, jobs: Sequence[Job]) -> str:
     report = check_interpreter(SparkBatch(spark), jobs=jobs, generated=GENERATED)
     return f"{len(report.ran)} jobs of {len(jobs)}, {report.generated} generated"
 
 
-def is_ordinary(spark: SparkSession, folder: Path) -> str:
-    """A compiled frame is explained, written, read back, joined, and a view."""
-    rows = [(one.team, one.points, one.at) for one in SOME]
+def use_frame(spark: SparkSession, folder: Path) -> str:
+    """Explains, writes, reads and joins a compiled frame, and uses it as a view."""
+    rows = [(score.team, score.points, score.at) for score in SOME]
     spark.createDataFrame(rows, schema_of(SCORES)).write.parquet(str(folder / "scores"))
     scores = read_files(spark, SCORES, str(folder / "scores"))
     panes = batch.compile(TOTALS, {SCORES: scores}, time=NOON)
     panes.explain()
     panes.write.parquet(str(folder / "panes"))
     stored = spark.read.parquet(str(folder / "panes"))
-    wanted = flowalg_reference.run_batch(TOTALS, {SCORES: SOME}, time=NOON).panes
-    assert list(map(full_line, collect(TOTALS, stored))) == list(map(full_line, wanted))
+    expected = flowalg_reference.run_batch(TOTALS, {SCORES: SOME}, time=NOON).panes
+    assert list(map(full_line, collect(TOTALS, stored))) == list(map(full_line, expected))
     names = spark.createDataFrame([("a", "Anna")], "key string, name string")
     panes.join(names, "key").createOrReplaceTempView("named")
     (row,) = spark.sql("select name, sum(value) as n from named group by name").collect()
@@ -92,52 +93,54 @@ def is_ordinary(spark: SparkSession, folder: Path) -> str:
     return next(base.__module__ for base in type(panes).__mro__ if base.__module__.startswith("pyspark"))
 
 
-def runs_several(spark: SparkSession, folder: Path) -> str:
-    """Several outputs, as one query."""
+def run_two_outputs(spark: SparkSession, folder: Path) -> str:
+    """Runs two outputs as one query."""
     most = TOTALS.map(lambda pair: pair.value).combine_globally(Max())
-    scores = spark.createDataFrame([(one.team, one.points, one.at) for one in SOME], schema_of(SCORES))
+    scores = spark.createDataFrame(
+        [(score.team, score.points, score.at) for score in SOME], schema_of(SCORES)
+    )
     totals, greatest = batch.run_all((TOTALS, most), {SCORES: scores}, time=NOON)
     return f"{[pane.element for pane in totals]} and {[pane.element for pane in greatest]}"
 
 
-def says_what_is_wrong(spark: SparkSession, folder: Path) -> str:
-    """An error from the server has the message of the check."""
+def raise_error(spark: SparkSession, folder: Path) -> str:
+    """Returns the message of an error from the server."""
     scores = spark.createDataFrame([("a", 3, None)], schema_of(SCORES))
     try:
         batch.run(TOTALS, {SCORES: scores})
-    except Exception as error:  # Spark's own type; the message is what is shown
+    except Exception as error:  # Spark's own type; the check is of the message
         return next(line for line in str(error).splitlines() if "null" in line)
-    raise AssertionError("a null event time has passed")
+    raise AssertionError("a null event time must raise an error")
 
 
-def streams(spark: SparkSession, folder: Path) -> str:
-    """Streaming queries of one and several stages agree with the reference, drops included, without configuration."""
+def run_streams(spark: SparkSession, folder: Path) -> str:
+    """Compares streaming queries of one and several stages with the reference, including drops."""
     jobs = [job for job in JOBS if job.name in STREAMED]
     report = examine_interpreter(SparkStreaming(spark, folder=folder), jobs=jobs)
     assert not report.failed, report
     return f"{len(report.ran)} jobs of {len(STREAMED)}"
 
 
-SHOWN: Final[tuple[Callable[[SparkSession, Path], str], ...]] = (
-    is_ordinary,
-    runs_several,
-    says_what_is_wrong,
-    streams,
-    writes_tables,
-    conforms,
-    conforms_in_all,
+CHECKS: Final[tuple[Callable[[SparkSession, Path], str], ...]] = (
+    use_frame,
+    run_two_outputs,
+    raise_error,
+    run_streams,
+    write_table,
+    conform,
+    conform_in_all_jobs,
 )
 
 
 def main(folder: Path, names: Sequence[str]) -> None:
-    """Run all checks."""
+    """Runs the checks with these names."""
     builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
     spark = (
         builder.config("spark.sql.session.timeZone", "UTC").config("spark.driver.memory", "1g").getOrCreate()
     )
     try:
-        for shown in (each for each in SHOWN if each.__name__ in names):
-            print(f"{shown.__name__}: {shown(spark, folder)}", flush=True)  # noqa: T201  # the other process reads it
+        for check in (check for check in CHECKS if check.__name__ in names):
+            print(f"{check.__name__}: {check(spark, folder)}", flush=True)  # noqa: T201  # the test reads it
     finally:
         spark.stop()
 

@@ -1,4 +1,4 @@
-"""What the tests of sinks share: pipelines, the current panes by a plain loop, and a target in memory."""
+"""Support for tests of sinks: a target in memory, and the current panes by a plain loop."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ A = TypeVar("A")
 
 @define
 class Memory:
-    """A target in memory: the six methods, and nothing else. A transaction takes effect when it ends."""
+    """A target in memory, with the six methods of a target only. A transaction takes effect when it ends."""
 
     tables: dict[str, dict[Row, Row]] = field(factory=dict)
     written: dict[str, WrittenBatch] = field(factory=dict)
 
     @contextmanager
     def transaction(self) -> Iterator[Memory]:
-        """A copy, which replaces the target unless the transaction fails."""
+        """Returns a copy, which replaces the target unless the transaction fails."""
         copy = Memory(deepcopy(self.tables), dict(self.written))
         yield copy
         self.tables, self.written = copy.tables, copy.written
@@ -50,24 +50,24 @@ class Memory:
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
         """Write rows."""
-        places = [[one.name for one in table.columns].index(name) for name in table.key]
+        positions = [[column.name for column in table.columns].index(name) for name in table.key]
         for row in rows:
             assert len(row) == len(table.columns)
-            self.tables[table.name][tuple(row[place] for place in places)] = row
+            self.tables[table.name][tuple(row[position] for position in positions)] = row
 
 
-def standing(panes: Iterable[Pane[A]]) -> list[Pane[A]]:
-    """The current panes as a reader finds them: a retraction removes a pane, a value replaces earlier ones."""
-    found: dict[object, list[Pane[A]]] = {}
+def current_panes(panes: Iterable[Pane[A]]) -> list[Pane[A]]:
+    """Returns the current panes: a retraction removes a pane, and a value replaces those of an earlier index."""
+    current: dict[object, list[Pane[A]]] = {}
     for pane in panes:
-        known = found.setdefault((_key(pane), pane.window), [])
+        known = current.setdefault((_key(pane), pane.window), [])
         if pane.change is Change.RETRACTION:
-            known.remove(next(one for one in known if repr(one.element) == repr(pane.element)))
+            known.remove(next(other for other in known if repr(other.element) == repr(pane.element)))
         elif known and known[0].index != pane.index:
-            found[_key(pane), pane.window] = [pane]
+            current[_key(pane), pane.window] = [pane]
         else:
             known.append(pane)
-    return [one for some in found.values() for one in some]
+    return [pane for panes in current.values() for pane in panes]
 
 
 def _key(pane: Pane[object]) -> object:
@@ -75,23 +75,23 @@ def _key(pane: Pane[object]) -> object:
 
 
 def rows_of(sink: Upsert, panes: Iterable[Pane[object]]) -> list[Row]:
-    """The rows of current panes in the table of a sink, without the text of their key."""
+    """Returns the rows of current panes in the table of a sink, without the text of the key."""
     shape = sink.pipeline.shape
     assert shape is not None
-    return in_order(
+    return sort_rows(
         (*to_cells(pane.element, shape), *window_cells(pane.window), *pane_cells(pane)) for pane in panes
     )
 
 
-def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Rows in an order that has a place for nulls and NaN."""
+def sort_rows(rows: Iterable[Row]) -> list[Row]:
+    """Returns rows in an order that includes nulls and NaN."""
     return sorted(rows, key=repr)
 
 
 def without_key_text(sink: Upsert, rows: Iterable[Row]) -> list[Row]:
-    """The rows of a sink's table without the text of their key."""
+    """Returns the rows of a sink's table without the text of the key."""
     first = sink.table.columns[0].name == "key_json"
-    return in_order(row[1:] if first else row for row in rows)
+    return sort_rows(row[1:] if first else row for row in rows)
 
 
-__all__ = ["Memory", "in_order", "rows_of", "standing", "without_key_text"]
+__all__ = ["Memory", "current_panes", "rows_of", "sort_rows", "without_key_text"]

@@ -1,4 +1,4 @@
-"""Streams from files for tests of Spark, and pipelines through queries that are restarted and spread."""
+"""Streams from files for tests of Spark, and queries with restarts and several shard counts."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ END = "end_of_input"
 
 
 def fields_of(record: type) -> tuple[tuple[str, Shape], ...]:
-    """The fields of a record class."""
+    """Returns the fields of a record class."""
     shape = shape_of(record)
     assert isinstance(shape, RecordOf)
-    return tuple((one.name, one.shape) for one in shape.fields)
+    return tuple((field.name, field.shape) for field in shape.fields)
 
 
 def table_of(record: type, rows: Sequence[object], *, ends: bool = False) -> pa.Table:
-    """Records as a table; with ``ends`` a row follows that is none, and says that nothing more will come."""
+    """Returns records as a table; with ``ends`` the last row is a control row that ends the input."""
     fields = fields_of(record)
     lines: list[dict[str, object]] = [
         {name: encode(getattr(row, name), shape) for name, shape in fields} | {END: False} for row in rows
@@ -52,7 +52,7 @@ def table_of(record: type, rows: Sequence[object], *, ends: bool = False) -> pa.
 def write_batches(
     folder: Path, record: type, batches: Sequence[Sequence[object]], *, ends: bool, first: int = 0
 ) -> None:
-    """One file for each micro-batch, in the order of their modification times; the end is one more."""
+    """Writes one file for each micro-batch, in the order of their modification times; the end is one more."""
     folder.mkdir(exist_ok=True)
     tables = [table_of(record, batch) for batch in batches]
     if ends:
@@ -62,7 +62,7 @@ def write_batches(
 
 
 def _write_batch(folder: Path, number: int, table: pa.Table) -> None:
-    """The file of one micro-batch: Spark takes files in the order of their modification times."""
+    """Writes the file of one micro-batch; Spark reads files in the order of their modification times."""
     path = folder / f"{number:04}.parquet"
     pq.write_table(table, path)
     os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
@@ -76,20 +76,20 @@ def stream_of(
     seen: str | None = "seen",
     ends: bool = True,
 ) -> StreamInput:
-    """The files of a folder as a stream, one a micro-batch; without ``ends`` no row says that there will be no more."""
+    """Returns the files of a folder as a stream, one file a micro-batch; with ``ends`` a row can end the input."""
     frame = _files(spark, folder)
     time = None if seen is None else F.col(seen)
     return StreamInput(frame, policy, processing_time=time, end_of_input=F.col(END) if ends else None)
 
 
 def _files(spark: SparkSession, folder: Path) -> DataFrame:
-    # Asking Spark for the schema would be a job of its own.
+    # Schema inference by Spark would be a separate job.
     schema = from_arrow_schema(pq.read_schema(min(folder.glob("*.parquet"))))
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
 def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> Run[object]:
-    """What a sink has of a frame with drops."""
+    """Returns the run that a sink has stored, from a frame with drops."""
     rows = spark.read.parquet(str(out))
     return Run(collect(pipeline, rows), collect_drops(pipeline, rows))
 
@@ -105,11 +105,11 @@ def streamed(
     stops: Sequence[int] = (),
     metrics: bool = False,
 ) -> Run[object]:
-    """The run of a pipeline through a streaming query that is restarted after some numbers of micro-batches.
+    """Runs a pipeline as a streaming query that restarts after the micro-batches with numbers ``stops``.
 
-    With ``partitions`` the input is spread over so many, and with ``metrics`` these are stored beside the panes.
+    ``partitions`` is the number of partitions of the input. With ``metrics`` they are stored with the panes.
     """
-    instants = tuple(pipeline_instants({source.name: each for source, each in timelines.items()}))
+    instants = tuple(pipeline_instants({source.name: timeline for source, timeline in timelines.items()}))
     for start, stop in pairwise((0, *stops, None)):
         inputs = {}
         for source, timeline in timelines.items():
@@ -126,7 +126,7 @@ def streamed(
 
 @frozen
 class ShardsInTurn:
-    """Spark streaming with generated watermarks, whose runs have one shard, two, and so on up to so many, in turn."""
+    """Spark streaming with generated watermarks; successive runs have 1, 2, ... ``most_shards`` shards."""
 
     spark: SparkSession
     most_shards: int
@@ -134,11 +134,11 @@ class ShardsInTurn:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of a stream."""
+        """The capabilities of Spark streaming."""
         return streaming.CAPABILITIES
 
     def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
-        """A run with the next number of shards."""
+        """Runs with the next number of shards."""
         number = next(self.numbers)
         if number % 10 == 9:
             print(f"{number + 1} runs", flush=True)  # noqa: T201  # a thorough run takes long
