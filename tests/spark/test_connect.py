@@ -15,6 +15,7 @@ from flowalg_laws.conformance import BATCH_JOBS
 
 from tests.support import visiting
 from tests.support.over_connect import COVERING, GENERATED, STREAMED
+from tests.support.sink_cases import current_panes
 
 CHECKS = ("use_frame", "run_two_outputs", "raise_error", "run_streams", "write_table", "conform")
 
