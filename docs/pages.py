@@ -70,8 +70,8 @@ class Program:
                 self.printed = self._execute(block)
                 return block
             case "text":
-                shown, self.printed = self.printed, ""
-                return shown
+                output, self.printed = self.printed, ""
+                return output
             case "csv":
                 Path("scores.csv").write_text(block, encoding="utf-8")
                 return block

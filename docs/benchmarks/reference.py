@@ -68,8 +68,8 @@ def main() -> None:
                 watermark=WATERMARK,
                 every=timedelta(minutes=1),
             )
-            took = measure_seconds(pipeline, timeline)
-            print(f"{name:<24} {size:>8,} elements  {took:6.1f} s  {size / took:>9,.0f} per second")
+            elapsed = measure_seconds(pipeline, timeline)
+            print(f"{name:<24} {size:>8,} elements  {elapsed:6.1f} s  {size / elapsed:>9,.0f} per second")
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ class Results:
         """The last result for each name."""
         if not self.path.exists():
             return []
-        found: list[Result] = json.loads(self.path.read_text(encoding="utf-8"))
-        known = [result for result in found if result[self.key] in self.names]
+        results: list[Result] = json.loads(self.path.read_text(encoding="utf-8"))
+        known = [result for result in results if result[self.key] in self.names]
         return sorted(known, key=lambda result: self.names.index(str(result[self.key])))
 
     def save(self, result: Result) -> None:

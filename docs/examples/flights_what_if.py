@@ -38,12 +38,12 @@ def evaluate(records: Records) -> WhatIf:
 def main(folder: Path = FOLDER) -> int:
     """Prints the table and the recommendation, and draws the picture."""
     records = read_records()
-    found = evaluate(records)
+    results = evaluate(records)
     print(f"{len(records):,} departures of 2013 in hourly windows of three airports\n")
-    print(found.table(), found.recommendation(), sep="\n\n")
+    print(results.table(), results.recommendation(), sep="\n\n")
     folder.mkdir(parents=True, exist_ok=True)
     for suffix in (".png", ".svg"):
-        found.draw(
+        results.draw(
             folder / f"flights-what-if{suffix}",
             title="Departures from New York in 2013, in hourly windows by airport",
         )

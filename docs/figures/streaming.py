@@ -83,28 +83,28 @@ def steps_of(figure: PublishedFigure) -> tuple[Step, ...]:
     If the figure shows when windows close, a second instant follows each instant. It has a probe for each such window:
     a datum of a separate team, which is dropped once the window is closed.
     """
-    found: dict[ProcessingTime, Step] = {}
+    steps: dict[ProcessingTime, Step] = {}
     timeline = timeline_of(figure)
     watermark = timeline.instants[0].watermark
     for instant in timeline:
         plays = tuple(Play(TEAM, datum.value, datum.event_time) for datum in instant.elements)
-        known = found.get(instant.processing_time)
+        known = steps.get(instant.processing_time)
         before = () if known is None else known.plays
-        found[instant.processing_time] = Step(instant.processing_time, (*before, *plays), instant.watermark)
-    first, last = min(found), max(found)
+        steps[instant.processing_time] = Step(instant.processing_time, (*before, *plays), instant.watermark)
+    first, last = min(steps), max(steps)
     minute = NOON
     while processing_time(minute) < last:
         time = processing_time(minute)
-        if time > first and time not in found:
-            found[time] = Step(time, (), watermark)
+        if time > first and time not in steps:
+            steps[time] = Step(time, (), watermark)
         minute += _MINUTE
-    return tuple(_with_probes(figure, _with_watermarks(found)))
+    return tuple(_with_probes(figure, _with_watermarks(steps)))
 
 
-def _with_watermarks(found: dict[ProcessingTime, Step]) -> Iterator[Step]:
+def _with_watermarks(steps: dict[ProcessingTime, Step]) -> Iterator[Step]:
     """The steps in order, each with the greatest watermark so far."""
     watermark: EventTime | None = None
-    for _, step in sorted(found.items()):
+    for _, step in sorted(steps.items()):
         watermark = step.watermark if watermark is None else max(watermark, step.watermark)
         yield evolve(step, watermark=watermark)
 
@@ -252,12 +252,12 @@ def main() -> int:
         spark = local_session("flowalg figures", log=Path(name) / "spark.log")
         try:
             for figure_id, figure in figures.items():
-                found = differences(
+                different = differences(
                     figure,
                     run_figure(spark, figure, LISTINGS[figure_id], _make_folder(Path(name) / figure_id)),
                 )
-                right += not found
-                print(f"{figure_id:25} {'; '.join(map(str, found)) or 'ok'}", flush=True)
+                right += not different
+                print(f"{figure_id:25} {'; '.join(map(str, different)) or 'ok'}", flush=True)
         finally:
             spark.stop()
     print(f"figures on streaming: {right} of {len(figures)}")

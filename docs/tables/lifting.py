@@ -76,8 +76,8 @@ def _left() -> Iterator[str]:
     for left in NOT_LIFTED:
         opaque = first_opaque(lift(Call(left.function), (Param(shape_of(Edge)),)))
         assert opaque is not None
-        shown = _show(left.function)
-        cells = (shown if shown.startswith("`") else f"`{shown}`", opaque.reason, left.why)
+        text = _show(left.function)
+        cells = (text if text.startswith("`") else f"`{text}`", opaque.reason, left.why)
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

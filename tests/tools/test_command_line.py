@@ -90,9 +90,9 @@ def output_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0
 
 def test_explain_prints_the_explanation(capsys: pytest.CaptureFixture[str]) -> None:
     """``flowalg explain`` prints ``explain(pipeline)`` and the number of functions that run inside Spark."""
-    found = output_of(capsys, "explain", "games:STANDINGS")
-    assert found.startswith(explain(games.STANDINGS))
-    assert found.endswith("Functions of steps: all 2 run inside Spark, as columns.\n")
+    printed = output_of(capsys, "explain", "games:STANDINGS")
+    assert printed.startswith(explain(games.STANDINGS))
+    assert printed.endswith("Functions of steps: all 2 run inside Spark, as columns.\n")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
@@ -100,7 +100,7 @@ def test_why_prints_the_explanations_of_a_key(
     suffix: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``flowalg why --key`` explains every pane of a window, from records in a file of any format."""
-    found = output_of(
+    printed = output_of(
         capsys,
         *("why", "games:STANDINGS", f"scores=scores.{suffix}", *TIMES_AND_POLICY),
         *("--window", FIRST, "--key", "red"),
@@ -108,15 +108,15 @@ def test_why_prints_the_explanations_of_a_key(
     whole = run(games.STANDINGS, {games.SCORES: TIMELINE})
     panes = [pane for pane in whole.panes if pane.key == "red" and pane.window == window(0, 2)]
     assert len(panes) == 2
-    assert found == "\n\n".join(str(explain_when(whole, pane)) for pane in panes) + "\n"
+    assert printed == "\n\n".join(str(explain_when(whole, pane)) for pane in panes) + "\n"
 
 
 def test_why_explains_a_missing_pane(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``flowalg why --at`` explains what the trigger of a window without panes was waiting for."""
-    given = ["--window", FIRST, "--key", "blue", "--at", "2015-01-01T12:02:45"]
-    found = output_of(capsys, "why", "games:STANDINGS", "scores.csv", *TIMES_AND_POLICY, *given)
+    arguments = ["--window", FIRST, "--key", "blue", "--at", "2015-01-01T12:02:45"]
+    printed = output_of(capsys, "why", "games:STANDINGS", "scores.csv", *TIMES_AND_POLICY, *arguments)
     whole = run(games.STANDINGS, {games.SCORES: TIMELINE})
-    assert found == f"{why_not(whole, 'blue', window(0, 2), at=noon(2.75))}\n"
+    assert printed == f"{why_not(whole, 'blue', window(0, 2), at=noon(2.75))}\n"
 
 
 def window(start: float, end: float) -> Window:
@@ -232,14 +232,14 @@ def test_what_if_prints_the_table_and_the_recommendation(
         [seen for _, seen in RECORDS],
         keys=[score.team for score, _ in RECORDS],
     )
-    found = what_if(
+    results = what_if(
         records,
         FixedWindows(2 * MINUTE),
         policies=[BoundedOutOfOrderness(MINUTE), Timeout(5 * MINUTE)],
         lateness=[timedelta(0)],
     )
-    assert found.table() in printed
-    assert str(found.recommendation()) in printed
+    assert results.table() in printed
+    assert str(results.recommendation()) in printed
     assert (folder / "grid.svg").exists()
 
 
@@ -268,8 +268,8 @@ def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
     rows = [
         json.loads(line) for file in folder.glob("panes.jsonl/*.json") for line in file.open(encoding="utf-8")
     ]
-    found = {(row["key"], row["window"]["start"]): row["value"]["points"] for row in rows}
-    assert found == {
+    values = {(row["key"], row["window"]["start"]): row["value"]["points"] for row in rows}
+    assert values == {
         ("red", "2015-01-01T12:00:00.000000Z"): 14,
         ("blue", "2015-01-01T12:00:00.000000Z"): 7,
         ("red", "2015-01-01T12:02:00.000000Z"): 3,

@@ -225,9 +225,9 @@ def test_a_comparison_reports_a_difference(outcome: Outcome) -> None:
     tampered = evolve(outcome, panes=(*panes[:position], wrong, *panes[position + 1 :]))
     missing = evolve(outcome, panes=tuple(other for other in panes if other.window != pane.window))
     for wrong_outcome in (tampered, missing):
-        found = outcomes.compare(outcome, wrong_outcome)
-        assert not found.agrees
-        assert str(pane.value) in str(found)
+        comparison = outcomes.compare(outcome, wrong_outcome)
+        assert not comparison.agrees
+        assert str(pane.value) in str(comparison)
     assert "nothing" in str(outcomes.compare(outcome, missing))
     assert not tampered.accounts_for(sum(stats.departures for stats in outcome.finals.values()))
 

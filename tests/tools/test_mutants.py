@@ -139,10 +139,10 @@ def test_explained_operators_are_in_the_sample() -> None:
 def test_each_plausible_mistake_in_an_expression_is_a_mutant() -> None:
     """A comparison, a conjunction and a negation yield five mutants, in a fixed order."""
     text = "def inside(a: int, b: int) -> bool:\n    return a <= b and not b\n"
-    found = [
+    mutated = [
         change.apply({}).text.splitlines()[1].strip() for change in operator_changes("m.py", ast.parse(text))
     ]
-    assert found == [
+    assert mutated == [
         "return a <= b or not b",
         "return not b",
         "return a <= b",

@@ -181,8 +181,8 @@ def test_live_windows_are_those_of_the_interpreter(run: ReferenceRun[object]) ->
 def test_windows_are_live_until_their_lateness_has_passed() -> None:
     """The story has up to three live windows, and none when the watermark is two minutes beyond all of them."""
     run = run_story(FixedWindows(TWO))
-    kept = count_live_windows(run, run_facts(run).elements)
-    assert [kept[processing_time(minute(at))] for at in (1, 2.5, 4, 6, 9)] == [2, 3, 3, 0, 0]
+    live = count_live_windows(run, run_facts(run).elements)
+    assert [live[processing_time(minute(at))] for at in (1, 2.5, 4, 6, 9)] == [2, 3, 3, 0, 0]
 
 
 def test_the_statuses_of_the_story() -> None:
@@ -331,15 +331,15 @@ def test_of_too_many_panes_those_of_the_busiest_windows_are_drawn() -> None:
     run = run_story(FixedWindows(TWO))
     (pane, *_) = run.panes
     windows = FixedWindows(timedelta(minutes=1))
-    many = [
+    panes = [
         evolve(pane, window=window, info=evolve(pane.info, index=index))
         for number in range(900)
         for window in windows.assign(event_time(minute(number)), "a")
         for index in range(3 if number % 3 == 0 else 1)
     ]
-    layout = default_layout(Run(tuple(many), ()))
+    layout = default_layout(Run(tuple(panes), ()))
     (panel,) = layout.panels
-    assert len(panel.panes) + layout.omitted.panes == len(many) == 1500
+    assert len(panel.panes) + layout.omitted.panes == len(panes) == 1500
     assert MAX_PANES * 0.9 < len(panel.panes) <= MAX_PANES
     per_window = Counter(round(pane.box.left, 2) for pane in panel.panes)
     assert sum(count == 3 for count in per_window.values()) == 300
@@ -359,9 +359,9 @@ def test_thinning_keeps_the_first_and_the_last_item(items: list[int], most: int)
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 50)), max_size=50))
 def test_a_density_counts_every_point(points: list[tuple[float, float]]) -> None:
     """Each point is counted in a square of the grid."""
-    found = Density.of(points, 100, 50, 7)
-    assert found.total == len(points)
-    assert all(0 <= column < found.columns and 0 <= row < found.rows for column, row, _ in found.counts)
+    density = Density.of(points, 100, 50, 7)
+    assert density.total == len(points)
+    assert all(0 <= column < density.columns and 0 <= row < density.rows for column, row, _ in density.counts)
 
 
 @given(

@@ -150,7 +150,7 @@ class Case:
     @property
     def choice(self) -> Choice:
         """The results of the choice."""
-        found = what_if(
+        results = what_if(
             self.records,
             self.windows,
             policies=[self.policy],
@@ -159,7 +159,7 @@ class Case:
             tick=self.tick,
             ends=self.ends,
         )
-        (choice,) = found.choices
+        (choice,) = results.choices
         return choice
 
 
@@ -352,27 +352,27 @@ def test_a_wavelet_matrix_finds_any_rank_of_any_range(numbers: list[int], data: 
     end = data.draw(st.integers(start + 1, len(numbers)))
     ranks = list(range(end - start))
     matrix = WaveletMatrix.of(np.array(numbers, dtype=np.int64))
-    found = matrix.smallest(
+    smallest = matrix.smallest(
         np.full(len(ranks), start), np.full(len(ranks), end), np.array(ranks, dtype=np.int64)
     )
-    assert found.tolist() == sorted(numbers[start:end])
+    assert smallest.tolist() == sorted(numbers[start:end])
 
 
 # The choices.
 
 
-def default_grid(found: Iterable[Sample]) -> WhatIf:
+def default_grid(samples: Iterable[Sample]) -> WhatIf:
     """The results of the default grid on some records."""
     return what_if(
-        Records.from_records(SAMPLES, found, processing_time=lambda s: s.observed, key=lambda s: s.key),
+        Records.from_records(SAMPLES, samples, processing_time=lambda s: s.observed, key=lambda s: s.key),
         FixedWindows(5 * MINUTE),
     )
 
 
 @given(samples())
-def test_no_choice_dominates_the_frontier(found: tuple[Sample, ...]) -> None:
+def test_no_choice_dominates_the_frontier(records: tuple[Sample, ...]) -> None:
     """A choice on the frontier is not dominated; every other choice is dominated by a choice on the frontier."""
-    grid = default_grid(found)
+    grid = default_grid(records)
     costs = [choice.costs for choice in grid.choices]
     for choice in grid.choices:
         better = [
@@ -390,10 +390,10 @@ shares = st.sampled_from((0.0, 0.02, 0.1, 0.3, 1.0))
 @more_examples
 @given(samples(), shares, shares)
 def test_the_recommended_choice_is_the_fastest_within_the_limits(
-    found: tuple[Sample, ...], late: float, dropped: float
+    records: tuple[Sample, ...], late: float, dropped: float
 ) -> None:
     """It is within both limits, and no other choice within them has a lower median latency; otherwise it is None."""
-    grid = default_grid(found)
+    grid = default_grid(records)
     acceptable = [
         choice.latency.median
         for choice in grid.choices
@@ -413,9 +413,9 @@ def test_the_recommended_choice_is_the_fastest_within_the_limits(
 
 
 @given(samples())
-def test_a_table_has_a_line_for_each_choice(found: tuple[Sample, ...]) -> None:
+def test_a_table_has_a_line_for_each_choice(records: tuple[Sample, ...]) -> None:
     """The table has two lines of headings and a line for each choice, with ``*`` for the frontier, all equally long."""
-    grid = default_grid(found)
+    grid = default_grid(records)
     headings, lines = grid.table().splitlines()[:2], grid.table().splitlines()[2:-1]
     assert len(lines) == len(grid.choices)
     assert [line.startswith("*") for line in lines] == [choice in grid.frontier for choice in grid.choices]
@@ -473,9 +473,9 @@ def test_a_recommendation_gives_its_reasons() -> None:
 
 def test_without_an_acceptable_choice_the_nearest_choices_are_named() -> None:
     """The text names the choices with the fewest late and dropped elements, and what to change."""
-    found = GRID.recommendation(late=0, dropped=0)
-    assert found == Recommendation(None, found.text)
-    assert str(found).splitlines() == [
+    recommendation = GRID.recommendation(late=0, dropped=0)
+    assert recommendation == Recommendation(None, recommendation.text)
+    assert str(recommendation).splitlines() == [
         "None of 6 choices has at most 0% late and at most 0% dropped elements.",
         "BoundedOutOfOrderness(30 min) with an allowed lateness of 0 s has the fewest late elements, 1.0%, and drops "
         "1.0%.",
@@ -488,14 +488,14 @@ def test_without_an_acceptable_choice_the_nearest_choices_are_named() -> None:
 
 
 @given(samples())
-def test_the_default_grid_depends_on_the_delays_of_the_records(found: tuple[Sample, ...]) -> None:
+def test_the_default_grid_depends_on_the_delays_of_the_records(records: tuple[Sample, ...]) -> None:
     """The grid has distinct policies of three kinds, and allowed lateness from zero to twice the longest delay."""
-    grid = default_grid(found).choices
+    grid = default_grid(records).choices
     policies, latenesses = {choice.policy for choice in grid}, {choice.allowed_lateness for choice in grid}
     assert len(grid) == len(policies) * len(latenesses)
     assert {type(policy) for policy in policies} == {BoundedOutOfOrderness, Timeout, LagQuantile}
     assert timedelta(0) in latenesses
-    longest = max(timedelta(0), *(sample.observed - sample.at for sample in found))
+    longest = max(timedelta(0), *(sample.observed - sample.at for sample in records))
     assert all(isinstance(lateness, timedelta) and lateness <= 2 * longest for lateness in latenesses)
 
 
@@ -521,8 +521,8 @@ def test_columns_of_every_kind_are_the_same_records() -> None:
     )
     expected = Records.of(at, seen, keys=["x", "y", "x"], partitions=[0, 1, 0])
     for events, times in (micros, polars, arrow, (micros[0].tolist(), seen)):
-        found = Records.of(events, times, keys=pl.Series([0, 1, 0]), partitions=np.array(["0", "1", "0"]))
-        assert found.frame.equals(expected.frame)
+        records = Records.of(events, times, keys=pl.Series([0, 1, 0]), partitions=np.array(["0", "1", "0"]))
+        assert records.frame.equals(expected.frame)
     assert len(expected) == 3
 
 
@@ -669,8 +669,8 @@ def test_a_policy_is_formatted_with_its_arguments(policy: WatermarkPolicy, text:
 
 def test_only_a_share_of_zero_is_formatted_as_zero() -> None:
     """A tiny share is ``<0.01%``."""
-    shown = [format_share(share) for share in (0.0, 0.00001, 0.0042, 0.05, 1.0)]
-    assert shown == ["0%", "<0.01%", "0.42%", "5.0%", "100.0%"]
+    texts = [format_share(share) for share in (0.0, 0.00001, 0.0042, 0.05, 1.0)]
+    assert texts == ["0%", "<0.01%", "0.42%", "5.0%", "100.0%"]
 
 
 @pytest.mark.parametrize(("suffix", "signature"), [("png", b"\x89PNG"), ("svg", b"<?xml")])

@@ -46,8 +46,8 @@ def major_version(java: Path) -> int:
         return 0
     if answer.returncode != 0:
         return 0
-    found = VERSION.search(answer.stderr + answer.stdout)
-    return int(found[1] or found[2]) if found else 0
+    match = VERSION.search(answer.stderr + answer.stdout)
+    return int(match[1] or match[2]) if match else 0
 
 
 def usable(java: Path) -> bool:
@@ -130,10 +130,10 @@ def main() -> None:
             + "the automatic installation failed: "
             + "; ".join(reasons)
         )
-    given = os.environ.get("JAVA_HOME")
-    if given and given != home:
+    previous_home = os.environ.get("JAVA_HOME")
+    if previous_home and previous_home != home:
         print_message(
-            f"JAVA_HOME={given} is not Java {NEEDED} or newer; using {home or shutil.which('java')}"
+            f"JAVA_HOME={previous_home} is not Java {NEEDED} or newer; using {home or shutil.which('java')}"
         )
     print(home)
 

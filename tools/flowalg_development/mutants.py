@@ -210,14 +210,14 @@ def outcomes(
         yield from pool.map(test_mutant, mutants)
 
 
-def report(found: Sequence[Outcome]) -> bool:
+def report(results: Sequence[Outcome]) -> bool:
     """Prints a summary of all outcomes, and returns whether every fault was detected."""
-    counted = [outcome for outcome in found if outcome.counts]
+    counted = [outcome for outcome in results if outcome.counts]
     missed = [outcome for outcome in counted if not outcome.killed]
     killed = Counter(outcome.kind for outcome in counted if outcome.killed)
     for outcome in missed:
         print(f"{outcome}\n{outcome.by}" if outcome.kind == "invalid" else outcome)
-    for outcome in found:
+    for outcome in results:
         if not outcome.counts:
             result = "survives" if outcome.kind == "survived" else f"WAS {outcome}"
             reason = outcome.mutant.why_it_survives
@@ -244,11 +244,11 @@ def main(words: Sequence[str]) -> int:
                 print(f"mutants: the tests fail without a fault\n{by}", file=sys.stderr)
                 return 2
             limits[tests] = PATIENCE * (time.monotonic() - start) + 60
-        found: list[Outcome] = []
+        results: list[Outcome] = []
         for outcome in outcomes(mutants, copies, limits):
-            found.append(outcome)
-            print(f"{len(found)}/{len(mutants)} {outcome}", flush=True)
-    return 0 if report(found) else 1
+            results.append(outcome)
+            print(f"{len(results)}/{len(mutants)} {outcome}", flush=True)
+    return 0 if report(results) else 1
 
 
 if __name__ == "__main__":

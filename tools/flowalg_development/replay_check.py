@@ -49,13 +49,13 @@ class Case:
 
 def flights(spark: SparkSession, folder: Path) -> Case:
     """The departures of the year, as in the demo."""
-    found = clean(read_flights())
-    write_replay(found, folder, MICRO_BATCHES)
+    cleaned = clean(read_flights())
+    write_replay(cleaned, folder, MICRO_BATCHES)
     frame = spark.readStream.schema(spark.read.parquet(str(folder)).schema).option("maxFilesPerTrigger", 1)
     stream = StreamInput(
         frame.parquet(str(folder)), WATERMARK, processing_time=F.col("actual"), end_of_input=F.col("last")
     )
-    return Case("flights", hourly, departures, stream, records_of(found.departed))
+    return Case("flights", hourly, departures, stream, records_of(cleaned.departed))
 
 
 def visits(spark: SparkSession, folder: Path) -> Case:
@@ -87,11 +87,11 @@ def replays_equally(spark: SparkSession, case: Case, folder: Path) -> bool:
         f"({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), {dropped:,} dropped",
         flush=True,
     )
-    found = list(differences(panes, replayed.panes))
+    messages = list(differences(panes, replayed.panes))
     if dropped != len(replayed.dropped):
-        found.append(f"the stream dropped {dropped} elements, and the reference {len(replayed.dropped)}")
-    print(*found[:SHOWN], sep="\n", end="\n" if found else "")
-    return not found
+        messages.append(f"the stream dropped {dropped} elements, and the reference {len(replayed.dropped)}")
+    print(*messages[:SHOWN], sep="\n", end="\n" if messages else "")
+    return not messages
 
 
 def count_dropped(stored: DataFrame) -> int:
@@ -113,15 +113,15 @@ def main() -> int:
     with TemporaryDirectory() as scratch:
         spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
         try:
-            found = []
+            results = []
             for make in (flights, visits):
                 folder = Path(scratch) / make.__name__
                 folder.mkdir()
-                found.append(replays_equally(spark, make(spark, folder / "in"), folder))
+                results.append(replays_equally(spark, make(spark, folder / "in"), folder))
         finally:
             spark.stop()
-    print("replay: equal" if all(found) else "replay: different")
-    return 0 if all(found) else 1
+    print("replay: equal" if all(results) else "replay: different")
+    return 0 if all(results) else 1
 
 
 if __name__ == "__main__":

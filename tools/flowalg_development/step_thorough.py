@@ -72,13 +72,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("pairs", nargs="?", type=int, default=DEFAULT)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args(arguments)
-    sizes = [min(CHUNK, given.pairs - start) for start in range(0, given.pairs, CHUNK)]
-    print(f"seed {given.seed}")
+    options = parser.parse_args(arguments)
+    sizes = [min(CHUNK, options.pairs - start) for start in range(0, options.pairs, CHUNK)]
+    print(f"seed {options.seed}")
     compared = 0
     different: list[str] = []
-    with ProcessPoolExecutor(given.processes) as pool:
-        seeds = [given.seed + number for number in range(len(sizes))]
+    with ProcessPoolExecutor(options.processes) as pool:
+        seeds = [options.seed + number for number in range(len(sizes))]
         for result in pool.map(compare_pairs, sizes, seeds):
             compared += result.compared
             different += result.different

@@ -55,13 +55,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--connect", action="store_true")
     parser.add_argument("--only", default="", help="only the jobs with this word in their name")
     parser.add_argument("--at-once", type=int, default=2, help="jobs that run at a time (%(default)s)")
-    given = parser.parse_args(arguments)
-    with TemporaryDirectory() as name, session(connect=given.connect, folder=Path(name)) as spark:
+    options = parser.parse_args(arguments)
+    with TemporaryDirectory() as name, session(connect=options.connect, folder=Path(name)) as spark:
         report = examine_interpreter(
             ShardsInTurn(spark, MOST_SHARDS),
-            jobs=[job for job in JOBS if given.only in job.name],
-            generated=given.generated,
-            at_once=given.at_once,
+            jobs=[job for job in JOBS if options.only in job.name],
+            generated=options.generated,
+            at_once=options.at_once,
         )
     print(report)
     count = len(report.ran) + len(report.failed) + report.generated

@@ -53,10 +53,10 @@ def compare(
             inputs[OFFERS] = offers
         return batch.compile(query.pipeline, inputs)
 
-    found = summary(compiled(), query.of_panes), summary(query.by_hand(sales, offers), query.of_rows)
-    if found[0] != found[1]:
+    summaries = summary(compiled(), query.of_panes), summary(query.by_hand(sales, offers), query.of_rows)
+    if summaries[0] != summaries[1]:
         raise ValueError(
-            f"{query.name}: flowalg returns {found[0]}, and the query by hand {found[1]} (rows, hash)"
+            f"{query.name}: flowalg returns {summaries[0]}, and the query by hand {summaries[1]} (rows, hash)"
         )
     versions: dict[str, Callable[[], None]] = {
         "flowalg": lambda: execute(compiled().select(*query.output)),
@@ -68,16 +68,16 @@ def compare(
             query.by_hand(reject_nulls(sales), reject_nulls(offers))
         )
     runs = run_in_turns(versions, rounds)
-    medians = {f"{name}_s": round(median_seconds(found), 3) for name, found in runs.items()}
-    mine, theirs = median_seconds(runs["flowalg"]), median_seconds(runs["by_hand"])
+    medians = {f"{name}_s": round(median_seconds(summaries), 3) for name, summaries in runs.items()}
+    flowalg_seconds, by_hand_seconds = median_seconds(runs["flowalg"]), median_seconds(runs["by_hand"])
     return {
         "query": query.name,
         "rows": rows,
         "rounds": len(runs["flowalg"]),
         "lifted": query.lifted,
         **medians,
-        "ratio": round(mine / theirs, 3),
-        "rows_per_s": round(rows / mine),
+        "ratio": round(flowalg_seconds / by_hand_seconds, 3),
+        "rows_per_s": round(rows / flowalg_seconds),
         "flowalg_peak_mib": max(run.memory for run in runs["flowalg"]) >> 20,
         "by_hand_peak_mib": max(run.memory for run in runs["by_hand"]) >> 20,
         **{
@@ -106,11 +106,11 @@ COLUMNS: Final = {
 }
 
 
-def table(found: Sequence[Mapping[str, object]]) -> Iterator[str]:
+def table(results: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """The results as the table of ``docs/performance.md``."""
     yield f"| {' | '.join(COLUMNS.values())} |"
     yield f"| --- |{' ---: |' * (len(COLUMNS) - 1)}"
-    for result in found:
+    for result in results:
         cells = (result.get(name, "") for name in COLUMNS)
         yield f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else str(cell) for cell in cells)} |"
 
@@ -122,13 +122,13 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="timed runs of each, at least (%(default)s)")
     parser.add_argument("--only", default="", help="only the queries with this word in their name")
     parser.add_argument("--more", action="store_true", help="also by hand with checks, and with all columns")
-    given = parser.parse_args(arguments)
-    where = files(BUILD / "bench" / "data", given.rows)
+    options = parser.parse_args(arguments)
+    where = files(BUILD / "bench" / "data", options.rows)
     spark = local_session("flowalg bench", cores=CORES, memory="8g")
     try:
         for query in QUERIES:
-            if given.only in query.name:
-                result = compare(query, spark, where, given.rows, given.rounds, more=given.more)
+            if options.only in query.name:
+                result = compare(query, spark, where, options.rows, options.rounds, more=options.more)
                 RESULTS.save(result)
                 print(
                     f"{query.name:30} {result['flowalg_s']:>8} s, by hand {result['by_hand_s']:>8} s, "

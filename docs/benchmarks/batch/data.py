@@ -52,9 +52,9 @@ class Files:
 
 def files(folder: Path, rows: int = ROWS) -> Files:
     """Returns the data for a number of sales, in random order of time; generates them if they are missing."""
-    found = folder / f"batch-{rows}-{SEED}"
-    if not found.exists():
-        unfinished = found.with_suffix(".unfinished")
+    generated = folder / f"batch-{rows}-{SEED}"
+    if not generated.exists():
+        unfinished = generated.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         random = np.random.default_rng(SEED)
         for name, size in (("sales", rows), ("offers", rows * OFFERS // ROWS)):
@@ -63,8 +63,8 @@ def files(folder: Path, rows: int = ROWS) -> Files:
                 share = size * (number + 1) // FILES - size * number // FILES
                 table = _sales(random, share) if name == "sales" else _offers(random, share)
                 table.write_parquet(unfinished / name / f"{number}.parquet")
-        unfinished.rename(found)
-    return Files(found / "sales", found / "offers")
+        unfinished.rename(generated)
+    return Files(generated / "sales", generated / "offers")
 
 
 def _common(random: np.random.Generator, rows: int) -> list[pl.Series | pl.Expr]:

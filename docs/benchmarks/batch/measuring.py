@@ -53,8 +53,8 @@ def measure(work: Callable[[], object]) -> Run:
 def _resident() -> int:
     """The resident memory of this process and its children: the JVM and the Python workers."""
     total = 0
-    here = psutil.Process()
-    for process in (here, *here.children(recursive=True)):
+    this_process = psutil.Process()
+    for process in (this_process, *this_process.children(recursive=True)):
         try:
             total += process.memory_info().rss
         except psutil.NoSuchProcess:
@@ -75,13 +75,13 @@ def run_in_turns(rivals: Mapping[str, Callable[[], object]], rounds: int) -> Map
 def _run_rounds(
     rivals: Mapping[str, Callable[[], object]], rounds: int, seconds: float
 ) -> Mapping[str, Sequence[Run]]:
-    found: dict[str, list[Run]] = {name: [] for name in rivals}
+    measured: dict[str, list[Run]] = {name: [] for name in rivals}
     number = 0
-    while number < rounds or any(sum(run.seconds for run in runs) < seconds for runs in found.values()):
+    while number < rounds or any(sum(run.seconds for run in runs) < seconds for runs in measured.values()):
         for name in list(rivals) if number % 2 else list(rivals)[::-1]:
-            found[name].append(measure(rivals[name]))
+            measured[name].append(measure(rivals[name]))
         number += 1
-    return found
+    return measured
 
 
 def median_seconds(runs: Sequence[Run]) -> float:

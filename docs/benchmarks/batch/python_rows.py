@@ -119,11 +119,11 @@ FUNCTIONS: Final = (
 def measure_python(function: Measured, batch_of_sales: pa.RecordBatch) -> float:
     """Returns records per second of processor time, in Python alone."""
     shape = shape_of(function.of)
-    found = delegated_call(function.f, shape)
-    call = Call(function.f if found is None else found[0])
-    read = required_shape(function.f, shape) if found is None else INTEGER
+    delegated = delegated_call(function.f, shape)
+    call = Call(function.f if delegated is None else delegated[0])
+    read = required_shape(function.f, shape) if delegated is None else INTEGER
     column = PythonColumn(Map(call), call, layout_of(read), function.result, guarded=False)
-    names = ["amount"] if found is not None else [leaf.column for leaf in leaves(layout_of(read))]
+    names = ["amount"] if delegated is not None else [leaf.column for leaf in leaves(layout_of(read))]
     arrays = [batch_of_sales.column(name) for name in names]
     times = []
     for _ in range(ROUNDS):
@@ -153,12 +153,12 @@ def main() -> None:
     )
     first = table.cast(strings).combine_chunks().to_batches()[0]
     spark = local_session("flowalg bench", cores=1, memory="4g")
-    found = []
+    results = []
     try:
         frame = spark.read.parquet(str(where.sales))
         for function in FUNCTIONS:
             alone, whole = measure_python(function, first), measure_spark(function, frame)
-            found.append(
+            results.append(
                 {
                     "function": function.name,
                     "python_rows_per_s": round(alone),
@@ -170,7 +170,7 @@ def main() -> None:
             )
     finally:
         spark.stop()
-    (BUILD / "python_rows.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (BUILD / "python_rows.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 _KEPT: Final = (pa.int64(), pa.float64(), pa.timestamp("us", "UTC"))

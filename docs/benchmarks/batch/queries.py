@@ -231,8 +231,8 @@ def summary(frame: DataFrame, columns: tuple[str, ...]) -> tuple[int, int]:
         F.round(field.name, 6) if isinstance(field.dataType, T.DoubleType) else F.col(field.name)
         for field in picked.schema.fields
     ]
-    found = picked.select(F.xxhash64(*parts).cast("decimal(38,0)").alias("hash"))
-    row = found.agg(F.count("*").alias("rows"), F.sum("hash").alias("hash")).collect()[0]
+    hashes = picked.select(F.xxhash64(*parts).cast("decimal(38,0)").alias("hash"))
+    row = hashes.agg(F.count("*").alias("rows"), F.sum("hash").alias("hash")).collect()[0]
     return int(row["rows"]), int(row["hash"] or 0)
 
 

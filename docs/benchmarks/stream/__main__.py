@@ -45,25 +45,25 @@ def read_output(spark: SparkSession, folder: Path, name: str) -> set[tuple[objec
     }
 
 
-def check(spark: SparkSession, case: Case, given: Sequence[Path], folder: Path) -> None:
+def check(spark: SparkSession, case: Case, inputs: Sequence[Path], folder: Path) -> None:
     """Raises ``ValueError`` if a rival's sums differ; the last windows may still be missing."""
-    add_files(given[:BATCHES], folder)
+    add_files(inputs[:BATCHES], folder)
     names = [name for name in case.rivals if name != "on time"]
     for name in names:
         continue_query(spark, case.rivals[name], name, folder, sink="parquet")
     if len(names) > 1:
-        mine = read_output(spark, folder, "flowalg")
+        flowalg_rows = read_output(spark, folder, "flowalg")
         for name in names[1:]:
-            theirs = read_output(spark, folder, name)
-            if not theirs or not theirs <= mine:
+            rival_rows = read_output(spark, folder, name)
+            if not rival_rows or not rival_rows <= flowalg_rows:
                 raise ValueError(
-                    f"{case.name}: {name} has {len(theirs - mine)} sums that flowalg does not have"
+                    f"{case.name}: {name} has {len(rival_rows - flowalg_rows)} sums that flowalg does not have"
                 )
 
 
 def run_in_turns(
     names: Sequence[N],
-    given: Sequence[Path],
+    inputs: Sequence[Path],
     folders: Iterable[Path],
     run: Callable[[N], list[Phases]],
 ) -> tuple[dict[N, list[Phases]], dict[N, list[float]]]:
@@ -74,9 +74,9 @@ def run_in_turns(
     """
     warm: dict[N, list[Phases]] = {name: [] for name in names}
     first: dict[N, list[float]] = {name: [] for name in names}
-    for number, start in enumerate(range(0, len(given), BATCHES)):
+    for number, start in enumerate(range(0, len(inputs), BATCHES)):
         for folder in folders:
-            add_files(given[start : start + BATCHES], folder)
+            add_files(inputs[start : start + BATCHES], folder)
         for name in names if number % 2 else names[::-1]:
             batches = run(name)
             if number:
@@ -91,26 +91,26 @@ def _median(batches: Iterable[Phases]) -> float:
 
 def compare(spark: SparkSession, case: Case, rounds: int, scratch: Path) -> dict[str, object]:
     """Returns the times of the warm batches of all rivals."""
-    given = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
+    inputs = files(BUILD / "bench" / "data", case.rows, (rounds + 1) * BATCHES)
     if case.rows:
-        check(spark, case, given, scratch / "check")
+        check(spark, case, inputs, scratch / "check")
     names = list(case.rivals)
     warm, first = run_in_turns(
-        names, given, [scratch], lambda name: continue_query(spark, case.rivals[name], name, scratch)
+        names, inputs, [scratch], lambda name: continue_query(spark, case.rivals[name], name, scratch)
     )
     seconds = {name: _median(found) for name, found in warm.items()}
-    mine = seconds["flowalg"]
+    own_seconds = seconds["flowalg"]
     others = {name: took for name, took in seconds.items() if name != "flowalg"}
     return {
         "case": case.name,
         "rows": case.rows,
         "warm_batches": len(warm["flowalg"]),
-        "flowalg_s": round(mine, 3),
+        "flowalg_s": round(own_seconds, 3),
         **{f"{name.replace(' ', '_')}_s": round(took, 3) for name, took in others.items()},
-        **{f"vs_{name.replace(' ', '_')}": round(mine / took, 3) for name, took in others.items()},
-        "rows_per_s": round(case.rows / mine),
+        **{f"vs_{name.replace(' ', '_')}": round(own_seconds / took, 3) for name, took in others.items()},
+        "rows_per_s": round(case.rows / own_seconds),
         "peak_mb": {
-            name: peaks(case.name, name, given[:BATCHES], scratch / f"peak-{number}")
+            name: peaks(case.name, name, inputs[:BATCHES], scratch / f"peak-{number}")
             for number, name in enumerate(names)
         },
         "first_batch_s": {name: round(statistics.median(found), 3) for name, found in first.items()},
@@ -129,7 +129,7 @@ def measure_growth(
 ) -> list[dict[str, object]]:
     """Returns the times of warm batches with few and count live windows, and of the first batch after a restart."""
     data = BUILD / "bench" / "data"
-    given = files(data, ROWS, (rounds + 1) * BATCHES)
+    inputs = files(data, ROWS, (rounds + 1) * BATCHES)
     folders = {count: scratch / str(count) for count in OPEN}
     opening = {}
     for count, folder in folders.items():
@@ -138,7 +138,7 @@ def measure_growth(
         opening[count] = batch["triggerExecution"]
     warm, first = run_in_turns(
         OPEN,
-        given,
+        inputs,
         folders.values(),
         lambda count: continue_query(spark, growth.rival, "flowalg", folders[count]),
     )
@@ -163,25 +163,25 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=4, help="rounds that count (%(default)s)")
     parser.add_argument("--only", default="", help="only the cases with this word in their name")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     BUILD.joinpath("bench").mkdir(parents=True, exist_ok=True)
     spark = local_session("flowalg bench", cores=CORES, memory="8g", log=BUILD / "bench" / "stream.log")
     scratch = BUILD / "bench" / "stream"
     try:
         for number, case in enumerate(CASES):
-            if given.only in case.name:
+            if options.only in case.name:
                 shutil.rmtree(scratch, ignore_errors=True)
-                found = compare(spark, case, given.rounds, scratch / str(number))
-                RESULTS.save(found)
-                ratios = ", ".join(f"{name} {value}" for name, value in found.items() if "vs_" in name)
-                print(f"{case.name:55} {found['flowalg_s']} s, {ratios}", flush=True)
+                result = compare(spark, case, options.rounds, scratch / str(number))
+                RESULTS.save(result)
+                ratios = ", ".join(f"{name} {value}" for name, value in result.items() if "vs_" in name)
+                print(f"{case.name:55} {result['flowalg_s']} s, {ratios}", flush=True)
         for growth in GROWTHS:
-            if given.only in growth.name:
+            if options.only in growth.name:
                 shutil.rmtree(scratch, ignore_errors=True)
-                for found in measure_growth(spark, growth, given.rounds, scratch / "growth"):
-                    RESULTS.save(found)
-                    took = f"{found['flowalg_s']} s, vs_fewest {found['vs_fewest']}"
-                    print(f"{found['case']:55} {took}, recovery {found['recovery_s']} s", flush=True)
+                for result in measure_growth(spark, growth, options.rounds, scratch / "growth"):
+                    RESULTS.save(result)
+                    summary = f"{result['flowalg_s']} s, vs_fewest {result['vs_fewest']}"
+                    print(f"{result['case']:55} {summary}, recovery {result['recovery_s']} s", flush=True)
     finally:
         spark.stop()
         shutil.rmtree(scratch, ignore_errors=True)

@@ -30,9 +30,9 @@ class Reading:
 
 def files(folder: Path, rows: int, count: int) -> list[Path]:
     """Returns files of readings, each of one minute and up to half a minute before it; generates missing ones."""
-    found = folder / f"stream-{rows}-{count}-{SEED}"
-    if not found.exists():
-        unfinished = found.with_suffix(".unfinished")
+    generated = folder / f"stream-{rows}-{count}-{SEED}"
+    if not generated.exists():
+        unfinished = generated.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         random = np.random.default_rng(SEED)
@@ -50,8 +50,8 @@ def files(folder: Path, rows: int, count: int) -> list[Path]:
             table.write_parquet(path)
             # Spark takes files in the order of their modification times.
             os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
-        unfinished.rename(found)
-    return sorted(found.iterdir())
+        unfinished.rename(generated)
+    return sorted(generated.iterdir())
 
 
 __all__ = ["BEGIN", "DISORDER", "KEYS", "MINUTE", "Reading", "files"]

@@ -51,18 +51,18 @@ GROWTHS: Final = (
 
 def seed(folder: Path, windows: int, first_key: int) -> Path:
     """Returns a file with a reading for each of ``windows`` keys in the first minute; generates it if it is missing."""
-    found = folder / f"stream-open-{windows}-{first_key}-{SEED}.parquet"
-    if not found.exists():
-        unfinished = found.with_suffix(".unfinished")
+    path = folder / f"stream-open-{windows}-{first_key}-{SEED}.parquet"
+    if not path.exists():
+        unfinished = path.with_suffix(".unfinished")
         table = pl.DataFrame(
             {"sensor": pl.int_range(first_key, first_key + windows, eager=True)}
         ).with_columns(
             pl.lit(1, pl.Int64()).alias("value"), pl.lit(BEGIN).cast(pl.Datetime("us", "UTC")).alias("at")
         )
         table.write_parquet(unfinished)
-        shutil.move(unfinished, found)
-        os.utime(found, (999_999_999, 999_999_999))
-    return found
+        shutil.move(unfinished, path)
+        os.utime(path, (999_999_999, 999_999_999))
+    return path
 
 
 __all__ = ["GROWTHS", "OPEN", "ROWS", "Growth", "seed"]

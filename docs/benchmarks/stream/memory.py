@@ -24,9 +24,9 @@ PAUSE: Final = 0.1
 """The seconds between two samples."""
 
 
-def peaks(case: str, rival: str, given: Sequence[Path], folder: Path) -> dict[str, int]:
+def peaks(case: str, rival: str, files: Sequence[Path], folder: Path) -> dict[str, int]:
     """The peak memory of a query in megabytes; pages that workers share count once."""
-    add_files(given, folder)
+    add_files(files, folder)
     module = "docs.benchmarks.stream.memory"
     query = subprocess.Popen([sys.executable, "-m", module, case, rival, str(folder)])
     most: dict[str, int] = {}
@@ -41,24 +41,24 @@ def peaks(case: str, rival: str, given: Sequence[Path], folder: Path) -> dict[st
 
 def _now(driver: int) -> dict[str, int]:
     """The memory of the processes, in megabytes."""
-    found = {"driver": 0, "jvm": 0, "workers": 0}
+    sizes = {"driver": 0, "jvm": 0, "workers": 0}
     try:
         process = psutil.Process(driver)
         for child in [process, *process.children(recursive=True)]:
             kind = "driver" if child.pid == driver else "jvm" if child.name() == "java" else "workers"
-            found[kind] += int(child.memory_full_info().pss)
+            sizes[kind] += int(child.memory_full_info().pss)
     except psutil.Error:
         # A process has ended in the meantime.
         return {}
-    return {kind: size // MEGABYTE for kind, size in found.items()}
+    return {kind: size // MEGABYTE for kind, size in sizes.items()}
 
 
 def main(case: str, rival: str, folder: Path) -> None:
     """Runs a query for ``peaks``."""
-    (found,) = (known for known in CASES if known.name == case)
+    (selected,) = (known for known in CASES if known.name == case)
     spark = local_session("flowalg bench", memory="8g", log=folder / "spark.log")
     try:
-        continue_query(spark, found.rivals[rival], rival, folder)
+        continue_query(spark, selected.rivals[rival], rival, folder)
     finally:
         spark.stop()
 

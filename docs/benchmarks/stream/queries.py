@@ -99,10 +99,10 @@ class Sums(StatefulProcessor):
         self, key: tuple[int, ...], rows: Iterator[Row], timerValues: TimerValues
     ) -> Iterator[Row]:
         """Adds the new rows."""
-        found = Counter[int]()
+        sums = Counter[int]()
         for row in rows:
-            found[int(row.at.timestamp()) // 60 * 60] += row.value
-        for start, total in found.items():
+            sums[int(row.at.timestamp()) // 60 * 60] += row.value
+        for start, total in sums.items():
             known = self.totals.getValue((start,))
             if known is None:
                 self.handle.registerTimer((start + 60) * 1000)

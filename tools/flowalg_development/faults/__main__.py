@@ -61,15 +61,15 @@ def kill_query(query: subprocess.Popen[bytes]) -> None:
 
 def python_workers(query: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The Python workers of the query."""
-    found = []
+    workers = []
     try:
         for process in psutil.Process(query.pid).children(recursive=True):
             if "pyspark.daemon" in " ".join(process.cmdline()):
-                found.append(process)
+                workers.append(process)
     except psutil.NoSuchProcess:
         return []
     # The first process only starts the others.
-    return found[1:]
+    return workers[1:]
 
 
 def content(folder: Path) -> bytes:
@@ -105,10 +105,10 @@ class Trial:
     def folder(self) -> Path:
         """Creates the folder of a run without a checkpoint."""
         self.runs += 1
-        found = self.root / f"run-{self.runs}"
-        found.mkdir()
-        os.symlink(self.root / "in", found / "in")
-        return found
+        folder = self.root / f"run-{self.runs}"
+        folder.mkdir()
+        os.symlink(self.root / "in", folder / "in")
+        return folder
 
     def record(self, fault: str, count: int, *, survived: bool) -> None:
         """Counts faults of one kind and prints whether the query survived them."""
@@ -134,23 +134,23 @@ def kill_queries(trial: Trial, wanted: int, rng: random.Random) -> None:
     """Kills the whole process at random times, and compares the output of each completed run."""
     done = 0
     while done < wanted:
-        folder, here = trial.folder(), 0
+        folder, kills = trial.folder(), 0
         while True:
             query = start_query(folder)
             try:
-                code = query.wait(rng.uniform(1, 12) if done + here < wanted else None)
+                code = query.wait(rng.uniform(1, 12) if done + kills < wanted else None)
             except subprocess.TimeoutExpired:
                 kill_query(query)
-                here += 1
+                kills += 1
                 continue
             if code != 0:
                 print((folder / "query.log").read_text()[-2000:])
-                trial.record("SIGKILL of the whole process", max(here, 1), survived=False)
+                trial.record("SIGKILL of the whole process", max(kills, 1), survived=False)
                 return
             break
-        done += here
-        if here:
-            trial.record("SIGKILL of the whole process", here, survived=trial.matches(folder))
+        done += kills
+        if kills:
+            trial.record("SIGKILL of the whole process", kills, survived=trial.matches(folder))
         shutil.rmtree(folder)
 
 
@@ -283,14 +283,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m flowalg_development.faults", description=__doc__)
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    given = parser.parse_args(arguments)
-    print(f"seed {given.seed}")
-    rng = random.Random(given.seed)
+    options = parser.parse_args(arguments)
+    print(f"seed {options.seed}")
+    rng = random.Random(options.seed)
     with TemporaryDirectory() as scratch:
         trial = Trial(Path(scratch))
         make_input(trial.root / "in")
         run_undisturbed(trial)
-        kill_queries(trial, given.kills, rng)
+        kill_queries(trial, options.kills, rng)
         for result in sinks.kill_queries(
             trial.root, trial.root / "in", SINK_KILLS, SINK_DEATHS, rng, kill_query
         ):

@@ -23,8 +23,8 @@ SECONDS: Final = 60
 
 def binaries() -> Path | None:
     """Returns the folder of the newest server's programs; ``None`` if there is none."""
-    found = [program.parent for program in BINARIES.glob("*/bin/postgres")]
-    return max(found, key=lambda folder: float(folder.parent.name), default=None)
+    folders = [program.parent for program in BINARIES.glob("*/bin/postgres")]
+    return max(folders, key=lambda folder: float(folder.parent.name), default=None)
 
 
 def server_user() -> str | None:
@@ -58,9 +58,9 @@ def cluster() -> Iterator[str]:
             "UTF8",
             "--no-sync",
         ]
-        done = subprocess.run(initdb, user=user, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
+        result = subprocess.run(initdb, user=user, cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(result.stderr)
         with (folder / "log").open("wb") as log:
             options: list[str | Path] = ["-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"]
             # A separate session: an interrupt from the keyboard then stops the tests first.

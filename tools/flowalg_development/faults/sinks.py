@@ -86,10 +86,10 @@ class SinkRun:
 
     def start(self) -> Process:
         """Starts the query in a process group of its own."""
-        given = [str(self.folder), *([] if self.conninfo is None else [self.conninfo])]
+        arguments = [str(self.folder), *([] if self.conninfo is None else [self.conninfo])]
         with (self.folder / "query.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "flowalg_development.faults.sinks", *given],
+                [sys.executable, "-m", "flowalg_development.faults.sinks", *arguments],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -194,14 +194,14 @@ def run(sink_run: SinkRun) -> None:
 
     def write(frame: DataFrame, batch: int) -> None:
         nonlocal left
-        kept = frame.persist()
+        persisted = frame.persist()
         for sink in sinks:
-            sink(kept, batch)
+            sink(persisted, batch)
             left -= 1
             if left == 0:
                 die.unlink()
                 os.killpg(0, signal.SIGKILL)
-        kept.unpersist()
+        persisted.unpersist()
 
     try:
         source = stream_of(spark, sink_run.folder / "in", BoundedOutOfOrderness(DISORDER))

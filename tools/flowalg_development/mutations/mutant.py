@@ -81,9 +81,11 @@ class Replacement:
             for node in ast.walk(scope)
             if (match := _Match(names)).matches(old, node)
         ]
-        found = [place for place in places if place[2].exact] or places
-        if len(found) != 1 or not (place := found[0])[2].has_names_of(*new):
-            raise StaleMutantError(f"{self.fault}: {self.function} contains {len(found)} times:\n{self.old}")
+        matching = [place for place in places if place[2].exact] or places
+        if len(matching) != 1 or not (place := matching[0])[2].has_names_of(*new):
+            raise StaleMutantError(
+                f"{self.fault}: {self.function} contains {len(matching)} times:\n{self.old}"
+            )
         file, node, match = place
         return Mutation(file, with_node(sources[file], node, *(match.rewrite(part, node) for part in new)))
 

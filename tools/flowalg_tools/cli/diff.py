@@ -14,11 +14,11 @@ def compare_triggers(left: str, right: str, timelines: int) -> bool:
         from flowalg_laws import Difference, find_difference
     first, second = parse_trigger(left, "the first TRIGGER"), parse_trigger(right, "the second TRIGGER")
     with spinner("searching for a timeline"):
-        found = find_difference(first, second, timelines=timelines)
-    if not isinstance(found, Difference):
+        result = find_difference(first, second, timelines=timelines)
+    if not isinstance(result, Difference):
         show(f"left:  {describe(first)}\nright: {describe(second)}\n")
-    show(str(found))
-    return isinstance(found, Difference)
+    show(str(result))
+    return isinstance(result, Difference)
 
 
 __all__ = ["compare_triggers"]

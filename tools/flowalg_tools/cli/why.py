@@ -29,24 +29,24 @@ def explain_window(
 ) -> None:
     """Prints the explanation of one window: for one key, or for every key that has a pane of it."""
     loaded = load_pipeline(pipeline)
-    wanted = parse_window(window, "--window")
+    selected = parse_window(window, "--window")
     until = None if at is None else parse_time(at, "--at")
     run = run_timelines(loaded, inputs, options)
     panes = [
         pane
         for pane in run.panes
-        if pane.window == wanted and (until is None or pane.processing_time.datetime <= until)
+        if pane.window == selected and (until is None or pane.processing_time.datetime <= until)
     ]
     if key is not None:
         chosen = parse_key(key, key_shape(loaded), "--key")
-        show("\n\n".join(_explain_key(run, panes, chosen, wanted, until)), _STYLES)
+        show("\n\n".join(_explain_key(run, panes, chosen, selected, until)), _STYLES)
     elif panes:
         show("\n\n".join(str(reference.explain_when(run, pane)) for pane in panes), _STYLES)
     else:
         windows = sorted({pane.window for pane in run.panes})
         raise ArgumentError(
             "--window",
-            str(wanted),
+            str(selected),
             "a window of a pane"
             + (f", from {windows[0]} to {windows[-1]}" if windows else "; the run has none"),
             why="it has no pane; add --key to see why",

@@ -67,12 +67,12 @@ def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Differe
     # Only panes with one processing time may be in another order, so the time must be known.
     known = {pane.processing_time for pane in figure.panes if pane.processing_time is not None}
     pairs = zip_longest(_sort_simultaneous(figure.panes, known), _sort_simultaneous(figure_run.panes, known))
-    found = [
+    differences_found = [
         Difference(f"pane {number}", expected, actual)
         for number, (expected, actual) in enumerate(pairs, 1)
         if expected is None or actual is None or not _agree(expected, actual)
     ]
-    found += (
+    differences_found += (
         Difference("order: the retraction first", late, early)
         for early, late in combinations(figure_run.panes, 2)
         if early.processing_time == late.processing_time
@@ -82,10 +82,10 @@ def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Differe
     )
     dropped = Counter(arrival.datum.value for arrival in figure_run.dropped)
     if Counter(figure.dropped) != dropped:
-        found.append(Difference("dropped", figure.dropped, tuple(dropped.elements())))
+        differences_found.append(Difference("dropped", figure.dropped, tuple(dropped.elements())))
     if figure.closed != figure_run.closed:
-        found.append(Difference("closed", figure.closed, figure_run.closed))
-    return tuple(found)
+        differences_found.append(Difference("closed", figure.closed, figure_run.closed))
+    return tuple(differences_found)
 
 
 def _format(value: object) -> str:
@@ -141,8 +141,8 @@ def _closings(
         probe = Datum(0, window.start.datetime)
         for number, instant in enumerate(timeline, 1):
             when = instant.processing_time.datetime
-            again = Instant(instant.processing_time, (probe,), instant.watermark)
-            probed = Timeline((*timeline.instants[:number], again))
+            probe_instant = Instant(instant.processing_time, (probe,), instant.watermark)
+            probed = Timeline((*timeline.instants[:number], probe_instant))
             drops = reference.run(pipeline, {SCORES: probed}).dropped
             if any(
                 drop.reason is DropReason.EXPIRED and _is_of(drop, Arrival(probe, when)) for drop in drops

@@ -97,14 +97,14 @@ class Comparison:
 
 def compare(left: Outcome, right: Outcome) -> Comparison:
     """Compares the final values of two engines for each airport-hour without drops."""
-    ours, theirs = left.finals, right.finals
+    left_finals, right_finals = left.finals, right.finals
     dropping = {*left.dropped, *right.dropped}
-    hours = sorted({*ours, *theirs} - dropping, key=lambda hour: (hour[1], hour[0]))
+    hours = sorted({*left_finals, *right_finals} - dropping, key=lambda hour: (hour[1], hour[0]))
     differences = tuple(
-        f"{origin} {window}: {left.engine} has {ours.get((origin, window), 'nothing')}, "
-        f"{right.engine} has {theirs.get((origin, window), 'nothing')}"
+        f"{origin} {window}: {left.engine} has {left_finals.get((origin, window), 'nothing')}, "
+        f"{right.engine} has {right_finals.get((origin, window), 'nothing')}"
         for origin, window in hours
-        if ours.get((origin, window)) != theirs.get((origin, window))
+        if left_finals.get((origin, window)) != right_finals.get((origin, window))
     )
     return Comparison((left.engine, right.engine), len(hours), len(dropping), differences)
 

@@ -26,7 +26,7 @@ WindowCounts = Mapping[int, int]
 """The number of live windows of all groupings and keys after each processing time."""
 
 
-def count_live_windows(run: Run[object], seen: tuple[RunElement, ...]) -> WindowCounts:
+def count_live_windows(run: Run[object], elements: tuple[RunElement, ...]) -> WindowCounts:
     """Counts the live windows after each processing time of a run; empty for a run of another interpreter.
 
     For a single grouping without merging windows they are counted from the elements. For any other pipeline the run is
@@ -40,18 +40,18 @@ def count_live_windows(run: Run[object], seen: tuple[RunElement, ...]) -> Window
     for grouping in groupings.values():
         strategy = grouping.windowed_by.strategy
         if len(groupings) == 1 and not sides and as_merging(strategy.windows) is None:
-            return _count_by_elements(run, seen, strategy)
+            return _count_by_elements(run, elements, strategy)
     return count_by_replay(run.spec)
 
 
 def _count_by_elements(
-    run: ReferenceRun[object], seen: tuple[RunElement, ...], strategy: WindowingStrategy
+    run: ReferenceRun[object], elements: tuple[RunElement, ...], strategy: WindowingStrategy
 ) -> WindowCounts:
     """A window is live from its first element, unless that is dropped, until its allowed lateness has passed."""
     watermarks = {int(reading.processing_time): int(reading.input) for reading in run.watermarks}
     times, reached = list(watermarks), list(watermarks.values())
     first: dict[tuple[object, int], int] = {}
-    for element in seen:
+    for element in elements:
         for grouped in element.grouped_as:
             at = (grouped.key, grouped.event_time)
             first[at] = min(element.processing_time, first.get(at, element.processing_time))
@@ -63,17 +63,19 @@ def _count_by_elements(
     changes: Counter[int] = Counter()
     late = strategy.lateness_micros
     for (_, window), time in opened.items():
-        here = bisect_left(times, time)
-        gone = len(times) if late is None else bisect_left(reached, window.end + late)
-        if (reached[here - 1] if here else MIN_TIME) >= window.end + (late or 0) and late is not None:
+        opened_at = bisect_left(times, time)
+        freed_at = len(times) if late is None else bisect_left(reached, window.end + late)
+        if (reached[opened_at - 1] if opened_at else MIN_TIME) >= window.end + (
+            late or 0
+        ) and late is not None:
             continue
-        changes[here] += 1
-        changes[max(gone, here)] -= 1
-    kept, total = {}, 0
+        changes[opened_at] += 1
+        changes[max(freed_at, opened_at)] -= 1
+    counts, total = {}, 0
     for number, time in enumerate(times):
         total += changes[number]
-        kept[time] = total
-    return kept
+        counts[time] = total
+    return counts
 
 
 def count_by_replay(spec: RunSpec) -> WindowCounts:

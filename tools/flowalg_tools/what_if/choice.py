@@ -68,11 +68,14 @@ class Choice:
 
     def dominates(self, other: Choice) -> bool:
         """Whether it is better in one cost and not worse in any."""
-        mine, theirs = self.costs, other.costs
+        own_costs, other_costs = self.costs, other.costs
         no_worse = (
-            mine[0] <= theirs[0] and mine[1] <= theirs[1] and mine[2] <= theirs[2] and mine[3] <= theirs[3]
+            own_costs[0] <= other_costs[0]
+            and own_costs[1] <= other_costs[1]
+            and own_costs[2] <= other_costs[2]
+            and own_costs[3] <= other_costs[3]
         )
-        return no_worse and mine != theirs
+        return no_worse and own_costs != other_costs
 
     def __str__(self) -> str:
         return f"{format_policy(self.policy)} with an allowed lateness of {format_lateness(self.allowed_lateness)}"

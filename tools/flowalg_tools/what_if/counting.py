@@ -79,9 +79,11 @@ class Arrivals:
             .group_by(*window, INSTANT)
             .agg(pl.len().alias("elements"))
         )
-        found = bundles.with_columns((pl.col(INSTANT) == pl.col(INSTANT).min().over(window)).alias("first"))
+        marked_bundles = bundles.with_columns(
+            (pl.col(INSTANT) == pl.col(INSTANT).min().over(window)).alias("first")
+        )
         rows = (
-            found.group_by(END, INSTANT)
+            marked_bundles.group_by(END, INSTANT)
             .agg(pl.col("elements").sum(), pl.len().alias("bundles"), pl.col("first").sum())
             .sort(END, INSTANT)
         )

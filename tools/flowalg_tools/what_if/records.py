@@ -133,20 +133,20 @@ def _as_list(argument: str, column: Iterable[object]) -> list[object]:
 
 def _points(argument: str, column: Iterable[object]) -> pl.Series:
     """Times as microseconds since the epoch, inside the bounds of time."""
-    found = _in_columns(column)
-    if found is None:
+    series = _in_columns(column)
+    if series is None:
         values = [_micros(argument, point) for point in _as_list(argument, column)]
-        found = pl.Series(values, dtype=pl.Int64())
-    if found.has_nulls():
+        series = pl.Series(values, dtype=pl.Int64())
+    if series.has_nulls():
         raise ArgumentError(argument, None, _POINTS)
-    if isinstance(found.dtype, pl.Datetime) and found.dtype.time_zone is not None:
-        found = found.dt.timestamp("us")
-    if not found.dtype.is_integer():
-        raise ArgumentError(argument, found.dtype, _POINTS)
-    outside = found.filter((found < MIN_TIME) | (found > MAX_TIME))
+    if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone is not None:
+        series = series.dt.timestamp("us")
+    if not series.dtype.is_integer():
+        raise ArgumentError(argument, series.dtype, _POINTS)
+    outside = series.filter((series < MIN_TIME) | (series > MAX_TIME))
     if not outside.is_empty():
         raise ArgumentError(argument, outside[0], "times between MIN_TIME and MAX_TIME")
-    return found.cast(pl.Int64())
+    return series.cast(pl.Int64())
 
 
 def _micros(argument: str, point: object) -> int:
@@ -159,11 +159,11 @@ def _micros(argument: str, point: object) -> int:
 
 def _keys(column: Iterable[object]) -> pl.Series:
     """The keys themselves if they are a column, otherwise numbers in the order of their first occurrence."""
-    found = _in_columns(column)
-    if found is not None:
-        if found.dtype.is_float():
-            raise ArgumentError("keys", found.dtype, _NO_FLOATS)
-        return found
+    series = _in_columns(column)
+    if series is not None:
+        if series.dtype.is_float():
+            raise ArgumentError("keys", series.dtype, _NO_FLOATS)
+        return series
     numbers: dict[object, int] = {}
     try:
         codes = [numbers.setdefault(key, len(numbers)) for key in _as_list("keys", column)]
@@ -176,30 +176,30 @@ def _keys(column: Iterable[object]) -> pl.Series:
 
 
 def _partitions(column: Iterable[object]) -> pl.Series:
-    found = _in_columns(column)
-    if found is None:
+    series = _in_columns(column)
+    if series is None:
         names = _as_list("partitions", column)
         for name in names:
             if isinstance(name, bool) or not isinstance(name, str | int):
                 raise ArgumentError("partitions", name, "strings or integers")
-        found = pl.Series([str(name) for name in names], dtype=pl.String())
-    named = isinstance(found.dtype, pl.String | pl.Categorical | pl.Enum) or found.dtype.is_integer()
-    if not named or found.has_nulls():
-        raise ArgumentError("partitions", found.dtype, "strings or integers, without nulls")
-    return found.cast(pl.String())
+        series = pl.Series([str(name) for name in names], dtype=pl.String())
+    named = isinstance(series.dtype, pl.String | pl.Categorical | pl.Enum) or series.dtype.is_integer()
+    if not named or series.has_nulls():
+        raise ArgumentError("partitions", series.dtype, "strings or integers, without nulls")
+    return series.cast(pl.String())
 
 
 def _kept(column: Iterable[bool]) -> pl.Series:
-    found = _in_columns(column)
-    if found is None:
+    series = _in_columns(column)
+    if series is None:
         flags = _as_list("kept", column)
         for flag in flags:
             if not isinstance(flag, bool):
                 raise ArgumentError("kept", flag, "booleans")
-        found = pl.Series(flags, dtype=pl.Boolean())
-    if found.dtype != pl.Boolean() or found.has_nulls():
-        raise ArgumentError("kept", found.dtype, "booleans, without nulls")
-    return found
+        series = pl.Series(flags, dtype=pl.Boolean())
+    if series.dtype != pl.Boolean() or series.has_nulls():
+        raise ArgumentError("kept", series.dtype, "booleans, without nulls")
+    return series
 
 
 __all__ = ["KEPT", "KEY", "Records"]
