@@ -53,10 +53,12 @@ def server() -> Iterator[str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need Spark, so that ``-m 'not spark'`` leaves them out.
 
-    These tests are one group: of several processes, one starts Spark, once.
+    Tests with the shared session are one group, so one process starts Spark, once; tests that start Spark in a
+    process of their own are another group.
     """
     for item in items:
         if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
             item.add_marker("spark")
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.xdist_group("the shared session"))
+        elif item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("sessions of their own"))

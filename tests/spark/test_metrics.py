@@ -62,9 +62,9 @@ def instants(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
         ("the median watermark", (2,)),
         ("when a signal arrives", ()),
         ("three stages", (1,)),
-        ("a left join", ()),
+        pytest.param("a left join", (), marks=pytest.mark.thorough),
         ("a map side input", ()),
-        ("flat map in Python", ()),
+        pytest.param("flat map in Python", (), marks=pytest.mark.thorough),
     ],
 )
 def test_a_run_is_gone_through_again(
@@ -84,7 +84,14 @@ def test_a_run_is_gone_through_again(
     assert count_drops(run.dropped) == count_drops(streamed_run.dropped)
 
 
-@pytest.mark.parametrize("name", ["a sum per key", "sessions that retract", "retractions downstream"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("a sum per key", marks=pytest.mark.thorough),
+        pytest.param("sessions that retract", marks=pytest.mark.thorough),
+        "retractions downstream",
+    ],
+)
 def test_metrics_are_those_of_the_panes(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """Counts of panes and drops are those that came out of the last stage, and open windows those in the checkpoint."""
     job = job_called(name)

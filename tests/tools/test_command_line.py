@@ -258,7 +258,7 @@ def run_on_spark(folder: Path, on: str, *more: str) -> subprocess.CompletedProce
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("on", ["batch", "streaming"])
+@pytest.mark.parametrize("on", ["batch", pytest.param("streaming", marks=pytest.mark.thorough)])
 def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
     """Both Spark interpreters write the final values of the windows."""
     (folder / "in").mkdir()
@@ -306,6 +306,7 @@ def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.spark
+@pytest.mark.thorough
 def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
     """``flowalg demo`` in an empty folder succeeds and writes panes and pictures."""
     finished = subprocess.run(
