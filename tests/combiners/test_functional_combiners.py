@@ -329,7 +329,7 @@ def test_an_error_of_flowalg_passes_through_a_combiner(
     ],
 )
 def test_invalid_arguments_are_errors_at_construction(build: Callable[[], object], message: str) -> None:
-    """Each error names the argument, its value and what is valid."""
+    """The error of an invalid argument of a combiner names the argument, its value and what is valid."""
     with pytest.raises(ArgumentError, match=message):
         build()
 

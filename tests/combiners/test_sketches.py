@@ -388,7 +388,7 @@ def test_integers_of_quantiles_must_fit_into_64_bits() -> None:
     ],
 )
 def test_invalid_parameters_are_errors_at_construction(build: Callable[[], object], message: str) -> None:
-    """Each error says what is valid."""
+    """The error of an invalid parameter of a sketch says what is valid."""
     with pytest.raises(ArgumentError, match=message):
         build()
 

@@ -109,7 +109,7 @@ def test_a_waiting_window_fires_at_its_deadline(
 
 
 def totals(lateness: timedelta | None = None) -> PCollection[KV[str, int]]:
-    """Sums per team and two minutes."""
+    """Returns the sums of each team and two minutes."""
     return POINTS.window(FixedWindows(timedelta(minutes=2)), allowed_lateness=lateness).combine_per_key(Sum())
 
 

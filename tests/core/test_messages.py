@@ -1020,7 +1020,7 @@ CASES: Final = TRIGGERS + WINDOWS + TIMES + COLLECTIONS
 
 @pytest.mark.parametrize(("call", "message"), CASES)
 def test_invalid_arguments_are_errors_with_a_whole_message(call: str, message: str) -> None:
-    """Each message has the argument, its value and type, and what is valid. Type checkers reject most of the calls."""
+    """The error of an invalid call names the argument, its value and type, and what is valid."""
     for f in (fails, three, points):
         message = message.replace(f"<{f.__name__}>", describe_function(f))
     with pytest.raises(FlowalgError) as error:

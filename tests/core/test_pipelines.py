@@ -127,8 +127,8 @@ def test_a_combiner_that_cannot_take_the_values_is_an_error() -> None:
         (lambda: BoundedOutOfOrderness(timedelta(-1)), "BoundedOutOfOrderness.delay must be .*zero or more"),
     ],
 )
-def test_constructors_validate(build: object, message: str) -> None:
-    """The error of each constructor names the argument, its value and type, and what is valid."""
+def test_invalid_arguments_of_constructors_are_errors(build: object, message: str) -> None:
+    """The error of an invalid argument names the argument, its value and type, and what is valid."""
     assert callable(build)
     with pytest.raises(ArgumentError, match=message):
         build()

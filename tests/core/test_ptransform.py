@@ -92,8 +92,8 @@ def test_a_transform_can_be_tested_by_itself() -> None:
     assert (pane.key, pane.value) == ("red", 5)
 
 
-def test_transforms_are_compared_by_what_they_do() -> None:
-    """Transforms that do the same are equal, whatever their names, and can be hashed, pickled and serialized."""
+def test_transforms_with_equal_steps_are_equal() -> None:
+    """Transforms with equal steps are equal, whatever their names, and can be hashed, pickled and serialized."""
     same = PTransform.of(Score, lambda scores: scores.filter(is_positive).key_by(team_of))
     assert same == BY_TEAM
     assert hash(same) == hash(BY_TEAM)
@@ -186,7 +186,7 @@ def test_a_mismatch_of_shapes_names_both_transforms() -> None:
 
 
 def test_an_invalid_transform_is_an_error() -> None:
-    """The error of each invalid argument says what is valid."""
+    """The error of an invalid argument of a transform says what is valid."""
     with pytest.raises(
         ArgumentError, match=r"build must be a function from a PCollection to a PCollection; got 3"
     ):

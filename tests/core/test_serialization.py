@@ -591,7 +591,7 @@ CLOSURE = make_closure()
 
 
 def shadowed(value: object) -> bool:
-    """A function whose name is assigned to another function."""
+    """Returns True; the name of the function is assigned to another function later."""
     return True
 
 
@@ -918,7 +918,7 @@ def test_a_combiner_is_read_as_a_combiner() -> None:
     ],
 )
 def test_invalid_arguments_are_errors(call: Callable[[], object], message: str) -> None:
-    """Each message names the argument, its value and type, and what is valid."""
+    """The error of an invalid argument names the argument, its value and type, and what is valid."""
     with pytest.raises(ArgumentError) as error:
         call()
     assert str(error.value) == message

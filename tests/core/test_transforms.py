@@ -160,7 +160,7 @@ def test_the_percentile_watermark_of_a_flatten_is_the_least() -> None:
 
 
 def test_signals_of_all_sources_are_observed() -> None:
-    """Signals given to several sources in one instant are all observed."""
+    """Signals that arrive at several sources in one instant are all observed."""
     for name in ("x", "y"):
         both = flatten(POINTS, OTHER_POINTS).window(MINUTES, trigger=AtSignal(name), allowed_lateness=FOREVER)
         first = Timeline[Score]().at(minute(1), Score("a", 1, minute(1)), signals=["x"])

@@ -48,7 +48,7 @@ def modules_after(imported: str) -> set[str]:
     ],
 )
 def test_packages_import_only_what_they_may(package: str, forbidden: set[str]) -> None:
-    """The core imports no interpreter, engine or test library; the shard step no Spark; Spark no test library."""
+    """The core imports no interpreter, engine or test library, the shard step no Spark, and Spark no test library."""
     assert modules_after(package) & forbidden == set()
 
 

@@ -162,7 +162,7 @@ def run_points(pipeline: PCollection[KV[str, int]], *scores: Score) -> object:
 
 
 def test_the_error_of_an_unbound_source_names_it() -> None:
-    """A source without a timeline and a timeline without a source are errors that name the source."""
+    """The error of a source without a timeline, or of a timeline without a source, names the source."""
     with pytest.raises(
         UnboundSourceError, match="source 'scores' is not bound: pass inputs={scores: timeline}"
     ):
@@ -235,7 +235,7 @@ def test_bounded_out_of_orderness_is_the_greatest_time_minus_the_delay(
     scores = [Score("a", 1, minute(number)) for number in minutes]
     timeline = Timeline.micro_batches(
         SCORES,
-        [[one] for one in scores],
+        [[score] for score in scores],
         processing_time=lambda s: minute(100),
         watermark=BoundedOutOfOrderness(timedelta(minutes=delay)),
         ends=False,

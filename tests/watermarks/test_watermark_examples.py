@@ -355,7 +355,7 @@ def test_a_watermark_must_be_a_point_in_time(policy: WatermarkPolicy, message: s
     ],
 )
 def test_invalid_options_are_errors(build: Callable[[], object], message: str) -> None:
-    """Each message names the argument, its value and type, and what is valid."""
+    """The error of an invalid option names the option, its value and type, and what is valid."""
     with pytest.raises(ArgumentError, match=message):
         build()
 

@@ -96,17 +96,17 @@ def count_values(values: Values) -> Values:
 
 
 def take_max(values: Values) -> Values:
-    """Not a group: a retraction combines all values again."""
+    """A combiner that is not a group: a retraction combines all values again."""
     return values.combine_per_key(Max())
 
 
 def take_min(values: Values) -> Values:
-    """Not a group either."""
+    """Another combiner that is not a group."""
     return values.combine_per_key(Min())
 
 
 def sum_of(values: list[int]) -> int:
-    """Returns the sum."""
+    """Returns the sum of the values."""
     return sum(values)
 
 
