@@ -21,7 +21,7 @@ from flowalg_shard.tables.columns import CHANGED, END, HAS_CURRENT, PANES, POINT
 RESTARTS: Final = "__restarts"
 
 _FEW: Final = 4
-"""With up to so many windows for each row of the bundle, combining all windows is faster than a lookup."""
+"""The windows for each row of the bundle up to which combining all windows is faster than a lookup."""
 
 _ROW: Final = "__row"
 _CLOSED_START: Final = "__closed_start"

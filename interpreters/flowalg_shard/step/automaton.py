@@ -54,7 +54,7 @@ class CompiledOnce:
 
     @property
     def satisfied(self) -> str:
-        """The column that says whether its predicate holds."""
+        """The column for whether its predicate is satisfied."""
         return self.prefix + "satisfied"
 
 

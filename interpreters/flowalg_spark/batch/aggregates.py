@@ -33,7 +33,7 @@ from flowalg_spark.expressions import compile_scalar
 AnyCombiner = Combiner[object, object, object]
 
 _MAX_TOP_N: Final = 100_000
-"""The greatest ``n`` of ``TopN`` that Spark computes: ``max_by`` takes at most so many."""
+"""The greatest ``n`` of ``TopN`` that Spark's ``max_by`` supports."""
 
 
 @frozen

@@ -78,7 +78,7 @@ def pane_flow(
 def pane_columns(start: Column, end: Column, event_time: Column, time: Column) -> Mapping[str, Column]:
     """Returns the metadata of a window's only pane, in the types and the order of ``PANE_META``.
 
-    The given points in time are 64-bit integers.
+    Points in time are 64-bit integers.
     """
     return {
         EVENT_TIME: event_time,

@@ -71,7 +71,7 @@ def from_cells(cells: Row, shape: Shape) -> object:
     """Returns the element of a shape with these cells."""
     remaining = iter(cells)
     element = _element(remaining, layout_of(shape))
-    assert next(remaining, remaining) is remaining, "an element of the shape has so many cells"
+    assert next(remaining, remaining) is remaining, "the number of cells is that of the shape"
     return element
 
 

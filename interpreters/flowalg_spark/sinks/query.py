@@ -12,16 +12,16 @@ _PROPERTY: Final = "sql.streaming.queryId"
 """Spark's local property with the id of the current query, which is that of its checkpoint, also after a restart."""
 
 
-def query_id(frame: DataFrame, given: str | None) -> str:
-    """Returns the id of the query of a micro-batch: ``given``, else Spark's.
+def query_id(frame: DataFrame, name: str | None) -> str:
+    """Returns the id of the query of a micro-batch: ``name``, else Spark's.
 
     Raises ``ArgumentError`` if Spark has none: over Spark Connect, and outside of a streaming query.
     """
-    query = given or _spark_query_id(frame)
+    query = name or _spark_query_id(frame)
     if query is None:
         raise ArgumentError(
             "query",
-            given,
+            name,
             "a name for this checkpoint only, such as its path",
             why="Spark has no id of the streaming query, over Connect or outside of a query",
         )

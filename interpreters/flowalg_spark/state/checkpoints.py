@@ -21,7 +21,7 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
     commits, and those of the sources. It requires that each file has a version and then complete lines, and that the
     offsets of the last committed micro-batch exist. It does not read the state, whose checksums are verified when a
     query reads it. The query must not run meanwhile, since Spark removes old files. Raises ``CheckpointError`` with the
-    file and what is wrong with it.
+    file and its problem.
     """
     path = fspath(checkpoint)
     for file, text in _files(session, path, "metadata").items():
@@ -41,7 +41,7 @@ def check_checkpoint(session: SparkSession, checkpoint: str | PathLike[str]) -> 
 
 
 def _files(session: SparkSession, checkpoint: str, part: str) -> dict[str, str]:
-    """The text of each file in a part of a checkpoint, by path; empty if there is no such part."""
+    """Returns the text of each file in a part of a checkpoint, by path; empty if the part does not exist."""
     pattern = f"{_GLOB.sub(_escape, checkpoint)}/{part}"
     try:
         rows = session.read.format("binaryFile").load(pattern).select("path", "content").collect()
@@ -62,17 +62,17 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _batch_of(path: str) -> int:
-    """The number of the micro-batch that a log file is about."""
+    """Returns the number of the micro-batch of a log file."""
     return int(path.rpartition("/")[2])
 
 
 def problem_of_id(text: str) -> str | None:
-    """What is wrong with the file of the query's id; ``None`` if nothing is."""
+    """Returns the problem with the file of the query's id; ``None`` if it is valid."""
     return None if _is_json(text) and '"id"' in text else "it does not have the id of a query"
 
 
 def problem_of_log(text: str, least: int) -> str | None:
-    """What is wrong with a log file; it must have a version and then at least ``least`` lines of JSON."""
+    """Returns the problem with a log file, which must have a version and then at least ``least`` lines of JSON."""
     version, *lines = text.split("\n")
     if not _VERSION.fullmatch(version):
         return "it does not begin with a version"
@@ -86,7 +86,7 @@ def problem_of_log(text: str, least: int) -> str | None:
 
 
 def problem_of_source(text: str) -> str | None:
-    """What is wrong with a source's file. A file in a format that only its source knows passes."""
+    """Returns the problem with a source's file. A file in a format that only its source knows is valid."""
     if not text:
         return "it is empty"
     version, *lines = text.removeprefix("\0").split("\n")
@@ -99,7 +99,7 @@ _VERSION: Final = re.compile(r"v\d+")
 
 
 def _first_damaged(lines: Sequence[str], is_complete: Callable[[str], bool]) -> str | None:
-    """The number of the first line after the version that is not complete, as a sentence."""
+    """Returns a message with the number of the first incomplete line after the version; ``None`` if there is none."""
     numbers = (number for number, line in enumerate(lines, 2) if not is_complete(line))
     first = next(numbers, None)
     return None if first is None else f"line {first} is truncated or was changed"

@@ -1,4 +1,4 @@
-"""The live windows of a checkpoint as a DataFrame, by Spark's own state reader."""
+"""The live windows of a checkpoint as a DataFrame, read by Spark's state reader."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNREADABLE: Final = re.compile(r"\[(?:STDS_|CANNOT_LOAD_STATE_STORE)[\w.]*\] ([
 
 
 def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stage: int = 0) -> DataFrame:
-    """The live windows of one stage in a query's checkpoint: a row for each key and window.
+    """Returns the live windows of one stage in a query's checkpoint: a row for each key and window.
 
     ``stage`` is the number of the stage as Spark counts its stateful operators: from 0, which is the last one. The
     columns are ``stage`` (its name), ``shard``, those of the key, ``window`` (start, end), ``panes`` (the number that
@@ -87,7 +87,7 @@ def _windows(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> WindowStore
 
 
 def _visible(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...]) -> pl.DataFrame:
-    """Windows of a shard in the columns of the result; times are still microseconds."""
+    """Returns the windows of a shard in the columns of the result, with times in microseconds."""
     if windows.is_empty():
         return windows
     key = [pl.col(name).alias(name.replace("/", ".")) for name in by if name not in (START, END)]

@@ -1,8 +1,8 @@
-"""The cache of shard states in a Python worker, which spares it reading them from the state store in every micro-batch.
+"""The cache of shard states in a Python worker, so that a micro-batch need not read them from the state store.
 
 Spark may run a task again, on this worker or another one, and may discard what a task has written. So a cached state
-is valid only under its *token*: each write draws a new token and stores it with the state, and a state that Spark did
-not commit has a token that no later task asks for. Cached states are immutable.
+is identified by a *token*: each write draws a new token and stores it with the state. A state that Spark did not commit
+has a token that no later task reads from the store. Cached states are immutable.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _VERSIONS: Final = 2
 
 @define
 class StateCache:
-    """States by shard and token; the shard that was used last comes last."""
+    """States by shard and token, with the most recently used shard last."""
 
     shards: OrderedDict[str, list[tuple[str, OperatorState]]] = field(factory=OrderedDict)
     segments: WeakValueDictionary[str, Segment] = field(factory=WeakValueDictionary)
 
     def state(self, shard: str, token: str) -> OperatorState | None:
-        """The state that was written with a token, if it is cached."""
+        """Returns the state that was written with a token, if it is cached."""
         versions = self.shards.get(shard, [])
         return next((stored for written_with, stored in versions if written_with == token), None)
 
@@ -35,7 +35,7 @@ class StateCache:
         return self.segments.get(name)
 
     def put(self, shard: str, token: str, stored: OperatorState, limit: int) -> None:
-        """Cache a state, and evict the least recently used shards until the cache fits in ``limit`` bytes."""
+        """Caches a state, and evicts the least recently used shards until the cache fits in ``limit`` bytes."""
         versions = [*self.shards.pop(shard, []), (token, stored)]
         self.shards[shard] = versions[-_VERSIONS:]
         for segment in stored.windows.segments:

@@ -67,7 +67,7 @@ ReadChunk = Callable[[str, int], bytes | None]
 
 @frozen
 class Head:
-    """The head of a shard's state as it is stored. Its methods raise ``CheckpointError`` if it is damaged."""
+    """The stored head of a shard's state. Its methods raise ``CheckpointError`` if it is damaged."""
 
     shard: int
     shards: int
@@ -81,7 +81,7 @@ class Head:
 
     @classmethod
     def of(cls, shard: int, fields: Sequence[object]) -> Head:
-        """The head of a shard from its stored fields; raises ``CheckpointError`` for another version too."""
+        """Returns the head of a shard from its stored fields; raises ``CheckpointError`` for another version too."""
         version, shards, stage, identity, token, clocks, side, segments, newest = cast(
             "_Fields", tuple(fields)
         )
@@ -103,7 +103,7 @@ class Head:
         )
 
     def segment(self, entry: SegmentEntry, read_chunk: ReadChunk) -> Segment:
-        """A segment, from the head or from the log."""
+        """Returns a segment, from the head or from the log."""
         payload = self.newest
         if entry.chunks:
             chunks = [read_chunk(entry.name, number) for number in range(entry.chunks)]
@@ -114,7 +114,7 @@ class Head:
         return _read(self.shard, what, lambda: Segment.restore(entry.name, unseal(payload)))
 
     def stored(self, segment: Callable[[SegmentEntry], Segment]) -> OperatorState:
-        """The state of the shard, whose segments ``segment`` reads."""
+        """Returns the state of the shard; ``segment`` reads its segments."""
         clocks = _read(self.shard, "the clocks of its inputs", lambda: pickle.loads(unseal(self.clocks)))
         side = _read(self.shard, "the state of its side input", lambda: unseal(self.side))
         entries = {entry.name: entry for entry in self.entries}
@@ -162,7 +162,7 @@ class Store:
         )
 
     def read(self, shard: int) -> StoredState | None:
-        """The state of a shard; ``None`` before the first micro-batch.
+        """Returns the state of a shard; ``None`` before the first micro-batch.
 
         Raises ``CheckpointError`` for a state of another version or of another number of shards, for one from which
         this stage cannot continue, and for a damaged one.
@@ -229,12 +229,12 @@ class Store:
 
 
 def seal(payload: bytes) -> bytes:
-    """The bytes after their checksum."""
+    """Returns the payload with its checksum in front."""
     return crc32(payload).to_bytes(4) + payload
 
 
 def unseal(payload: bytes | bytearray) -> bytes:
-    """The bytes that were sealed; raises ``ValueError`` if their checksum differs."""
+    """Returns the payload without its checksum; raises ``ValueError`` if the checksum differs."""
     found = bytes(payload)
     if len(found) < 4 or crc32(found[4:]) != int.from_bytes(found[:4]):
         raise ValueError("its checksum differs")
@@ -242,7 +242,7 @@ def unseal(payload: bytes | bytearray) -> bytes:
 
 
 def _read(shard: int, what: str, read: Callable[[], A]) -> A:
-    """The result of ``read``; raises ``CheckpointError`` if it fails."""
+    """Returns the result of ``read``; raises ``CheckpointError`` if it fails."""
     try:
         return read()
     except Exception as cause:

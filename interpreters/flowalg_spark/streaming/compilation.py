@@ -125,13 +125,13 @@ def compile(
     ``shards`` is the number of parts of each stage's state, and is fixed for the life of a checkpoint. It defaults to
     the session's number of shuffle partitions. A collection with several readers is computed once for each.
 
-    Spark runs a micro-batch when there is data. With ``tick_when_idle`` it runs one each second, or as often as the
-    query's own trigger says, so processing-time triggers and policies do not wait for the next record. Use it for
-    queries that do not end, and for sources that carry no processing times.
+    Spark runs a micro-batch when there is data. With ``tick_when_idle`` it runs one each second, or at the interval of
+    the query's trigger, so processing-time triggers and policies do not wait for the next record. Use it for queries
+    that do not end, and for sources that carry no processing times.
 
     A query that ends, such as one with ``availableNow``, keeps its open windows for the next run. To end the input
-    instead, give ``drain_signal_path``, a folder for this query only, which is created if it does not exist, and call
-    ``drain``. The path is part of the checkpoint, so give it from the first run on.
+    instead, pass ``drain_signal_path``, a folder for this query only, which is created if it does not exist, and call
+    ``drain``. The path is part of the checkpoint, so pass it from the first run on.
 
     A micro-batch reads and writes only the state of the windows that it touches. For this, each Python worker caches
     the state of its shards, up to ``state_cache_bytes`` bytes. State outside the cache (all of it with 0) is read from

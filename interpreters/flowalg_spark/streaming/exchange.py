@@ -37,7 +37,7 @@ class CombineByShard:
     stage: Stage
 
     def bundles(self, rows: pl.DataFrame, shards: tuple[int, ...]) -> Mapping[int, bytes]:
-        """The bundle of each shard that receives any elements."""
+        """Returns the bundle of each shard that receives any elements."""
         if self.stage.fresh and not self.stage.preassigned:
             # The bounds are those of drops of earlier stages; elements have no windows yet.
             rows = rows.drop(START, END, strict=False)
@@ -52,7 +52,7 @@ class DivideByShard:
     columns: tuple[str, ...]
 
     def bundles(self, rows: pl.DataFrame, shards: tuple[int, ...]) -> Mapping[int, bytes]:
-        """The bundle of each shard that receives any elements."""
+        """Returns the bundle of each shard that receives any elements."""
         return _by_shard(rows.filter(pl.col(KEEP)).select(SHARD, *self.columns))
 
 
@@ -63,7 +63,7 @@ class Broadcast:
     columns: tuple[str, ...]
 
     def bundles(self, rows: pl.DataFrame, shards: tuple[int, ...]) -> Mapping[int, bytes]:
-        """The same bundle for every shard."""
+        """Returns the same bundle for every shard."""
         return dict.fromkeys(shards, pack(rows.filter(pl.col(KEEP)).select(self.columns)))
 
 
@@ -114,7 +114,7 @@ class ToBundles:
 
 
 def _passed_through(rows: pl.DataFrame) -> bytes:
-    """The drops and metrics of earlier stages, which pass through the first shard."""
+    """Returns the drops and metrics of earlier stages, which pass through the first shard."""
     if DROP_REASON not in rows.columns:
         return b""
     columns = [name for name in FORWARDED_META if name in rows.columns]

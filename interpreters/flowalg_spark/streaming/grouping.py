@@ -140,13 +140,13 @@ def _assign_windows(flow: Flow, stage: Stage) -> Flow:
 def _with_trigger_columns(flow: Flow, stage: Stage) -> Flow:
     """Returns the flow with a column for each data-driven part of the trigger."""
     value = key_and_value(flow.element)[1]
-    given = col(KEEP) if CHANGE not in flow.meta else col(KEEP) & (weight_of(flow) > 0)
+    is_value = col(KEEP) if CHANGE not in flow.meta else col(KEEP) & (weight_of(flow) > 0)
     columns: list[Column] = []
     types: dict[str, T.DataType] = {}
     for name, leaf in stage.automaton.summary.data:
         types[NEW + name] = T.LongType() if isinstance(leaf, AtMeasure) else T.BooleanType()
         body = EvaluateLeaf(leaf, key_and_value(layout_of(flow.shape))[1])
-        column = arrow_column(body, types[NEW + name], [given, *leaf_columns(value)])
+        column = arrow_column(body, types[NEW + name], [is_value, *leaf_columns(value)])
         columns.append(column.alias(NEW + name))
     return (
         evolve(flow, frame=flow.frame.select("*", *columns), meta={**flow.meta, **types}) if types else flow

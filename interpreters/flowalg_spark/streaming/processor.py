@@ -110,7 +110,7 @@ class ShardProcessor(StatefulProcessor):
 
 
 def _batch_number() -> int | None:
-    """The number of the micro-batch, which Spark passes to tasks as a local property."""
+    """Returns the number of the micro-batch, which Spark passes to tasks as a local property."""
     task = TaskContext.get()
     number = None if task is None else task.getLocalProperty("streaming.sql.batchId")
     return None if number is None else int(number)

@@ -47,9 +47,9 @@ class EvaluateLeaf:
     leaf: DataDrivenTrigger
     value: Layout
 
-    def __call__(self, given: AnyArray, *columns: AnyArray) -> AnyArray:
+    def __call__(self, is_value: AnyArray, *columns: AnyArray) -> AnyArray:
         """Returns the results for a batch; null for control rows and retractions."""
-        return compute_where_kept(self.of_elements, given, *columns)
+        return compute_where_kept(self.of_elements, is_value, *columns)
 
     def of_elements(self, columns: tuple[AnyArray, ...]) -> AnyArray:
         """Returns the results for a batch of elements only."""
