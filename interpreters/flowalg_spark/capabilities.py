@@ -1,4 +1,4 @@
-"""What the Spark interpreters lack, as data. ``flowalg_laws.check_interpreter`` holds them to it, both ways."""
+"""The capabilities of the Spark interpreters, which ``flowalg_laws.check_interpreter`` verifies in both directions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ BATCH: Final = Capabilities(
     "Spark batch",
     {Feature.STREAMING: "a batch is one instant: every window has one pane, on time"},
 )
-"""What ``flowalg_spark.batch`` lacks."""
+"""The capabilities of ``flowalg_spark.batch``."""
 
 STREAMING: Final = Capabilities(
     "Spark streaming",
     {
         Feature.UNSET_LATENESS: "it would keep the state of every window; pass FOREVER if that is intended",
-        Feature.PERFECT: "a stream does not say what is still to come",
+        Feature.PERFECT: "a stream does not know its future elements",
     },
 )
-"""What ``flowalg_spark.streaming`` lacks."""
+"""The capabilities of ``flowalg_spark.streaming``."""
 
 REPLAYING: Final = Capabilities(
-    STREAMING.interpreter, {one: why for one, why in STREAMING.missing.items() if one is not Feature.PERFECT}
+    STREAMING.interpreter,
+    {feature: reason for feature, reason in STREAMING.missing.items() if feature is not Feature.PERFECT},
 )
-"""What Spark streaming lacks over a timeline whose watermarks are known."""
+"""The capabilities of Spark streaming over a timeline, whose watermarks are known."""
 
 __all__ = ["BATCH", "REPLAYING", "STREAMING"]

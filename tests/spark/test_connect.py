@@ -46,14 +46,14 @@ def over_connect(folder: Path, *names: str) -> dict[str, str]:
 
 @pytest.mark.spark
 def test_batch_conforms_over_connect(results: dict[str, str]) -> None:
-    """Jobs that use every feature, and some generated pipelines, give the panes of the reference."""
+    """Jobs that use every feature, and generated pipelines, have the panes of the reference."""
     assert results["conform"] == f"{len(COVERING)} jobs of {len(COVERING)}, {GENERATED} generated"
 
 
 @pytest.mark.thorough
 @pytest.mark.spark
 def test_batch_conforms_over_connect_in_all_jobs(tmp_path: Path) -> None:
-    """Every job of the corpus gives the panes of the reference."""
+    """Every batch job of the conformance suite has the panes of the reference."""
     results = over_connect(tmp_path, "conform_in_all_jobs")
     assert (
         results["conform_in_all_jobs"]

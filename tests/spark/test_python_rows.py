@@ -85,7 +85,7 @@ def test_the_clocks_observe_an_element_in_several_windows_or_none_once() -> None
         row_schema(pair, {name: META_TYPES[name] for name in (EVENT_TIME, KEEP, OBSERVED_TIME, START, END)})
     )
     windows = CustomWindows(
-        "as many as the key says",
+        "key windows",
         lambda point, key: [Window(EventTime(start), EventTime(9)) for start in range(key)],
     )
     layout = layout_of(pair)
