@@ -49,9 +49,7 @@ def test_logs_of_spark_are_valid(offset: str) -> None:
         assert problem_of_source(FILES + end) is None
 
 
-@pytest.mark.parametrize(
-    "text", ['\0v1\n{"topic":{"0":1}}', "v1\nanother format", "no version", "v1\n17"]
-)
+@pytest.mark.parametrize("text", ['\0v1\n{"topic":{"0":1}}', "v1\nanother format", "no version", "v1\n17"])
 def test_a_source_file_in_an_unknown_format_is_valid(text: str) -> None:
     """A file in a format that only its source knows has no problem."""
     assert problem_of_source(text) is None

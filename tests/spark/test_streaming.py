@@ -145,7 +145,7 @@ def test_an_idle_query_wakes_up(spark: SparkSession, tmp_path: Path) -> None:
     finally:
         query.stop()
     assert panes
-    with pytest.raises(ArgumentError, match="processing times of its own, as 'sales' does"):
+    with pytest.raises(ArgumentError, match="False if a source carries processing times, as 'sales' does"):
         streaming.compile(
             pipeline, {SALES: evolve(sales, processing_time=F.col("seen"))}, tick_when_idle=True
         )
