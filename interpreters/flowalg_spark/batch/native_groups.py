@@ -39,16 +39,16 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
         return None
     effective = node.input.windowing
     narrow = effective.fresh and not has_window_expression(effective.strategy.windows)
-    ready = combiner_arguments(flow, node, narrow=narrow)
-    aggregates = _native_aggregates(ready, node.label)
+    arguments = combiner_arguments(flow, node, narrow=narrow)
+    aggregates = _native_aggregates(arguments, node.label)
     if aggregates is None:
         return None
-    keys = [col(name) for name in leaf_columns(key_layout(ready.flow))]
+    keys = [col(name) for name in leaf_columns(key_layout(arguments.flow))]
     slices = Slices.of(effective.strategy.windows, fresh=effective.fresh)
     if slices is not None and all(aggregate.merge is not None for aggregate in aggregates):
-        rows, windowed, results, times = _aggregate_slices(ready.flow, slices, keys, aggregates)
+        rows, windowed, results, times = _aggregate_slices(arguments.flow, slices, keys, aggregates)
     else:
-        windowed = assign_windows_lazily(ready.flow, effective.strategy.windows, fresh=effective.fresh)
+        windowed = assign_windows_lazily(arguments.flow, effective.strategy.windows, fresh=effective.fresh)
         rows, results = windowed.flow.frame, [aggregate.result for aggregate in aggregates]
         times = (F.min(col(EVENT_TIME)), F.max(col(EVENT_TIME)))
     names = [f"__result{number}" for number in range(len(results))]
@@ -61,10 +61,10 @@ def group_natively(node: CombinePerKey, flow: Flow, time: Column) -> Flow | None
     )
     windows = effective.strategy.windows
     has_span = isinstance(windows, FixedWindows) and windows.offset_by_key is None
-    columns = (*leaf_columns(key_layout(ready.flow)), *names)
+    columns = (*leaf_columns(key_layout(arguments.flow)), *names)
     pair = kv_of(key.shape, result)
     return pane_flow(
-        ready.flow, grouped, pair, columns, windowed, effective.strategy, time, has_span=has_span
+        arguments.flow, grouped, pair, columns, windowed, effective.strategy, time, has_span=has_span
     )
 
 
@@ -75,10 +75,10 @@ def _span_columns(windowed: WindowedFlow) -> list[Column]:
     return [F.struct(*(windowed.column(name).alias(name) for name in windowed.by))]
 
 
-def _native_aggregates(ready: Arguments, label: str) -> list[NativeAggregate] | None:
+def _native_aggregates(arguments: Arguments, label: str) -> list[NativeAggregate] | None:
     """Returns the aggregate of each combiner, if all have one."""
     aggregates = []
-    for combiner, argument in zip(ready.combiners, ready.read, strict=True):
+    for combiner, argument in zip(arguments.combiners, arguments.read, strict=True):
         aggregate = native_aggregate(combiner, argument, col(EVENT_TIME), label)
         if aggregate is None:
             return None

@@ -172,20 +172,20 @@ class Lowering:
         require_equal_shapes([one.flow.shape for one in streams])
         return unite(streams)
 
-    def grouping(self, node: GroupingNode, ready: PreparedGrouping) -> Stream:
+    def grouping(self, node: GroupingNode, prepared: PreparedGrouping) -> Stream:
         """Returns the panes and drops of a grouping: pre-combine, exchange by shard, step, and unpack."""
-        stage = ready.stage
+        stage = prepared.stage
         if stage.strategy.allowed_lateness is None and not isinstance(stage.strategy.windows, GlobalWindows):
             raise UnsupportedError(
                 f"{stage.label} over {stage.strategy.windows} has no allowed_lateness, so it would keep the state of "
                 "every window indefinitely; pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is "
                 "intended"
             )
-        bundles = self.to_bundles(0, ready.rows, CombineByShard(stage))
-        unpacker = GroupingRows(stage, ready.pair, self.json_drops)
-        operator = Grouping(stage, ready.rows.upstreams)
-        described = describe_stage(stage, str(ready.pair))
-        flow = self.run_stage(node, bundles, operator, described, unpacker, ready.rows.flow, ready.pair)
+        bundles = self.to_bundles(0, prepared.rows, CombineByShard(stage))
+        unpacker = GroupingRows(stage, prepared.pair, self.json_drops)
+        operator = Grouping(stage, prepared.rows.upstreams)
+        described = describe_stage(stage, str(prepared.pair))
+        flow = self.run_stage(node, bundles, operator, described, unpacker, prepared.rows.flow, prepared.pair)
         return Stream(flow if self.json_drops else _with_drop_column(flow), (FromStage(),))
 
     def side_input(self, node: WithSide, steps: tuple[Step, ...]) -> Stream:
