@@ -43,7 +43,10 @@ _SHORT: Final[Mapping[str, object]] = {
         )
     },
 }
-_NAMES: Final[Mapping[object, str]] = {types.NoneType: "None"} | {kind: name for name, kind in _SHORT.items()}
+_NAMES: Final[Mapping[object, str]] = {
+    types.NoneType: "None",
+    **{kind: name for name, kind in _SHORT.items()},
+}
 
 
 def _write_type(kind: object, at: DocumentPath) -> object:
