@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from flowalg_sinks.exactly_once import write_once
 from flowalg_sinks.pane_columns import (
     BATCH_COLUMNS,
     PANE_COLUMNS,
@@ -17,47 +16,20 @@ from flowalg_sinks.pane_columns import (
     window_cells,
 )
 from flowalg_sinks.tables import Column, Kind, Row, Table
-from flowalg_sinks.target import Target, Transaction, WrittenBatch
-from pyspark.sql import DataFrame
+from flowalg_sinks.target import Target
 
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
-from flowalg_spark.sinks.batches import SinkBatch, read_batch
 from flowalg_spark.sinks.cells import element_columns, to_cells
-from flowalg_spark.sinks.drops import drop_rows, write_drops
 from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.query import query_id
+from flowalg_spark.sinks.pane_sink import PaneSink
 
 _CHANGE: Final = Column("change", Kind.TEXT)
 
 
 @frozen
-class Changelog:
+class Changelog(PaneSink):
     """A function for ``writeStream.foreachBatch`` that appends panes to a table; ``changelog`` makes one."""
-
-    pipeline: PCollection[object]
-    target: Target
-    name: str
-    query: str | None
-    since: int
-
-    def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Appends a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
-        written = WrittenBatch(query_id(frame, self.query), batch)
-        # A repeated batch is read too, since the action commits the state of the query.
-        self.write(read_batch(self.pipeline, frame), written)
-
-    def write(self, output: SinkBatch[object], batch: WrittenBatch) -> bool:
-        """Appends a micro-batch if the table does not have it, and returns whether it did so."""
-        rows = self.rows(batch.batch, output.panes)
-
-        def write(transaction: Transaction) -> None:
-            transaction.prepare(self.table)
-            transaction.put(self.table, rows)
-            if output.drops is not None:
-                write_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, output.drops))
-
-        return write_once(self.target, self.name, batch, write, first=self.since)
 
     @cached_property
     def table(self) -> Table:
@@ -80,6 +52,9 @@ class Changelog:
             )
             for position, pane in enumerate(panes)
         ]
+
+    def _changes(self, batch: int, panes: Sequence[Pane[object]]) -> tuple[Sequence[Row], Sequence[Row]]:
+        return [], self.rows(batch, panes)
 
 
 def changelog(

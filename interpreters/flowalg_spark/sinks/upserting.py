@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
-from flowalg_sinks.exactly_once import write_once
 from flowalg_sinks.pane_columns import (
     PANE_COLUMNS,
     WINDOW_COLUMNS,
@@ -16,9 +15,8 @@ from flowalg_sinks.pane_columns import (
     window_cells,
 )
 from flowalg_sinks.tables import Column, Kind, Row, Table
-from flowalg_sinks.target import Target, Transaction, WrittenBatch
+from flowalg_sinks.target import Target
 from flowalg_sinks.upsertable import preserves_keys, require_upsertable
-from pyspark.sql import DataFrame
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.kv import KV
@@ -28,45 +26,19 @@ from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
 from flowalg_spark.encoding.json_text import dump_json, json_value
 from flowalg_spark.encoding.schema import fields_in
-from flowalg_spark.sinks.batches import SinkBatch, read_batch
 from flowalg_spark.sinks.cells import element_columns, field_columns, field_of, to_cells
-from flowalg_spark.sinks.drops import drop_rows, write_drops
 from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.query import query_id
+from flowalg_spark.sinks.pane_sink import PaneSink
 
 KEY_TEXT: Final = Column("key_json", Kind.TEXT)
 """The key as JSON, if it can be or contain ``None``: a primary key cannot be null."""
 
 
 @frozen
-class Upsert:
+class Upsert(PaneSink):
     """A function for ``writeStream.foreachBatch`` that maintains a table of current values; ``upsert`` makes one."""
 
-    pipeline: PCollection[object]
-    target: Target
-    name: str
     by: tuple[str, ...]
-    query: str | None
-    since: int
-
-    def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Writes a micro-batch if the table does not have it. Raises ``SinkError`` if rows would be lost."""
-        written = WrittenBatch(query_id(frame, self.query), batch)
-        # A repeated batch is read too, since the action commits the state of the query.
-        self.write(read_batch(self.pipeline, frame), written)
-
-    def write(self, output: SinkBatch[object], batch: WrittenBatch) -> bool:
-        """Writes a micro-batch if the table does not have it, and returns whether it did so."""
-        deleted, rows = self.changes(output.panes)
-
-        def write(transaction: Transaction) -> None:
-            transaction.prepare(self.table)
-            transaction.delete(self.table, deleted)
-            transaction.put(self.table, rows)
-            if output.drops is not None:
-                write_drops(transaction, self.name, drop_rows(self.pipeline, batch.batch, output.drops))
-
-        return write_once(self.target, self.name, batch, write, first=self.since)
 
     @cached_property
     def table(self) -> Table:
@@ -99,6 +71,9 @@ class Upsert:
                 )
             rows.append(self._row(pane))
         return deleted, rows
+
+    def _changes(self, batch: int, panes: Sequence[Pane[object]]) -> tuple[Sequence[Row], Sequence[Row]]:
+        return self.changes(panes)
 
     @cached_property
     def _shape(self) -> Shape:
@@ -152,7 +127,7 @@ def upsert(
     """
     require_options(pipeline, target, table, query, since)
     require_upsertable(pipeline.node)
-    sink = Upsert(pipeline, target, table, _key_fields(pipeline, by), query, since)
+    sink = Upsert(pipeline, target, table, query, since, _key_fields(pipeline, by))
     # Duplicate column names raise here, not in the first micro-batch.
     _ = sink.table
     return sink
