@@ -42,23 +42,18 @@ _SPARK_TYPES: Final[dict[Scalar, T.DataType]] = {
     DURATION: T.DayTimeIntervalType(),
     DECIMAL: T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE),
 }
-_ARROW_TYPES: Final[dict[Scalar, pa.DataType]] = {
-    BOOLEAN: pa.bool_(),
-    INTEGER: pa.int64(),
-    FLOAT: pa.float64(),
-    TEXT: pa.string(),
-    BINARY: pa.binary(),
-    TIMESTAMP: pa.timestamp("us", tz="UTC"),
-    DAY: pa.date32(),
-    DURATION: pa.duration("us"),
-    DECIMAL: pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
-}
-
-
-_ARROW_OF_SPARK_TYPES: Final[dict[T.DataType, pa.DataType]] = {
-    **{_SPARK_TYPES[scalar]: kind for scalar, kind in _ARROW_TYPES.items()},
+_ARROW_TYPES: Final[dict[T.DataType, pa.DataType]] = {
+    T.BooleanType(): pa.bool_(),
     T.ByteType(): pa.int8(),
     T.IntegerType(): pa.int32(),
+    T.LongType(): pa.int64(),
+    T.DoubleType(): pa.float64(),
+    T.StringType(): pa.string(),
+    T.BinaryType(): pa.binary(),
+    T.TimestampType(): pa.timestamp("us", tz="UTC"),
+    T.DateType(): pa.date32(),
+    T.DayTimeIntervalType(): pa.duration("us"),
+    T.DecimalType(DECIMAL_PRECISION, DECIMAL_SCALE): pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
 }
 
 
@@ -108,20 +103,7 @@ def cast_to(column: Column, kind: T.DataType) -> Column:
 
 def arrow_type(shape: Shape) -> pa.DataType:
     """Returns the Arrow type of a shape."""
-    match shape:
-        case Scalar():
-            return _ARROW_TYPES[shape]
-        case EnumOf():
-            return pa.string()
-        case OptionalOf(of=inner):
-            return arrow_type(inner)
-        case ListOf(of=inner) | SetOf(of=inner):
-            return pa.list_(arrow_type(inner))
-        case MapOf():
-            return pa.list_(arrow_type(shape.item))
-        case TupleOf() | RecordOf():
-            return pa.struct([pa.field(name, arrow_type(part)) for name, part in parts_of(shape)])
-    assert_never(shape)
+    return _arrow_of_spark(spark_type(shape))
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
@@ -138,7 +120,7 @@ def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
         case T.StructType():
             return pa.struct([pa.field(field.name, _arrow_of_spark(field.dataType)) for field in kind.fields])
         case _:
-            return _ARROW_OF_SPARK_TYPES[kind]
+            return _ARROW_TYPES[kind]
 
 
 __all__ = ["arrow_schema", "arrow_type", "cast_to", "fields_in", "parts_of", "spark_type"]
