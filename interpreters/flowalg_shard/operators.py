@@ -31,7 +31,7 @@ from flowalg_shard.tables.packing import pack, stack, unpack
 
 @frozen
 class ShardInput:
-    """What one input partition sends to a shard: a bundle of elements, and clock reports."""
+    """The input of a shard from one input partition: a bundle of elements, and clock reports."""
 
     bundle: bytes
     reports: Reports
@@ -48,7 +48,7 @@ class OperatorState:
 
 @frozen
 class OperatorOutput:
-    """What a shard emits in an instant: panes or elements, drops, its clock report, and the side values they read."""
+    """The output of a shard in an instant: panes or elements with their side values, drops, and its clock report."""
 
     panes: bytes
     drops: bytes

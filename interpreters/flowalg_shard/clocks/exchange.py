@@ -36,7 +36,7 @@ Upstream: TypeAlias = FromSource | FromStage
 
 @frozen
 class SourceReport:
-    """What some rows of a source contribute to its clock; the signals among them, and the number of elements."""
+    """The contribution of some rows of a source to its clock, their signals, and the number of elements."""
 
     clock: ClockSummary = field(factory=ClockSummary)
     signals: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ class SourceReport:
 
 @frozen
 class StageReport:
-    """What some shards of a stage report: the clocks, which all of them share, and the least of their holds."""
+    """The report of some shards of a stage: the clocks, which are the same for all, and the least of their holds."""
 
     clocks: Clocks
     hold: EventTime = MAX_TIME
