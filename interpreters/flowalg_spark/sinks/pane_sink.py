@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 
 from attrs import frozen
 from flowalg_sinks.exactly_once import write_once
@@ -28,10 +29,11 @@ class PaneSink:
     query: str | None
     since: int
 
-    @property
+    @cached_property
     @abstractmethod
     def table(self) -> Table:
         """The table of the panes."""
+        raise NotImplementedError
 
     @abstractmethod
     def _changes(self, batch: int, panes: Sequence[Pane[object]]) -> tuple[Sequence[Row], Sequence[Row]]:
