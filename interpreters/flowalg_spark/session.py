@@ -1,4 +1,4 @@
-"""The settings of a Spark session that streams, a local session that has them, and the one that any session needs."""
+"""Spark sessions for streaming: settings, a local session, and the state store."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
-"""Settings of a session that streams: the state store that ``transformWithState`` needs, and batches of Arrow for it.
+"""Settings for streaming: the state store that ``transformWithState`` requires, and large Arrow batches.
 
-They are larger ones, and limited by their rows alone: with a limit in bytes, of which this value is none, Spark adds up
-the bytes of a batch again for each row that it adds, which takes longer than all else that it does with the row. Where
-rows come to more than 10 kB on their way to Python, say fewer rows: a batch holds less than 2 GB of a column.
+Batches are limited by rows only: with a limit in bytes, Spark sums the bytes of the batch again for each row that it
+adds, which is the most expensive part. This value means no limit. A column of a batch must be below 2 GB, so set fewer
+rows if rows exceed 10 kB.
 """
 
 
 def local_session(
     app: str = "flowalg", *, cores: int = 2, memory: str = "4g", log: Path | None = None
 ) -> SparkSession:
-    """A session on this machine whose workers run the same Python, with the same modules, as the driver.
+    """Starts a session on this machine, whose workers use the Python and the modules of the driver.
 
-    ``cores`` is also the number of shuffle partitions, and so of state stores. What the JVM and the workers print
-    goes to the file ``log``, if one is given, instead of to the terminal. Stop the session when done.
+    ``cores`` is also the number of shuffle partitions, and so of state stores. The output of the JVM and the workers is
+    written to the file ``log``, if given, instead of the terminal. Stop the session when done.
     """
-    # Not at the top: a client of Spark Connect has neither.
+    # Imported here, since a client of Spark Connect has neither.
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -59,7 +59,7 @@ def local_session(
     }
     conf.setAll([*local.items(), *SETTINGS.items()])
     if log is not None and SparkContext._gateway is None:
-        # The workers print to the JVM's own output, which no setting silences.
+        # The workers print to the output of the JVM, which no setting suppresses.
         with log.open("w") as stream:
             gateway = launch_gateway(conf, {"stdout": stream, "stderr": stream})  # type: ignore[no-untyped-call]
         SparkContext(conf=conf, gateway=gateway)
@@ -75,11 +75,11 @@ def require_session(argument: str, session: object) -> None:
 
 
 def ensure_state_store(session: SparkSession) -> None:
-    """Makes RocksDB the state store of the queries that the session starts from now on.
+    """Sets RocksDB as the state store of queries that the session starts later.
 
-    Where the session says nothing of its state store, the settings are set at run time and a warning is logged, which
-    happens once in the life of a session. Raises ``UnsupportedError`` where the session names another state store, or
-    does not let it be set; the message has the line that sets it.
+    If the state store of the session is unset, it is set at run time and a warning is logged, once for each session.
+    Raises ``UnsupportedError``, with the line that sets it, if the session has another state store or does not allow
+    setting it.
     """
     found = session.conf.get(STATE_STORE_KEY, "")
     if found == ROCKSDB:
@@ -87,20 +87,19 @@ def ensure_state_store(session: SparkSession) -> None:
     line = f'spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")'
     if found:
         raise UnsupportedError(
-            f"streaming needs the state store RocksDB, and {STATE_STORE_KEY} of this session is {found}; to replace "
-            f"it, run: {line}"
+            f"streaming: {STATE_STORE_KEY} must be {ROCKSDB}; got {found}; to replace it, run: {line}"
         )
     try:
         session.conf.set(STATE_STORE_KEY, ROCKSDB)
     except PySparkException as cause:
         raise UnsupportedError(
-            f"streaming needs the state store RocksDB, and this session does not let {STATE_STORE_KEY} be set "
-            f"({cause.getCondition()}); have its administrator add this line to spark-defaults.conf: "
+            f"streaming: {STATE_STORE_KEY} must be {ROCKSDB}, and this session does not allow setting it "
+            f"({cause.getCondition()}); ask its administrator to add this line to spark-defaults.conf: "
             f"{STATE_STORE_KEY} {ROCKSDB}"
         ) from cause
     _LOG.warning(
-        "flowalg has made RocksDB the state store of this Spark session, as streaming needs it; to do so yourself, "
-        "which silences this warning, run: %s",
+        "flowalg has set RocksDB as the state store of this Spark session, since streaming requires it; to avoid this "
+        "warning, run: %s",
         line,
     )
     if session.conf.get(_CHANGELOG_KEY, "") == "":

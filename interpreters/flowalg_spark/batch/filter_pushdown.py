@@ -33,7 +33,7 @@ from flowalg.lifting.tree.primitives import Op
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.lowering.binding import require_schema
-from flowalg_spark.lowering.checking import source_columns
+from flowalg_spark.lowering.validation import source_columns
 
 _COMPARISONS: Final = (
     *(Op.EQUAL, Op.LESS, Op.LESS_EQUAL, Op.ONE_OF),

@@ -78,7 +78,7 @@ def _span_columns(windowed: WindowedFlow) -> list[Column]:
 def _native_aggregates(arguments: Arguments, label: str) -> list[NativeAggregate] | None:
     """Returns the aggregate of each combiner, if all have one."""
     aggregates = []
-    for combiner, argument in zip(arguments.combiners, arguments.read, strict=True):
+    for combiner, argument in zip(arguments.combiners, arguments.by_combiner, strict=True):
         aggregate = native_aggregate(combiner, argument, col(EVENT_TIME), label)
         if aggregate is None:
             return None

@@ -1,1 +1,1 @@
-"""Frames at the border: sources in, panes and their final values out."""
+"""Input and output frames: data of sources, panes, drops, and final values."""

@@ -24,15 +24,15 @@ from flowalg_spark.encoding.values import decode
 
 
 def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop, ...]:
-    """The drops of a frame that ``with_drops`` has given, or of what a sink has stored of it, as typed values.
+    """Collects the drops of a frame from ``with_drops``, or of a table that a sink has stored, as typed values.
 
-    They are ordered by processing time, window and key. Bad records are not drops of a window, and are left out. For
-    results that fit in memory.
+    They are sorted by processing time, window and key. Bad records are not drops of a window, and are excluded. The
+    drops must fit in memory.
     """
     drops = frame.filter(F.col("drop").isNotNull()).select("drop", "window").toArrow().to_pylist()
     reasons = {reason.value for reason in DropReason}
-    found = [_drop(pipeline, row["drop"], row["window"]) for row in drops if row["drop"]["reason"] in reasons]
-    return tuple(sorted(found, key=lambda drop: (drop.processing_time, drop.window, sort_key(drop.key))))
+    typed = [_drop(pipeline, row["drop"], row["window"]) for row in drops if row["drop"]["reason"] in reasons]
+    return tuple(sorted(typed, key=lambda drop: (drop.processing_time, drop.window, sort_key(drop.key))))
 
 
 def _drop(pipeline: PCollection[object], drop: Mapping[str, object], window: Mapping[str, datetime]) -> Drop:
@@ -47,7 +47,7 @@ def _drop(pipeline: PCollection[object], drop: Mapping[str, object], window: Map
 
 
 def _key(pipeline: PCollection[object], drop: Mapping[str, object]) -> object:
-    """The key of a drop: JSON text if several stages can drop, which the stage is named for."""
+    """Returns the key of a drop, which is JSON text with the label of its stage if several stages can drop."""
     stage = drop.get("stage")
     if stage is None:
         return decode(drop["key"], _key_shape(last_grouping(pipeline.node)))
@@ -58,10 +58,10 @@ def _key(pipeline: PCollection[object], drop: Mapping[str, object]) -> object:
 
 
 def _key_shape(node: GroupingNode | WithSide) -> Shape:
-    """The shape of the keys that a stage drops: of a side input, those of the side."""
+    """Returns the shape of the keys of a stage's drops; for a side input, the keys of the side."""
     shape = (node.side if isinstance(node, WithSide) else node).shape
     key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
-    assert key is not None, "a stage that runs on Spark has elements of a known shape"
+    assert key is not None, "stages on Spark have elements of a known shape"
     return key
 
 

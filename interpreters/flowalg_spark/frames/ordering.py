@@ -1,4 +1,4 @@
-"""The order of panes that come back from Spark, which keeps none: SEMANTICS section 7, as far as panes tell."""
+"""The order of panes (SEMANTICS section 7), which Spark does not preserve, derived from the panes themselves."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ A = TypeVar("A")
 
 
 def sort_panes(panes: Sequence[Pane[A]]) -> Iterator[Pane[A]]:
-    """The panes instant by instant; in each by window and key, and what a pane takes the place of before it."""
+    """Yields panes sorted by instant, window and key, with each retraction before its replacement."""
     instants = sorted(panes, key=_instant)
-    for _, together in groupby(instants, key=_instant):
-        yield from _of_instant(list(together))
+    for _, group in groupby(instants, key=_instant):
+        yield from _sort_instant(list(group))
 
 
 def _instant(pane: Pane[object]) -> tuple[int, int]:
     return pane.processing_time, pane.watermark
 
 
-def _of_instant(panes: list[Pane[A]]) -> list[Pane[A]]:
-    """One instant's panes in order: a retraction is among those of the first window that has its own inside."""
-    values = sorted({one.window for one in panes if one.change is Change.VALUE})
-    new = {_which(one) for one in panes if one.change is Change.VALUE}
+def _sort_instant(panes: list[Pane[A]]) -> list[Pane[A]]:
+    """Sorts the panes of one instant. A retraction is sorted with the first window that contains its own."""
+    value_windows = sorted({pane.window for pane in panes if pane.change is Change.VALUE})
+    emitted = {_identity(pane) for pane in panes if pane.change is Change.VALUE}
 
     def order(pane: Pane[A]) -> tuple[object, ...]:
         window, key = pane.window, _key(pane.element)
         if pane.change is Change.VALUE:
             return (window, key, True, 2 * pane.index)
-        around = (one for one in values if one.start <= window.start and window.end <= one.end)
-        turn = next(around, window)
-        # What is taken back in the instant that it was emitted in follows it; everything else goes first.
-        return (
-            (turn, key, True, 2 * pane.index + 1) if _which(pane) in new else (turn, key, False, pane.index)
+        containing = (
+            other for other in value_windows if other.start <= window.start and window.end <= other.end
         )
+        merged = next(containing, window)
+        # A retraction of a pane of the same instant follows that pane; all other retractions come first.
+        if _identity(pane) in emitted:
+            return (merged, key, True, 2 * pane.index + 1)
+        return (merged, key, False, pane.index)
 
     return sorted(panes, key=lambda pane: (*order(pane), sort_key(pane.element)))
 
 
-def _which(pane: Pane[object]) -> tuple[object, ...]:
+def _identity(pane: Pane[object]) -> tuple[object, ...]:
     return (pane.window, pane.index, sort_key(pane.element))
 
 

@@ -1,4 +1,4 @@
-"""The frame that compiling gives: an ordinary DataFrame of panes, which also knows its pipeline.
+"""The result of compiling a pipeline: a DataFrame of panes with notes about its functions.
 
 Its columns are the fields of the element (``key`` and ``value`` for pairs; records inside them are structs), then
 ``window`` (start, end), ``event_time``, ``change``, and ``pane`` (timing, index, is_first, is_last,
@@ -59,50 +59,50 @@ _NUMBER: Final = "__number"
 
 
 def user_frame(flow: Flow, *others: Column) -> DataFrame:
-    """The panes of a flow as a user sees them, and beside them other columns."""
+    """Returns the panes of a flow with the columns that users see, followed by other columns."""
     selection = flow.selection
-    at = selection.columns.__getitem__
+    column_of = selection.columns.__getitem__
     columns = [
         *_element_columns(flow.shape, selection.element(flow.shape)),
-        *_pane_columns(at, guarded=flow.guarded),
+        *_pane_columns(column_of, guarded=flow.guarded),
     ]
     return selection.rows.select(*columns, *others)
 
 
 def _element_columns(shape: Shape, element: Columns) -> list[Column]:
     if isinstance(shape, RecordOf) and isinstance(element, Branch):
-        for one in shape.fields:
-            if one.name in RESERVED_COLUMNS:
+        for field in shape.fields:
+            if field.name in RESERVED_COLUMNS:
                 raise RecordTypeError(
-                    f"{shape}.{one.name} would be hidden by the column {one.name} that every pane has; "
-                    "rename the field"
+                    f"{shape}.{field.name} must not have the name of a column of panes "
+                    f"({', '.join(RESERVED_COLUMNS)}); rename the field"
                 )
-        return [nest(part).alias(one.name) for part, one in zip(element.parts, shape.fields, strict=True)]
+        return [nest(part).alias(field.name) for part, field in zip(element.parts, shape.fields, strict=True)]
     return [nest(element).alias("value")]
 
 
-def _pane_columns(at: Callable[[str], Column], *, guarded: bool) -> list[Column]:
+def _pane_columns(column_of: Callable[[str], Column], *, guarded: bool) -> list[Column]:
     def time(name: str) -> Column:
-        return F.timestamp_micros(at(name))
+        return F.timestamp_micros(column_of(name))
 
     pane = F.struct(
-        at(TIMING).alias("timing"),
-        at(INDEX).alias("index"),
-        at(IS_FIRST).alias("is_first"),
-        at(IS_LAST).alias("is_last"),
+        column_of(TIMING).alias("timing"),
+        column_of(INDEX).alias("index"),
+        column_of(IS_FIRST).alias("is_first"),
+        column_of(IS_LAST).alias("is_last"),
         time(PANE_TIME).alias("processing_time"),
         time(WATERMARK).alias("watermark"),
     )
     return [
         F.struct(time(START).alias("start"), time(END).alias("end")).alias("window"),
         time(EVENT_TIME).alias("event_time"),
-        at(CHANGE).alias("change"),
-        (F.when(at(KEEP), pane) if guarded else pane).alias("pane"),
+        column_of(CHANGE).alias("change"),
+        (F.when(column_of(KEEP), pane) if guarded else pane).alias("pane"),
     ]
 
 
 def drop_type(pair: RecordOf) -> T.StructType:
-    """What is said of drops: why, how many elements, of which key, what they come to, and the clocks then."""
+    """Returns the type of ``drop``: the reason, the count, the key, the combined value, and the clocks."""
     key, value = pair.fields
     return T.StructType(
         [
@@ -117,11 +117,10 @@ def drop_type(pair: RecordOf) -> T.StructType:
 
 
 def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
-    """The panes of a frame that ``compile`` has given, or of what a sink has stored of it, as typed values.
+    """Collects the panes of a frame from ``compile``, or of a table that a sink has stored, as typed values.
 
-    They come in order: by processing time, then by window and key, and a retraction before what takes its place. Of a
-    frame with drops they are the panes.
-    For results that fit in memory.
+    They are sorted by processing time, window and key, with each retraction before its replacement. Drops are excluded.
+    The panes must fit in memory.
     """
     return read_panes(flatten_frame(pipeline, frame).toArrow(), pipeline)
 
@@ -129,53 +128,55 @@ def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
 def collect_all(
     pipelines: Sequence[PCollection[object]], frames: Sequence[DataFrame]
 ) -> tuple[tuple[Pane[object], ...], ...]:
-    """The panes of several frames, each as ``collect`` gives them, by one query: what they share is computed once."""
+    """Collects the panes of several frames, as ``collect`` does, by one query, which computes shared parts once."""
     flats = [flatten_frame(pipeline, frame) for pipeline, frame in zip(pipelines, frames, strict=True)]
-    # Nullable, as a part is on the rows of the others; Arrow does not forgive a schema that says otherwise.
-    kinds = [
-        T.StructType([T.StructField(field.name, field.dataType) for field in one.schema]) for one in flats
+    # Nullable, since the struct of a frame is null on the rows of the others, and Arrow checks nullability.
+    types = [
+        T.StructType([T.StructField(field.name, field.dataType) for field in flat.schema]) for flat in flats
     ]
     parts = [
-        one.select(F.lit(number).alias(_NUMBER), *_beside_nothing(one, number, kinds))
-        for number, one in enumerate(flats)
+        flat.select(F.lit(number).alias(_NUMBER), *_pack(flat, number, types))
+        for number, flat in enumerate(flats)
     ]
-    table = reduce(lambda one, other: one.union(other), parts).toArrow()
-    return tuple(read_panes(_part(table, number), pipeline) for number, pipeline in enumerate(pipelines))
+    table = reduce(DataFrame.union, parts).toArrow()
+    return tuple(read_panes(_unpack(table, number), pipeline) for number, pipeline in enumerate(pipelines))
 
 
-def _beside_nothing(frame: DataFrame, number: int, kinds: Sequence[T.StructType]) -> Iterator[Column]:
-    """A frame's rows in the column of its number, and nothing in those of the others."""
-    for place, kind in enumerate(kinds):
-        column = F.struct(*map(col, frame.columns)) if place == number else F.lit(None)
-        yield column.cast(kind).alias(f"_{place}")
+def _pack(frame: DataFrame, number: int, types: Sequence[T.StructType]) -> Iterator[Column]:
+    """Yields one struct for each frame: the frame's own columns at its number, and null at the others."""
+    for other, type_ in enumerate(types):
+        column = F.struct(*map(col, frame.columns)) if other == number else F.lit(None)
+        yield column.cast(type_).alias(f"_{other}")
 
 
-def _part(table: pa.Table, number: int) -> pa.Table:
-    """The rows of one of several frames, with its columns."""
-    mine = [one == number for one in read_integers(table, _NUMBER)]
-    packed = table.select([f"_{number}"]).filter(pa.array(mine, pa.bool_())).flatten()
+def _unpack(table: pa.Table, number: int) -> pa.Table:
+    """Returns the rows and columns of one of several packed frames."""
+    mask = [other == number for other in read_integers(table, _NUMBER)]
+    packed = table.select([f"_{number}"]).filter(pa.array(mask, pa.bool_())).flatten()
     return packed.rename_columns([name.partition(".")[2] for name in packed.column_names])
 
 
 def _shape_of(pipeline: PCollection[object]) -> Shape:
     if pipeline.shape is None:
-        raise RecordTypeError("the element type of the pipeline is not known, so its panes cannot be rebuilt")
+        raise RecordTypeError(
+            "the element type of the pipeline must be known to collect its panes; annotate the last function"
+        )
     return pipeline.shape
 
 
 def flatten_frame(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
-    """The panes of a frame with a column for each leaf of their elements, and for all that a pane says of itself."""
+    """Returns the panes of a frame, with a column for each leaf of the element and for each field of the pane."""
     return filter_panes(frame).select(*flat_columns(pipeline))
 
 
 def flat_columns(pipeline: PCollection[object]) -> list[Column]:
-    """The columns that ``flatten_frame`` selects, of a frame that may have drops."""
+    """Returns the columns that ``flatten_frame`` selects."""
     shape = _shape_of(pipeline)
     return [*flatten_columns(frame_columns(shape), shape), *_flat_meta()]
 
 
 def read_panes(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
-    """The panes that lie in the columns of ``flat_columns``, in order."""
+    """Reads panes from a table with the columns of ``flat_columns``, in order."""
     elements = read_elements(layout_of(_shape_of(pipeline)), table)
     meta = table.select(list(PANE_META)).to_pylist()
     panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
@@ -214,10 +215,10 @@ def _flat_meta() -> list[Column]:
 
 
 class WithDrops(Protocol):
-    """How the rows that are no panes are shown beside them."""
+    """A function that returns the panes with drops, and optionally metrics."""
 
     def __call__(self, *, metrics: bool) -> DataFrame:
-        """The panes, the drops, and with ``metrics`` those."""
+        """Returns the panes and drops, and with ``metrics`` also the metrics."""
         ...
 
 
@@ -226,13 +227,13 @@ if TYPE_CHECKING:
 else:
 
     class _Frame:
-        """Nothing: Spark's class of frames, classic or Connect, is known only once there is a frame."""
+        """An empty base class. The class of DataFrames, classic or Connect, is known only at run time."""
 
 
 class PaneFrame(_Frame, Generic[A_co]):
-    """An ordinary DataFrame of panes, which also knows how the pipeline's functions run.
+    """A DataFrame of panes, with notes on how the pipeline's functions run.
 
-    What is derived from it (``select``, ``join``, ``writeStream`` and so on) is as usual.
+    Its methods (``select``, ``join``, ``writeStream`` and so on) are those of every DataFrame.
     """
 
     _notes: tuple[LiftingNote, ...]
@@ -240,35 +241,35 @@ class PaneFrame(_Frame, Generic[A_co]):
 
     @property
     def lifting(self) -> tuple[LiftingNote, ...]:
-        """How each of the user's functions runs: as Spark columns, or in Python and why."""
+        """How each user-defined function runs: as Spark columns, or in Python with the reason."""
         return self._notes
 
     def explain(self, extended: bool | str | None = None, mode: str | None = None) -> None:
-        """Print how each of the user's functions runs, and then Spark's plan."""
+        """Prints how each user-defined function runs, followed by Spark's plan."""
         print("== Functions ==", *self._notes, "", sep="\n")  # noqa: T201  # DataFrame.explain prints too
         super().explain(extended, mode)
 
     def final_values(self, *, by: Sequence[str] | None = None) -> DataFrame:
-        """The latest value of each key and window that is not taken back; see ``flowalg_spark.final_values``."""
+        """Returns the latest value of each key and window that is not retracted; see ``flowalg_spark.final_values``."""
         return final_values(self, by=by)
 
     def with_drops(self) -> DataFrame:
-        """The panes and, as more rows, the dropped elements: in one query, so that none is lost.
+        """Returns the panes and, as additional rows of the same query, the dropped elements.
 
-        The row of a drop has a ``drop``, and no element or ``pane``. It stands for all elements that one key and
+        The row of a drop has a ``drop``, and no element or ``pane``. It represents all elements that one key and
         window dropped in one micro-batch: ``drop`` has the reason, the count, the key, the combined value of the
-        elements, and the clocks. Where several groupings and side inputs of a stream can drop elements, it also has
-        the ``stage``; key and value are JSON then, since their types differ.
+        elements, and the clocks. If several groupings and side inputs of a stream can drop elements, it also has the
+        ``stage``, and the key and the value are JSON, since their types differ.
         """
         return self._with_drops(metrics=False)
 
     def with_metrics(self) -> DataFrame:
-        """The panes, the dropped elements and, as more rows, the metrics of each stage and micro-batch.
+        """Returns the panes, the dropped elements and, as additional rows, the metrics of each stage and micro-batch.
 
         A row of metrics is about one shard of a stage. It has a struct ``stage_metrics``, and no element, ``pane`` or
         ``drop``. The struct has the number of the micro-batch (``batch``), the ``number`` of the ``stage`` in the
         pipeline, the ``shard``, the fields of ``flowalg_shard.ShardMetrics``, and the ``seconds`` that the shard took.
-        ``flowalg_spark.metrics`` sums them up by stage.
+        ``flowalg_spark.metrics`` sums them by stage.
 
         Raises ``UnsupportedError`` for a batch, and ``ArgumentError`` for a stream that was compiled without
         ``metrics``.
@@ -276,16 +277,16 @@ class PaneFrame(_Frame, Generic[A_co]):
         return self._with_drops(metrics=True)
 
 
-def _class_over(base: type[DataFrame]) -> type[DataFrame]:
-    """The pane frame over Spark's own class of frames, classic or Connect."""
+def _pane_frame_class(base: type[DataFrame]) -> type[DataFrame]:
+    """Returns the class of pane frames over Spark's class of DataFrames, classic or Connect."""
     return type("PaneFrame", (PaneFrame, base), {})
 
 
 def pane_frame(pipeline: PCollection[A], flow: Flow, with_drops: WithDrops) -> PaneFrame[A]:
-    """The visible frame of a compiled pipeline."""
+    """Returns the pane frame of a compiled pipeline."""
     panes_only = evolve(flow, frame=flow.frame.filter(col(KEEP))) if flow.guarded else flow
     frame = user_frame(panes_only)
-    panes = cast("PaneFrame[A]", object.__new__(_class_over(type(frame))))
+    panes = cast("PaneFrame[A]", object.__new__(_pane_frame_class(type(frame))))
     vars(panes).update(vars(frame))
     panes._notes = flow.notes
     panes._with_drops = with_drops

@@ -1,6 +1,6 @@
-"""Reading what a source says it is: the schema of its records, and tables and files that are held to it at once.
+"""Input frames of sources: the Spark schema of a source, and tables and files that are validated when read.
 
-Spark's own reader stays the way for everything else; ``compile`` holds any frame to its source's record class.
+For every other input use Spark's readers; ``compile`` validates any frame.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.lowering.binding import require_schema
 
 _WITHOUT_SCHEMA: Final = ("csv", "json", "text", "xml")
-"""Formats whose files do not say the types of their columns."""
+"""Formats whose files have no column types."""
 
 
 def schema_of(source: Source[object]) -> T.StructType:
-    """The Spark schema of a source's records, for readers that must be told: ``readStream``, JSON, CSV.
+    """Returns the Spark schema of a source's records, for readers that need one: ``readStream``, JSON, CSV.
 
-    All columns may be null, as Spark's readers make them; a null in a field that allows none fails the query that
-    reads it. A source of scalars has the one column ``value``.
+    All columns are nullable, as with Spark's readers; a null in a field that is not optional fails the query that reads
+    it. A source of scalars has the single column ``value``.
     """
-    whole = spark_type(_node(source).shape)
-    return whole if isinstance(whole, T.StructType) else T.StructType([T.StructField("value", whole)])
+    schema = spark_type(_node(source).shape)
+    return schema if isinstance(schema, T.StructType) else T.StructType([T.StructField("value", schema)])
 
 
 def _node(source: object) -> SourceNode:
@@ -37,9 +37,9 @@ def _node(source: object) -> SourceNode:
 
 
 def read_table(session: SparkSession, source: Source[object], name: str) -> DataFrame:
-    """A table or view of the session as the input of a source.
+    """Reads a table or view of the session as the input of a source.
 
-    Raises ``SchemaMismatchError``, which lists every difference, when its columns do not fit the source's records.
+    Raises ``SchemaMismatchError``, which lists every difference, if its columns do not match the source's records.
     """
     node = _node(source)
     frame = session.table(name)
@@ -50,10 +50,10 @@ def read_table(session: SparkSession, source: Source[object], name: str) -> Data
 def read_files(
     session: SparkSession, source: Source[object], path: str, *, format: str = "parquet"
 ) -> DataFrame:
-    """Files as the input of a source.
+    """Reads files as the input of a source.
 
-    Formats that carry a schema are held to the source's: ``SchemaMismatchError`` lists every difference. The files of
-    the others are read with it, and a line that does not fit fails the query; Spark's default would be to give nulls.
+    For a format with a schema, ``SchemaMismatchError`` lists every difference to the source's. Files of other formats
+    are read with the source's schema, and a malformed line fails the query instead of becoming nulls, Spark's default.
     """
     schema = schema_of(source)
     if format in _WITHOUT_SCHEMA:

@@ -1,4 +1,4 @@
-"""What the combiners of a grouping read: a column for each, lifted or computed in Python."""
+"""The arguments of combiners as columns, lifted or computed in Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ AnyCombiner = Combiner[object, object, object]
 
 @frozen
 class Arguments:
-    """A flow of pairs, the different things that combiners read of their values, and which of them reads which."""
+    """A flow of pairs, its combiners, and the columns that they read.
+
+    ``columns`` are distinct; ``reads`` has the index into them for each combiner.
+    """
 
     flow: Flow
     combiners: tuple[AnyCombiner, ...]
@@ -28,74 +31,77 @@ class Arguments:
     reads: tuple[int, ...]
 
     @property
-    def read(self) -> tuple[Columns, ...]:
-        """What each combiner reads."""
-        return tuple(self.columns[number] for number in self.reads)
+    def by_combiner(self) -> tuple[Columns, ...]:
+        """The columns that each combiner reads."""
+        return tuple(self.columns[index] for index in self.reads)
 
     def narrow(self) -> Arguments:
-        """The same of a flow whose values are what is read and nothing else, computed once."""
-        pair, _ = _pair(self.flow)
-        shape = TupleOf(tuple(one.shape for one in self.columns))
-        ready = kv_of(pair.fields[0].shape, shape)
-        both = Branch(ready, (key_and_value(self.flow.element)[0], Branch(shape, self.columns)))
-        flow = self.flow.select(both, ready)
+        """Replaces the values of the flow by the columns that combiners read, each computed once."""
+        pair, _ = _pair_shapes(self.flow)
+        shape = TupleOf(tuple(column.shape for column in self.columns))
+        narrow_pair = kv_of(pair.fields[0].shape, shape)
+        element = Branch(narrow_pair, (key_and_value(self.flow.element)[0], Branch(shape, self.columns)))
+        flow = self.flow.select(element, narrow_pair)
         values = key_and_value(flow.element)[1]
-        assert isinstance(values, Branch), "a tuple of what is read"
+        assert isinstance(values, Branch), "the values are tuples"
         return evolve(self, flow=flow, columns=values.parts)
 
 
 def component_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
-    """The combiners that a combiner is made of, each of which has one result."""
+    """Returns the components of a product of combiners, each with one result."""
     if isinstance(combiner, Together):
-        return tuple(one for part in combiner.parts for one in component_combiners(part))
+        return tuple(component for part in combiner.parts for component in component_combiners(part))
     return (combiner,)
 
 
 def combiner_arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False) -> Arguments:
-    """The flow made ready for its combiners. What has to be computed for them is a column of its own.
+    """Returns the arguments of a grouping's combiners, as columns of its flow.
 
-    If it is to be ``narrow``, or something has to be computed, its values are what combiners read and nothing else.
-    Raises ``UnsupportedError`` when a function is not lifted and does not say the type of its result.
+    With ``narrow``, or if an argument is computed, the flow's values contain only the arguments. Raises
+    ``UnsupportedError`` if a function is not lifted and its result type is unknown.
     """
-    _, value = _pair(flow)
+    _, value = _pair_shapes(flow)
     columns: dict[Expr, Columns] = {}
     reads: list[int] = []
     combiners = component_combiners(node.combiner)
     for part in combiners:
-        expression = _read(part, value)
+        expression = _argument(part, value)
         opaque = first_opaque(expression)
         if expression not in columns:
             element = key_and_value(flow.element)[1]
             if opaque is None:
                 columns[expression] = flow.evaluate(expression, element)
             else:
-                flow, columns[expression] = _in_python(flow, part, expression, f"__argument{len(columns)}")
+                flow, columns[expression] = _compute_in_python(
+                    flow, part, expression, f"__argument{len(columns)}"
+                )
         reads.append(list(columns).index(expression))
         if isinstance(part, Over):
-            reason, place = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
-            flow = flow.with_notes(LiftingNote(part.label, reason, place))
-    found = Arguments(flow, combiners, tuple(columns.values()), tuple(reads))
-    return found.narrow() if narrow or not all(map(_is_there, columns)) else found
+            reason, location = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
+            flow = flow.with_notes(LiftingNote(part.label, reason, location))
+    arguments = Arguments(flow, combiners, tuple(columns.values()), tuple(reads))
+    return arguments.narrow() if narrow or not all(map(_is_stored, columns)) else arguments
 
 
-def _is_there(expression: Expr) -> bool:
-    """Whether an expression takes nothing to compute: a part of the value, or a constant."""
+def _is_stored(expression: Expr) -> bool:
+    """Whether an expression needs no computation: a part of the value, or a constant."""
     match expression:
         case Param() | Constant():
             return True
         case Part(of=of):
-            return _is_there(of)
+            return _is_stored(of)
         case _:
             return False
 
 
-def _pair(flow: Flow) -> tuple[RecordOf, Shape]:
-    assert isinstance(flow.shape, RecordOf), "what is grouped is pairs"
+def _pair_shapes(flow: Flow) -> tuple[RecordOf, Shape]:
+    """Returns the shapes of a flow's pairs and of their values."""
+    assert isinstance(flow.shape, RecordOf), "the input of a grouping is pairs"
     return flow.shape, flow.shape.fields[1].shape
 
 
-def _read(part: AnyCombiner, value: Shape) -> Expr:
-    """What a combiner reads of a value; a constant where it reads nothing."""
+def _argument(part: AnyCombiner, value: Shape) -> Expr:
+    """Returns the argument of a combiner for a value, as an expression; a constant if the combiner ignores values."""
     if ignores_values(part):
         return Constant(True, BOOLEAN)
     if not isinstance(part, Over):
@@ -106,20 +112,22 @@ def _read(part: AnyCombiner, value: Shape) -> Expr:
 
 
 def ignores_values(part: AnyCombiner) -> bool:
-    """Whether a combiner makes nothing of a value but that it is there."""
+    """Whether a combiner only counts values."""
     return isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count))
 
 
-def _in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: str) -> tuple[Flow, Columns]:
-    """The flow with a column that Python computes, and that column."""
-    assert isinstance(part, Over), "only a function of the user's is not lifted"
+def _compute_in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: str) -> tuple[Flow, Columns]:
+    """Returns the flow with an additional column that Python computes, and that column."""
+    assert isinstance(part, Over), "only user-defined functions are not lifted"
     if expression.shape is None:
         raise UnsupportedError(
-            f"{part.label}: Spark cannot know the type of its result; use a def with a return annotation"
+            f"{part.label}: Spark needs the type of its result; use a def with a return annotation"
         )
     step = Map(part.function, type(part.combiner).__name__ + ".of")
-    made = python_column(flow, step, part.function, key_and_value(flow.element)[1], expression.shape)
-    return evolve(flow, frame=flow.frame.select("*", made.alias(name))), unnest(col(name), expression.shape)
+    computed = python_column(flow, step, part.function, key_and_value(flow.element)[1], expression.shape)
+    return evolve(flow, frame=flow.frame.select("*", computed.alias(name))), unnest(
+        col(name), expression.shape
+    )
 
 
 __all__ = ["AnyCombiner", "Arguments", "combiner_arguments", "component_combiners", "ignores_values"]

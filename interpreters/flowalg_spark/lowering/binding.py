@@ -1,7 +1,7 @@
-"""A source bound to a frame: its schema checked, its records spread over columns, its event times found.
+"""Binding of sources to frames: validates the schema, flattens records to columns, and computes event times.
 
-A row that does not fit its record class fails the query with a message that names the field; nothing is
-dropped. Only fields that the pipeline uses are looked at, so that Spark can leave the others unread.
+A row that does not match the record class fails the query with a message that names the field, and is not dropped. Only
+fields that the pipeline uses are validated, so Spark prunes the others.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ from flowalg_spark.encoding.meta import (
     START,
     WATERMARK,
 )
-from flowalg_spark.encoding.schema import cast_to, parts_of, spark_type
+from flowalg_spark.encoding.schema import cast_to, fields_in, parts_of, spark_type
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.integers import long_literal
-from flowalg_spark.lowering.checking import FieldPath, require_valid, source_columns, violation
 from flowalg_spark.lowering.element_wise import run_in_python
 from flowalg_spark.lowering.flow import Flow, LiftingNote, Selection
+from flowalg_spark.lowering.validation import FieldPath, require_valid, source_columns, violation
 
 
 @frozen
 class StreamColumns:
-    """What a streaming source says about time: its rows' processing times, and which of them are no elements.
+    """The columns of a stream's frame that are not part of elements: times, and rows that are not elements.
 
-    ``ended`` says that the input ends; ``signal`` names a signal, and ``tick`` marks a row that has nothing but
-    its processing time. ``partition`` is the partition of the source that a row comes from. ``corrupt_record`` is
-    the text of a record that could not be read. What is wrong with a record fails the query, or with ``catches``
-    is told. ``report`` has clock reports on ticks, where the source publishes its clocks itself.
+    ``ended`` marks the end of the input, ``signal`` has the name of a signal, and ``tick`` marks a row that has only a
+    processing time. ``partition`` is the source's partition of a row. ``corrupt_record`` is the text of a record that
+    Spark could not parse. A bad record fails the query, or with ``dead_letters`` is routed to the dead-letter output.
+    ``report`` has clock reports on ticks, if the source publishes its own clocks.
     """
 
     processing_time: Column
@@ -86,89 +86,88 @@ class StreamColumns:
 
     @property
     def columns(self) -> dict[str, Column]:
-        """What travels with the rows."""
+        """The metadata columns of the rows."""
         keep = F.lit(True)
-        found = {PROCESSING_TIME: self.processing_time}
+        meta = {PROCESSING_TIME: self.processing_time}
         if self.ended is not None:
-            found[ENDED] = F.coalesce(self.ended, F.lit(False))
-            keep = ~found[ENDED]
+            meta[ENDED] = F.coalesce(self.ended, F.lit(False))
+            keep = ~meta[ENDED]
         if self.tick is not None:
             keep &= ~F.coalesce(self.tick, F.lit(False))
         if self.signal is not None:
             keep &= self.signal.isNull()
-            found[SIGNAL] = self.signal
+            meta[SIGNAL] = self.signal
         if self.partition is not None:
-            found[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
+            meta[PARTITION] = F.coalesce(self.partition.cast("string"), F.lit(""))
         if self.report is not None:
-            found[REPORT] = self.report
-        return {**found, KEEP: keep}
+            meta[REPORT] = self.report
+        return {**meta, KEEP: keep}
 
 
 @frozen
 class BadRecords:
-    """What is wrong with the records of a source, as columns: the text of it, null where nothing is, and the record."""
+    """The bad records of a source: columns with the error, null for good records, and with the record as JSON."""
 
     source: str
-    wrong: Column
+    error: Column
     record: Column
 
     def drop_columns(self, processing_time: Column) -> dict[str, Column]:
-        """What the row of a bad record says: that it is dropped, and why."""
-        bad = self.wrong.isNotNull()
-        said = {
+        """Returns the columns of the drops that stand for bad records."""
+        bad = self.error.isNotNull()
+        drop = {
             DROP_REASON: F.lit(BAD_RECORD),
             DROP_COUNT: F.lit(1),
             STAGE: F.lit(f"Source({self.source!r})"),
-            ERROR: self.wrong,
+            ERROR: self.error,
             DROPPED_VALUE: self.record,
             PANE_TIME: processing_time,
         }
-        nothing = {name: F.lit(None) for name in (DROPPED_KEY, START, END, WATERMARK)}
-        return {**{name: F.when(bad, column) for name, column in said.items()}, **nothing}
+        unset = {name: F.lit(None) for name in (DROPPED_KEY, START, END, WATERMARK)}
+        return {**{name: F.when(bad, column) for name, column in drop.items()}, **unset}
 
 
 def require_frame(name: str, frame: object) -> DataFrame:
-    """The frame, if it is one; raises ``ArgumentError`` otherwise."""
+    """Returns the frame; raises ``ArgumentError`` if it is not a DataFrame."""
     if isinstance(frame, DataFrame):
         return frame
     raise ArgumentError(f"the input of source {name!r}", frame, "a Spark DataFrame")
 
 
-def bind_source(source: SourceNode, frame: DataFrame, clocks: StreamColumns | None) -> Flow:
-    """The flow of a source's elements, with their event times; guarded, with its clocks, on a stream.
+def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | None) -> Flow:
+    """Returns the flow of a source's elements, with their event times. In a stream it is guarded, with its clocks.
 
-    Raises ``SchemaMismatchError`` listing every field of the record class that the frame lacks or has with
-    another type.
+    Raises ``SchemaMismatchError``, which lists every field that the frame lacks or has with another type.
     """
     shape = source.shape
     require_schema(source, frame.schema)
-    meta = {} if clocks is None else clocks.columns
+    meta = {} if stream is None else stream.columns
     label = f"Source({source.name!r}).event_time"
     expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
-    catches = clocks is not None and clocks.dead_letters
-    in_columns = first_opaque(expression) is None and not (catches and can_raise_in_engine(expression))
-    if clocks is not None and catches:
-        bad = _bad(source, frame.schema, clocks, expression if in_columns else None)
-        frame = frame.select("*", F.when(meta[KEEP], bad.wrong).alias(_WRONG))
-        meta[KEEP] &= col(_WRONG).isNull()
-        meta |= evolve(bad, wrong=col(_WRONG)).drop_columns(meta[PROCESSING_TIME])
-    elif clocks is not None and clocks.corrupt_record is not None:
-        failed = F.raise_error(_does_not_parse(source, clocks.corrupt_record))
-        meta[KEEP] = F.when(clocks.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
-    element = _checked(source, frame.schema, meta.get(KEEP))
+    dead_letters = stream is not None and stream.dead_letters
+    in_columns = first_opaque(expression) is None and not (dead_letters and can_raise_in_engine(expression))
+    if stream is not None and dead_letters:
+        bad = _bad_records(source, frame.schema, stream, expression if in_columns else None)
+        frame = frame.select("*", F.when(meta[KEEP], bad.error).alias(_SOURCE_ERROR))
+        meta[KEEP] &= col(_SOURCE_ERROR).isNull()
+        meta |= evolve(bad, error=col(_SOURCE_ERROR)).drop_columns(meta[PROCESSING_TIME])
+    elif stream is not None and stream.corrupt_record is not None:
+        failed = F.raise_error(_corrupt_message(source, stream.corrupt_record))
+        meta[KEEP] = F.when(stream.corrupt_record.isNotNull(), failed).otherwise(meta[KEEP])
+    element = _validate(source, frame.schema, meta.get(KEEP))
     if in_columns:
         micros = F.unix_micros(compile_scalar(expression, element))
-        meta[EVENT_TIME] = _in_range(micros, source, meta.get(KEEP))
-    elif catches:
+        meta[EVENT_TIME] = _require_in_range(micros, source, meta.get(KEEP))
+    elif dead_letters:
         meta[EVENT_TIME] = F.lit(None)
     columns = dict(zip(leaf_columns(layout_of(shape)), leaf_columns(element), strict=True))
-    # What a stream says of its clocks comes from the user; event times are of the right type.
+    # The other columns of a stream are the user's, so they are cast; event times have the right type.
     columns |= {
         name: column if name == EVENT_TIME and in_columns else cast_to(column, META_TYPES[name])
         for name, column in meta.items()
     }
-    selection = Selection(frame, columns, cheap=clocks is None)
-    flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, dead_letters=catches)
+    selection = Selection(frame, columns, cheap=stream is None)
+    flow = Flow(selection, shape, {name: META_TYPES[name] for name in meta}, dead_letters=dead_letters)
     if in_columns:
         return flow.with_notes(LiftingNote(label, None, None))
     return run_in_python(
@@ -176,127 +175,125 @@ def bind_source(source: SourceNode, frame: DataFrame, clocks: StreamColumns | No
     )
 
 
-_WRONG: Final = "__wrong"
+_SOURCE_ERROR: Final = "__source_error"
 
 
-def _bad(
-    source: SourceNode, schema: T.StructType, clocks: StreamColumns, event_time: Expr | None
+def _bad_records(
+    source: SourceNode, schema: T.StructType, stream: StreamColumns, event_time: Expr | None
 ) -> BadRecords:
-    """What is wrong with the records of a source: that they do not parse, a field, or the event time."""
+    """Finds the bad records of a source: corrupt records, invalid fields, and invalid event times."""
     shape = source.shape
-    tops = parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
-    record = F.to_json(F.struct(*(col(name) for name, _ in tops)))
-    found: list[Column] = []
-    if clocks.corrupt_record is not None:
-        found.append(
-            F.when(clocks.corrupt_record.isNotNull(), _does_not_parse(source, clocks.corrupt_record))
+    fields = fields_in(shape)
+    record = F.to_json(F.struct(*(col(name) for name, _ in fields)))
+    errors: list[Column] = []
+    if stream.corrupt_record is not None:
+        errors.append(
+            F.when(stream.corrupt_record.isNotNull(), _corrupt_message(source, stream.corrupt_record))
         )
-        record = F.coalesce(clocks.corrupt_record, record)
-    for name, one in tops:
-        wrong = violation(col(name), one, FieldPath(source.name, name, schema[name].nullable))
-        if wrong is not None:
-            found.append(wrong)
+        record = F.coalesce(stream.corrupt_record, record)
+    for name, field in fields:
+        error = violation(col(name), field, FieldPath(source.name, name, schema[name].nullable))
+        if error is not None:
+            errors.append(error)
     if event_time is not None:
         micros = F.unix_micros(compile_scalar(event_time, source_columns(shape, schema)))
-        far = F.coalesce(_is_far(micros, source), F.lit(f"source {source.name!r}: its event time is null"))
-        found.append(F.when(~F.coalesce(_is_near(micros), F.lit(False)), far))
-    return BadRecords(source.name, F.coalesce(*found, F.lit(None).cast("string")), record)
+        message = F.coalesce(
+            _range_message(micros, source), F.lit(f"source {source.name!r}: the event time must not be null")
+        )
+        errors.append(F.when(~F.coalesce(_is_in_range(micros), F.lit(False)), message))
+    return BadRecords(source.name, F.coalesce(*errors, F.lit(None).cast("string")), record)
 
 
-def _does_not_parse(source: SourceNode, text: Column) -> Column:
-    return F.concat(F.lit(f"source {source.name!r}: a record does not parse: "), text)
+def _corrupt_message(source: SourceNode, text: Column) -> Column:
+    return F.concat(F.lit(f"source {source.name!r}: a record must parse; got "), text)
 
 
 def require_schema(source: SourceNode, schema: T.StructType) -> None:
-    """Raises ``SchemaMismatchError``, with every difference, unless records of the source can be read from a schema."""
-    problems = list(_mismatches(source.shape, schema))
+    """Raises ``SchemaMismatchError``, which lists every difference, unless a schema matches the source's records."""
+    problems = list(_schema_mismatches(source.shape, schema))
     if problems:
         lines = "".join(f"\n  {problem}" for problem in problems)
         raise SchemaMismatchError(
-            f"source {source.name!r} reads {source.shape}, and the frame does not fit it:{lines}"
+            f"the frame of source {source.name!r} must have the columns of {source.shape}:{lines}"
         )
 
 
-def _in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:
-    near = F.when(_is_near(micros), micros).otherwise(F.raise_error(_is_far(micros, source)))
-    return near if keep is None else F.when(keep, near)
+def _require_in_range(micros: Column, source: SourceNode, keep: Column | None) -> Column:
+    checked = F.when(_is_in_range(micros), micros).otherwise(F.raise_error(_range_message(micros, source)))
+    return checked if keep is None else F.when(keep, checked)
 
 
-def _is_near(micros: Column) -> Column:
+def _is_in_range(micros: Column) -> Column:
     return (micros >= long_literal(MIN_TIME)) & (micros < long_literal(MAX_TIME))
 
 
-def _is_far(micros: Column, source: SourceNode) -> Column:
-    message = (
-        f"source {source.name!r}: an event time lies outside of [{MIN_TIME} = 0001-01-03, "
-        f"{MAX_TIME} = 9999-12-30): "
-    )
-    return F.concat(F.lit(message), micros.cast("string"), F.lit(" us since 1970"))
+def _range_message(micros: Column, source: SourceNode) -> Column:
+    low, high = (bound.datetime.isoformat().replace("+00:00", "Z") for bound in (MIN_TIME, MAX_TIME))
+    expected = f"source {source.name!r}: the event time must be in [{low}, {high}); got "
+    # CSV, since it formats a timestamp in a time zone other than the session's.
+    text = F.to_csv(F.struct(F.timestamp_micros(micros)), _ISO_8601)
+    return F.concat(F.lit(expected), text)
 
 
-def _mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
-    if not isinstance(shape, RecordOf):
-        yield from _mismatch("value", shape, schema)
-        return
-    for one in shape.fields:
-        yield from _mismatch(one.name, one.shape, schema)
+_ISO_8601: Final = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+
+
+def _schema_mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
+    for name, field in fields_in(shape):
+        yield from _mismatch(name, field, schema)
 
 
 def _mismatch(name: str, shape: Shape, schema: T.StructType) -> Iterator[str]:
+    expected = f"{name} must be {shape} ({spark_type(shape).simpleString()} in Spark)"
     found = next((field for field in schema.fields if field.name == name), None)
     if found is None:
-        columns = ", ".join(schema.names) or "none"
-        yield f"{name}: missing; it must be a {spark_type(shape).simpleString()} (the frame's columns: {columns})"
+        yield f"{expected}; got no such column (the columns are {', '.join(schema.names) or 'none'})"
     elif not can_read(found.dataType, shape):
-        hint = ""
-        if isinstance(found.dataType, T.TimestampNTZType):
-            hint = ", a timestamp without a time zone, which names no point in time"
-        yield (
-            f"{name}: is {found.dataType.simpleString()}{hint}; it must be {spark_type(shape).simpleString()} "
-            f"for the Python type {shape}"
-        )
+        is_naive = isinstance(found.dataType, T.TimestampNTZType)
+        hint = ", which has no time zone" if is_naive else ""
+        yield f"{expected}; got {found.dataType.simpleString()}{hint}"
 
 
-def can_read(found: T.DataType, shape: Shape) -> bool:
-    """Whether values of a Spark type can be read as values of a shape, without loss."""
+def can_read(stored: T.DataType, shape: Shape) -> bool:
+    """Whether values of a Spark type can be read as values of a shape without loss."""
     match shape:
         case OptionalOf(of=inner):
-            return can_read(found, inner)
+            return can_read(stored, inner)
         case Scalar() if shape == INTEGER:
-            return isinstance(found, T.ByteType | T.ShortType | T.IntegerType | T.LongType)
+            return isinstance(stored, T.ByteType | T.ShortType | T.IntegerType | T.LongType)
         case Scalar() if shape == FLOAT:
-            return isinstance(found, T.ByteType | T.ShortType | T.IntegerType | T.FloatType | T.DoubleType)
+            return isinstance(stored, T.ByteType | T.ShortType | T.IntegerType | T.FloatType | T.DoubleType)
         case Scalar() if shape == DURATION:
-            return isinstance(found, T.DayTimeIntervalType)
+            return isinstance(stored, T.DayTimeIntervalType)
         case RecordOf() | TupleOf():
-            return isinstance(found, T.StructType) and not any(
-                one_more for name, one in parts_of(shape) for one_more in _mismatch(name, one, found)
+            return isinstance(stored, T.StructType) and not any(
+                mismatch for name, part in parts_of(shape) for mismatch in _mismatch(name, part, stored)
             )
         case Scalar() | EnumOf():
-            return found == spark_type(shape)
+            return stored == spark_type(shape)
         case ListOf(of=inner) | SetOf(of=inner):
-            return isinstance(found, T.ArrayType) and can_read(found.elementType, inner)
+            return isinstance(stored, T.ArrayType) and can_read(stored.elementType, inner)
         case MapOf():
             return False
     assert_never(shape)
 
 
-def _checked(source: SourceNode, schema: T.StructType, keep: Column | None) -> Columns:
-    """The columns of a record, each checked to have no null that its type does not allow."""
-    nullable = {one.name for one in schema.fields if one.nullable}
+def _validate(source: SourceNode, schema: T.StructType, keep: Column | None) -> Columns:
+    """Returns the columns of records, which fail the query for invalid values."""
+    nullable = {field.name for field in schema.fields if field.nullable}
     names = iter(leaf_columns(layout_of(source.shape)))
 
-    def checked(tree: Columns) -> Columns:
+    def validate(tree: Columns) -> Columns:
         if isinstance(tree, Branch):
-            return Branch(tree.shape, tuple(map(checked, tree.parts)))
+            return Branch(tree.shape, tuple(map(validate, tree.parts)))
         name = next(names)
-        place = FieldPath(
+        path = FieldPath(
             source.name, name.replace(PATH_SEPARATOR, "."), PATH_SEPARATOR in name or name in nullable
         )
-        column = require_valid(tree.column, tree.shape, place)
+        column = require_valid(tree.column, tree.shape, path)
         return Leaf(tree.shape, column if keep is None else F.when(keep, column))
 
-    return checked(source_columns(source.shape, schema))
+    return validate(source_columns(source.shape, schema))
 
 
 __all__ = ["BadRecords", "StreamColumns", "bind_source", "can_read", "require_frame", "require_schema"]

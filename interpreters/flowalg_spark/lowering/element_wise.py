@@ -1,4 +1,4 @@
-"""Chains of element-wise steps over a flow: as Spark columns where they are lifted, else in Python over Arrow."""
+"""Chains of element-wise steps: lifted steps as Spark columns, others in Python over Arrow."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ from flowalg_spark.lowering.python_rows import PythonSteps
 
 
 def apply_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
-    """The flow after a chain of element-wise steps.
+    """Returns the flow after a chain of element-wise steps.
 
-    Lifted steps are projections and filters. Another one is a column that Python computes, if it gives one thing of a
-    known type for each element; otherwise a run of them is one pass over Arrow batches, which ends as soon as a known
-    type lets the next step begin. With ``dead_letters``, a step that can fail is computed in Python
-    too, which can tell of which element. Steps that change event times, or how many elements there are, leave those by
-    which the clocks of a stream see its records as they are.
+    Lifted steps are projections and filters. A step that runs in Python is a column, if it has one result of a known
+    type for each element; otherwise it starts a pass over Arrow batches, which ends at the first known type. With
+    ``dead_letters``, a step that can fail runs in Python too, to identify the bad element. Steps that change event
+    times, or the number of elements, do not change the event times that the clocks observe.
     """
     if flow.guarded and any(isinstance(step, FlatMap | WithTimestamps) for step in steps):
         flow = keep_observed_times(flow)
     analyses = list(analyse(steps, flow.shape))
     while analyses:
         if not runs_in_python(flow, analyses[0]):
-            flow = _lifted(flow, analyses.pop(0))
+            flow = _apply_lifted(flow, analyses.pop(0))
         else:
             run = [analyses.pop(0)]
             while analyses and run[-1].after is None:
@@ -47,58 +46,59 @@ def apply_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:
     return flow
 
 
-def runs_in_python(flow: Flow, one: StepAnalysis) -> bool:
-    """Whether Python has to compute a step."""
-    return one.opaque is not None or (flow.dead_letters and can_raise_in_engine(one.expression))
+def runs_in_python(flow: Flow, analysis: StepAnalysis) -> bool:
+    """Whether a step runs in Python."""
+    return analysis.opaque is not None or (flow.dead_letters and can_raise_in_engine(analysis.expression))
 
 
-def note_lifted(one: StepAnalysis) -> LiftingNote:
-    """Returns the note of a step that is lifted."""
-    return LiftingNote(one.step.label, None, None)
+def note_lifted(analysis: StepAnalysis) -> LiftingNote:
+    """Returns the note of a lifted step."""
+    return LiftingNote(analysis.step.label, None, None)
 
 
 def result_shape(chain: Sequence[StepAnalysis], before: Shape) -> Shape:
     """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
     after = chain[-1].after if chain else before
     if after is None:
-        first = next(one.step for one in chain if one.after is None)
+        first = next(analysis.step for analysis in chain if analysis.after is None)
         f = user_call(first.function).f
         argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
         raise UnsupportedError(
-            f"{first.label}: Spark cannot know the type of its result; say it with {argument}=… , "
-            "or use a def with a return annotation"
+            f"{first.label}: Spark needs the type of its result; pass {argument}=..., or use a def with a return "
+            "annotation"
         )
     return after
 
 
-def _lifted(flow: Flow, one: StepAnalysis) -> Flow:
-    noted = flow.with_notes(note_lifted(one))
-    match one.step:
+def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow:
+    """Returns the flow after a lifted step."""
+    noted = flow.with_notes(note_lifted(analysis))
+    match analysis.step:
         case Map():
-            assert one.after is not None
-            return noted.map(one.expression, one.after)
+            assert analysis.after is not None
+            return noted.map(analysis.expression, analysis.after)
         case Filter():
             if not flow.guarded:
-                return noted.filter(one.expression)
-            predicate = compile_scalar(one.expression, flow.element)
+                return noted.filter(analysis.expression)
+            predicate = compile_scalar(analysis.expression, flow.element)
             return noted.with_meta(**{KEEP: F.when(col(KEEP), predicate).otherwise(F.lit(False))})
         case FlatMap():
-            return _exploded(noted, one)
+            return _explode(noted, analysis)
         case WithTimestamps():
-            micros = F.unix_micros(compile_scalar(one.expression, flow.element))
+            micros = F.unix_micros(compile_scalar(analysis.expression, flow.element))
             return noted.with_meta(**{EVENT_TIME: F.when(col(KEEP), micros) if flow.guarded else micros})
         case Split():
             raise AssertionError("a split is inlined in the chains that read it")
-    assert_never(one.step)
+    assert_never(analysis.step)
 
 
-def _exploded(flow: Flow, one: StepAnalysis) -> Flow:
-    """A lifted ``flat_map``: one row for each item of a list."""
-    items = compile_expression(one.expression, flow.element)
+def _explode(flow: Flow, analysis: StepAnalysis) -> Flow:
+    """Returns the flow after a lifted ``flat_map``: one row for each item of a list."""
+    items = compile_expression(analysis.expression, flow.element)
     assert isinstance(items, Leaf)
     assert isinstance(items.shape, ListOf)
     if flow.guarded or not isinstance(layout_of(items.shape.of), Leaf):
-        return run_in_python(flow, [one])
+        return run_in_python(flow, [analysis])
     name = layout_of(items.shape.of)
     assert isinstance(name, Leaf)
     exploded = flow.frame.select(F.explode(items.column).alias(name.column), *map(col, flow.meta))
@@ -106,28 +106,34 @@ def _exploded(flow: Flow, one: StepAnalysis) -> Flow:
 
 
 def run_in_python(flow: Flow, *runs: Sequence[StepAnalysis]) -> Flow:
-    """The flow after a run of steps that Python computes; of several runs, the union of what they make of the flow."""
+    """Returns the flow after consecutive steps that run in Python; for several runs, the union of their outputs."""
     after, *_ = (result_shape(run, flow.shape) for run in runs)
-    steps = [one for run in runs for one in run]
-    noted = flow.with_notes(*(lifting_note(one, dead_letters=flow.dead_letters) for one in steps))
-    if len(runs) == len(steps) == 1 and not isinstance(steps[0].step, FlatMap) and not flow.dead_letters:
-        return apply_as_column(noted, steps[0])
+    analyses = [analysis for run in runs for analysis in run]
+    noted = flow.with_notes(
+        *(lifting_note(analysis, dead_letters=flow.dead_letters) for analysis in analyses)
+    )
+    if (
+        len(runs) == len(analyses) == 1
+        and not isinstance(analyses[0].step, FlatMap)
+        and not flow.dead_letters
+    ):
+        return apply_as_column(noted, analyses[0])
     schema = arrow_schema(row_schema(after, flow.meta))
-    chains = tuple(tuple(one.step for one in run) for run in runs)
+    chains = tuple(tuple(analysis.step for analysis in run) for run in runs)
     function = PythonSteps(
         layout_of(flow.shape), layout_of(after), chains, flow.guarded, schema, flow.dead_letters
     )
     return noted.map_in_arrow(function, after)
 
 
-def lifting_note(one: StepAnalysis, *, dead_letters: bool = False) -> LiftingNote:
-    """How a step runs that Python computes, and why; with ``dead_letters`` it may be because it can fail."""
-    opaque = one.opaque
-    if opaque is None and dead_letters and can_raise_in_engine(one.expression):
-        return LiftingNote(one.step.label, "what can fail, of which bad records are told", None)
+def lifting_note(analysis: StepAnalysis, *, dead_letters: bool = False) -> LiftingNote:
+    """Returns the reason why a step runs in Python; with ``dead_letters`` it may be that the step can fail."""
+    opaque = analysis.opaque
+    if opaque is None and dead_letters and can_raise_in_engine(analysis.expression):
+        return LiftingNote(analysis.step.label, "it can fail, and dead letters are on", None)
     if opaque is None:
-        return LiftingNote(one.step.label, "a neighbouring step that does", None)
-    return LiftingNote(one.step.label, opaque.reason, opaque.location or None)
+        return LiftingNote(analysis.step.label, "a neighbouring step does", None)
+    return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None)
 
 
 __all__ = ["apply_steps", "lifting_note", "note_lifted", "result_shape", "run_in_python", "runs_in_python"]

@@ -31,11 +31,11 @@ _LARGEST: Final = 1_000
 
 
 def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow | None:
-    """Returns the union of what several chains of steps make of a flow, from one pass over its rows.
+    """Returns the union of several chains of steps over a flow, from one pass over its rows.
 
-    Spark explodes an array with a row for each chain that keeps the element, if all steps are lifted; if Python has to
-    run one of them, it runs them all. On a stream, an element that no chain keeps leaves a row that is not kept, and
-    the clocks observe each element once. Returns ``None`` where only a union will do.
+    If all steps are lifted, Spark explodes an array with a row for each chain that keeps the element; if one of them
+    runs in Python, all of them do. On a stream, an element that no chain keeps leaves a row that is not kept, and the
+    clocks observe each element once. Returns ``None`` if a plain union is needed.
     """
     analyses = [analyse(chain, flow.shape) for chain in chains]
     shapes = [result_shape(chain, flow.shape) for chain in analyses]
@@ -52,7 +52,7 @@ def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow | None:
 
 
 def _is_one_expression(chain: Sequence[StepAnalysis]) -> bool:
-    """Whether a chain gives at most one element for each, by an expression that is not too large."""
+    """Whether a chain has at most one output for each element, by an expression that is not too large."""
     size = 1
     for analysis in chain:
         nodes = list(walk(analysis.expression))
@@ -64,7 +64,7 @@ def _is_one_expression(chain: Sequence[StepAnalysis]) -> bool:
 
 @frozen
 class _Branch:
-    """What a chain of lifted steps makes of an element: columns of the element that enters the chain."""
+    """The output of a chain of lifted steps: columns of the element that enters the chain."""
 
     element: Columns
     kept: Column | None = None
@@ -82,7 +82,7 @@ class _Branch:
                     self, event_time=F.unix_micros(compile_scalar(analysis.expression, self.element))
                 )
             case step:
-                raise AssertionError(f"{step.label} gives no single element for each")
+                raise AssertionError(f"{step.label} does not have a single output for each element")
 
     def where_kept(self, column: Column) -> Column:
         """Returns a column that is evaluated only where the branch keeps its element, and null elsewhere."""

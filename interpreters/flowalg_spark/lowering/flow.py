@@ -1,4 +1,4 @@
-"""A collection on its way through Spark: a frame, where its element lies, and the columns that travel along."""
+"""The lowered form of a collection: a frame with the columns of its elements and metadata columns."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class LiftingNote:
 
 @frozen
 class Selection:
-    """Columns of a frame that are not selected yet: Spark looks through a plan anew for each select.
+    """Columns of a frame that are not selected yet, since Spark analyses the whole plan for each ``select``.
 
-    If they are ``cheap`` an expression may use them in place of their names, as often as it likes.
+    If they are ``cheap``, an expression may inline them instead of referring to them by name, any number of times.
     """
 
     rows: DataFrame
@@ -60,22 +60,22 @@ class Selection:
     cheap: bool = False
 
     def element(self, shape: Shape) -> Columns:
-        """The columns of an element of the shape."""
+        """Returns the columns of an element of the shape."""
         return columns_of(layout_of(shape), self.columns.__getitem__)
 
     @cached_property
     def frame(self) -> DataFrame:
-        """The frame of these columns."""
+        """The frame with these columns selected."""
         return self.rows.select(*starmap(alias_column, self.columns.items()))
 
 
 @frozen
 class Flow:
-    """A frame whose columns are the leaves of an element's layout, and then ``meta``.
+    """A frame whose columns are the leaves of an element's layout, followed by the metadata columns ``meta``.
 
-    A *guarded* flow, on a stream, keeps a row for every element of its source: those that a filter has dropped
-    have ``KEEP`` false and no value, but their event times move the clocks. If it ``catches``, so do elements that a
-    function of the user's cannot take: their rows tell it, as those of drops do.
+    A *guarded* flow, in a stream, has a row for every element of its source. Rows that a filter has removed have
+    ``KEEP`` false and no value, and their event times still advance the clocks. With ``dead_letters``, so do the rows
+    of bad records, on which a user-defined function raised; they also have the columns of a drop.
     """
 
     _selected: DataFrame | Selection = field(alias="frame")
@@ -86,23 +86,23 @@ class Flow:
 
     @property
     def frame(self) -> DataFrame:
-        """The rows, with these columns."""
+        """The frame of the rows, with the columns selected."""
         return self._selected.frame if isinstance(self._selected, Selection) else self._selected
 
     @property
     def selection(self) -> Selection:
-        """The columns, of a frame that they may still have to be selected of."""
+        """The columns, selected or not."""
         return self._selected if isinstance(self._selected, Selection) else self._by_name
 
     @property
     def _by_name(self) -> Selection:
-        """The columns by their names."""
+        """The selected columns, by name."""
         names = (*leaf_columns(layout_of(self.shape)), *self.meta)
         return Selection(self.frame, {name: col(name) for name in names})
 
     @property
     def guarded(self) -> bool:
-        """Whether rows that are not kept are carried along."""
+        """Whether the flow has rows that are not kept."""
         return KEEP in self.meta
 
     @property
@@ -111,70 +111,70 @@ class Flow:
         return columns_of(layout_of(self.shape))
 
     def with_meta(self, **columns: Column) -> Flow:
-        """The flow with some of its other columns added or replaced."""
+        """Returns the flow with metadata columns added or replaced."""
         meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
-        kept = leaf_columns(self.element)
+        element = leaf_columns(self.element)
         others = [
             cast_to(columns[name], kind).alias(name) if name in columns else col(name)
             for name, kind in meta.items()
         ]
-        return evolve(self, frame=self.frame.select(*kept, *others), meta=meta)
+        return evolve(self, frame=self.frame.select(*element, *others), meta=meta)
 
     def without_meta(self, name: str) -> Flow:
-        """The flow without one of its other columns, if it has it."""
+        """Returns the flow without a metadata column, if it has that."""
         if name not in self.meta:
             return self
-        meta = {one: kind for one, kind in self.meta.items() if one != name}
+        meta = {other: kind for other, kind in self.meta.items() if other != name}
         return evolve(self, frame=self.frame.drop(name), meta=meta)
 
     @property
-    def source(self) -> Selection:
-        """The columns as expressions that other expressions can be made of, and the frame that these are of."""
+    def inlined(self) -> Selection:
+        """The columns to build expressions from: inlined if they are cheap, otherwise by name."""
         return self.selection if self.selection.cheap else self._by_name
 
     def map(self, expression: Expr, shape: Shape) -> Flow:
-        """The flow with what an expression gives for each element in its place."""
-        source = self.source
-        columns = self.evaluate(expression, source.element(self.shape))
-        meta = (alias_column(name, source.columns[name]) for name in self.meta)
-        frame = source.rows.select(*flatten_columns(columns, shape), *meta)
+        """Returns the flow with each element replaced by the result of an expression."""
+        inlined = self.inlined
+        columns = self.evaluate(expression, inlined.element(self.shape))
+        meta = (alias_column(name, inlined.columns[name]) for name in self.meta)
+        frame = inlined.rows.select(*flatten_columns(columns, shape), *meta)
         return evolve(self, frame=frame, shape=shape)
 
     def filter(self, predicate: Expr) -> Flow:
-        """The flow without the elements for which an expression is false."""
-        source = self.source
-        rows = source.rows.filter(compile_scalar(predicate, source.element(self.shape)))
-        return evolve(self, frame=evolve(source, rows=rows) if source.cheap else rows)
+        """Returns the flow without the elements for which an expression is false."""
+        inlined = self.inlined
+        rows = inlined.rows.filter(compile_scalar(predicate, inlined.element(self.shape)))
+        return evolve(self, frame=evolve(inlined, rows=rows) if inlined.cheap else rows)
 
     def select(self, columns: Columns, shape: Shape) -> Flow:
-        """The flow with another element in place of its own."""
+        """Returns the flow with other columns as its element."""
         frame = self.frame.select(*flatten_columns(columns, shape), *map(col, self.meta))
         return evolve(self, frame=frame, shape=shape)
 
     def evaluate(self, expression: Expr, element: Columns) -> Columns:
-        """What an expression gives for elements; on rows that are not kept it is not evaluated if it can fail."""
+        """Compiles an expression of elements. If it can fail, it is evaluated only on rows that are kept."""
         columns = compile_expression(expression, element)
         return guard_columns(columns) if self.guarded and can_raise_in_engine(expression) else columns
 
     def map_in_arrow(self, function: ArrowFunction, shape: Shape) -> Flow:
-        """The flow with its rows replaced by what a function of Arrow batches makes of them."""
+        """Returns the flow after a function of Arrow batches."""
         schema = row_schema(shape, self.meta)
         return evolve(self, frame=self.frame.mapInArrow(function, schema), shape=shape)
 
     def with_notes(self, *notes: LiftingNote) -> Flow:
-        """The flow with more said about how its functions run."""
+        """Returns the flow with more notes about how its functions run."""
         return evolve(self, notes=(*self.notes, *notes))
 
 
 def keep_observed_times(flow: Flow) -> Flow:
-    """The flow with the event times by which the clocks see its records kept apart from those of its elements."""
+    """Returns the flow with the event times of its source records, which clocks observe, in a separate column."""
     if OBSERVED_TIME in flow.meta or PROCESSING_TIME not in flow.meta:
         return flow
     return flow.with_meta(**{OBSERVED_TIME: F.when(col(PROCESSING_TIME).isNotNull(), col(EVENT_TIME))})
 
 
 def guard_columns(columns: Columns) -> Columns:
-    """The columns of an element on the rows that are kept, and null elsewhere."""
+    """Returns columns that are null on rows that are not kept."""
     match columns:
         case Leaf(shape=shape, column=column):
             return Leaf(shape, F.when(col(KEEP), column))
@@ -183,28 +183,28 @@ def guard_columns(columns: Columns) -> Columns:
 
 
 def row_schema(shape: Shape, meta: Mapping[str, T.DataType]) -> T.StructType:
-    """The Spark schema of a flow's rows."""
+    """Returns the Spark schema of a flow's rows."""
     fields = [T.StructField(leaf.column, spark_type(leaf.shape)) for leaf in leaves(layout_of(shape))]
     return T.StructType([*fields, *(T.StructField(name, kind) for name, kind in meta.items())])
 
 
 def union(flows: tuple[Flow, ...]) -> Flow:
-    """Several flows of one shape as one; raises ``UnsupportedError`` when their shapes differ."""
+    """Returns the union of flows; raises ``UnsupportedError`` if their shapes differ."""
     require_equal_shapes([flow.shape for flow in flows])
-    whole, *others = (flow.without_meta(SPAN) for flow in flows)
+    united, *others = (flow.without_meta(SPAN) for flow in flows)
     for other in others:
-        columns = [col(name) for name in whole.frame.columns]
-        frame = whole.frame.union(other.frame.select(*columns))
-        whole = evolve(whole, frame=frame).with_notes(*other.notes)
-    return whole
+        columns = [col(name) for name in united.frame.columns]
+        frame = united.frame.union(other.frame.select(*columns))
+        united = evolve(united, frame=frame).with_notes(*other.notes)
+    return united
 
 
 def require_equal_shapes(shapes: Sequence[Shape]) -> None:
-    """Raises ``UnsupportedError`` when collections to be united have different shapes."""
+    """Raises ``UnsupportedError`` unless collections that are flattened have one shape."""
     for other in shapes:
         if other != shapes[0]:
             raise UnsupportedError(
-                f"flatten: collections of {shapes[0]} and of {other} have no common columns"
+                f"flatten: all collections must have elements of one type; got {shapes[0]} and {other}"
             )
 
 

@@ -1,6 +1,6 @@
-"""One function of the user's as a column that Python computes, of the columns that it reads.
+"""A user-defined function as a column that Python computes from the columns that it reads.
 
-So Spark still sees which of the other columns anybody uses, and sends Python none of them.
+Spark still prunes the other columns, and sends none of them to Python.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from flowalg_spark.encoding.values import AnyArray, read_arrays, take_indices, w
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.python_rows import check_results
 
-Plain: TypeAlias = Call | Spread
+PlainFunction: TypeAlias = Call | Spread
 OneToOne: TypeAlias = Map | Filter | WithTimestamps
 
-_MADE: Final = "__made"
+_RESULT: Final = "__result"
 
 
 @frozen
 class PythonColumn:
-    """What a function gives for the elements whose leaves lie in some arrays, as an array of its own.
+    """An Arrow function from the leaves of elements to the results of a user-defined function.
 
-    With ``guarded`` the first array says which rows are elements; the others have no result.
+    With ``guarded``, the first array has the kept rows; the result is null on all others.
     """
 
     step: OneToOne
-    function: Plain
+    function: PlainFunction
     element: Layout
     result: Shape
     guarded: bool
 
     def __call__(self, *arrays: AnyArray) -> AnyArray:
-        """One batch."""
-        return compute_where_kept(self.of, *arrays) if self.guarded else self.of(arrays)
+        """Computes the results for one batch."""
+        return compute_where_kept(self.compute, *arrays) if self.guarded else self.compute(arrays)
 
-    def of(self, columns: tuple[AnyArray, ...]) -> AnyArray:
-        """The results for elements that are all there."""
+    def compute(self, columns: tuple[AnyArray, ...]) -> AnyArray:
+        """Computes the results for rows that are all kept."""
         names = leaf_columns(self.element)
         elements = read_arrays(self.element, dict(zip(names, columns, strict=True)))
         results = check_results(self.step, apply_all(self.function, elements, self.step.label))
@@ -72,70 +72,71 @@ class PythonColumn:
 def compute_where_kept(
     function: Callable[[tuple[AnyArray, ...]], AnyArray], kept: AnyArray, *columns: AnyArray
 ) -> AnyArray:
-    """What a function makes of the rows of some columns that are kept, and null on the others."""
-    present = [bool(one) for one in kept.to_pylist()]
-    found = function(tuple(one.filter(pa.array(present, pa.bool_())) for one in columns))
-    return found.take(take_indices(present))
+    """Applies a function to the kept rows of some columns; the result is null on the others."""
+    mask = [bool(keep) for keep in kept.to_pylist()]
+    results = function(tuple(column.filter(pa.array(mask, pa.bool_())) for column in columns))
+    return results.take(take_indices(mask))
 
 
 def arrow_column(body: Callable[..., AnyArray], result: T.DataType, arguments: Sequence[Column]) -> Column:
-    """The column that a function of Arrow arrays computes of others.
+    """Returns the column that a function of Arrow arrays computes from other columns.
 
-    It counts as not deterministic, so that Spark moves no filter past it: a function is called for no element that an
-    earlier step has dropped.
+    It is marked as nondeterministic, so Spark does not move filters across it, and the function is not called for
+    elements that an earlier step removes.
     """
     with warnings.catch_warnings():
-        # It would rather have type hints, which cannot say how many arrays there are.
+        # PySpark recommends type hints, which cannot express a variable number of arrays.
         warnings.simplefilter("ignore", UserWarning)
         udf = arrow_udf(body, result, ArrowUDFType.SCALAR)
     return udf.asNondeterministic()(*arguments)
 
 
-def apply_as_column(flow: Flow, one: StepAnalysis) -> Flow:
-    """The flow after a step that gives one thing for each element, of a type that is known."""
-    match one.step:
+def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
+    """Returns the flow after a step with one result, of a known type, for each element."""
+    step = analysis.step
+    match step:
         case Map():
-            return _mapped(flow, one.step, one.after)
+            return _apply_map(flow, step, analysis.after)
         case Filter():
-            kept = python_column(flow, one.step, one.step.function, flow.element, BOOLEAN)
+            kept = python_column(flow, step, step.function, flow.element, BOOLEAN)
             if not flow.guarded:
                 return evolve(flow, frame=flow.frame.filter(kept))
             return flow.with_meta(**{KEEP: F.coalesce(kept, F.lit(False))})
         case WithTimestamps():
             return flow.with_meta(
-                **{EVENT_TIME: python_column(flow, one.step, one.step.function, flow.element, INTEGER)}
+                **{EVENT_TIME: python_column(flow, step, step.function, flow.element, INTEGER)}
             )
         case FlatMap() | Split():
             raise AssertionError("a flat_map or split has no single result for an element")
-    assert_never(one.step)
+    assert_never(step)
 
 
-def _mapped(flow: Flow, step: Map, after: Shape | None) -> Flow:
-    """A map: what of the element it leaves as it is stays in its columns."""
+def _apply_map(flow: Flow, step: Map, after: Shape | None) -> Flow:
+    """Returns the flow after a map; unchanged parts of the element stay in their columns."""
     assert after is not None, "the type of the result is known"
     argument, function, result = flow.element, step.function, after
     while isinstance(function, OnValue):
         argument, function, result = key_and_value(argument)[1], function.function, _part(result, 1)
     if isinstance(function, WithKey):
         result = _part(result, 0)
-    made = python_column(flow, step, function, argument, result)
-    computed = evolve(flow, frame=flow.frame.select("*", made.alias(_MADE)))
-    columns = _placed(step.function, flow.element, unnest(col(_MADE), result), after)
-    return computed.select(columns, after)
+    computed = python_column(flow, step, function, argument, result)
+    with_result = evolve(flow, frame=flow.frame.select("*", computed.alias(_RESULT)))
+    columns = _result_columns(step.function, flow.element, unnest(col(_RESULT), result), after)
+    return with_result.select(columns, after)
 
 
-def _placed(function: Function, element: Columns, made: Columns, after: Shape) -> Columns:
-    """The result of a form of function, of the element and of what the user's own function has made."""
+def _result_columns(function: Function, element: Columns, result: Columns, after: Shape) -> Columns:
+    """Returns the result of a form of function, from the element and the result of the user's own function."""
     match function:
         case Call() | Spread():
-            return made
+            return result
         case WithKey():
             assert isinstance(after, RecordOf), "a pair"
-            return Branch(after, (made, element))
+            return Branch(after, (result, element))
         case OnValue(function=inner):
             assert isinstance(after, RecordOf), "a pair"
             key, value = key_and_value(element)
-            return Branch(after, (key, _placed(inner, value, made, _part(after, 1))))
+            return Branch(after, (key, _result_columns(inner, value, result, _part(after, 1))))
     assert_never(function)
 
 
@@ -145,8 +146,8 @@ def _part(pair: Shape, index: int) -> Shape:
 
 
 def python_column(flow: Flow, step: OneToOne, function: Function, element: Columns, result: Shape) -> Column:
-    """The column of what the user's own function gives for the element that lies in ``element``."""
-    own, element = _called(flow, function, element)
+    """Returns the column of a user-defined function's results; ``element`` has the columns of its argument."""
+    own, element = _python_call(flow, function, element)
     read = required_shape(own.f, element.shape) if isinstance(own, Call) else element.shape
     layout = layout_of(read)
     names = leaf_columns(layout_of(element.shape))
@@ -158,19 +159,19 @@ def python_column(flow: Flow, step: OneToOne, function: Function, element: Colum
     return arrow_column(body, spark_type(result), arguments)
 
 
-def _called(flow: Flow, function: Function, element: Columns) -> tuple[Plain, Columns]:
-    """The function that Python has to run, and what it is given: what a function computes around a call is lifted."""
+def _python_call(flow: Flow, function: Function, element: Columns) -> tuple[PlainFunction, Columns]:
+    """Returns the function that runs in Python, and its argument. Computations around a call of it are lifted."""
     call = user_call(function)
     if isinstance(function, Spread):
         return function, element
-    found = delegated_call(call.f, element.shape)
-    if found is None:
+    delegated = delegated_call(call.f, element.shape)
+    if delegated is None:
         return call, element
-    target, arguments = found
-    columns = tuple(flow.evaluate(one, element) for one in arguments)
+    target, arguments = delegated
+    columns = tuple(flow.evaluate(argument, element) for argument in arguments)
     if len(columns) == 1:
         return Call(target), columns[0]
-    return Spread(Call(target)), Branch(TupleOf(tuple(one.shape for one in columns)), columns)
+    return Spread(Call(target)), Branch(TupleOf(tuple(column.shape for column in columns)), columns)
 
 
 __all__ = ["apply_as_column", "arrow_column", "compute_where_kept", "python_column"]

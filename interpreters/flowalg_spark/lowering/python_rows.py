@@ -1,6 +1,6 @@
-"""Chains of element-wise steps that only Python can compute, over Arrow batches of typed columns.
+"""Chains of element-wise steps that run in Python, over Arrow batches of typed columns.
 
-A single step that gives one thing for each element is a column instead: see ``python_columns``.
+A single step with one result for each element is a column instead; see ``python_columns``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ A = TypeVar("A")
 
 @frozen
 class BadElement:
-    """An element that a step could not take: the row that it came from, the step, and what was raised."""
+    """An element on which a step raised: its row, the label of the step, and the error."""
 
     origin: int
     step: str
@@ -54,9 +54,9 @@ class BadElement:
 
 @define
 class Rows:
-    """Elements on their way through steps, each with its event time and the row that it came from.
+    """Elements between steps, each with its event time and the row that it originates from.
 
-    An element that a step cannot take raises, or leaves and is ``caught``.
+    An element on which a step raises is moved to ``bad_elements``; if that is ``None``, the error is raised.
     """
 
     elements: list[object]
@@ -65,9 +65,9 @@ class Rows:
     bad_elements: list[BadElement] | None = None
 
     def apply_step(self, step: Step) -> None:
-        """What one step makes of all of them."""
+        """Applies one step to all elements."""
         results = self.apply(
-            step.label, lambda some: check_results(step, apply_all(step.function, some, step.label))
+            step.label, lambda elements: check_results(step, apply_all(step.function, elements, step.label))
         )
         match step:
             case Map() | Split():
@@ -75,61 +75,61 @@ class Rows:
             case Filter():
                 self._keep(position for position, keep in enumerate(results) if keep)
             case FlatMap():
-                each = cast("list[list[object]]", results)
-                self._keep(position for position, found in enumerate(each) for _ in found)
-                self.elements = [item for found in each for item in found]
+                lists = cast("list[list[object]]", results)
+                self._keep(position for position, items in enumerate(lists) for _ in items)
+                self.elements = [item for items in lists for item in items]
             case WithTimestamps():
                 self.times = cast("list[int | None]", results)
             case _:
                 assert_never(step)
 
     def apply(self, step: str, function: Callable[[list[object]], list[A]]) -> list[A]:
-        """What a function of elements gives for each; where they are caught, for each that it can take."""
+        """Returns the results of a function of elements. Elements on which it raises are moved to ``bad_elements``."""
         try:
             return function(self.elements)
         except Exception:
             if self.bad_elements is None:
                 raise
         results: list[A] = []
-        taken: list[int] = []
+        good: list[int] = []
         for position, element in enumerate(self.elements):
             try:
                 results += function([element])
             except Exception as error:
                 self.bad_elements.append(BadElement(self.origins[position], step, str(error)))
             else:
-                taken.append(position)
-        self._keep(taken)
+                good.append(position)
+        self._keep(good)
         return results
 
     def _keep(self, positions: Iterable[int]) -> None:
-        chosen = list(positions)
-        self.elements = [self.elements[position] for position in chosen]
-        self.times = [self.times[position] for position in chosen]
-        self.origins = [self.origins[position] for position in chosen]
+        kept = list(positions)
+        self.elements = [self.elements[position] for position in kept]
+        self.times = [self.times[position] for position in kept]
+        self.origins = [self.origins[position] for position in kept]
 
 
 def check_results(step: Step, results: list[object]) -> list[object]:
-    """What a step's function gave for some elements, if that is what the step needs."""
+    """Returns the results of a step's function, checked to have the type that the step requires."""
     match step:
         case Map() | Split():
             return results
         case Filter():
-            return [require_bool(step, one) for one in results]
+            return [require_bool(step, result) for result in results]
         case FlatMap():
-            return [list(require_iterable(step, one)) for one in results]
+            return [list(require_iterable(step, result)) for result in results]
         case WithTimestamps():
-            return [require_event_time(step, one) for one in results]
+            return [require_event_time(step, result) for result in results]
     assert_never(step)
 
 
 @frozen
 class PythonSteps:
-    """Chains of steps over the elements of a batch, whose results are united; other columns travel with their element.
+    """The union of several chains of steps over the elements of Arrow batches. Metadata is copied with its element.
 
-    With ``guarded`` rows have a ``KEEP`` column: elements that are not kept are passed over, and an element that
-    gives nothing leaves a row that is not kept, because its event time still moves the clocks. If it ``catches``, so
-    does one that a step cannot take, and its row tells so.
+    With ``guarded``, rows have a ``KEEP`` column. Rows that are not kept are forwarded. An element without output
+    leaves a row that is not kept, since its event time still advances the clocks. With ``dead_letters``, so does a bad
+    element, and its row has the columns of a drop.
     """
 
     before: Layout
@@ -140,12 +140,12 @@ class PythonSteps:
     dead_letters: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches after the steps."""
+        """Yields the batches after the steps."""
         for batch in batches:
             yield self.transform(batch)
 
     def write(self, rows: Rows, chain: tuple[Step, ...]) -> list[AnyArray]:
-        """The elements after a chain as arrays; one that is not of its shape cannot be taken either."""
+        """Writes the output of a chain to arrays. With ``dead_letters``, an element of another shape is bad too."""
         step = chain[-1].label if chain else "flatten"
         where = f"the result of {step}"
         try:
@@ -153,81 +153,83 @@ class PythonSteps:
         except FlowalgError:
             if not self.dead_letters:
                 raise
-        rows.apply(step, lambda some: [write_arrays(self.after, some, where)])
+        rows.apply(step, lambda elements: [write_arrays(self.after, elements, where)])
         return write_arrays(self.after, rows.elements, where)
 
     def transform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """One batch after the steps."""
+        """Returns one batch after the steps."""
         positions, present = select_kept(batch) if self.guarded else (list(range(batch.num_rows)), batch)
         times = cast("list[int | None]", batch.column(EVENT_TIME).to_pylist())
-        entered = read_elements(self.before, present)
-        caught: list[BadElement] = []
-        here = [times[one] for one in positions]
+        inputs = read_elements(self.before, present)
+        bad: list[BadElement] = []
+        input_times = [times[position] for position in positions]
         written: list[list[AnyArray]] = []
-        after: list[int | None] = []
+        output_times: list[int | None] = []
         origins: list[int] = []
         for chain in self.chains:
-            rows = Rows(entered, here, positions, caught if self.dead_letters else None)
+            rows = Rows(inputs, input_times, positions, bad if self.dead_letters else None)
             for step in chain:
                 rows.apply_step(step)
             written.append(self.write(rows, chain))
-            after += rows.times
+            output_times += rows.times
             origins += rows.origins
         arrays = [pa.concat_arrays(parts) for parts in zip(*written, strict=True)]
-        own: dict[str, AnyArray] = {EVENT_TIME: pa.array(after, pa.int64())}
+        own: dict[str, AnyArray] = {EVENT_TIME: pa.array(output_times, pa.int64())}
         if self.guarded:
-            lost = [one.origin for one in caught]
-            gone = [*sorted(set(range(batch.num_rows)) - {*origins, *lost}), *lost]
-            places = pa.array([*range(len(origins)), *(None for _ in gone)], pa.int64())
-            arrays = [one.take(places) for one in arrays]
-            own[EVENT_TIME] = pa.array([*after, *(times[one] for one in gone)], pa.int64())
-            own[KEEP] = pa.array([True] * len(origins) + [False] * len(gone), pa.bool_())
-            origins = [*origins, *gone]
+            failed = [element.origin for element in bad]
+            removed = [*sorted(set(range(batch.num_rows)) - {*origins, *failed}), *failed]
+            indices = pa.array([*range(len(origins)), *(None for _ in removed)], pa.int64())
+            arrays = [array.take(indices) for array in arrays]
+            own[EVENT_TIME] = pa.array([*output_times, *(times[row] for row in removed)], pa.int64())
+            own[KEEP] = pa.array([True] * len(origins) + [False] * len(removed), pa.bool_())
+            origins = [*origins, *removed]
         others = batch.take(pa.array(origins, pa.int64()))
         if OBSERVED_TIME in self.schema.names:
             own[OBSERVED_TIME] = mask_column(others.column(OBSERVED_TIME), mark_firsts(origins))
-        if caught:
-            elements = dict(zip(positions, entered, strict=True))
-            records = [render_json(elements[one.origin], self.before.shape) for one in caught]
-            own |= _told(caught, records, others)
+        if bad:
+            elements = dict(zip(positions, inputs, strict=True))
+            records = [render_json(elements[failure.origin], self.before.shape) for failure in bad]
+            own |= _drop_columns(bad, records, others)
         for name in self.schema.names[len(arrays) :]:
             arrays.append(own[name] if name in own else others.column(name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _told(caught: list[BadElement], records: list[str], others: pa.RecordBatch) -> dict[str, AnyArray]:
-    """What rows say of drops, of which the last ones are of elements that were caught."""
-    count = len(caught)
-    told: dict[str, list[object]] = {
+def _drop_columns(bad: list[BadElement], records: list[str], others: pa.RecordBatch) -> dict[str, AnyArray]:
+    """Returns the columns of drops; the last rows are those of the bad elements."""
+    count = len(bad)
+    drops: dict[str, list[object]] = {
         DROP_REASON: [BAD_RECORD] * count,
         DROP_COUNT: [1] * count,
-        STAGE: [one.step for one in caught],
-        ERROR: [one.error for one in caught],
+        STAGE: [element.step for element in bad],
+        ERROR: [element.error for element in bad],
         DROPPED_VALUE: list(records),
     }
     if PROCESSING_TIME in others.schema.names:
         times = others.column(PROCESSING_TIME).slice(others.num_rows - count)
-        told[PANE_TIME] = list(times.to_pylist())
-    found: dict[str, AnyArray] = {}
-    for name, values in told.items():
+        drops[PANE_TIME] = list(times.to_pylist())
+    columns: dict[str, AnyArray] = {}
+    for name, values in drops.items():
         before = others.column(name)
-        found[name] = pa.concat_arrays([before.slice(0, len(before) - count), pa.array(values, before.type)])
-    return found
+        columns[name] = pa.concat_arrays(
+            [before.slice(0, len(before) - count), pa.array(values, before.type)]
+        )
+    return columns
 
 
 def mark_firsts(origins: list[int]) -> list[bool]:
-    """Of each of some rows whether it is the first that came of its origin."""
+    """Returns for each row whether it is the first of its origin."""
     first: dict[int, int] = {}
-    return [first.setdefault(one, place) == place for place, one in enumerate(origins)]
+    return [first.setdefault(origin, row) == row for row, origin in enumerate(origins)]
 
 
-def mask_column(column: AnyArray, counted: list[bool]) -> AnyArray:
-    """A column that the clocks count, on those of its rows alone that are to be counted."""
-    return column.take(pa.array([place if one else None for place, one in enumerate(counted)], pa.int64()))
+def mask_column(column: AnyArray, mask: list[bool]) -> AnyArray:
+    """Returns a column with nulls on the rows where the mask is false."""
+    return column.take(pa.array([row if selected else None for row, selected in enumerate(mask)], pa.int64()))
 
 
 def select_kept(batch: pa.RecordBatch) -> tuple[list[int], pa.RecordBatch]:
-    """Which rows of a guarded batch are elements, and the batch of those alone."""
+    """Returns the positions of the kept rows of a guarded batch, and the batch of those rows."""
     kept = [bool(keep) for keep in batch.column(KEEP).to_pylist()]
     return [row for row, keep in enumerate(kept) if keep], batch.filter(pa.array(kept, pa.bool_()))
 

@@ -1,4 +1,4 @@
-"""Elements paired with the value that they read of a side input: their shape, and the steps that use the value."""
+"""Elements paired with the value of a side input: their shape, and the steps that use the value."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from flowalg_spark.lowering.flow import Flow
 
 
 def shape_with_side(main: Flow, side: Flow, view: View) -> TupleOf:
-    """The shape of an element paired with the value that it reads of a side input."""
+    """Returns the shape of an element paired with the value of its side input."""
     read = shape_read(view, side.shape)
     if read is None:
         default = repr(view.default) if isinstance(view, Singleton) else "..."
         raise UnsupportedError(
-            f"as_singleton(default={default}) reads values of type {side.shape}, and Spark cannot know the type of "
-            "either; give a default of that type, or None"
+            f"as_singleton: default must be None or of type {side.shape}, the type of the side input; got {default}"
         )
     return TupleOf((main.shape, read))
 
 
 def steps_on_mapping(analyses: Sequence[StepAnalysis]) -> tuple[StepAnalysis, ...]:
-    """The steps that run where a mapping is a Python object: up to the first whose result has a type without mappings.
+    """Returns the steps up to the first one whose result type contains no mapping; none if there is no such step.
 
-    Empty if there is no such step.
+    They run in Python, where a mapping is a dict.
     """
     for count, analysis in enumerate(analyses, start=1):
         if analysis.after is not None and not _contains_mapping(analysis.after):

@@ -100,7 +100,7 @@ def _prepare_columns(
     arguments = combiner_arguments(_with_trigger_columns(_assign_windows(stream.flow, base), base), node)
     items = [
         None if ignores_values(part) else item
-        for part, item in zip(arguments.combiners, arguments.read, strict=True)
+        for part, item in zip(arguments.combiners, arguments.by_combiner, strict=True)
     ]
     shapes = tuple(None if item is None else item.shape for item in items)
     stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))

@@ -1,0 +1,133 @@
+"""Validation of source records: nulls and names of enum members that their shape does not allow.
+
+An invalid value fails the query, or makes its record a bad record. The message names the source, the field, the valid
+values, and the value.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.shapes import EnumOf, ListOf, MapOf, OptionalOf, RecordOf, Scalar, SetOf, Shape, TupleOf
+from flowalg_spark.encoding.layout import Branch, Columns, Leaf, frame_columns
+from flowalg_spark.encoding.schema import cast_to, parts_of, spark_type
+
+
+@frozen
+class FieldPath:
+    """The path of a field in the records of a source, and whether its values can be null."""
+
+    source: str
+    path: str
+    nullable: bool = True
+
+    def child(self, suffix: str) -> FieldPath:
+        """Returns the path of a part of this field. Parts can be null, whatever the schema."""
+        return evolve(self, path=f"{self.path}{suffix}", nullable=True)
+
+
+def source_columns(shape: Shape, schema: T.StructType) -> Columns:
+    """Returns the columns of a source's records, not validated, cast to the Spark types of their shape."""
+    types = {field.name: field.dataType for field in schema.fields}
+    element = frame_columns(shape)
+    if isinstance(element, Branch):
+        named_parts = zip(parts_of(element.shape), element.parts, strict=True)
+        return Branch(element.shape, tuple(_cast(part, types[name]) for (name, _), part in named_parts))
+    return _cast(element, types["value"])
+
+
+def _cast(columns: Columns, stored: T.DataType | None) -> Columns:
+    """Casts columns to the Spark types of their shapes, if the stored type differs."""
+    match columns:
+        case Leaf(shape=shape, column=column):
+            wanted = spark_type(shape)
+            return columns if stored == wanted else Leaf(shape, cast_to(column, wanted))
+        case Branch(shape=shape, parts=parts):
+            return Branch(shape, tuple(_cast(part, None) for part in parts))
+
+
+def violation(column: Column, shape: Shape, path: FieldPath) -> Column | None:
+    """Returns the error messages of a column's values, null for valid values; ``None`` if all values are valid."""
+    if isinstance(shape, OptionalOf):
+        return violation(column, shape.of, evolve(path, nullable=False))
+    inner = _violation_of_value(column, shape, path)
+    if not path.nullable:
+        return inner
+    null = F.when(column.isNull(), F.lit(_null_message(shape, path)))
+    return null if inner is None else F.coalesce(null, inner)
+
+
+def _violation_of_value(column: Column, shape: Shape, path: FieldPath) -> Column | None:
+    """Returns the error messages of values that are not null."""
+    match shape:
+        case EnumOf(cls=cls):
+            valid = column.isNull() | column.isin(*cls.__members__)
+            return F.when(~valid, _member_message(column, shape, path))
+        case ListOf(of=inner) | SetOf(of=inner):
+            item_path = path.child("[…]" if isinstance(shape, ListOf) else "{…}")
+            item_messages = F.transform(column, lambda item: _violation_of_item(item, inner, item_path))
+            return F.get(F.filter(item_messages, lambda message: message.isNotNull()), 0)
+        case RecordOf() | TupleOf():
+            parts = (
+                violation(column.getField(name), part, path.child(f".{name}"))
+                for name, part in parts_of(shape)
+            )
+            messages = [message for message in parts if message is not None]
+            return F.when(column.isNotNull(), F.coalesce(*messages)) if messages else None
+        case _:
+            return None
+
+
+def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
+    message = violation(item, shape, path)
+    return F.lit(None).cast("string") if message is None else message
+
+
+def _null_message(shape: Shape, path: FieldPath) -> str:
+    return (
+        f"source {path.source!r}: {path.path} must be of type {shape}; got null; declare it as {shape} | None to "
+        "allow null"
+    )
+
+
+def _member_message(column: Column, shape: EnumOf, path: FieldPath) -> Column:
+    names = ", ".join(shape.cls.__members__)
+    expected = f"source {path.source!r}: {path.path} must be a member of {shape} ({names}); got "
+    return F.concat(F.lit(expected), column)
+
+
+def require_valid(column: Column, shape: Shape, path: FieldPath) -> Column:
+    """Returns a column that fails the query for invalid values, and for null unless the shape is optional."""
+    value = check_values(column, shape, path)
+    if isinstance(shape, OptionalOf) or not path.nullable:
+        return value
+    return F.ifnull(value, F.raise_error(F.lit(_null_message(shape, path))))
+
+
+def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
+    """Returns a column that fails the query for invalid values. Nulls stay, and sets are sorted."""
+    match shape:
+        case Scalar() | MapOf():
+            return column
+        case OptionalOf(of=inner):
+            return check_values(column, inner, path)
+        case EnumOf(cls=cls):
+            unknown = F.raise_error(_member_message(column, shape, path))
+            return F.when(column.isNull() | column.isin(*cls.__members__), column).otherwise(unknown)
+        case ListOf(of=inner):
+            return F.transform(column, lambda item: require_valid(item, inner, path.child("[…]")))
+        case SetOf(of=inner):
+            items = F.transform(column, lambda item: require_valid(item, inner, path.child("{…}")))
+            return F.sort_array(F.array_distinct(items))
+        case RecordOf() | TupleOf():
+            parts = (
+                require_valid(column.getField(name), part, path.child(f".{name}")).alias(name)
+                for name, part in parts_of(shape)
+            )
+            return F.when(column.isNotNull(), F.struct(*parts))
+
+
+__all__ = ["FieldPath", "check_values", "require_valid", "source_columns", "violation"]
