@@ -243,9 +243,7 @@ def test_a_split_of_unknown_types_is_rejected(spark: SparkSession) -> None:
     """Compilation fails, and the message has the argument for the type."""
     good, bad = SCORES.split(lambda s: Success(s) if s.points else Failure(s.team))
     for part, argument in ((good, "result"), (bad, "failure")):
-        message = (
-            rf"split\(<lambda> at .*: Spark cannot know the type of its result; say it with {argument}=…"
-        )
+        message = rf"split\(<lambda> at .*: Spark needs the type of its result; pass {argument}="
         with pytest.raises(UnsupportedError, match=message):
             batch.compile(part.combine_globally(Count()), {SCORES: frame_of(spark, SOME)})
 

@@ -80,7 +80,7 @@ def test_several_outputs_are_one_query_over_connect(results: dict[str, str]) -> 
 @pytest.mark.spark
 def test_errors_over_connect_have_the_message(results: dict[str, str]) -> None:
     """An error from the server has the source, the field and the remedy."""
-    assert "source 'scores': a row has null in at, which must be of type datetime" in results["raise_error"]
+    assert "source 'scores': at must be of type datetime; got null" in results["raise_error"]
 
 
 @pytest.mark.spark

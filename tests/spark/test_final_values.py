@@ -217,15 +217,13 @@ def test_final_values_of_elements_without_a_key_need_by(spark: SparkSession) -> 
     """Without ``by``, with a column that is not of the element, and on another frame, the call raises an error."""
     teams = batch.compile(SCORES.map(lambda s: s.team).distinct(), {SCORES: scores(spark)})
     with pytest.raises(
-        ArgumentError, match="by must be the columns that tell the values of one window apart, .*; got None"
+        ArgumentError, match="by must be the columns that identify an element within its window, .*; got None"
     ):
         teams.final_values()
-    with pytest.raises(
-        ArgumentError, match="by must be names of columns of the element, of which there are value; got"
-    ):
+    with pytest.raises(ArgumentError, match="by must be names of columns of the element, from value; got"):
         teams.final_values(by=["pane"])
     with pytest.raises(
-        ArgumentError, match="a DataFrame of panes, which has the columns window, event_time, change"
+        ArgumentError, match="a DataFrame of panes, with the columns window, event_time, change"
     ):
         final_values(scores(spark))
     with pytest.raises(ArgumentError, match=r"panes must be a DataFrame of panes; got 3 \(int\)"):
@@ -256,7 +254,7 @@ def test_tables_and_files_are_checked_against_their_source(spark: SparkSession, 
     )
     for frame in frames:
         assert {pane.element for pane in batch.run(COUNTS, {SCORES: frame})} == {KV("a", 2), KV("b", 1)}
-    lacking = "source 'numbers' reads int, .*\n  value: missing; it must be a bigint"
+    lacking = "the frame of source 'numbers' must have the columns of int:\n  value must be int .*; got no such column"
     with pytest.raises(SchemaMismatchError, match=lacking):
         read_table(spark, NUMBERS, "some_scores")
     with pytest.raises(SchemaMismatchError, match=lacking):

@@ -38,7 +38,7 @@ def test_streaming_runs_on_an_ordinary_session(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
     assert done.stdout.splitlines()[-1] == f"{len(NAMES)} jobs"
-    assert done.stderr.count("flowalg has made RocksDB the state store") == 1
+    assert done.stderr.count("flowalg has set RocksDB as the state store") == 1
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_another_state_store_is_rejected(unset: SparkSession) -> None:
     with pytest.raises(UnsupportedError) as caught:
         ensure_state_store(unset)
     assert str(caught.value) == (
-        f"streaming needs the state store RocksDB, and {STATE_STORE_KEY} of this session is {OTHER}; to replace it, "
+        f"streaming: {STATE_STORE_KEY} must be {ROCKSDB}; got {OTHER}; to replace it, "
         f'run: spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")'
     )
     assert unset.conf.get(STATE_STORE_KEY) == OTHER
