@@ -88,8 +88,8 @@ class PostgreSQL:
         )
         statement = f"SELECT {expressions} FROM {quote(table.name)} ORDER BY {column_list(table.key_columns)}"
         with self._connect() as connection:
-            found = connection.execute(statement.encode()).fetchall()
-        return [tuple(map(_read, row)) for row in found]
+            rows = connection.execute(statement.encode()).fetchall()
+        return [tuple(map(_read, row)) for row in rows]
 
     def _connect(self) -> Connection:
         connection: Connection = _driver().connect(self.conninfo)
@@ -125,8 +125,8 @@ class PostgreSQLTransaction:
                 self.connection.execute(create_table(PROGRESS, _TYPES).encode())
         self._lock(f"{PROGRESS.name}.{table}")
         statement = f"SELECT query, batch FROM {quote(PROGRESS.name)} WHERE table_name = %s"
-        found = self.connection.execute(statement.encode(), (table,)).fetchone()
-        return None if found is None else WrittenBatch(str(found[0]), int(str(found[1])))
+        row = self.connection.execute(statement.encode(), (table,)).fetchone()
+        return None if row is None else WrittenBatch(str(row[0]), int(str(row[1])))
 
     def _lock(self, name: str) -> None:
         self.connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
@@ -141,9 +141,9 @@ class PostgreSQLTransaction:
             if len(name.encode()) > MAX_NAME_BYTES or "\0" in name:
                 valid = f"at most {MAX_NAME_BYTES} bytes long, without NUL: PostgreSQL truncates longer names"
                 raise ArgumentError("the name of a table or column", name, valid)
-        found = self._columns(table.name)
-        if found:
-            require_columns(table, _TYPES, found, "PostgreSQL")
+        existing = self._columns(table.name)
+        if existing:
+            require_columns(table, _TYPES, existing, "PostgreSQL")
         else:
             self.connection.execute(create_table(table, _TYPES).encode())
 
@@ -152,22 +152,22 @@ class PostgreSQLTransaction:
         same = " AND ".join(
             f"t.{quote(column.name)} = k.{quote(column.name)}" for column in table.key_columns
         )
-        for given, values in _chunks(table.key_columns, keys):
-            statement = f"DELETE FROM {quote(table.name)} AS t USING {given} WHERE {same}"
+        for values_table, values in _chunks(table.key_columns, keys):
+            statement = f"DELETE FROM {quote(table.name)} AS t USING {values_table} WHERE {same}"
             self.connection.execute(_escape(statement), values)
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
         """Inserts rows; each replaces the row with its key."""
-        for given, values in _chunks(table.columns, rows):
+        for values_table, values in _chunks(table.columns, rows):
             into = f"{quote(table.name)} ({column_list(table.columns)})"
-            statement = f"INSERT INTO {into} SELECT * FROM {given} {on_conflict_clause(table)}"
+            statement = f"INSERT INTO {into} SELECT * FROM {values_table} {on_conflict_clause(table)}"
             self.connection.execute(_escape(statement), values)
 
     def _columns(self, table: str) -> dict[str, ExistingColumn]:
-        found = self.connection.execute(_COLUMNS, (quote(table),)).fetchall()
+        rows = self.connection.execute(_COLUMNS, (quote(table),)).fetchall()
         return {
             str(name): ExistingColumn(str(kind), bool(nullable), bool(in_key))
-            for name, kind, nullable, in_key in found
+            for name, kind, nullable, in_key in rows
         }
 
 
@@ -186,11 +186,11 @@ def _escape(statement: str) -> bytes:
 def _chunks(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tuple[str, list[list[Cell]]]]:
     """Yields chunks of rows as ``unnest`` of arrays, with their values: one statement for thousands of rows."""
     arrays = ", ".join(f"{_PLACEHOLDER}::{_TYPES[column.kind]}[]" for column in columns)
-    given = f"unnest({arrays}) AS k({column_list(columns)})"
+    values_table = f"unnest({arrays}) AS k({column_list(columns)})"
     remaining = iter(rows)
     while chunk := list(islice(remaining, CHUNK_ROWS)):
         transposed = zip(*chunk, strict=True)
-        yield given, [_array(column, cells) for column, cells in zip(columns, transposed, strict=True)]
+        yield values_table, [_array(column, cells) for column, cells in zip(columns, transposed, strict=True)]
 
 
 def _array(column: Column, cells: Sequence[Cell]) -> list[Cell]:

@@ -79,11 +79,11 @@ class SQLite:
         """Returns all rows of a table, ordered by its primary key."""
         order = column_list(table.key_columns)
         with closing(self._connect()) as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 f"SELECT {column_list(table.columns)} FROM {quote(table.name)} ORDER BY {order}"
             )
             decoders = [_DECODERS.get(column.kind, _read_unchanged) for column in table.columns]
-            return [tuple(read(cell) for read, cell in zip(decoders, row, strict=True)) for row in found]
+            return [tuple(read(cell) for read, cell in zip(decoders, row, strict=True)) for row in rows]
 
     def _connect(self) -> sqlite3.Connection:
         # With isolation_level=None, Python does not begin transactions implicitly.
@@ -101,10 +101,10 @@ class SQLiteTransaction:
         """Returns the last batch of a table. Other writers of the file wait already."""
         if not self._columns(PROGRESS.name):
             self.connection.execute(create_table(PROGRESS, _TYPES))
-        found: tuple[str, int] | None = self.connection.execute(
+        row: tuple[str, int] | None = self.connection.execute(
             f"SELECT query, batch FROM {PROGRESS.name} WHERE table_name = ?", (table,)
         ).fetchone()
-        return None if found is None else WrittenBatch(*found)
+        return None if row is None else WrittenBatch(*row)
 
     def record_batch(self, table: str, batch: WrittenBatch) -> None:
         """Records a batch as the last one of a table."""
@@ -112,9 +112,9 @@ class SQLiteTransaction:
 
     def prepare(self, table: Table) -> None:
         """Creates the table, or checks the existing one."""
-        found = self._columns(table.name)
-        if found:
-            require_columns(table, _TYPES, found, self.path)
+        existing = self._columns(table.name)
+        if existing:
+            require_columns(table, _TYPES, existing, self.path)
         else:
             self.connection.execute(create_table(table, _TYPES))
 
@@ -135,12 +135,10 @@ class SQLiteTransaction:
         )
 
     def _columns(self, table: str) -> dict[str, ExistingColumn]:
-        found: list[tuple[str, str, int, int]] = self.connection.execute(
+        rows: list[tuple[str, str, int, int]] = self.connection.execute(
             'SELECT name, type, "notnull", pk FROM pragma_table_info(?)', (table,)
         ).fetchall()
-        return {
-            name: ExistingColumn(kind, not not_null, in_key > 0) for name, kind, not_null, in_key in found
-        }
+        return {name: ExistingColumn(kind, not not_null, in_key > 0) for name, kind, not_null, in_key in rows}
 
 
 def _encode_rows(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[tuple[Stored, ...]]:

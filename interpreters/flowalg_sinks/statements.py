@@ -57,20 +57,20 @@ def on_conflict_clause(table: Table) -> str:
 
 
 def require_columns(
-    table: Table, types: Mapping[Kind, str], found: Mapping[str, ExistingColumn], where: str
+    table: Table, types: Mapping[Kind, str], existing: Mapping[str, ExistingColumn], where: str
 ) -> None:
     """Raises ``SchemaMismatchError``, which lists every difference, if a table lacks the columns that a sink needs."""
-    wanted = {
+    expected = {
         column.name: ExistingColumn(types[column.kind], column.nullable, column.name in table.key)
         for column in table.columns
     }
     lines = [
-        f"  {name} must be {column}; got {found.get(name, 'no such column')}"
-        for name, column in wanted.items()
-        if found.get(name) != column
+        f"  {name} must be {column}; got {existing.get(name, 'no such column')}"
+        for name, column in expected.items()
+        if existing.get(name) != column
     ]
     lines += [
-        f"  {name} must not exist; got {column}" for name, column in found.items() if name not in wanted
+        f"  {name} must not exist; got {column}" for name, column in existing.items() if name not in expected
     ]
     if lines:
         raise SchemaMismatchError(

@@ -81,13 +81,13 @@ def ensure_state_store(session: SparkSession) -> None:
     Raises ``UnsupportedError``, with the line that sets it, if the session has another state store or does not allow
     setting it.
     """
-    found = session.conf.get(STATE_STORE_KEY, "")
-    if found == ROCKSDB:
+    provider = session.conf.get(STATE_STORE_KEY, "")
+    if provider == ROCKSDB:
         return
     line = f'spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")'
-    if found:
+    if provider:
         raise UnsupportedError(
-            f"streaming: {STATE_STORE_KEY} must be {ROCKSDB}; got {found}; to replace it, run: {line}"
+            f"streaming: {STATE_STORE_KEY} must be {ROCKSDB}; got {provider}; to replace it, run: {line}"
         )
     try:
         session.conf.set(STATE_STORE_KEY, ROCKSDB)

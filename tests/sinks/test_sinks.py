@@ -106,7 +106,7 @@ def upsert_runs() -> SearchStrategy[tuple[Upsert, reference.ReferenceRun[object]
     pipelines = retracting_pipelines() | corrections() | any_pipelines()
     inputs = st.builds(Inputs.of_timelines, dense_timelines() | free_timelines(), free_timelines())
     sinks = st.builds(_run_with_sink, pipelines, inputs, st.sampled_from(Mode))
-    return sinks.filter(bool).map(lambda found: found[0])
+    return sinks.filter(bool).map(lambda runs: runs[0])
 
 
 def _run_with_sink(
@@ -123,10 +123,10 @@ def _run_with_sink(
 @settings(max_examples=MAX_EXAMPLES)
 @given(upsert_runs(), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 2))
 def test_an_upsert_table_has_the_current_panes(
-    found: tuple[Upsert, reference.ReferenceRun[object]], cuts: list[int], times: int
+    sink_and_run: tuple[Upsert, reference.ReferenceRun[object]], cuts: list[int], times: int
 ) -> None:
     """The table has the current panes, for any pipeline, division into batches, and number of writes of each."""
-    sink, run = found
+    sink, run = sink_and_run
     memory = Memory()
     write_batches(evolve(sink, target=memory), batches_of(run.panes, cuts), times=times)
     rows = without_key_text(sink, memory.tables["t"].values())
@@ -164,8 +164,8 @@ def test_generated_runs_change_tables() -> None:
 
     @settings(max_examples=MAX_EXAMPLES)
     @given(upsert_runs())
-    def count(found: tuple[Upsert, reference.ReferenceRun[object]]) -> None:
-        sink, run = found
+    def count(sink_and_run: tuple[Upsert, reference.ReferenceRun[object]]) -> None:
+        sink, run = sink_and_run
         deleted, rows = sink.changes(run.panes)
         counts.update(rows=len(rows), deleted=len(deleted))
         counts.update(pane.change.value for pane in run.panes)
@@ -179,8 +179,10 @@ def test_generated_runs_change_tables() -> None:
 def single_pane_strategies() -> SearchStrategy[WindowingStrategy]:
     """Strategies for which ``emits_one_pane`` is true."""
     fires = once_triggers() | st.just(Repeat(AtWatermark()))
-    found = windowing_strategies(windows=any_windows(), trigger=fires, modes=st.just(Accumulation.DISCARDING))
-    return found.filter(emits_one_pane)
+    strategies = windowing_strategies(
+        windows=any_windows(), trigger=fires, modes=st.just(Accumulation.DISCARDING)
+    )
+    return strategies.filter(emits_one_pane)
 
 
 @settings(max_examples=MAX_EXAMPLES)
@@ -436,9 +438,9 @@ def test_elements_are_converted_to_cells_and_back(element: Outer) -> None:
     """Elements of every shape survive the conversion, with nulls, infinities and NaN."""
     cells = to_cells(element, EVERYTHING)
     assert len(cells) == len(element_columns(EVERYTHING))
-    found = from_cells(cells, EVERYTHING)
-    assert isinstance(found, Outer)
-    assert equal_with_nan(found, element)
+    decoded = from_cells(cells, EVERYTHING)
+    assert isinstance(decoded, Outer)
+    assert equal_with_nan(decoded, element)
 
 
 def test_columns_are_named_by_their_path() -> None:

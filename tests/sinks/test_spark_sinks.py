@@ -143,8 +143,8 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, serve
 def test_the_upsert_table_has_the_current_panes(written: Stream) -> None:
     """After a restart, with retracting sessions, the table has the current panes in both databases."""
     for database in written.databases:
-        found = without_key_text(database.totals, database.content()["totals"])
-        assert sorted(comparable(found)) == sorted(
+        rows = without_key_text(database.totals, database.content()["totals"])
+        assert sorted(comparable(rows)) == sorted(
             comparable(rows_of(database.totals, current_panes(RUN.panes)))
         )
 
@@ -162,24 +162,24 @@ def test_the_upsert_table_equals_final_values(written: Stream) -> None:
             for name in ("key", "value_count", "value_seconds", "window_start", "window_end", "event_time")
         ]
         rows = [[row[index] for index in chosen] for row in database.content()["totals"]]
-        found = [
+        actual = [
             (*row[:3], *(int(event_time(cell)) for cell in row[3:] if isinstance(cell, datetime)))
             for row in rows
         ]
-        assert sorted(map(repr, found)) == expected
+        assert sorted(map(repr, actual)) == expected
 
 
 def test_the_changelog_has_all_panes_in_order(written: Stream) -> None:
     """The changelog has all panes in the order of the reference, retractions before their replacements."""
     for database in written.databases:
-        found = database.content()["log"]
+        rows = database.content()["log"]
         width = len(element_columns(SHAPE))
-        assert comparable(row[2:] for row in found) == comparable(
+        assert comparable(row[2:] for row in rows) == comparable(
             (pane.change.value, *to_cells(pane.element, SHAPE), *window_cells(pane.window), *pane_cells(pane))
             for pane in RUN.panes
         )
-        assert [row[:2] for row in found] == sorted(row[:2] for row in found)
-        values = [from_cells(row[3 : 3 + width], SHAPE) for row in found]
+        assert [row[:2] for row in rows] == sorted(row[:2] for row in rows)
+        values = [from_cells(row[3 : 3 + width], SHAPE) for row in rows]
         assert list(map(sort_key, values)) == [sort_key(pane.element) for pane in RUN.panes]
 
 
@@ -193,13 +193,13 @@ def test_drops_are_written_to_their_own_table(written: Stream) -> None:
     for database in written.databases:
         content = database.content()
         for rows in (content["totals_drops"], content["log_drops"]):
-            found: Counter[object] = Counter()
+            counts: Counter[object] = Counter()
             for row in rows:
                 cells = dict(zip([column.name for column in drop_table("t").columns], row, strict=True))
                 count = cells["count"]
                 assert isinstance(count, int)
-                found[cells["dropped_key"], cells["reason"], cells["window_start"]] += count
-            assert found == expected
+                counts[cells["dropped_key"], cells["reason"], cells["window_start"]] += count
+            assert counts == expected
 
 
 def test_a_repeated_batch_changes_nothing(written: Stream) -> None:

@@ -151,9 +151,9 @@ def test_elements_of_every_shape_are_read_back_unchanged(database: Database, ele
         return
     put(database, table, (1, *cells))
     (row,) = database.rows(table)
-    found = from_cells(row[1:], EVERYTHING)
-    assert isinstance(found, Outer)
-    assert equal_with_nan(found, element)
+    decoded = from_cells(row[1:], EVERYTHING)
+    assert isinstance(decoded, Outer)
+    assert equal_with_nan(decoded, element)
 
 
 def test_a_failed_transaction_is_rolled_back(database: Database) -> None:
@@ -194,13 +194,13 @@ def test_the_last_batch_is_recorded_for_each_table(database: Database) -> None:
 
 def test_a_second_writer_waits_for_the_first(database: Database) -> None:
     """Of two concurrent writers of the first batch of a table, the second one finds the batch recorded."""
-    found: list[WrittenBatch | None] = []
+    last_batches: list[WrittenBatch | None] = []
     inside = threading.Barrier(2)
 
     def write() -> None:
         inside.wait()
         with database.transaction() as transaction:
-            found.append(transaction.last_batch("t"))
+            last_batches.append(transaction.last_batch("t"))
             transaction.prepare(EVERY_KIND)
             transaction.record_batch("t", WrittenBatch("q", 0))
 
@@ -209,7 +209,9 @@ def test_a_second_writer_waits_for_the_first(database: Database) -> None:
         writer.start()
     for writer in writers:
         writer.join()
-    assert sort_rows((repr(last),) for last in found) == sort_rows([("None",), (repr(WrittenBatch("q", 0)),)])
+    assert sort_rows((repr(last),) for last in last_batches) == sort_rows(
+        [("None",), (repr(WrittenBatch("q", 0)),)]
+    )
 
 
 def test_a_table_with_other_columns_is_rejected(database: Database) -> None:
@@ -304,8 +306,8 @@ def test_sqlite_texts_sort_as_their_timestamps(tmp_path: Path) -> None:
     table = Table("t", (Column("at", Kind.TIMESTAMP),), ("at",))
     put(target, table, (NOON,), (NOON + timedelta(microseconds=1),))
     with sqlite3.connect(tmp_path / "panes.db") as connection:
-        found = connection.execute("SELECT at FROM t WHERE at > '2024-01-01T12:00:00.000000Z'").fetchall()
-    assert found == [("2024-01-01T12:00:00.000001Z",)]
+        rows = connection.execute("SELECT at FROM t WHERE at > '2024-01-01T12:00:00.000000Z'").fetchall()
+    assert rows == [("2024-01-01T12:00:00.000001Z",)]
 
 
 def test_postgresql_stores_native_types(server: str) -> None:
@@ -317,7 +319,7 @@ def test_postgresql_stores_native_types(server: str) -> None:
         (True, 1, 1.5, "x", b"y", NOON, NOON.date(), timedelta(hours=1), Decimal("1.5"), '{"a": [1]}'),
     )
     with psycopg.connect(target.conninfo) as connection:
-        found = connection.execute(
+        row = connection.execute(
             'SELECT boolean, "float" + "decimal", "timestamp" + duration, json->\'a\'->0 FROM kinds'
         ).fetchone()
-    assert found == (True, 3.0, NOON + timedelta(hours=1), 1)
+    assert row == (True, 3.0, NOON + timedelta(hours=1), 1)

@@ -51,8 +51,8 @@ def _pause_collector() -> Iterator[None]:
 def _slots(cls: type) -> tuple[MemberDescriptorType, ...] | None:
     """Returns the slots of a class's fields, if instances have no other state and construction only stores fields."""
     names = [attribute.name for attribute in attrs.fields(cls)]
-    own = {slot for base in cls.__mro__ for slot in vars(base).get("__slots__", ())}
-    if not has_plain_constructor(cls) or own - {"__weakref__"} != set(names) or cls.__dictoffset__:
+    slot_names = {slot for base in cls.__mro__ for slot in vars(base).get("__slots__", ())}
+    if not has_plain_constructor(cls) or slot_names - {"__weakref__"} != set(names) or cls.__dictoffset__:
         return None
     members = [inspect.getattr_static(cls, name) for name in names]
     slots = tuple(member for member in members if isinstance(member, MemberDescriptorType))

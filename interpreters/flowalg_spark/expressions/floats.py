@@ -48,12 +48,12 @@ def less_equal(node: Apply, a: Column, b: Column) -> Column:
 
 def divide(node: Apply, a: Column, b: Column) -> Column:
     """Compiles ``/`` of floats."""
-    return _checked(node, b, a / b, "float division by zero")
+    return _check_divisor(node, b, a / b, "float division by zero")
 
 
 def modulo(node: Apply, a: Column, b: Column) -> Column:
     """Compiles ``%`` of floats: the remainder has the sign of the divisor, also if it is zero."""
-    return _checked(node, b, _modulo(a, b), "float modulo by zero")
+    return _check_divisor(node, b, _modulo(a, b), "float modulo by zero")
 
 
 def floor_divide(node: Apply, a: Column, b: Column) -> Column:
@@ -66,7 +66,9 @@ def floor_divide(node: Apply, a: Column, b: Column) -> Column:
     nearest = F.when(whole - low > 0.5, low + F.lit(1.0)).otherwise(low)
     minus = F.startswith((a / b).cast("string"), F.lit("-"))  # as text, since -0.0 equals 0.0
     zero = F.when(minus, F.lit(-0.0)).otherwise(F.lit(0.0))
-    return _checked(node, b, F.when(whole == 0, zero).otherwise(nearest), "float floor division by zero")
+    return _check_divisor(
+        node, b, F.when(whole == 0, zero).otherwise(nearest), "float floor division by zero"
+    )
 
 
 def _modulo(a: Column, b: Column) -> Column:
@@ -82,7 +84,7 @@ def _floor(a: Column) -> Column:
     return F.when(near > a, near - F.lit(1.0)).otherwise(near)
 
 
-def _checked(node: Apply, divisor: Column, value: Column, message: str) -> Column:
+def _check_divisor(node: Apply, divisor: Column, value: Column, message: str) -> Column:
     return (
         fail_where(divisor == 0, node, f"ZeroDivisionError: {message}", value)
         if can_fail_itself(node)

@@ -43,9 +43,9 @@ def compute_in_64_bits(node: Apply, *args: Column) -> Column:
         case Op.NEGATE, (a,):
             return F.try_subtract(long_literal(0), a)
         case Op.FLOOR_DIVIDE, (a, b):
-            return _checked(node, b, _floor_divide(node, a, b))
+            return _check_divisor(node, b, _floor_divide(node, a, b))
         case Op.MODULO, (a, b):
-            return _checked(node, b, _modulo(node, a, b))
+            return _check_divisor(node, b, _modulo(node, a, b))
         case _:
             raise AssertionError(f"{node.op} is not integer arithmetic")
 
@@ -62,15 +62,15 @@ def compute_in_38_digits(node: Apply, *args: Column) -> Column:
         case Op.NEGATE, (a,):
             result = -a
         case Op.FLOOR_DIVIDE, (a, b):
-            result = _checked(node, b, (a - _modulo(node, a, b)).cast(EXACT) / b)
+            result = _check_divisor(node, b, (a - _modulo(node, a, b)).cast(EXACT) / b)
         case Op.MODULO, (a, b):
-            result = _checked(node, b, _modulo(node, a, b))
+            result = _check_divisor(node, b, _modulo(node, a, b))
         case _:
             raise AssertionError(f"{node.op} is not integer arithmetic")
     return result.cast(EXACT)
 
 
-def _checked(node: Apply, divisor: Column, value: Column) -> Column:
+def _check_divisor(node: Apply, divisor: Column, value: Column) -> Column:
     return fail_where(divisor == F.lit(0), node, _BY_ZERO, value) if can_fail_itself(node) else value
 
 

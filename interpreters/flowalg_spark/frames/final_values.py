@@ -55,8 +55,8 @@ def final_values(panes: DataFrame, *, by: Sequence[str] | None = None) -> DataFr
 
 def filter_panes(frame: DataFrame) -> DataFrame:
     """Returns the rows that are panes, without drops and metrics."""
-    others = (F.col(name).isNull() for name in ("drop", METRICS_COLUMN) if name in frame.columns)
-    return reduce(DataFrame.filter, others, frame)
+    conditions = (F.col(name).isNull() for name in ("drop", METRICS_COLUMN) if name in frame.columns)
+    return reduce(DataFrame.filter, conditions, frame)
 
 
 def _key_columns(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ class BadRecords:
     record: Column
 
     def drop_columns(self, processing_time: Column) -> dict[str, Column]:
-        """Returns the columns of the drops that stand for bad records."""
+        """Returns the columns of the drops of bad records."""
         bad = self.error.isNotNull()
         drop = {
             DROP_REASON: F.lit(BAD_RECORD),
@@ -245,13 +245,13 @@ def _schema_mismatches(shape: Shape, schema: T.StructType) -> Iterator[str]:
 
 def _mismatch(name: str, shape: Shape, schema: T.StructType) -> Iterator[str]:
     expected = f"{name} must be {shape} ({spark_type(shape).simpleString()} in Spark)"
-    found = next((field for field in schema.fields if field.name == name), None)
-    if found is None:
+    column = next((field for field in schema.fields if field.name == name), None)
+    if column is None:
         yield f"{expected}; got no such column (the columns are {', '.join(schema.names) or 'none'})"
-    elif not can_read(found.dataType, shape):
-        is_naive = isinstance(found.dataType, T.TimestampNTZType)
+    elif not can_read(column.dataType, shape):
+        is_naive = isinstance(column.dataType, T.TimestampNTZType)
         hint = ", which has no time zone" if is_naive else ""
-        yield f"{expected}; got {found.dataType.simpleString()}{hint}"
+        yield f"{expected}; got {column.dataType.simpleString()}{hint}"
 
 
 def can_read(stored: T.DataType, shape: Shape) -> bool:

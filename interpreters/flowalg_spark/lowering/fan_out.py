@@ -27,7 +27,7 @@ from flowalg_spark.lowering.flow import Flow, keep_observed_times, require_equal
 _ROW: Final = "__row"
 _BRANCH: Final = "__branch"
 _LARGEST: Final = 1_000
-"""The size up to which the steps of a branch become one expression, which repeats what a step reads twice."""
+"""The size up to which the steps of a branch are one expression. It repeats a value that a step reads twice."""
 
 
 def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow | None:

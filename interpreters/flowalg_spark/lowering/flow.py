@@ -114,11 +114,11 @@ class Flow:
         """Returns the flow with metadata columns added or replaced."""
         meta = {**self.meta, **{name: META_TYPES[name] for name in columns}}
         element = leaf_columns(self.element)
-        others = [
+        meta_columns = [
             cast_to(columns[name], kind).alias(name) if name in columns else col(name)
             for name, kind in meta.items()
         ]
-        return evolve(self, frame=self.frame.select(*element, *others), meta=meta)
+        return evolve(self, frame=self.frame.select(*element, *meta_columns), meta=meta)
 
     def without_meta(self, name: str) -> Flow:
         """Returns the flow without a metadata column, if it has that."""

@@ -126,7 +126,7 @@ def _apply_map(flow: Flow, step: Map, after: Shape | None) -> Flow:
 
 
 def _result_columns(function: Function, element: Columns, result: Columns, after: Shape) -> Columns:
-    """Returns the result of a form of function, from the element and the result of the user's own function."""
+    """Returns the result of a form of function, from the element and the result of the user-defined function."""
     match function:
         case Call() | Spread():
             return result
@@ -147,15 +147,15 @@ def _part(pair: Shape, index: int) -> Shape:
 
 def python_column(flow: Flow, step: OneToOne, function: Function, element: Columns, result: Shape) -> Column:
     """Returns the column of a user-defined function's results; ``element`` has the columns of its argument."""
-    own, element = _python_call(flow, function, element)
-    read = required_shape(own.f, element.shape) if isinstance(own, Call) else element.shape
-    layout = layout_of(read)
+    call, element = _python_call(flow, function, element)
+    required = required_shape(call.f, element.shape) if isinstance(call, Call) else element.shape
+    layout = layout_of(required)
     names = leaf_columns(layout_of(element.shape))
-    at = dict(zip(names, leaf_columns(element), strict=True))
-    arguments = [at[leaf.column] for leaf in leaves(layout)]
+    column_of = dict(zip(names, leaf_columns(element), strict=True))
+    arguments = [column_of[leaf.column] for leaf in leaves(layout)]
     if flow.guarded:
         arguments.insert(0, col(KEEP))
-    body = PythonColumn(step, own, layout, result, flow.guarded)
+    body = PythonColumn(step, call, layout, result, flow.guarded)
     return arrow_column(body, spark_type(result), arguments)
 
 

@@ -43,8 +43,8 @@ def _cast(columns: Columns, stored: T.DataType | None) -> Columns:
     """Casts columns to the Spark types of their shapes, if the stored type differs."""
     match columns:
         case Leaf(shape=shape, column=column):
-            wanted = spark_type(shape)
-            return columns if stored == wanted else Leaf(shape, cast_to(column, wanted))
+            expected = spark_type(shape)
+            return columns if stored == expected else Leaf(shape, cast_to(column, expected))
         case Branch(shape=shape, parts=parts):
             return Branch(shape, tuple(_cast(part, None) for part in parts))
 
