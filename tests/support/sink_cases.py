@@ -32,12 +32,12 @@ class Memory:
         self.tables, self.written = copy.tables, copy.written
 
     def last_batch(self, table: str) -> WrittenBatch | None:
-        """The last writer of a table."""
+        """Returns the last batch of a table."""
         return self.written.get(table)
 
-    def record_batch(self, table: str, written: WrittenBatch) -> None:
-        """Note the writer of a table."""
-        self.written[table] = written
+    def record_batch(self, table: str, batch: WrittenBatch) -> None:
+        """Records a batch as the last one of a table."""
+        self.written[table] = batch
 
     def prepare(self, table: Table) -> None:
         """Create the table."""
