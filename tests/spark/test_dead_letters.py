@@ -263,5 +263,5 @@ def test_a_bad_record_fails_the_query_by_default(spark: SparkSession, tmp_path: 
     counts = ROWS.key_by(lambda row: row.key).window(FIXED, allowed_lateness=MINUTE).combine_per_key(Count())
     source = stream(spark, tmp_path, [[GOOD, evolve(GOOD, key=None)]])
     frame = streaming.compile(counts, {ROWS: source}).with_drops()
-    with pytest.raises(StreamingQueryException, match="source 'rows': a row has null in key"):
+    with pytest.raises(StreamingQueryException, match="source 'rows': key must be of type str; got null"):
         run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
