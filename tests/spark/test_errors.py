@@ -184,7 +184,7 @@ class Clashing:
 def test_a_field_with_the_name_of_a_pane_column_is_rejected(spark: SparkSession) -> None:
     """The message has the field and the column."""
     hidden = SUMS.map(lambda pair: Clashing(pair.key, pair.key))
-    with pytest.raises(RecordTypeError, match=r"Clashing.window would be hidden by the column window"):
+    with pytest.raises(RecordTypeError, match=r"Clashing.window must not have the name of a column of panes"):
         batch.compile(hidden, {SCORES: scores(spark)})
 
 

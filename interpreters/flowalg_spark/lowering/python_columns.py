@@ -41,7 +41,7 @@ from flowalg_spark.lowering.python_rows import check_results
 PlainFunction: TypeAlias = Call | Spread
 OneToOne: TypeAlias = Map | Filter | WithTimestamps
 
-_RESULT: Final = "__result"
+_RESULT: Final = "__python_result"
 
 
 @frozen
