@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-thorough mutants check wheel-check clean
+.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -82,6 +82,16 @@ test: $(STAMP) ## run the tests, except the thorough ones (minutes)
 test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS)
 	@$(MAKE) --no-print-directory laws-thorough step-thorough streaming-thorough
+
+# An environment of its own, so that the newest PySpark stays in .venv.
+OLDEST := build/oldest
+
+test-oldest: export PYSPARK_PYTHON := $(CURDIR)/$(OLDEST)/bin/python
+test-oldest: export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(OLDEST)/bin/python
+test-oldest: $(STAMP) ## run the tests on Spark with the oldest PySpark that is supported (minutes)
+	@'$(BIN)/python' -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --quiet -e '.[dev]' 'pyspark==4.1.0'
+	@$(WITH_JAVA) $(OLDEST)/bin/python -m pytest -m "spark and not thorough" -n 2 --dist loadgroup tests
 
 test-fast: $(STAMP) ## run the tests that need no Spark and are quick
 	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long and not thorough"
