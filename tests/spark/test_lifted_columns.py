@@ -1,7 +1,7 @@
-"""That a lifted function means in Spark what it means in Python, operation by operation, over edge values.
+"""A lifted function has the same result in Spark as in Python, for each operation, over edge values.
 
-This family catches faults of the compiler to columns, and of what lifting holds to be exact. All functions share a few
-queries, so that a new one costs next to nothing.
+These tests catch faults of the compiler to columns, and operations that lifting wrongly treats as exact. All functions
+share a few queries, so another function costs little.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ SESSIONS: Final = (
     ("true", "UTC", "true", "FALLBACK"),
     ("false", "America/New_York", "false", "NO_CODEGEN"),
 )
-"""Expressions compiled by Spark, and expressions interpreted by it, which are two pieces of code there."""
+"""Spark compiles or interprets expressions, by different code."""
 
 
 @pytest.fixture(params=SESSIONS, ids=["ANSI in UTC, compiled", "not ANSI in New York, interpreted"])
 def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    """The session with other settings."""
-    before = [str(spark.conf.get(one)) for one in SETTINGS]
+    """The session with different settings."""
+    before = [str(spark.conf.get(name)) for name in SETTINGS]
     for name, value in zip(SETTINGS, request.param, strict=True):
         spark.conf.set(name, value)
     yield spark
@@ -59,27 +59,27 @@ def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Spa
 def differences(
     spark: SparkSession, functions: Sequence[EdgeFunction], elements: Sequence[Edge]
 ) -> list[str]:
-    """Where Spark gives something else than Python, among the rows for which Python gives something."""
-    wanted = [[python_result(f, row) for row in elements] for f in functions]
-    bad = [frozenset(i for i, one in enumerate(results) if isinstance(one, Raised)) for results in wanted]
-    found = spark_results(frame_of(spark, elements), [lift_edge_function(f) for f in functions], bad)
+    """Returns the differences between Spark's and Python's results, for rows on which Python does not raise."""
+    expected = [[python_result(f, row) for row in elements] for f in functions]
+    raised = [frozenset(i for i, result in enumerate(row) if isinstance(result, Raised)) for row in expected]
+    found = spark_results(frame_of(spark, elements), [lift_edge_function(f) for f in functions], raised)
     return [
-        f"{describe_function(f)}: {row}: {want!r}, not {got!r}"
-        for f, wants, gots, skipped in zip(functions, wanted, found, bad, strict=True)
-        for number, (row, want, got) in enumerate(zip(elements, wants, gots, strict=True))
-        if number not in skipped and repr(want) != repr(got)
+        f"{describe_function(f)}: {row}: {python!r}, not {spark_result!r}"
+        for f, in_python, in_spark, skipped in zip(functions, expected, found, raised, strict=True)
+        for number, (row, python, spark_result) in enumerate(zip(elements, in_python, in_spark, strict=True))
+        if number not in skipped and repr(python) != repr(spark_result)
     ]
 
 
 @pytest.mark.parametrize("first", range(0, len(LIFTED), PER_QUERY))
-def test_lifted_columns_mean_what_python_means(session: SparkSession, first: int) -> None:
-    """The same value, to the bit, wherever Python gives one, whatever the session's settings."""
+def test_lifted_columns_have_the_results_of_python(session: SparkSession, first: int) -> None:
+    """Where Python does not raise, Spark has the same value to the bit, with any settings of the session."""
     assert differences(session, LIFTED[first : first + PER_QUERY], ROWS) == []
 
 
-def test_what_python_raises_fails_the_query(session: SparkSession) -> None:
-    """With a message that names the function's place in the code."""
-    quiet = []
+def test_an_error_of_a_lifted_function_fails_the_query(session: SparkSession) -> None:
+    """Where Python raises, the query fails, and the message has the file of the function."""
+    missing = []
     for f in LIFTED:
         row = next((row for row in ROWS if isinstance(python_result(f, row), Raised)), None)
         if row is not None:
@@ -87,31 +87,31 @@ def test_what_python_raises_fails_the_query(session: SparkSession) -> None:
                 frame_of(session, [row]).select(column_of(lift_edge_function(f)).alias("c")).toArrow()
             except PySparkException as error:
                 if " at tests/support/lifting/" not in str(error):
-                    quiet.append(f"{describe_function(f)}: {error}")
+                    missing.append(f"{describe_function(f)}: {error}")
             else:
-                quiet.append(f"{describe_function(f)} does not fail for {row}")
-    assert quiet == []
+                missing.append(f"{describe_function(f)} does not fail for {row}")
+    assert missing == []
 
 
 @settings(max_examples=3)
 @given(data=st.data())
-def test_expressions_that_nobody_wrote_mean_the_same(
+def test_generated_expressions_have_the_results_of_python(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Generated ones, several operations deep; those that are left to Python are few enough."""
+    """Nested generated expressions agree with Python, and at least half of them are lifted."""
     sources = data.draw(st.lists(expressions(2), min_size=20, max_size=20))
     functions = compile_functions(sources, tmp_path_factory.mktemp("generated"))
-    inside = [f for f in functions if first_opaque(lift_edge_function(f)) is None]
-    assert len(inside) >= len(functions) // 2
-    assert differences(spark, inside, ROWS[:100]) == []
+    lifted = [f for f in functions if first_opaque(lift_edge_function(f)) is None]
+    assert len(lifted) >= len(functions) // 2
+    assert differences(spark, lifted, ROWS[:100]) == []
 
 
 def test_every_case_is_lifted() -> None:
-    """No opaque part is left, and the type of the result is known."""
-    left = [
+    """Each case has no opaque part, and the type of its result is known."""
+    opaque = [
         (describe_function(f), first_opaque(lift_edge_function(f)))
         for f in LIFTED
         if first_opaque(lift_edge_function(f)) is not None
     ]
-    assert left == []
+    assert opaque == []
     assert all(lift_edge_function(f).shape is not None for f in LIFTED)

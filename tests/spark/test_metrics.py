@@ -1,6 +1,6 @@
-"""What a streaming run tells of itself: enough to go through it again, and numbers that are those of its panes.
+"""Metrics of a streaming run: they suffice to replay the run, and agree with its panes.
 
-This family catches a clock or a count that is told wrong, lost on its way through other stages, or told twice.
+These tests catch a clock or a count that is wrong, lost on its way through later stages, or reported twice.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ from pyspark.sql import functions as F
 from flowalg import ArgumentError, Instant, Mode, Source, Timeline, UnsupportedError
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from tests.support.spark_replay import (
+    run_as_query,
     stream_of,
-    streamed,
     write_batches,
 )
 
 
 def job_called(name: str) -> Job:
-    """The job of that name."""
-    return next(one for one in JOBS if one.name == name)
+    """Returns the job with a name."""
+    return next(job for job in JOBS if job.name == name)
 
 
-def instants(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
-    """The micro-batches of a run as one of its sources had them, those without a record of it included."""
-    found: list[Instant[object]] = []
+def timeline_of(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
+    """Returns the micro-batches of a run for one source, including those without its records."""
+    instants: list[Instant[object]] = []
     for now in run:
         clocks = now.clocks[name]
-        quiet = Instant[object](now.processing_time, (), clocks.watermark, clocks.percentiles)
-        found.append(now.instants.get(name, quiet))
-    return Timeline(tuple(found))
+        empty = Instant[object](now.processing_time, (), clocks.watermark, clocks.percentiles)
+        instants.append(now.instants.get(name, empty))
+    return Timeline(tuple(instants))
 
 
 @pytest.mark.parametrize(
@@ -67,21 +67,21 @@ def instants(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
         pytest.param("flat map in Python", (), marks=pytest.mark.thorough),
     ],
 )
-def test_a_run_is_gone_through_again(
+def test_a_run_is_replayed_from_its_metrics(
     spark: SparkSession, tmp_path: Path, name: str, stops: tuple[int, ...]
 ) -> None:
-    """From what it has told of itself come the timelines that it ran on, and from these its panes and drops."""
+    """The replay log has the timelines of the run, over which the reference has the panes and drops of the run."""
     job = job_called(name)
     timelines = job.replay.timelines
-    streamed_run = streamed(spark, tmp_path, job.pipeline, timelines, stops=stops, metrics=True)
-    recording = replay_log(spark.read.parquet(str(tmp_path / "out")))
-    replayed = {source: recording.timeline(source, each.elements) for source, each in timelines.items()}
-    played = list(pipeline_instants({source.name: each for source, each in timelines.items()}))
+    streaming_run = run_as_query(spark, tmp_path, job.pipeline, timelines, stops=stops, metrics=True)
+    log = replay_log(spark.read.parquet(str(tmp_path / "out")))
+    replayed = {source: log.timeline(source, each.elements) for source, each in timelines.items()}
+    instants = list(pipeline_instants({source.name: timeline for source, timeline in timelines.items()}))
     for source, timeline in replayed.items():
-        assert timeline == instants(source.name, played)
+        assert timeline == timeline_of(source.name, instants)
     run = Reference(Mode.MICRO_BATCH).run(job.pipeline, replayed)
-    assert Counter(map(repr, run.panes)) == Counter(map(repr, streamed_run.panes))
-    assert count_drops(run.dropped) == count_drops(streamed_run.dropped)
+    assert Counter(map(repr, run.panes)) == Counter(map(repr, streaming_run.panes))
+    assert count_drops(run.dropped) == count_drops(streaming_run.dropped)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,11 @@ def test_a_run_is_gone_through_again(
         "retractions downstream",
     ],
 )
-def test_metrics_are_those_of_the_panes(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    """Counts of panes and drops are those that came out of the last stage, and open windows those in the checkpoint."""
+def test_metrics_agree_with_panes_and_drops(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """Counts are those of the stored panes and drops, and the number of windows is that in the checkpoint."""
     job = job_called(name)
     (feed,) = job.replay.feeds
-    streamed(spark, tmp_path, job.pipeline, evolve(job.replay, ends=False).timelines, metrics=True)
+    run_as_query(spark, tmp_path, job.pipeline, evolve(job.replay, ends=False).timelines, metrics=True)
     stored = spark.read.parquet(str(tmp_path / "out"))
     panes = collect(job.pipeline, stored)
     rows = [row.asDict() for row in metrics(stored).collect()]
@@ -117,7 +117,7 @@ def test_metrics_are_those_of_the_panes(spark: SparkSession, tmp_path: Path, nam
     for reason in ("expired", "closed"):
         assert sum(row[reason] for row in rows) == reasons[reason]
     for number, _ in stages:
-        # Spark counts from the last stage.
+        # Spark numbers stateful operators from the last stage.
         operator = len(stages) - 1 - number
         open_now = open_windows(spark, tmp_path / "checkpoint", stage=operator).count()
         assert [row for row in rows if row["number"] == number][-1]["windows"] == open_now
@@ -129,37 +129,37 @@ def test_metrics_are_those_of_the_panes(spark: SparkSession, tmp_path: Path, nam
 
 
 def test_progress_has_the_same_metrics(spark: SparkSession, tmp_path: Path) -> None:
-    """Beside Spark's own, in the progress that a listener hears, whichever of the frames is written."""
+    """Spark's progress reports have the metrics of the table, whichever of the frames is written."""
     write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
     stream = stream_of(spark, tmp_path / "in", POLICY)
     frame = streaming.compile(a_sum_per_key.pipeline, {SALES: stream}, metrics=True)
-    told: list[tuple[StageMetrics, ...]] = []
+    reported: list[tuple[StageMetrics, ...]] = []
     for number, rows in enumerate((frame, frame.with_drops(), frame.with_metrics())):
         query = start_to_files(rows, tmp_path / f"out-{number}", tmp_path / f"checkpoint-{number}")
         try:
             query.awaitTermination()
-            found = [stage_metrics(progress) for progress in query.recentProgress]
+            batches = [stage_metrics(progress) for progress in query.recentProgress]
         finally:
             query.stop()
-        assert all(len(one) == 1 for one in found)
-        told.append(tuple(evolve(one, step_seconds=0) for (one,) in found))
-    assert told[0] == told[1] == told[2]
+        assert all(len(stages) == 1 for stages in batches)
+        reported.append(tuple(evolve(stage, step_seconds=0) for (stage,) in batches))
+    assert reported[0] == reported[1] == reported[2]
     table = [
         StageMetrics(**{**row.asDict(), "step_seconds": 0})
         for row in metrics(spark.read.parquet(str(tmp_path / "out-2"))).drop("batch").collect()
     ]
-    assert list(told[0]) == [
+    assert list(reported[0]) == [
         evolve(
-            one,
-            processing_time=one.processing_time.astimezone(UTC),
-            watermark=one.watermark.astimezone(UTC),
+            stage,
+            processing_time=stage.processing_time.astimezone(UTC),
+            watermark=stage.watermark.astimezone(UTC),
         )
-        for one in table
+        for stage in table
     ]
 
 
-def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -> None:
-    """Accounts that nobody wanted, of a batch, of another source, with fewer records, or from the middle on."""
+def test_missing_metrics_raise_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """Errors: a query or batch without metrics, another source, too few records, and a log without the first batch."""
     write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
     pipeline = a_sum_per_key.pipeline
     stream = stream_of(spark, tmp_path / "in", POLICY)
@@ -179,7 +179,7 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
     stored = spark.read.parquet(str(tmp_path / "out"))
     log = replay_log(stored)
     assert replay_log(stored.toArrow()) == log
-    records = [one for part in BATCHES for one in part]
+    records = [sale for batch in BATCHES for sale in batch]
     assert len(log.timeline(SALES, records)) == len(BATCHES) + 1
     with pytest.raises(
         ArgumentError, match=f"records must be all {len(records)} elements .*; got {len(records) - 1}"
@@ -187,9 +187,9 @@ def test_what_is_not_told_cannot_be_asked(spark: SparkSession, tmp_path: Path) -
         log.timeline(SALES, records[:-1])
     with pytest.raises(ArgumentError, match="one of the sources of the run: sales"):
         log.timeline(Source("others", Sale, event_time=lambda sale: sale.at), records)
-    written = min((tmp_path / "out").glob("*.parquet"))
+    file = min((tmp_path / "out").glob("*.parquet"))
     with pytest.raises(ArgumentError, match="coerce_int96_timestamp_unit"):
-        replay_log(pq.read_table(written))
+        replay_log(pq.read_table(file))
     late = stored.filter(F.col("stage_metrics.batch") > 0)
     with pytest.raises(ArgumentError, match="0: metrics from the beginning on"):
         replay_log(late)

@@ -1,6 +1,6 @@
-"""Spark batch and Spark streaming as callers of the conformance suite, and what no other interpreter has.
+"""Spark batch and Spark streaming in the conformance suite, and features that only they have.
 
-This family catches faults of the lowering, of lifting, and of the passage through the engine.
+These tests catch faults of lowering, of lifting, and of the encoding of values within Spark.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from flowalg.analysis.features import Area
 from flowalg.data.time import event_time
 from tests.support.spark_replay import (
     read_back,
+    run_as_query,
     stream_of,
-    streamed,
     table_of,
     write_batches,
 )
@@ -45,15 +45,15 @@ MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 
 
 def test_batch_conforms(spark: SparkSession) -> None:
-    """Every job that differs as a batch gives the reference's panes, or is refused as declared."""
+    """Each job that differs as a batch has the panes of the reference, or is rejected as declared."""
     check_interpreter(SparkBatch(spark), jobs=BATCH_JOBS, generated=5)
 
 
 def test_streaming_conforms(spark: SparkSession) -> None:
-    """Jobs give the reference's panes and drops, or are rejected as declared; the query generates the watermarks.
+    """Jobs have the panes and drops of the reference, or are rejected as declared; the query generates the watermarks.
 
-    The jobs together use every feature that the passage through Spark concerns. Triggers, refinements and combiners are
-    the step's, which ``tests/shard`` tests with all jobs; ``make streaming-thorough`` runs all jobs here, too.
+    The jobs cover every feature that depends on Spark. Triggers, refinements and combiners run in the shard step, which
+    ``tests/shard`` tests with all jobs; ``make streaming-thorough`` runs all jobs in Spark.
     """
     check_interpreter(
         SparkStreaming(spark, generate_watermarks=True),
@@ -63,17 +63,17 @@ def test_streaming_conforms(spark: SparkSession) -> None:
     )
 
 
-def same(run: Run[object], job: Job) -> bool:
-    """Whether a run is the reference's."""
-    wanted = MICRO_BATCHES.run(job.pipeline, job.replay.timelines)
-    found = sorted(map(full_line, run.panes))
-    drops_agree = count_drops(run.dropped) == count_drops(wanted.dropped)
-    return found == sorted(map(full_line, wanted.panes)) and drops_agree
+def agrees(run: Run[object], job: Job) -> bool:
+    """Whether a run has the panes and drops of the reference."""
+    expected = MICRO_BATCHES.run(job.pipeline, job.replay.timelines)
+    panes = sorted(map(full_line, run.panes))
+    drops_agree = count_drops(run.dropped) == count_drops(expected.dropped)
+    return panes == sorted(map(full_line, expected.panes)) and drops_agree
 
 
 def job_called(name: str) -> Job:
-    """The job of that name."""
-    return next(one for one in JOBS if one.name == name)
+    """Returns the job with a name."""
+    return next(job for job in JOBS if job.name == name)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,15 @@ def job_called(name: str) -> Job:
         ("a map side input", 3, 2),
     ],
 )
-def test_the_division_does_not_matter(
+def test_shards_and_partitions_do_not_change_a_run(
     spark: SparkSession, tmp_path: Path, name: str, shards: int, partitions: int | None
 ) -> None:
-    """Shards and partitions are an engine's business; panes and drops are the same, of any number of stages."""
+    """Panes and drops are the same with any number of shards and partitions, for any number of stages."""
     job = job_called(name)
-    run = streamed(spark, tmp_path, job.pipeline, job.replay.timelines, shards=shards, partitions=partitions)
-    assert same(run, job)
+    run = run_as_query(
+        spark, tmp_path, job.pipeline, job.replay.timelines, shards=shards, partitions=partitions
+    )
+    assert agrees(run, job)
 
 
 @pytest.mark.parametrize(
@@ -104,43 +106,43 @@ def test_the_division_does_not_matter(
         ("a map side input", (1,)),
     ],
 )
-def test_a_restart_changes_nothing(
+def test_a_restart_does_not_change_a_run(
     spark: SparkSession, tmp_path: Path, name: str, stops: tuple[int, ...]
 ) -> None:
-    """A query stopped in the middle of a replay, and started again from its checkpoint, ends at the same panes."""
+    """A query that stops and restarts from its checkpoint has the panes and drops of the reference."""
     job = job_called(name)
-    assert same(streamed(spark, tmp_path, job.pipeline, job.replay.timelines, stops=stops), job)
+    assert agrees(run_as_query(spark, tmp_path, job.pipeline, job.replay.timelines, stops=stops), job)
 
 
 def test_the_batch_timestamp_is_the_processing_time(spark: SparkSession, tmp_path: Path) -> None:
-    """A source without processing times of its own is clocked by Spark: one instant a micro-batch, in order."""
+    """Without processing times of the source, an instant is at Spark's timestamp of its micro-batch, in order."""
     pipeline = a_sum_per_key.pipeline
     write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
     before = event_time(datetime.now(UTC))
-    frame = streaming.compile(pipeline, {SALES: stream_of(spark, tmp_path / "in", POLICY, seen=None)})
+    frame = streaming.compile(pipeline, {SALES: stream_of(spark, tmp_path / "in", POLICY, time_column=None)})
     run_to_end(frame.with_drops(), tmp_path / "out", tmp_path / "checkpoint")
     panes = read_back(spark, pipeline, tmp_path / "out").panes
-    times = [one.processing_time for one in sorted(panes, key=lambda one: one.watermark)]
+    times = [pane.processing_time for pane in sorted(panes, key=lambda pane: pane.watermark)]
     assert times == sorted(times)
     assert before <= times[0] <= times[-1] <= event_time(datetime.now(UTC))
     expected = MICRO_BATCHES.run(pipeline, a_sum_per_key.replay.timelines).panes
 
-    def rest(pane: Pane[object]) -> tuple[object, ...]:
+    def without_time(pane: Pane[object]) -> tuple[object, ...]:
         return (repr(pane.element), pane.window, pane.timing, pane.index, pane.is_last, pane.watermark)
 
-    assert Counter(map(rest, panes)) == Counter(map(rest, expected))
+    assert Counter(map(without_time, panes)) == Counter(map(without_time, expected))
 
 
-def test_an_idle_query_wakes_up(spark: SparkSession, tmp_path: Path) -> None:
-    """The clock goes on without data: what waits for the time comes, though no other record ever does."""
+def test_an_idle_query_with_ticks_fires(spark: SparkSession, tmp_path: Path) -> None:
+    """With ``tick_when_idle`` processing time advances without data, and due panes are emitted."""
     pipeline = a_sum_per_key.pipeline
     write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
-    sales = stream_of(spark, tmp_path / "in", Timeout(timedelta(seconds=1)), seen=None)
+    sales = stream_of(spark, tmp_path / "in", Timeout(timedelta(seconds=1)), time_column=None)
     frame = streaming.compile(pipeline, {SALES: sales}, tick_when_idle=True)
-    query = frame.writeStream.format("memory").queryName("waking").start()
+    query = frame.writeStream.format("memory").queryName("idle").start()
     try:
-        give_up = time.monotonic() + 120
-        while not (panes := spark.sql("select * from waking").collect()) and time.monotonic() < give_up:
+        deadline = time.monotonic() + 120
+        while not (panes := spark.sql("select * from idle").collect()) and time.monotonic() < deadline:
             time.sleep(0.2)
     finally:
         query.stop()
@@ -151,43 +153,47 @@ def test_an_idle_query_wakes_up(spark: SparkSession, tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("seen", ["seen", None], ids=["times of its own", "Spark's times"])
-def test_a_drained_query_says_all_that_is_left(spark: SparkSession, tmp_path: Path, seen: str | None) -> None:
-    """A run that ends keeps what is open; the run after ``drain`` has the panes of an input that has ended."""
+@pytest.mark.parametrize("time_column", ["seen", None], ids=["the source's times", "Spark's times"])
+def test_a_drained_query_emits_the_last_panes(
+    spark: SparkSession, tmp_path: Path, time_column: str | None
+) -> None:
+    """A run that ends keeps open windows; the run after ``drain`` has the panes of an input that has ended."""
     pipeline, folder = a_sum_per_key.pipeline, tmp_path / "drain"
     write_batches(tmp_path / "in", Sale, BATCHES, ends=False)
 
     def panes_after_a_run() -> tuple[Pane[object], ...]:
-        sales = stream_of(spark, tmp_path / "in", POLICY, seen=seen, ends=False)
+        sales = stream_of(spark, tmp_path / "in", POLICY, time_column=time_column, ends=False)
         frame = streaming.compile(pipeline, {SALES: sales}, drain_signal_path=folder)
         run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
         return collect(pipeline, spark.read.parquet(str(tmp_path / "out")))
 
-    def told(panes: Iterable[Pane[object]]) -> list[tuple[object, ...]]:
-        return [(one.element, one.window, one.timing, one.is_last) for one in panes]
+    def lines(panes: Iterable[Pane[object]]) -> list[tuple[object, ...]]:
+        return [(pane.element, pane.window, pane.timing, pane.is_last) for pane in panes]
 
     def expected(*, ends: bool) -> list[tuple[object, ...]]:
-        return told(MICRO_BATCHES.run(pipeline, evolve(a_sum_per_key.replay, ends=ends).timelines).panes)
+        return lines(MICRO_BATCHES.run(pipeline, evolve(a_sum_per_key.replay, ends=ends).timelines).panes)
 
     first = panes_after_a_run()
-    assert told(first) == expected(ends=False)
+    assert lines(first) == expected(ends=False)
     assert panes_after_a_run() == first
     waiting = open_windows(spark, tmp_path / "checkpoint").filter("pending")
     open_now = Counter((row["key"], row["window"]["end"].timestamp()) for row in waiting.collect())
     streaming.drain(spark, folder)
-    whole = panes_after_a_run()
-    assert told(whole) == expected(ends=True)
-    assert len(whole) > len(first)
-    assert open_now == ends_of(whole) - ends_of(first)
+    last = panes_after_a_run()
+    assert lines(last) == expected(ends=True)
+    assert len(last) > len(first)
+    assert open_now == ends_of(last) - ends_of(first)
 
 
 def ends_of(panes: Iterable[Pane[object]]) -> Counter[tuple[object, float]]:
-    """The key and the end of the window of each pane."""
-    return Counter((one.element.key, one.window.end / 1e6) for one in panes if isinstance(one.element, KV))
+    """Returns the key and the end of the window of each pane."""
+    return Counter(
+        (pane.element.key, pane.window.end / 1e6) for pane in panes if isinstance(pane.element, KV)
+    )
 
 
-def test_a_state_is_not_read_by_another_stage(spark: SparkSession, tmp_path: Path) -> None:
-    """A checkpoint goes on under a longer lateness; other windows are refused, with what they were."""
+def test_a_query_restarts_after_a_compatible_change_only(spark: SparkSession, tmp_path: Path) -> None:
+    """A query continues from its checkpoint with a longer lateness; other windows are rejected with both values."""
     amounts = SALES.key_by(lambda sale: sale.shop).map_values(lambda sale: sale.amount)
     first = amounts.window(FixedWindows(timedelta(minutes=10)), allowed_lateness=timedelta(minutes=5))
     longer = amounts.window(FixedWindows(timedelta(minutes=10)), allowed_lateness=timedelta(hours=5))
@@ -209,8 +215,8 @@ def test_a_state_is_not_read_by_another_stage(spark: SparkSession, tmp_path: Pat
             run_to_end(frame, tmp_path / "out", tmp_path / "checkpoint")
 
 
-def test_kept_bytes_is_a_number_of_bytes(spark: SparkSession, tmp_path: Path) -> None:
-    """None, or more."""
+def test_negative_numbers_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+    """``state_cache_bytes`` and ``stage`` must be 0 or more."""
     write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
     sales = stream_of(spark, tmp_path / "in", POLICY, ends=False)
     with pytest.raises(ArgumentError, match="state_cache_bytes must be .*; got -1"):
@@ -219,8 +225,8 @@ def test_kept_bytes_is_a_number_of_bytes(spark: SparkSession, tmp_path: Path) ->
         open_windows(spark, tmp_path, stage=-1)
 
 
-def test_the_frame_is_an_ordinary_one(spark: SparkSession) -> None:
-    """Its columns are the fields of the element and of the pane; it joins, and is a view, like any other."""
+def test_a_compiled_frame_is_a_dataframe(spark: SparkSession) -> None:
+    """Its columns are the fields of the element and of the pane; it can be joined, and used as a view."""
     frame = batch.compile(
         several_results_as_a_record.pipeline, {SALES: spark.createDataFrame(table_of(Sale, EVERYTHING))}
     )
@@ -240,14 +246,14 @@ def test_the_frame_is_an_ordinary_one(spark: SparkSession) -> None:
         "select name, sum(value.sales) as n from named where pane.timing = 'on_time' group by name"
     ).collect()
     assert [(row["name"], row["n"]) for row in rows] == [
-        ("Anna's", sum(one.shop == "a" for one in EVERYTHING))
+        ("Anna's", sum(sale.shop == "a" for sale in EVERYTHING))
     ]
 
 
-def test_explain_says_which_functions_were_lifted(
+def test_explain_shows_which_functions_are_lifted(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each function is named with its place, as lifted, or with the reason and the place why not."""
+    """``explain`` has each function with its file and line, and the reason if it runs in Python."""
     frame = batch.compile(
         an_argument_from_Python.pipeline, {SALES: spark.createDataFrame(table_of(Sale, EVERYTHING))}
     )

@@ -73,12 +73,12 @@ def stream_of(
     folder: Path,
     policy: WatermarkPolicy,
     *,
-    seen: str | None = "seen",
+    time_column: str | None = "seen",
     ends: bool = True,
 ) -> StreamInput:
     """Returns the files of a folder as a stream, one file a micro-batch; with ``ends`` a row can end the input."""
     frame = _files(spark, folder)
-    time = None if seen is None else F.col(seen)
+    time = None if time_column is None else F.col(time_column)
     return StreamInput(frame, policy, processing_time=time, end_of_input=F.col(END) if ends else None)
 
 
@@ -94,7 +94,7 @@ def read_back(spark: SparkSession, pipeline: PCollection[object], out: Path) -> 
     return Run(collect(pipeline, rows), collect_drops(pipeline, rows))
 
 
-def streamed(
+def run_as_query(
     spark: SparkSession,
     folder: Path,
     pipeline: PCollection[object],
