@@ -50,8 +50,13 @@ def room_of(module: str) -> str:
     return module if modules()[module].name == "__init__.py" else module.rpartition(".")[0]
 
 
-def imports_of(module: str) -> Iterator[str]:
-    """Yields the modules of the project that a module imports, at any place in its file."""
+@cache
+def imports_of(module: str) -> tuple[str, ...]:
+    """Returns the modules of the project that a module imports, at any place in its file."""
+    return tuple(_imports_of(module))
+
+
+def _imports_of(module: str) -> Iterator[str]:
     files = modules()
     for node in ast.walk(ast.parse(files[module].read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -24,6 +24,7 @@ from flowalg_tools.flights.outcomes import Outcome
 from flowalg import KV, ArgumentError, Timing
 from flowalg.data.shapes import kv_of, shape_of
 
+pytestmark = pytest.mark.long  # the package's 336,776 rows take seconds to read
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 

@@ -313,6 +313,7 @@ def long_run(instants: int, in_each: int) -> ReferenceRun[object]:
     return ReferenceRun((), (), readings, RunSpec(pipeline, {"scores": timeline}, Mode.MICRO_BATCH))
 
 
+@pytest.mark.long
 def test_a_long_run_is_drawn_as_a_density() -> None:
     """The elements on time are a density, up to 1500 late elements are dots, and the SVG is below a megabyte."""
     run = long_run(1000, 20)

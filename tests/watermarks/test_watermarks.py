@@ -270,6 +270,7 @@ def test_policies_with_any_options_satisfy_the_laws(policy: WatermarkPolicy, his
         assert law.holds(policy, history), law
 
 
+@pytest.mark.long
 def test_a_policy_with_hidden_state_is_detected() -> None:
     """``check_watermark_policy`` fails for a function that depends on more than the clock."""
     ticks = count(1)
