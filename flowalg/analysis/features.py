@@ -188,6 +188,11 @@ class Feature(Enum):
         return self.area.in_batch
 
 
+def features_in(*areas: Area) -> frozenset[Feature]:
+    """Returns the features of some areas."""
+    return frozenset(feature for feature in Feature if feature.area in areas)
+
+
 def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
     """Returns the features that a pipeline uses. The watermark policies of its sources are not part of it."""
     nodes = tuple(nodes_of(pipeline.node))
@@ -406,6 +411,7 @@ def features_of_policy(policy: WatermarkPolicy) -> frozenset[Feature]:
 __all__ = [
     "Area",
     "Feature",
+    "features_in",
     "features_of",
     "features_of_combiner",
     "features_of_policy",

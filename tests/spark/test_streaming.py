@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from flowalg import KV, ArgumentError, FixedWindows, Mode, Pane, Run, Sum, Timeout
-from flowalg.analysis.features import Area
+from flowalg.analysis.features import Area, Feature, features_in
 from flowalg.data.time import event_time
 from tests.support.spark_replay import (
     read_back,
@@ -40,7 +40,11 @@ from tests.support.spark_replay import (
 )
 
 EVERYTHING = SOLD.records
-ENGINE = (Area.RUNS, Area.WINDOWS, Area.TRANSFORMS, Area.WATERMARKS)
+ENGINE = {
+    *features_in(Area.RUNS, Area.WINDOWS, Area.TRANSFORMS, Area.WATERMARKS),
+    Feature.UNSET_LATENESS,
+    Feature.AT_SIGNAL,
+}
 MICRO_BATCHES = Reference(Mode.MICRO_BATCH)
 
 

@@ -6,6 +6,7 @@ Their results and errors are those of the algebra's combiners, with any ANSI set
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Final
 
 from attrs import frozen
@@ -32,8 +33,8 @@ from flowalg_spark.expressions import compile_scalar
 
 AnyCombiner = Combiner[object, object, object]
 
-_MAX_TOP_N: Final = 100_000
-"""The greatest ``n`` of ``TopN`` that Spark's ``max_by`` supports."""
+_MAX_TOP_N: Final = 100_000 if "k" in signature(F.max_by).parameters else 0
+"""The greatest ``n`` of ``TopN`` that Spark's ``max_by`` supports: none before Spark 4.2, where Python computes it."""
 
 
 @frozen

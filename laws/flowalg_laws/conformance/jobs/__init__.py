@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from flowalg.analysis.features import Area
+from flowalg.analysis.features import Feature
 from flowalg_laws.conformance.jobs import (
     combiners,
     refinements,
@@ -36,13 +36,13 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
 """The jobs that differ as batches, for interpreters with expensive runs; as batches the other jobs are identical."""
 
 
-def covering(jobs: Sequence[Job], areas: Collection[Area] = tuple(Area)) -> tuple[Job, ...]:
+def covering(jobs: Sequence[Job], features: Collection[Feature] = tuple(Feature)) -> tuple[Job, ...]:
     """Returns jobs that together use every feature that all jobs use, for interpreters with expensive runs.
 
-    With ``areas``, only features of these areas count. The choice is greedy: each is the first of the jobs that use the
-    most features not used yet.
+    Only the given ``features`` count. The choice is greedy: each is the first of the jobs that use the most features
+    not used yet.
     """
-    left = {feature for job in jobs for feature in job.features if feature.area in areas}
+    left = {feature for job in jobs for feature in job.features if feature in features}
     chosen: list[Job] = []
     while left:
         best = max(jobs, key=lambda job: len(job.features & left))
