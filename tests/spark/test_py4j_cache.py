@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from flowalg_spark import batch
 from flowalg_spark.encoding.layout import cache_columns, col
-from flowalg_spark.lowering.py4j_cache import looked_up_once, unrecorded
+from flowalg_spark.lowering.py4j_cache import cache_functions, skip_source_locations
 from pyspark import SparkContext
 from pyspark.errors import utils
 from pyspark.sql import SparkSession
@@ -24,10 +24,10 @@ def test_the_debugging_switch_is_restored(monkeypatch: pytest.MonkeyPatch, befor
     """The switch is restored after success and failure. This test fails if a version of PySpark renames the switch."""
     assert hasattr(utils, SWITCH)
     monkeypatch.setattr(utils, SWITCH, before)
-    with pytest.raises(ZeroDivisionError), unrecorded():
+    with pytest.raises(ZeroDivisionError), skip_source_locations():
         assert 1 // len(SWITCH[:0])
     assert getattr(utils, SWITCH) is before
-    with unrecorded():
+    with skip_source_locations():
         assert not utils.is_debugging_enabled()
     assert getattr(utils, SWITCH) is before
 
@@ -35,7 +35,7 @@ def test_the_debugging_switch_is_restored(monkeypatch: pytest.MonkeyPatch, befor
 def test_a_pyspark_without_the_switch_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The attribute is not created if PySpark lacks it."""
     monkeypatch.delattr(utils, SWITCH)
-    with unrecorded():
+    with skip_source_locations():
         assert not hasattr(utils, SWITCH)
     assert not hasattr(utils, SWITCH)
 
@@ -77,10 +77,10 @@ def _calls(work: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> int:
 def test_a_function_of_spark_is_looked_up_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second call of a function is one call of the JVM with the cache, and three without."""
     del spark
-    with unrecorded(), looked_up_once():
+    with skip_source_locations(), cache_functions():
         F.lit(1)
         assert _calls(lambda: F.lit(2), monkeypatch) == 1
-    with unrecorded():
+    with skip_source_locations():
         assert _calls(lambda: F.lit(2), monkeypatch) == 3
 
 
@@ -89,8 +89,8 @@ def test_the_function_cache_is_removed(spark: SparkSession) -> None:
     del spark
     jvm = SparkContext._jvm
     before = dict(vars(jvm))
-    with looked_up_once():
-        with pytest.raises(ZeroDivisionError), looked_up_once():
+    with cache_functions():
+        with pytest.raises(ZeroDivisionError), cache_functions():
             assert 1 // len(SWITCH[:0])
         assert "functions" in vars(jvm)
     assert vars(jvm) == before

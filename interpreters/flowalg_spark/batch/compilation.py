@@ -46,7 +46,7 @@ from flowalg_spark.lowering.binding import bind_source, require_frame
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, union
-from flowalg_spark.lowering.py4j_cache import few_calls
+from flowalg_spark.lowering.py4j_cache import reduce_calls
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -112,7 +112,7 @@ def compile_all(
     clock = F.unix_micros(F.current_timestamp()) if time is None else long_literal(processing_time(time))
     lowering = _Lowering({name: require_frame(name, frame) for name, frame in frames.items()}, clock)
     flow = Fold(lowering)
-    with few_calls():
+    with reduce_calls():
         return tuple(_compile_flow(pipeline, flow(pipeline.node)) for pipeline in pipelines)
 
 

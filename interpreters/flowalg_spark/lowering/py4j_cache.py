@@ -1,4 +1,7 @@
-"""Fewer calls of the JVM while flowalg makes columns: each costs as much as a thousand steps of Python."""
+"""Fewer calls of the JVM during compilation: each call costs as much as a thousand steps of Python.
+
+Two of the caches replace attributes of PySpark; ``docs/performance.md`` has what they save.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +16,28 @@ from pyspark.errors import utils
 from flowalg_spark.encoding.layout import cache_columns
 
 _SWITCH: Final = "_enable_debugging_cache"
-"""What PySpark remembers of the setting ``spark.python.sql.dataFrameDebugging.enabled``; it has no other switch."""
+"""PySpark's cached value of the setting ``spark.python.sql.dataFrameDebugging.enabled``, which it reads once."""
 
 _CLASSES: Final = ("org.apache.spark.sql.functions", "functions", "PythonUtils")
-"""The classes of the JVM that PySpark's functions are members of, by the names that PySpark calls them."""
+"""The classes of the JVM that have PySpark's functions as members, by the names that PySpark uses."""
 
 
 @contextmanager
-def few_calls() -> Iterator[None]:
-    """Make columns with a third of the calls that PySpark takes, which is most of the time that compiling takes."""
+def reduce_calls() -> Iterator[None]:
+    """Makes columns with a third of PySpark's calls of the JVM, which take most of the time of a compilation."""
     with ExitStack() as stack:
-        stack.enter_context(unrecorded())
-        stack.enter_context(looked_up_once())
+        stack.enter_context(skip_source_locations())
+        stack.enter_context(cache_functions())
         stack.enter_context(cache_columns())
         yield
 
 
 @contextmanager
-def unrecorded() -> Iterator[None]:
-    """Have PySpark leave out of its columns where in Python they were made.
+def skip_source_locations() -> Iterator[None]:
+    """Makes columns without the source location that PySpark records for error messages.
 
-    It would be a place in flowalg, which tells a user nothing, at the price of five calls of the JVM for each column
-    instead of one. A PySpark without that switch goes on as ever.
+    The location would be a line of flowalg, which is of no use to a user, and it takes five calls of the JVM for each
+    column instead of one. Nothing changes in a PySpark without this switch.
     """
     if not hasattr(utils, _SWITCH):
         yield
@@ -47,8 +50,8 @@ def unrecorded() -> Iterator[None]:
         setattr(utils, _SWITCH, before)
 
 
-class _Once:
-    """The members of a class of the JVM, each of which is looked up once."""
+class _CachedMembers:
+    """The members of a class of the JVM, each looked up once."""
 
     def __init__(self, of: object) -> None:
         self._of = of
@@ -59,31 +62,31 @@ class _Once:
         return member
 
 
-_KNOWN: Final[WeakKeyDictionary[object, dict[str, _Once]]] = WeakKeyDictionary()
-"""What was looked up in a JVM; there is one at a time."""
+_KNOWN: Final[WeakKeyDictionary[object, dict[str, _CachedMembers]]] = WeakKeyDictionary()
+"""The members that were looked up in a JVM; a process has one JVM at a time."""
 
 
 @contextmanager
-def looked_up_once() -> Iterator[None]:
-    """Have PySpark look up each of its functions in the JVM once, not by two calls for each column.
+def cache_functions() -> Iterator[None]:
+    """Looks up each of PySpark's functions in the JVM once, instead of by two calls for each column.
 
-    Over Spark Connect there is nothing to look up.
+    Nothing changes over Spark Connect, which has no JVM in this process.
     """
     jvm = SparkContext._jvm
     if jvm is None:
         yield
         return
-    found = vars(jvm)
+    members = vars(jvm)
     if jvm not in _KNOWN:
         _KNOWN.clear()
-        _KNOWN[jvm] = {name: _Once(getattr(jvm, name)) for name in _CLASSES}
-    mine = {name: once for name, once in _KNOWN[jvm].items() if name not in found}
-    found.update(mine)
+        _KNOWN[jvm] = {name: _CachedMembers(getattr(jvm, name)) for name in _CLASSES}
+    added = {name: cached for name, cached in _KNOWN[jvm].items() if name not in members}
+    members.update(added)
     try:
         yield
     finally:
-        for name in mine:
-            found.pop(name, None)
+        for name in added:
+            members.pop(name, None)
 
 
-__all__ = ["few_calls", "looked_up_once", "unrecorded"]
+__all__ = ["reduce_calls", "cache_functions", "skip_source_locations"]

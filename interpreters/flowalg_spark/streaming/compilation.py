@@ -41,7 +41,7 @@ from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.lowering.binding import StreamColumns, require_frame
 from flowalg_spark.lowering.flow import Flow, guard_columns
-from flowalg_spark.lowering.py4j_cache import few_calls
+from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.session import ensure_state_store
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import with_metrics_observed
@@ -213,7 +213,7 @@ def compile_sources(
     ensure_state_store(session)
     ids = shard_ids(session, shards)
     lowering = Lowering.of(pipeline.node, sources, ids, state_cache_bytes, metrics=metrics)
-    with few_calls():
+    with reduce_calls():
         flow = lowering.stream(pipeline.node).flow
         if metrics or dead_letters:
             flow = evolve(
