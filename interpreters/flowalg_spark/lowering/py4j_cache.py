@@ -89,4 +89,4 @@ def cache_functions() -> Iterator[None]:
             members.pop(name, None)
 
 
-__all__ = ["reduce_calls", "cache_functions", "skip_source_locations"]
+__all__ = ["cache_functions", "reduce_calls", "skip_source_locations"]
