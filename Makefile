@@ -73,7 +73,7 @@ faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result mus
 replay-check: $(STAMP) ## replay streaming runs in the reference, from their recorded metrics
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
 
-# Two processes: one with a Spark session, and one for the tests without Spark.
+# Two processes, each with a Spark session of its own.
 TESTS := -m pytest -n 2 --dist loadgroup
 
 test: $(STAMP) ## run the tests, except the thorough ones (minutes)

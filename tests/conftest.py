@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("FLOWALG_PROFILE", "quick"))
 
+# The settings of every Spark that the tests start, in this process or in others.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "support" / "spark"))
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
@@ -49,16 +53,10 @@ def server() -> Iterator[str]:
         yield conninfo
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need Spark, so that ``-m 'not spark'`` leaves them out.
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks the tests that use the session, so that ``-m 'not spark'`` leaves them out.
 
-    Tests with the shared session are one group, so one process starts Spark, once; tests that start Spark in a
-    process of their own are another group.
+    Of several processes, each starts one session. A module with an expensive fixture is one group (``xdist_group``).
     """
-    for item in items:
-        if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
-            item.add_marker("spark")
-            item.add_marker(pytest.mark.xdist_group("the shared session"))
-        elif item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("sessions of their own"))
+    if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
+        item.add_marker("spark")

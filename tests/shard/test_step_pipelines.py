@@ -28,7 +28,7 @@ def test_the_step_equals_the_reference_on_pipelines(pair: Pair) -> None:
     assert pair.difference() == ""
 
 
-@pytest.mark.long
+@pytest.mark.thorough
 @settings(max_examples=500)
 @given(pairs())
 def test_the_step_equals_the_reference_on_many_pipelines(pair: Pair) -> None:

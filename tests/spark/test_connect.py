@@ -17,6 +17,7 @@ from tests.support import visiting
 from tests.support.over_connect import COVERING, GENERATED, STREAMED
 from tests.support.sink_cases import current_panes
 
+pytestmark = pytest.mark.xdist_group("connect")
 CHECKS = ("use_frame", "run_two_outputs", "raise_error", "run_streams", "write_table", "conform")
 
 

@@ -77,6 +77,7 @@ def test_lifted_columns_have_the_results_of_python(session: SparkSession, first:
     assert differences(session, LIFTED[first : first + PER_QUERY], ROWS) == []
 
 
+@pytest.mark.parametrize("session", SESSIONS[:1], indirect=True)
 def test_an_error_of_a_lifted_function_fails_the_query(session: SparkSession) -> None:
     """Where Python raises, the query fails, and the message has the file of the function."""
     missing = []

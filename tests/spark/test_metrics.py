@@ -63,7 +63,7 @@ def timeline_of(name: str, run: Iterable[PipelineInstant]) -> Timeline[object]:
         ("when a signal arrives", ()),
         ("three stages", (1,)),
         pytest.param("a left join", (), marks=pytest.mark.thorough),
-        ("a map side input", ()),
+        pytest.param("a map side input", (), marks=pytest.mark.thorough),
         pytest.param("flat map in Python", (), marks=pytest.mark.thorough),
     ],
 )

@@ -40,7 +40,7 @@ MINUTE: Final = timedelta(minutes=1)
 SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, NOON + 5 * MINUTE)]
 TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
-COVERING: Final = covering(BATCH_JOBS, features_in(Area.WINDOWS, Area.TRANSFORMS))
+COVERING: Final = covering(BATCH_JOBS, features_in(Area.TRANSFORMS))
 STREAMED: Final = ("three stages", "a map side input")
 
 
