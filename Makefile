@@ -74,7 +74,7 @@ replay-check: $(STAMP) ## replay streaming runs in the reference, from their rec
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check
 
 # Two processes, each with a Spark session of its own.
-TESTS := -m pytest -n 2 --dist loadgroup
+TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## run the tests, except the thorough ones (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS) -m "not thorough"
@@ -91,7 +91,7 @@ test-oldest: export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(OLDEST)/bin/python
 test-oldest: $(STAMP) ## run the tests on Spark with the oldest PySpark that is supported (minutes)
 	@'$(BIN)/python' -m venv $(OLDEST)
 	@$(OLDEST)/bin/python -m pip install --quiet -e '.[dev]' 'pyspark==4.1.0'
-	@$(WITH_JAVA) $(OLDEST)/bin/python -m pytest -m "spark and not thorough" -n 2 --dist loadgroup tests
+	@$(WITH_JAVA) $(OLDEST)/bin/python -m pytest -m "spark and not thorough" -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(STAMP) ## run the tests that need no Spark and are quick
 	@'$(BIN)/python' -m pytest -n auto -m "not spark and not long and not thorough"

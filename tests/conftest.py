@@ -54,9 +54,11 @@ def server() -> Iterator[str]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks the tests that use the session, so that ``-m 'not spark'`` leaves them out.
-
-    Of several processes, each starts one session. A module with an expensive fixture is one group (``xdist_group``).
-    """
+    """Marks the tests that use the session, so that ``-m 'not spark'`` leaves them out."""
     if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
         item.add_marker("spark")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the tests with Spark first, so that no process ends with a long file while the other one is idle."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)

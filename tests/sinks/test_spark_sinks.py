@@ -238,7 +238,6 @@ def test_a_batch_frame_needs_a_query_name(spark: SparkSession, tmp_path: Path) -
         sink(frame.select("key", "value"), 1)
 
 
-pytestmark = pytest.mark.xdist_group("sinks on Spark")
 SHAPE: Final = shape_of(KV[str | None, Summary])
 KEY: Final = shape_of(str | None)
 

@@ -17,7 +17,6 @@ from tests.support import visiting
 from tests.support.over_connect import COVERING, GENERATED, STREAMED
 from tests.support.sink_cases import current_panes
 
-pytestmark = pytest.mark.xdist_group("connect")
 CHECKS = ("use_frame", "run_two_outputs", "raise_error", "run_streams", "write_table", "conform")
 
 
@@ -86,7 +85,7 @@ def test_errors_over_connect_have_the_message(results: dict[str, str]) -> None:
 
 @pytest.mark.spark
 def test_streams_run_over_connect(results: dict[str, str]) -> None:
-    """Queries of one and of several stages, with a join and a side input, agree with the reference."""
+    """Queries of several stages, one of them with a side input, agree with the reference."""
     assert results["run_streams"] == f"{len(STREAMED)} jobs of {len(STREAMED)}"
 
 

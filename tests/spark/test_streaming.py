@@ -87,9 +87,9 @@ def job_called(name: str) -> Job:
     [
         ("a sum per key", 1, None),
         pytest.param("sessions that retract", 5, 3, marks=pytest.mark.thorough),
-        ("three stages", 3, 2),
+        pytest.param("three stages", 3, 2, marks=pytest.mark.thorough),
         pytest.param("a left join", 5, None, marks=pytest.mark.thorough),
-        pytest.param("a map side input", 3, 2, marks=pytest.mark.thorough),
+        ("a map side input", 3, 2),
     ],
 )
 def test_shards_and_partitions_do_not_change_a_run(
@@ -109,7 +109,7 @@ def test_shards_and_partitions_do_not_change_a_run(
         pytest.param("several results as a record", (1, 4), marks=pytest.mark.thorough),
         pytest.param("sessions that retract", (3,), marks=pytest.mark.thorough),
         ("retractions downstream", (2, 3)),
-        ("a map side input", (1,)),
+        pytest.param("a map side input", (1,), marks=pytest.mark.thorough),
     ],
 )
 def test_a_restart_does_not_change_a_run(
