@@ -120,5 +120,7 @@ def test_every_command_of_the_guide_is_on_a_page_that_runs() -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    """Every name that a package exports is on a page of the API reference."""
+    """Every name that a package exports is on a page of the API reference, and every name on a page exists."""
     assert api.missing() == []
+    for page in api.PAGES.values():
+        assert api.page_text(page)
