@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from attrs import frozen
 
@@ -93,8 +93,12 @@ def describe_function(f: Callable[..., object]) -> str:
     return f"{name.rpartition('.')[2]} at {_short(code.co_filename)}:{code.co_firstlineno}"
 
 
+_START: Final = os.getcwd()
+"""The working directory when the library was imported: descriptions do not change with a later directory."""
+
+
 def _short(filename: str) -> str:
-    relative = os.path.relpath(filename) if os.path.isabs(filename) else filename
+    relative = os.path.relpath(filename, _START) if os.path.isabs(filename) else filename
     return filename if relative.startswith("..") else relative
 
 

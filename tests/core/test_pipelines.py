@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from datetime import timedelta
+from pathlib import Path
 
 import cloudpickle  # type: ignore[import-untyped]  # it has no types
 import flowalg_reference as reference
@@ -34,6 +35,7 @@ from flowalg import (
     WindowingStrategy,
 )
 from flowalg.data.shapes import BOOLEAN, INTEGER, kv_of, shape_of
+from flowalg.elementwise.functions import describe_function
 from flowalg.pipeline.nodes import ElementWise
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
@@ -191,6 +193,15 @@ def test_pipelines_survive_a_cloudpickle() -> None:
     loaded_run = reference.run_batch(loaded, {source: scores})
     assert loaded_run == reference.run_batch(totals, {SCORES: scores})
     assert [pane.value for pane in loaded_run.panes] == [9, 4, 5]
+
+
+def test_a_description_does_not_change_with_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of a function is relative to the directory in which the process began, wherever it works later."""
+    before = describe_function(minute)
+    monkeypatch.chdir(tmp_path)
+    assert describe_function(minute) == before
 
 
 def test_a_window_function_is_described_in_plain_english() -> None:
