@@ -27,6 +27,7 @@ _SEMANTICS: Final = (
     "watermark_examples",
     "step",
     "figures",
+    "step_pipelines",
 )
 
 
