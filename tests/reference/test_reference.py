@@ -43,6 +43,7 @@ from flowalg import (
     Sum,
     Timeline,
     Timing,
+    Trigger,
     UnboundSourceError,
     UnsupportedError,
     UserFunctionError,
@@ -288,3 +289,28 @@ def test_equal_triggers_have_equal_deadlines() -> None:
         return reference.run(totals, {SCORES: timeline}).panes
 
     assert panes(once & twice) == panes(twice)
+
+
+def reopened_session(trigger: Trigger) -> list[tuple[str, int, Timing, int, bool]]:
+    """Returns the panes of a session that ends at the watermark, minute 2, and that a late element extends to 3."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(0)), watermark=minute(2))
+        .at(minute(4), Score("a", 10, minute(1)), watermark=minute(2))
+        .at(minute(5), watermark=minute(3))
+    )
+    sessions = POINTS.window(Sessions(timedelta(minutes=2)), trigger=trigger, allowed_lateness=FOREVER)
+    return summaries(reference.run(sessions.combine_per_key(Sum()), {SCORES: timeline}))
+
+
+def test_a_reopened_session_restarts_its_trigger() -> None:
+    """A complete session that is open again waits for the watermark again, instead of firing at each late element."""
+    assert reopened_session(AtWatermark().with_late_firings(AtCount(1))) == [
+        ("a", 1, Timing.ON_TIME, 0, False),
+        ("a", 11, Timing.ON_TIME, 0, False),
+    ]
+
+
+def test_a_reopened_session_counts_its_pending_elements() -> None:
+    """The restarted trigger of a session that is open again observes the elements that no pane has emitted."""
+    assert reopened_session(Repeat(AtCount(2))) == [("a", 11, Timing.EARLY, 0, False)]
