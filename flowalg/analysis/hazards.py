@@ -26,7 +26,7 @@ from flowalg.triggers.syntax import (
     Trigger,
 )
 from flowalg.windows.strategy import WindowingStrategy
-from flowalg.windows.window_functions import GlobalWindows
+from flowalg.windows.window_functions import GlobalWindows, SlidingWindows
 
 
 @unique
@@ -37,6 +37,7 @@ class Danger(Enum):
     DROPS = "elements can be dropped"
     NO_OUTPUT = "nothing is emitted while the input continues"
     RETRACTIONS = "panes can retract earlier panes"
+    GAPS = "elements can be in no window"
 
 
 @frozen
@@ -56,8 +57,8 @@ def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
     """Returns the hazards of a pipeline, from its sources on.
 
     The analysis is complete for each kind: without a hazard of that kind, windows are freed after the watermark has
-    passed them, no element is dropped before the input ends, every trigger can fire while the input continues, or no
-    pane is a retraction.
+    passed them, no element is dropped before the input ends, every trigger can fire while the input continues, no pane
+    is a retraction, or every element is in a window (user-defined windows always contain the event time).
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
@@ -90,6 +91,14 @@ def _hazards(root: Node) -> Iterator[Hazard]:
 
 def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
     lateness = strategy.allowed_lateness
+    windows = strategy.windows
+    if isinstance(windows, SlidingWindows) and windows.period > windows.size:
+        yield Hazard(
+            Danger.GAPS,
+            label,
+            f"windows of {length_in_words(windows.size)} start every {length_in_words(windows.period)}",
+            "choose a period of at most the size",
+        )
     unbounded = isinstance(strategy.windows, GlobalWindows)
     if unbounded:
         yield Hazard(

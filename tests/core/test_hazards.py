@@ -30,6 +30,7 @@ from flowalg import (
     PCollection,
     Repeat,
     SequenceOf,
+    SlidingWindows,
     Sum,
     Trigger,
     WindowFn,
@@ -71,6 +72,20 @@ def test_a_run_without_hazards_shows_none_of_their_effects(run: reference.Refere
             assert lateness is not None
             left = [window for windows in grouping.windows.values() for window in windows]
             assert all(window.end + lateness > grouping.clocks.watermark for window in left)
+
+
+def test_sliding_windows_with_gaps_are_reported() -> None:
+    """An element between two windows is in none, so a period longer than the size is a hazard."""
+    sliding = POINTS.window(SlidingWindows(MINUTE, 5 * MINUTE), allowed_lateness=MINUTE).combine_per_key(
+        Sum()
+    )
+    (gap,) = (hazard for hazard in hazards(sliding) if hazard.danger is Danger.GAPS)
+    assert str(gap) == (
+        "combine_per_key(Sum): elements can be in no window, because windows of a minute start every 5 minutes; "
+        "choose a period of at most the size"
+    )
+    overlapping = POINTS.window(SlidingWindows(5 * MINUTE, MINUTE), allowed_lateness=MINUTE)
+    assert Danger.GAPS not in danger_kinds(overlapping.combine_per_key(Sum()))
 
 
 @settings(max_examples=6 * settings().max_examples)

@@ -209,6 +209,24 @@ def test_streaming_rejects_windows_without_an_allowed_lateness(spark: SparkSessi
     )
 
 
+def test_batch_rejects_a_streaming_frame(spark: SparkSession, tmp_path: Path) -> None:
+    """A batch over a streaming frame would emit one pane for each micro-batch."""
+    (source_input,) = stream(spark, tmp_path).values()
+    with pytest.raises(
+        ArgumentError,
+        match=r"source 'scores' must be a bounded DataFrame; use streaming.compile for a stream",
+    ):
+        batch.compile(SUMS, {SCORES: source_input.frame})
+
+
+def test_streaming_rejects_a_frame_with_a_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's own watermark would drop rows before flowalg counts them."""
+    (source_input,) = stream(spark, tmp_path).values()
+    with_watermark = source_input.frame.withWatermark("at", "1 minute")
+    with pytest.raises(ArgumentError, match="source 'scores' must be a frame without withWatermark"):
+        streaming.compile(SUMS, {SCORES: StreamInput(with_watermark, POLICY)})
+
+
 def test_streaming_rejects_invalid_inputs(spark: SparkSession) -> None:
     """A bounded frame, a watermark that is not a policy, and a tick that is not a column are rejected."""
     with pytest.raises(ArgumentError, match=r"use batch.compile for a bounded frame"):

@@ -42,7 +42,7 @@ from flowalg_spark.batch.joins import lower_co_group, lower_join, lower_side_inp
 from flowalg_spark.capabilities import BATCH
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_all, drop_type, pane_frame, user_frame
-from flowalg_spark.lowering.binding import bind_source, require_frame
+from flowalg_spark.lowering.binding import bind_source, require_bounded
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, union
@@ -110,7 +110,7 @@ def compile_all(
     first, *others = (pipeline.node for pipeline in pipelines)
     frames = inputs_by_name(first, inputs, "frame", *others)
     clock = F.unix_micros(F.current_timestamp()) if time is None else long_literal(processing_time(time))
-    lowering = _Lowering({name: require_frame(name, frame) for name, frame in frames.items()}, clock)
+    lowering = _Lowering({name: require_bounded(name, frame) for name, frame in frames.items()}, clock)
     flow = Fold(lowering)
     with reduce_calls():
         return tuple(_compile_flow(pipeline, flow(pipeline.node)) for pipeline in pipelines)

@@ -64,6 +64,9 @@ from flowalg_spark.lowering.element_wise import run_in_python
 from flowalg_spark.lowering.flow import Flow, LiftingNote, Selection
 from flowalg_spark.lowering.validation import FieldPath, require_valid, source_columns, violation
 
+_WATERMARK_DELAY: Final = "spark.watermarkDelayMs"
+"""The metadata of a column on which ``withWatermark`` was called."""
+
 
 @frozen
 class StreamColumns:
@@ -132,6 +135,33 @@ def require_frame(name: str, frame: object) -> DataFrame:
     if isinstance(frame, DataFrame):
         return frame
     raise ArgumentError(f"the input of source {name!r}", frame, "a Spark DataFrame")
+
+
+def require_bounded(name: str, frame: object) -> DataFrame:
+    """Returns the frame; raises ``ArgumentError`` if it is not a bounded DataFrame."""
+    found = require_frame(name, frame)
+    if found.isStreaming:
+        raise ArgumentError(
+            f"the input of source {name!r}", frame, "a bounded DataFrame; use streaming.compile for a stream"
+        )
+    return found
+
+
+def require_stream(name: str, frame: DataFrame) -> None:
+    """Raises ``ArgumentError`` if a frame is bounded, or if it has a watermark of Spark's, which drops late rows."""
+    argument = f"the frame of source {name!r}"
+    if not frame.isStreaming:
+        raise ArgumentError(
+            argument,
+            frame,
+            "a streaming frame, as spark.readStream returns; use batch.compile for a bounded frame",
+        )
+    if any(_WATERMARK_DELAY in column.metadata for column in frame.schema):
+        raise ArgumentError(
+            argument,
+            frame,
+            "a frame without withWatermark, since the watermark policy of its StreamInput generates the watermark",
+        )
 
 
 def bind_source(source: SourceNode, frame: DataFrame, stream: StreamColumns | None) -> Flow:

@@ -39,7 +39,7 @@ from flowalg_spark.encoding.meta import (
 )
 from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
-from flowalg_spark.lowering.binding import StreamColumns, require_frame
+from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 from flowalg_spark.session import ensure_state_store
@@ -165,12 +165,7 @@ def compile(
     for name, stream in streams.items():
         if not isinstance(stream, StreamInput):
             raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
-        if not stream.frame.isStreaming:
-            raise ArgumentError(
-                f"the frame of source {name!r}",
-                stream.frame,
-                "a streaming frame, as spark.readStream returns; use batch.compile for a bounded frame",
-            )
+        require_stream(name, stream.frame)
         _require_policy(stream.watermark, name)
         if tick_when_idle and stream.processing_time is not None:
             raise ArgumentError(
