@@ -97,7 +97,7 @@ def pane_of(element: object, index: int, change: Change = Change.VALUE) -> Pane[
 
 
 def test_a_retracted_pane_is_not_current() -> None:
-    """A later index replaces a retracted value; without a later index there is no final value."""
+    """A retracted value is final only if a pane of a later index replaces it."""
     first, retraction, second = (
         pane_of(KV("a", 1), 0),
         pane_of(KV("a", 1), 0, Change.RETRACTION),

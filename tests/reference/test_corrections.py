@@ -139,7 +139,7 @@ EXAMPLES = (
         for kind, grouping in (("sum", sum_values), ("list", group_values))
     ),
     Example(
-        "with OnTimeBehavior.ALWAYS, there is no on-time pane of a mean without values",
+        "OnTimeBehavior.ALWAYS emits no on-time pane for a mean without values",
         take_mean(
             apply_windowing(
                 VALUES, WindowingStrategy(fixed(5), EARLY, DISCARDING, on_time_behavior=OnTimeBehavior.ALWAYS)
@@ -149,7 +149,7 @@ EXAMPLES = (
         ("0: +a=60 [0, 5) early 0 (first, watermark -)",),
     ),
     Example(
-        "with OnTimeBehavior.ALWAYS, there is no on-time pane if all pending values were retracted",
+        "OnTimeBehavior.ALWAYS emits no on-time pane if all pending values were retracted",
         group_values(
             apply_windowing(
                 keep_positive(CORRECTED),

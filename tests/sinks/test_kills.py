@@ -1,6 +1,6 @@
 """Exactly-once writing under kills: after the process is killed, tables have the rows of an undisturbed query.
 
-This family catches rows that are written twice or never, which only killing the process shows. ``make faults`` repeats
+These tests detect rows that are written twice or never, which only killing the process shows. ``make faults`` repeats
 it many times.
 """
 

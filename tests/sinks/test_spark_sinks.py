@@ -1,6 +1,6 @@
 """Sinks of streaming queries: the tables in SQLite and PostgreSQL have the panes and drops of the reference.
 
-This family catches faults that only a query shows: restarts, repeated batches, another checkpoint, drops among the
+These tests detect faults that only a query shows: restarts, repeated batches, another checkpoint, drops among the
 panes, and values that Spark changes.
 """
 

@@ -1,6 +1,6 @@
 """The protocol of targets, implemented by SQLite and by a PostgreSQL server.
 
-This family catches a target that changes a value, that leaves part of a failed transaction, that admits two concurrent
+These tests detect a target that changes a value, that leaves part of a failed transaction, that admits two concurrent
 writers of a table, or that does not quote names.
 """
 

@@ -24,7 +24,7 @@ def shape_with_side(main: Flow, side: Flow, view: View) -> TupleOf:
 
 
 def steps_on_mapping(analyses: Sequence[StepAnalysis]) -> tuple[StepAnalysis, ...]:
-    """Returns the steps up to the first one whose result type contains no mapping; none if there is no such step.
+    """Returns the steps up to the first one whose result type contains no mapping, or none if all results contain one.
 
     They run in Python, where a mapping is a dict.
     """
