@@ -14,6 +14,7 @@ from flowalg.analysis.hazards import hazards
 from flowalg.data.shapes import Shape
 from flowalg.elementwise.steps import Split
 from flowalg.lifting.analysis import StepAnalysis
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -60,11 +61,10 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
 
 def explanation(pipeline: PCollection[object]) -> tuple[Line, ...]:
     """Returns the lines of ``explain`` as a tree, without the hazards."""
-    readers = Counter(id(inner) for node in nodes_of(pipeline.node) for inner in node.inputs)
-    shared = [node for node in nodes_of(pipeline.node) if readers[id(node)] > 1 and node.inputs]
-    return _boxed(
-        _Writer({id(node): f"({number})" for number, node in enumerate(shared, start=1)}).of(pipeline.node)
-    )
+    root = resolve_accumulation(pipeline.node)
+    readers = Counter(id(inner) for node in nodes_of(root) for inner in node.inputs)
+    shared = [node for node in nodes_of(root) if readers[id(node)] > 1 and node.inputs]
+    return _boxed(_Writer({id(node): f"({number})" for number, node in enumerate(shared, start=1)}).of(root))
 
 
 @frozen
@@ -124,10 +124,13 @@ class _Writer:
                 text = f"> window({strategy.windows})"
                 return (*self.of(inner), _Entry(node.scope, text, after, False, details=details))
             case CombinePerKey(input=inner):
-                return (*self.of(inner), _Entry(node.scope, f"> {_own_label(node)}", after))
+                text = f"> {_own_label(node)}"
+                return (*self.of(inner), _Entry(node.scope, text, after, details=(_mode(node),)))
             case CoGroupByKey(inputs=inputs):
                 branches = tuple((_BRANCH, self.of(inner)) for inner in inputs)
-                return (_Entry(node.scope, _own_label(node), after, branches=branches),)
+                return (
+                    _Entry(node.scope, _own_label(node), after, details=(_mode(node),), branches=branches),
+                )
             case Flatten(inputs=inputs):
                 branches = tuple((_BRANCH, self.of(inner)) for inner in inputs)
                 return (_Entry(node.scope, "flatten", after, False, branches=branches),)
@@ -137,6 +140,11 @@ class _Writer:
                 text = f"> with the {kind} of a side input"
                 return (*before, _Entry(node.scope, text, after, branches=(("", self.of(side)),)))
         assert_never(node)
+
+
+def _mode(node: GroupingNode) -> Line:
+    """Returns the line that says how the panes of a grouping relate."""
+    return Line(f"each pane is {_MODES[node.windowed_by.strategy.mode]}")
 
 
 def _own_label(node: GroupingNode) -> str:
@@ -184,7 +192,6 @@ def _type(shape: Shape | None) -> str:
 
 def _strategy(strategy: WindowingStrategy) -> Iterator[str]:
     yield f"fires {describe(strategy.trigger)}"
-    yield f"each pane is {_MODES[strategy.accumulation]}"
     yield _lateness(strategy.allowed_lateness)
 
 

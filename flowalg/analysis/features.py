@@ -17,6 +17,7 @@ from flowalg.combiners.statistics import Variance
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -195,7 +196,7 @@ def features_in(*areas: Area) -> frozenset[Feature]:
 
 def features_of(pipeline: PCollection[object]) -> frozenset[Feature]:
     """Returns the features that a pipeline uses. The watermark policies of its sources are not part of it."""
-    nodes = tuple(nodes_of(pipeline.node))
+    nodes = tuple(nodes_of(resolve_accumulation(pipeline.node)))
     found = {feature for node in nodes for feature in _of_node(node)}
     grouped = [inner for node in nodes if isinstance(node, GroupingNode) for inner in node.inputs]
     if any(map(last_groupings, grouped)):
@@ -265,7 +266,7 @@ def features_of_strategy(strategy: WindowingStrategy) -> frozenset[Feature]:
         (
             _of_windows(strategy.windows),
             *_of_trigger(strategy.trigger),
-            _MODES[strategy.accumulation],
+            _MODES[strategy.mode],
             *_of_lateness(strategy),
             *((Feature.ALWAYS_ON_TIME,) if strategy.on_time_behavior is OnTimeBehavior.ALWAYS else ()),
             *_PANE_TIMES[strategy.timestamp_combiner],

@@ -8,9 +8,11 @@ from enum import Enum, unique
 
 from attrs import frozen
 
+from flowalg.combiners.core import Over, Sum, Together
 from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, Node, WithSide
+from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, WithSide
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_groupings
 from flowalg.triggers.describe import describe, length_in_words
@@ -25,8 +27,8 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg.windows.strategy import WindowingStrategy
-from flowalg.windows.window_functions import GlobalWindows, SlidingWindows
+from flowalg.windows.strategy import Accumulation, WindowingStrategy
+from flowalg.windows.window_functions import GlobalWindows, SlidingWindows, as_merging
 
 
 @unique
@@ -38,6 +40,8 @@ class Danger(Enum):
     NO_OUTPUT = "nothing is emitted while the input continues"
     RETRACTIONS = "panes can retract earlier panes"
     GAPS = "elements can be in no window"
+    DOUBLE_COUNTING = "corrections can be counted twice"
+    STALE_PANES = "the last pane of a window can remain when the window has gone"
 
 
 @frozen
@@ -58,11 +62,13 @@ def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
 
     The analysis is complete for each kind: without a hazard of that kind, windows are freed after the watermark has
     passed them, no element is dropped before the input ends, every trigger can fire while the input continues, no pane
-    is a retraction, or every element is in a window (user-defined windows always contain the event time).
+    is a retraction, every element is in a window (user-defined windows always contain the event time), a grouping of
+    panes counts each value once (if the functions between DISCARDING panes and a sum of them are additive), or the last
+    panes are the current values.
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")
-    return tuple(dict.fromkeys(_hazards(pipeline.node)))
+    return tuple(dict.fromkeys(_hazards(resolve_accumulation(pipeline.node))))
 
 
 def _hazards(root: Node) -> Iterator[Hazard]:
@@ -70,6 +76,8 @@ def _hazards(root: Node) -> Iterator[Hazard]:
         match node:
             case CombinePerKey(label=label) | CoGroupByKey(label=label):
                 yield from _of_grouping(label, node.windowed_by.strategy)
+                for producer in last_groupings(*node.inputs):
+                    yield from _of_regrouping(producer, node)
             case WithSide():
                 yield Hazard(
                     Danger.DROPS,
@@ -84,9 +92,49 @@ def _hazards(root: Node) -> Iterator[Hazard]:
             yield Hazard(
                 Danger.RETRACTIONS,
                 last.label,
-                "it, or a grouping before it, is RETRACTING",
+                "it is RETRACTING",
                 "write to a sink that can delete, or take final_values()",
             )
+        yield from _of_stale_panes(last)
+
+
+def _of_stale_panes(last: GroupingNode) -> Iterator[Hazard]:
+    strategy = last.windowed_by.strategy
+    if strategy.mode is not Accumulation.ACCUMULATING or emits_one_pane(strategy):
+        return
+    remedy = "make it RETRACTING"
+    if last.receives_retractions:
+        why = "all its values can be retracted, and it is ACCUMULATING"
+        yield Hazard(Danger.STALE_PANES, last.label, why, remedy)
+    elif as_merging(strategy.windows) is not None:
+        yield Hazard(Danger.STALE_PANES, last.label, "its windows merge, and it is ACCUMULATING", remedy)
+
+
+def _of_regrouping(producer: GroupingNode, consumer: GroupingNode) -> Iterator[Hazard]:
+    strategy = producer.windowed_by.strategy
+    if strategy.mode is Accumulation.RETRACTING or emits_one_pane(strategy):
+        return
+    if strategy.mode is Accumulation.ACCUMULATING:
+        why = f"it is ACCUMULATING, and {consumer.label} receives each pane in addition to the one that it replaces"
+        yield Hazard(
+            Danger.DOUBLE_COUNTING, producer.label, why, "leave accumulation unset, or make it RETRACTING"
+        )
+    elif isinstance(consumer, CoGroupByKey) or not _is_additive(consumer.combiner):
+        why = f"it is DISCARDING, and {consumer.label} is not a sum of the values of its panes"
+        yield Hazard(Danger.DOUBLE_COUNTING, producer.label, why, "leave accumulation unset, or use Sum()")
+
+
+def _is_additive(combiner: object) -> bool:
+    """Whether a value and the parts that add up to it have the same result."""
+    match combiner:
+        case Sum():
+            return True
+        case Over(combiner=inner):
+            return _is_additive(inner)
+        case Together(parts=parts):
+            return all(map(_is_additive, parts))
+        case _:
+            return False
 
 
 def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:

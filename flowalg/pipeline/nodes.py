@@ -67,7 +67,7 @@ class _Node:
 
     @cached_property
     def retracts(self) -> bool:
-        """Whether some elements can be retractions: whether a grouping upstream retracts."""
+        """Whether some elements can be retractions: whether the last grouping before them is RETRACTING."""
         return any(inner.retracts for inner in self.inputs)
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
@@ -246,17 +246,26 @@ class WindowInto(_Node):
 
 @frozen(eq=False, repr=False)
 class _Grouping(_Node):
-    """The base of groupings, which group the elements of each key and window and emit panes."""
+    """The base of groupings, which group the elements of each key and window and emit panes.
 
-    @property
+    ``resolved`` is the accumulation mode of a grouping for which the pipeline leaves it unset; see
+    ``flowalg.pipeline.accumulation``.
+    """
+
+    resolved: Accumulation | None = field(default=None, kw_only=True)
+
+    @cached_property
     def windowed_by(self) -> Windowing:
-        """The windowing of the elements that are grouped."""
-        return self.inputs[0].windowing
+        """The windowing of the elements that are grouped, with the resolved accumulation mode."""
+        before = self.inputs[0].windowing
+        if self.resolved is None:
+            return before
+        return evolve(before, strategy=evolve(before.strategy, accumulation=self.resolved))
 
     @cached_property
     def windowing(self) -> Windowing:
-        """The same strategy; panes keep the window that they were grouped in."""
-        return Windowing(self.windowed_by.strategy, fresh=False)
+        """The strategy of the pipeline; panes keep the window that they were grouped in."""
+        return Windowing(self.inputs[0].windowing.strategy, fresh=False)
 
     @property
     def receives_retractions(self) -> bool:
@@ -266,8 +275,7 @@ class _Grouping(_Node):
     @cached_property
     def retracts(self) -> bool:
         """Whether some panes can be retractions."""
-        mode = self.windowed_by.strategy.accumulation
-        return mode is Accumulation.RETRACTING or self.receives_retractions
+        return self.windowed_by.strategy.mode is Accumulation.RETRACTING
 
 
 @unique

@@ -122,7 +122,7 @@ class PCollection(HasView, Generic[A_co]):
         windows: WindowFn,
         *,
         trigger: Trigger = DEFAULT_TRIGGER,
-        accumulation: Accumulation = Accumulation.ACCUMULATING,
+        accumulation: Accumulation | None = None,
         allowed_lateness: AllowedLateness | None = None,
         timestamp_combiner: TimestampCombiner = TimestampCombiner.END_OF_WINDOW,
         on_time_behavior: OnTimeBehavior = OnTimeBehavior.IF_CHANGED,
@@ -132,7 +132,9 @@ class PCollection(HasView, Generic[A_co]):
         It applies until the next ``window``. ``allowed_lateness`` is how far the watermark may pass the end of a window
         before late elements are dropped (and counted); with ``FOREVER`` nothing is dropped. ``timestamp_combiner``
         selects the event time of panes, and ``on_time_behavior`` whether an unchanged window emits an on-time pane. An
-        unset lateness means ``FOREVER``, but streaming rejects it for finite windows.
+        unset lateness means ``FOREVER``, but streaming rejects it for finite windows. With an unset ``accumulation``,
+        panes that another grouping or a side input reads are RETRACTING, if a window can emit several, so that
+        corrections count once; other panes are ACCUMULATING.
         """
         strategy = WindowingStrategy(
             windows, trigger, accumulation, allowed_lateness, timestamp_combiner, on_time_behavior

@@ -29,14 +29,16 @@ def element_inputs(node: Node) -> tuple[Node, ...]:
     return (node.input,) if isinstance(node, WithSide) else node.inputs
 
 
-def nodes_after_groupings(root: Node) -> Iterator[Node]:
-    """Yields the nodes that the elements of a pipeline passed last: its last groupings, and what follows these."""
-    return nodes_of(root, inputs=lambda node: () if isinstance(node, GroupingNode) else element_inputs(node))
+def nodes_after_groupings(*roots: Node) -> Iterator[Node]:
+    """Yields the nodes that the elements of pipelines passed last: their last groupings, and what follows these."""
+    return nodes_of(
+        *roots, inputs=lambda node: () if isinstance(node, GroupingNode) else element_inputs(node)
+    )
 
 
-def last_groupings(root: Node) -> tuple[GroupingNode, ...]:
-    """Returns the groupings that emit a pipeline's panes: several, where the outputs of several are flattened."""
-    return tuple(node for node in nodes_after_groupings(root) if isinstance(node, GroupingNode))
+def last_groupings(*roots: Node) -> tuple[GroupingNode, ...]:
+    """Returns the groupings that emit the panes of pipelines: several, where the outputs of several are flattened."""
+    return tuple(node for node in nodes_after_groupings(*roots) if isinstance(node, GroupingNode))
 
 
 def last_grouping(root: Node) -> GroupingNode:
@@ -71,16 +73,16 @@ def _chain_of(node: Node) -> tuple[Node, tuple[Step, ...]]:
     return base, (*steps, *node.unsplit.steps)
 
 
-def rebuild(root: Node, replace: Callable[[Node], Node]) -> Node:
+def rebuild(root: Node, replace: Callable[[Node, Node], Node]) -> Node:
     """Returns the pipeline with some nodes replaced, inputs first; a part in which none is replaced stays as it is.
 
-    ``replace`` is called with each node once its inputs have been rebuilt.
+    ``replace`` is called with each node after its inputs have been rebuilt, and with the original node.
     """
 
     def rebuilt(node: Node, known: Fold[Node, Node]) -> Node:
         inputs = tuple(map(known, node.inputs))
         unchanged = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
-        return replace(node if unchanged else node.with_inputs(inputs))
+        return replace(node if unchanged else node.with_inputs(inputs), node)
 
     return fold(root, rebuilt)
 

@@ -75,12 +75,14 @@ class WindowingStrategy:
 
     ``allowed_lateness`` is how far the watermark may pass the end of a window before the window is freed. ``None``
     means unset: unlimited in the reference interpreter and in batch. Streaming rejects it for finite windows, because
-    their state would grow without bound (SEMANTICS section 5).
+    their state would grow without bound (SEMANTICS section 5). ``accumulation`` may be unset too, with ``None``: panes
+    that another grouping or a side input reads are then RETRACTING, if a window can emit several, and other panes are
+    ACCUMULATING (SEMANTICS section 19).
     """
 
     windows: WindowFn = field(factory=GlobalWindows)
     trigger: Trigger = field(default=DEFAULT_TRIGGER)
-    accumulation: Accumulation = field(default=Accumulation.ACCUMULATING)
+    accumulation: Accumulation | None = field(default=None)
     allowed_lateness: AllowedLateness | None = field(default=None)
     timestamp_combiner: TimestampCombiner = field(default=TimestampCombiner.END_OF_WINDOW)
     on_time_behavior: OnTimeBehavior = field(default=OnTimeBehavior.IF_CHANGED)
@@ -95,7 +97,7 @@ class WindowingStrategy:
             ("timestamp_combiner", self.timestamp_combiner, TimestampCombiner),
             ("on_time_behavior", self.on_time_behavior, OnTimeBehavior),
         ):
-            if not isinstance(value, kind):
+            if not isinstance(value, kind) and (argument != "accumulation" or value is not None):
                 raise ArgumentError(argument, value, " or ".join(map(str, kind)))
         lateness = self.allowed_lateness
         if lateness is None or isinstance(lateness, Forever):
@@ -103,6 +105,11 @@ class WindowingStrategy:
         if not isinstance(lateness, timedelta) or lateness < timedelta(0):
             valid = "a timedelta of zero or more, FOREVER, or None"
             raise ArgumentError("allowed_lateness", lateness, valid)
+
+    @property
+    def mode(self) -> Accumulation:
+        """The accumulation mode; ACCUMULATING if it is unset and has not been resolved otherwise."""
+        return Accumulation.ACCUMULATING if self.accumulation is None else self.accumulation
 
     @property
     def lateness_micros(self) -> Micros | None:

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EPOCH, EventTime, ProcessingTime
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping, rebuild
@@ -80,7 +81,8 @@ class Reference:
         Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``UserFunctionError`` when
         a user-defined function raises, and ``UnsupportedError`` for a pipeline that groups nothing.
         """
-        spec = RunSpec(pipeline, timelines_by_name(pipeline.node, inputs), self.mode)
+        timelines = timelines_by_name(pipeline.node, inputs)
+        spec = RunSpec(PCollection(resolve_accumulation(pipeline.node)), timelines, self.mode)
         return cast("ReferenceRun[A]", execute(spec, Operators()))
 
 
@@ -121,7 +123,7 @@ def run_batch(
     return ReferenceBatch().run(pipeline, timelines)
 
 
-def _without_lateness(node: Node) -> Node:
+def _without_lateness(node: Node, original: Node) -> Node:
     """A node of the pipeline with no allowed lateness: in a batch there is nothing to wait for."""
     match node:
         case SourceNode():

@@ -115,7 +115,7 @@ class WindowState:
 
         ``forced`` asks for a pane although nothing has changed (``OnTimeBehavior.ALWAYS``).
         """
-        mode = spec.strategy.accumulation
+        mode = spec.strategy.mode
         empty = (
             forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.has_empty_result
         )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
-from typing import get_args
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step
+from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
 from flowalg.pipeline.graph import Fold, fold
 from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, WithSide
 from flowalg.pipeline.structure import element_inputs, last_groupings, nodes_after_groupings
-from flowalg.triggers.normal_form import normalise
-from flowalg.triggers.syntax import AtWatermark, OnceTrigger, Repeat
-from flowalg.windows.strategy import Accumulation, OnTimeBehavior, WindowingStrategy
+from flowalg.windows.strategy import Accumulation
 from flowalg.windows.window_functions import as_merging
 
 
@@ -24,6 +21,7 @@ def require_upsertable(node: Node) -> None:
     A single grouping must emit the panes of a key and window. If it can emit several, the last one must contain
     everything, and panes that are no longer current must be retracted.
     """
+    node = resolve_accumulation(node)
     groupings = list(last_groupings(node))
     if not groupings:
         raise UnsupportedError(
@@ -42,9 +40,9 @@ def require_upsertable(node: Node) -> None:
             "several latest values; write each collection to its own table, or use changelog(...)"
         )
     strategy = grouping.windowed_by.strategy
-    if emits_one_pane(strategy) or strategy.accumulation is Accumulation.RETRACTING:
+    if emits_one_pane(strategy) or strategy.mode is Accumulation.RETRACTING:
         return
-    if strategy.accumulation is Accumulation.DISCARDING:
+    if strategy.mode is Accumulation.DISCARDING:
         why = (
             "is DISCARDING, and a window can have several panes: the last one contains only the last elements"
         )
@@ -72,18 +70,6 @@ def _times_emitted(root: Node) -> int:
     return fold(root, count_paths)
 
 
-def emits_one_pane(strategy: WindowingStrategy) -> bool:
-    """Whether every window emits at most one pane. The condition is sufficient, not necessary.
-
-    Either the trigger finishes with its first firing, which closes the window; or only the watermark fires it, and the
-    allowed lateness is zero, so the window expires at the same time.
-    """
-    trigger = normalise(strategy.trigger)
-    if isinstance(trigger, get_args(OnceTrigger)):
-        return strategy.on_time_behavior is OnTimeBehavior.IF_CHANGED
-    return trigger == Repeat(AtWatermark()) and strategy.allowed_lateness == timedelta(0)
-
-
 def preserves_keys(node: Node) -> bool:
     """Whether all elements have the key of the grouping that emitted their pane. Sufficient, not necessary."""
     return all(
@@ -104,4 +90,4 @@ def _reads_side_inputs(node: Node) -> bool:
     return any(isinstance(following, WithSide) for following in nodes_after_groupings(node))
 
 
-__all__ = ["emits_one_pane", "preserves_keys", "require_upsertable", "steps_after_grouping"]
+__all__ = ["preserves_keys", "require_upsertable", "steps_after_grouping"]

@@ -137,7 +137,7 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
     "features": lambda depth: features_of(diamond(depth)),
     "sources": lambda depth: sources_of(diamond(depth).node),
     "last groupings": lambda depth: last_groupings(diamond(depth).node),
-    "rebuild": lambda depth: rebuild(diamond(depth).node, lambda node: node),
+    "rebuild": lambda depth: rebuild(diamond(depth).node, lambda node, original: node),
     "transform": lambda depth: POINTS.apply(PTransform.of(KV[str, int], lambda _: diamond(depth))),
     "pickle": lambda depth: pickle.loads(pickle.dumps(diamond(depth))),
     "reference": lambda depth: flowalg_reference.run(diamond(depth), {EVENTS: TIMELINE}),

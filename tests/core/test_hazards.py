@@ -30,6 +30,7 @@ from flowalg import (
     PCollection,
     Repeat,
     SequenceOf,
+    Sessions,
     SlidingWindows,
     Sum,
     Trigger,
@@ -140,14 +141,22 @@ def test_each_hazard_is_reported(pipeline: PCollection[object], expected: set[Da
     assert danger_kinds(pipeline) == expected
 
 
-def test_retractions_are_reported_at_every_later_grouping() -> None:
-    """A grouping that retracts is reported at every later grouping that retracts because of it."""
+def test_retractions_are_reported_where_they_are_emitted() -> None:
+    """A last grouping that retracts is reported; one that receives retractions can leave a stale pane instead."""
     first = POINTS.window(
         FIXED, trigger=ALWAYS, accumulation=Accumulation.RETRACTING, allowed_lateness=MINUTE
     ).combine_per_key(Sum())
     second = first.window(FIXED, trigger=ALWAYS, allowed_lateness=MINUTE).combine_per_key(Max())
     assert Danger.RETRACTIONS in danger_kinds(first)
-    assert Danger.RETRACTIONS in danger_kinds(second)
+    assert Danger.RETRACTIONS not in danger_kinds(second)
+    (stale,) = (hazard for hazard in hazards(second) if hazard.danger is Danger.STALE_PANES)
+    assert str(stale) == (
+        "combine_per_key(Max): the last pane of a window can remain when the window has gone, because all its values "
+        "can be retracted, and it is ACCUMULATING; make it RETRACTING"
+    )
+    merging = sum_in_windows(Sessions(MINUTE), ALWAYS)
+    assert Danger.STALE_PANES in danger_kinds(merging)
+    assert Danger.STALE_PANES not in danger_kinds(first)
     assert Danger.RETRACTIONS not in danger_kinds(sum_in_windows(FIXED, ALWAYS))
 
 
@@ -171,10 +180,10 @@ def test_an_explanation_has_steps_windows_and_hazards() -> None:
         "> in two minutes: KV[str, Score]",
         "    > window(fixed windows of 0:02:00)",
         "        fires every minute until the watermark passes, then at every late element",
-        "        each pane is all elements so far, replacing the last pane (accumulating)",
         "        accepts late elements for 5 minutes of event time",
         "> standings: KV[str, Standing]",
         "    > combine_per_key(Sum, Count): KV[str, tuple[int, int]]",
+        "        each pane is all elements so far, replacing the last pane (accumulating)",
         "    > combine_per_key(into=…)(games.Standing): KV[str, Standing]",
         "! standings/combine_per_key(Sum, Count): elements can be dropped, because late elements are accepted for 5 "
         "minutes only; allow more lateness, or let the watermark wait longer",

@@ -236,7 +236,10 @@ def test_an_element_reads_its_side_window_once_when_complete() -> None:
         (processing_time(minute(6)), 5),
         (processing_time(minute(8)), 500),
     ]
-    assert [drop.reason for drop in run.dropped] == [DropReason.CLOSED]
+    assert [(drop.reason, drop.change) for drop in run.dropped] == [
+        (DropReason.CLOSED, Change.RETRACTION),
+        (DropReason.CLOSED, Change.VALUE),
+    ]
     waited = [(reading.processing_time, reading.output) for reading in run.watermarks]
     assert waited[2] == (processing_time(minute(5)), event_time(minute(1)))
     assert waited[3] == (processing_time(minute(6)), event_time(minute(9)))

@@ -1,6 +1,6 @@
 """Sinks without Spark: after any batches, an upsert table has the current panes, and a changelog has all panes.
 
-This family catches a table that keeps retracted panes, that depends on the division into batches or on repeated
+These tests detect a table that keeps retracted panes, that depends on the division into batches or on repeated
 batches, that lacks a batch, and pipelines whose latest values would be wrong.
 """
 
@@ -22,7 +22,6 @@ from flowalg_laws.strategies import dense_timelines, free_timelines, once_trigge
 from flowalg_laws.strategies.pipelines import GROUPINGS, sum_values
 from flowalg_laws.strategies.times import durations
 from flowalg_sinks.exactly_once import require_next_batch
-from flowalg_sinks.upsertable import emits_one_pane
 from flowalg_spark.sinks import Changelog, SinkError, Upsert, WrittenBatch, changelog, upsert
 from flowalg_spark.sinks.batches import SinkBatch
 from flowalg_spark.sinks.cells import element_columns, from_cells, to_cells
@@ -60,6 +59,7 @@ from flowalg import (
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import processing_time
+from flowalg.pipeline.accumulation import emits_one_pane
 from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo, Timing
 from tests.support.generated_runs import run_reference, runs

@@ -11,6 +11,7 @@ from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import Fold, fold
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -73,14 +74,15 @@ class Local:
         ``UnsupportedError`` for a pipeline without a grouping.
         """
         timelines = timelines_by_name(pipeline.node, inputs)
-        last_grouping(pipeline.node)
+        root = resolve_accumulation(pipeline.node)
+        last_grouping(root)
         if self.generate_watermarks:
             parts = self.cluster.partitions
             timelines = {
                 name: generate_watermarks(name, timeline, parts) for name, timeline in timelines.items()
             }
         operators = Operators(self.cluster)
-        operator = operators.of(pipeline.node)
+        operator = operators.of(root)
         panes: list[Pane[object]] = []
         before: PipelineInstant | None = None
         for now in pipeline_instants(timelines):

@@ -79,7 +79,7 @@ def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
             "elements": elements,
             "windows": _windows(stage),
             "combiner": describe(combiner),
-            "accumulation mode": strategy.accumulation.value,
+            "accumulation mode": strategy.mode.value,
             "event time of panes": strategy.timestamp_combiner.value,
             SHAPE: describe(strategy.trigger, numbers=False),
             TRIGGER: describe(strategy.trigger),

@@ -85,7 +85,7 @@ class ColumnContents:
     @property
     def has_value(self) -> pl.Expr:
         """Whether a window has a value to emit: it is not empty, or under ``DISCARDING`` it has changes."""
-        discards = self.stage.strategy.accumulation is Accumulation.DISCARDING
+        discards = self.stage.strategy.mode is Accumulation.DISCARDING
         if self.stage.retractions:
             signed = all(isinstance(column.combiner, Sum | Count) for column in self.stage.aggregates)
             return pl.lit(True) if discards and signed else pl.col(SIZE) > 0

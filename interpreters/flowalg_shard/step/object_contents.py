@@ -204,7 +204,7 @@ class ObjectContents:
         """Whether there is a value to emit; under ``DISCARDING`` it may be negative."""
         if self._keeps_values:
             return any(kept.weight > 0 for kept in contents.values)
-        discards = self.stage.strategy.accumulation is Accumulation.DISCARDING
+        discards = self.stage.strategy.mode is Accumulation.DISCARDING
         return contents.size > 0 or (
             discards and isinstance(self.combiner, Group) and self.combiner.is_signed
         )

@@ -81,7 +81,7 @@ def _decide(
         passed = (pl.col(END) > before) & (pl.col(END) <= clocks.watermark)
         forced = pl.col(FIRES) & passed
         emits = may_emit & (pl.col(CHANGED) | forced)
-        if stage.strategy.accumulation is Accumulation.DISCARDING and contents.total:
+        if stage.strategy.mode is Accumulation.DISCARDING and contents.total:
             has_value = has_value | (forced & ~pl.col(CHANGED))
     return table.with_columns(
         emits.alias(EMITS),
@@ -149,7 +149,7 @@ def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFra
 
 def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows that remain. Windows that have emitted have no changes left."""
-    mode = stage.strategy.accumulation
+    mode = stage.strategy.mode
     discards = mode is Accumulation.DISCARDING
     # A window whose values are all retracted is done too, except under DISCARDING, where its changes stay pending.
     done = pl.col(EMITS_VALUE if discards else EMITS)

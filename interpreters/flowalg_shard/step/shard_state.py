@@ -49,7 +49,7 @@ class Emission:
 
 def retracts(stage: Stage) -> bool:
     """Whether a pane is retracted when the next one replaces it."""
-    return stage.strategy.accumulation is Accumulation.RETRACTING
+    return stage.strategy.mode is Accumulation.RETRACTING
 
 
 def bookkeeping_columns(stage: Stage) -> dict[str, pl.DataType]:

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
@@ -101,7 +102,7 @@ class StreamInput:
                 raise ArgumentError(f"StreamInput.{name}", column, "a Column of the frame, or None")
 
     @property
-    def clocks(self) -> StreamColumns:
+    def columns(self) -> StreamColumns:
         """The clock columns of a row."""
         now = F.current_timestamp() if self.processing_time is None else self.processing_time
         return StreamColumns(
@@ -180,7 +181,9 @@ def compile(
         streams = {name: _with_ticks(stream) for name, stream in streams.items()}
     sources = {
         name: SourceStream(
-            stream.frame, evolve(stream.clocks, dead_letters=dead_letters), FromSource(stream.watermark, name)
+            stream.frame,
+            evolve(stream.columns, dead_letters=dead_letters),
+            FromSource(stream.watermark, name),
         )
         for name, stream in streams.items()
     }
@@ -207,9 +210,10 @@ def compile_sources(
     session = next(iter(sources.values())).frame.sparkSession
     ensure_state_store(session)
     ids = shard_ids(session, shards)
-    lowering = Lowering.of(pipeline.node, sources, ids, state_cache_bytes, metrics=metrics)
+    root = resolve_accumulation(pipeline.node)
+    lowering = Lowering.of(root, sources, ids, state_cache_bytes, metrics=metrics)
     with reduce_calls():
-        flow = lowering.stream(pipeline.node).flow
+        flow = lowering.stream(root).flow
         if metrics or dead_letters:
             flow = evolve(
                 flow,

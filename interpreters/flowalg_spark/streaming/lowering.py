@@ -109,7 +109,7 @@ class Lowering:
         stages = [node for node in nodes_of(root) if isinstance(node, GroupingNode | WithSide)]
         read_elements = nodes_of(*(inner for stage in stages for inner in stage.inputs))
         upstream = frozenset(id(node) for node in read_elements if isinstance(node, GroupingNode | WithSide))
-        json_drops = len(stages) > 1 or any(source.clocks.dead_letters for source in sources.values())
+        json_drops = len(stages) > 1 or any(source.columns.dead_letters for source in sources.values())
         return cls(sources, shards, upstream, json_drops, state_cache_bytes, metrics)
 
     def stream(self, node: Node) -> Stream:
@@ -123,7 +123,7 @@ class Lowering:
         match node:
             case SourceNode(name=name):
                 source = self.sources[name]
-                return Stream(bind_source(node, source.frame, source.clocks), (source.upstream,))
+                return Stream(bind_source(node, source.frame, source.columns), (source.upstream,))
             case Hole():
                 raise node.refused()
             case WindowInto(input=inner):

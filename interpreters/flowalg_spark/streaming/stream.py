@@ -19,10 +19,10 @@ from flowalg_spark.lowering.flow import Flow, keep_observed_times
 
 @frozen
 class SourceStream:
-    """A source of a streaming pipeline: its frame, its clock columns, and how a stage derives the clocks from them."""
+    """A source of a streaming pipeline: its frame, its clock columns, and how a stage derives the clocks."""
 
     frame: DataFrame
-    clocks: StreamColumns
+    columns: StreamColumns
     upstream: Upstream
 
 

@@ -34,7 +34,7 @@ class Difference:
         lines = [
             f"left:  {describe(self.left)}",
             f"right: {describe(self.right)}",
-            f"over {windowing.windows}, {windowing.accumulation.name.lower()}, lateness "
+            f"over {windowing.windows}, {windowing.mode.name.lower()}, lateness "
             f"{lateness if isinstance(lateness, timedelta) else 'unlimited'}, {self.scenario.mode.value} mode",
             "",
             *format_table(

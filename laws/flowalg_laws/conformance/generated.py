@@ -79,7 +79,7 @@ def describe_run(pipeline: PCollection[object], replay: Replay) -> str:
             strategy = node.strategy
             lateness = strategy.allowed_lateness
             lines.append(
-                f"window: {strategy.windows}, {describe(strategy.trigger)}, {strategy.accumulation.value}, lateness "
+                f"window: {strategy.windows}, {describe(strategy.trigger)}, {strategy.mode.value}, lateness "
                 f"{lateness if isinstance(lateness, timedelta) else 'unlimited'}, "
                 f"at the {strategy.timestamp_combiner.value}, on time {strategy.on_time_behavior.value}"
             )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from flowalg import FOREVER, KV, Accumulation, Change, Pane, PCollection, Window
+from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.pipeline.structure import last_grouping
@@ -24,12 +25,9 @@ Bag: TypeAlias = Mapping[tuple[str, Window], int]
 
 def reaches_batch_result(pipeline: PCollection[object]) -> bool:
     """Returns whether every run that ends without drops has the batch result as its final result, for all timelines."""
-    last = last_grouping(pipeline.node)
-    return all(
-        _reaches_batch_result(node, last)
-        for node in nodes_of(pipeline.node)
-        if isinstance(node, GroupingNode)
-    )
+    root = resolve_accumulation(pipeline.node)
+    last = last_grouping(root)
+    return all(_reaches_batch_result(node, last) for node in nodes_of(root) if isinstance(node, GroupingNode))
 
 
 def _reaches_batch_result(node: GroupingNode, last: Node) -> bool:
@@ -38,8 +36,9 @@ def _reaches_batch_result(node: GroupingNode, last: Node) -> bool:
         strategy.allowed_lateness not in (None, FOREVER) or not never_finishes(strategy.trigger)
     ):
         return False
-    mode = strategy.accumulation
-    return mode is Accumulation.RETRACTING or (node == last and mode is Accumulation.ACCUMULATING)
+    if node == last:
+        return strategy.mode is not Accumulation.DISCARDING
+    return strategy.mode is Accumulation.RETRACTING or emits_one_pane(strategy)
 
 
 def bag(elements: Iterable[tuple[object, Window]]) -> Bag:
@@ -50,7 +49,7 @@ def bag(elements: Iterable[tuple[object, Window]]) -> Bag:
 def final_elements(pipeline: PCollection[object], panes: Iterable[Pane[object]], batch: Bag) -> Bag | None:
     """Returns the current elements after all panes, in the windows of a batch; ``None`` if they are unknown."""
     known = list(panes)
-    mode = last_grouping(pipeline.node).windowed_by.strategy.accumulation
+    mode = last_grouping(resolve_accumulation(pipeline.node)).windowed_by.strategy.mode
     if mode is Accumulation.RETRACTING:
         total: Counter[tuple[str, Window]] = Counter()
         for pane in known:

@@ -99,7 +99,7 @@ def a_hold_prevents_late_panes(
 
     Relied on by: every grouping downstream.
     """
-    mode = strategy.accumulation
+    mode = strategy.mode
     repeats_times = (
         strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW
         and mode is not Accumulation.DISCARDING

@@ -187,7 +187,7 @@ def inputs(frame: DataFrame, stream: StreamInput) -> None:
     assert_type(stream.signal, Column | None)
     assert_type(stream.tick, Column | None)
     assert_type(stream.corrupt_record, Column | None)
-    assert_type(stream.clocks, StreamColumns)
+    assert_type(stream.columns, StreamColumns)
 
 
 def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], note: LiftingNote) -> None:

@@ -59,7 +59,7 @@ class Listing:
                 windows = f"Sessions with a gap of {_with_number(gap)}"
             case _:
                 windows = "One window for all of time"
-        return f"{windows}, {self.strategy.accumulation.value}"
+        return f"{windows}, {self.strategy.mode.value}"
 
     @property
     def source(self) -> str:

@@ -18,10 +18,10 @@ from flowalg import (
     Sum,
     TimestampCombiner,
 )
-from flowalg_laws.conformance.jobs.feeds import SOME, feed, sum_in_windows, sums_in_fives
+from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, feed, five, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job, minutes
 from flowalg_laws.conformance.jobs.windows import number, split_into_sessions
-from flowalg_laws.kit.readings import Reading
+from flowalg_laws.kit.readings import VALUES, Reading
 
 MINUTE = timedelta(minutes=1)
 OFTEN = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
@@ -315,6 +315,30 @@ def a_maximum_of_corrected_values(readings: list[Reading]) -> Answer:
         yield KV("all", max(pair.value for pair, _ in some if isinstance(pair, KV))), window
 
 
+@job(
+    VALUES.map(lambda pair: pair.key)
+    .window(FIVE, trigger=OFTEN, allowed_lateness=FOREVER)
+    .distinct()
+    .key_by(lambda name: "names")
+    .combine_per_key(Count()),
+    SOME,
+    panes="""
+        10: +names=2 [0, 5) early 0
+        11: +names=2 [0, 5) early 1
+        11: +names=1 [5, 10) early 0
+        12: +names=2 [5, 10) early 1
+        13: +names=2 [0, 5) late 2
+        13: +names=2 [5, 10) early 2
+        14: +names=2 [0, 5) late 3
+        14: +names=1 [10, 15) early 0
+    """,
+)
+def distinct_names_are_counted_once(readings: list[Reading]) -> Answer:
+    """With an unset accumulation mode, an element that a late duplicate emits again counts once."""
+    for _, window, some in grouped(readings, lambda reading: 0, five):
+        yield KV("names", len({reading.key for reading in some})), window
+
+
 PANE_TIMES = (panes_at_the_earliest_event_time, panes_at_the_latest_event_time)
 """The jobs that also apply to batches."""
 
@@ -333,6 +357,7 @@ JOBS = (
     panes_at_the_latest_event_time,
     retractions_downstream,
     a_maximum_of_corrected_values,
+    distinct_names_are_counted_once,
 )
 
 __all__ = ["JOBS", "PANE_TIMES"]

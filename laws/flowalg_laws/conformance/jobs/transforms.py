@@ -10,9 +10,11 @@ from flowalg import (
     FOREVER,
     KV,
     Accumulation,
+    AtWatermark,
     BoundedOutOfOrderness,
     Count,
     FixedWindows,
+    GlobalWindows,
     Max,
     PCollection,
     Source,
@@ -264,6 +266,22 @@ def _start(span: Span) -> datetime:
 PATIENT = BoundedOutOfOrderness(timedelta(minutes=12))
 ON_TIME = Feed(OTHERS, Reading, MORE.batches, PATIENT)
 ALL_ON_TIME = Feed(READINGS, Reading, SOME.batches, PATIENT)
+
+
+@job(
+    VALUES.window(FIVE, trigger=AtWatermark(), allowed_lateness=FOREVER)
+    .combine_per_key(Sum())
+    .map(lambda pair: KV("all", pair.value))
+    .combine_per_key(Max()),
+    ALL_ON_TIME,
+)
+def complete_results_grouped_again(readings: list[Reading]) -> Answer:
+    """A window that emits one pane needs no retractions for a grouping that reads it."""
+    sums = by_key_and_five(readings)
+    for window in {window for _, window in sums}:
+        yield KV("all", max(sum(values) for (_, span), values in sums.items() if span == window)), window
+
+
 total = (
     OTHERS.map(lambda reading: reading.value)
     .window(FIVE, allowed_lateness=FOREVER)
@@ -316,8 +334,9 @@ def a_map_side_input(some: list[Reading], more: list[Reading]) -> Answer:
             yield KV(name, len(group)), window
 
 
-sum_of_self = VALUES.map(lambda pair: KV("all", pair.value)).combine_per_key(Sum()).as_singleton()
-counts_of_self = VALUES.combine_per_key(Count()).as_map()
+complete = VALUES.window(GlobalWindows(), trigger=AtWatermark())
+sum_of_self = complete.map(lambda pair: KV("all", pair.value)).combine_per_key(Sum()).as_singleton()
+counts_of_self = complete.combine_per_key(Count()).as_map()
 
 
 @job(
@@ -352,6 +371,7 @@ JOBS = (
     distinct_keys,
     lists_grouped_twice,
     three_stages,
+    complete_results_grouped_again,
     a_union_with_itself,
     branches_of_one_collection,
     a_branch_that_repeats_elements,
