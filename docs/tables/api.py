@@ -57,8 +57,8 @@ REFERENCE: Final = (
 )
 
 SPARK: Final = (
-    "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session collect collect_drops final_values "
-    "open_windows check_checkpoint metrics "
+    "SparkBatch SparkStreaming StreamInput PaneFrame LiftingNote local_session configure collect collect_drops "
+    "final_values open_windows check_checkpoint metrics "
     "StageMetrics stage_metrics bad_records replay_log ReplayLog read_files read_table schema_of arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks"
 )

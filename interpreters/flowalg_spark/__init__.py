@@ -3,10 +3,10 @@
 Both are interpreters of the core. ``batch.compile`` and ``streaming.compile`` return a DataFrame of panes instead of a
 run. ``collect`` reads panes back as typed values, ``collect_drops`` reads drops, and ``final_values`` reduces panes to
 the current value of each key and window. ``schema_of``, ``read_table`` and ``read_files`` give the data of a source in
-its schema, ``sinks`` has tables that a stream writes to, and ``session`` has the settings that streaming needs. For a
-run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_windows`` reads its live windows, and ``metrics``
-and ``replay_log`` read its stored metrics. ``records_in`` and ``pane_table`` convert between Arrow tables and the
-records and panes of the reference interpreter.
+its schema, ``sinks`` has tables that a stream writes to, and ``configure`` prepares a session. For a run of a stream,
+``check_checkpoint`` validates its checkpoint, ``open_windows`` reads its live windows, and ``metrics`` and
+``replay_log`` read its stored metrics. ``records_in`` and ``pane_table`` convert between Arrow tables and the records
+and panes of the reference interpreter.
 """
 
 from flowalg_spark import batch, sinks, streaming
@@ -17,7 +17,7 @@ from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.pane_frame import PaneFrame, collect
 from flowalg_spark.frames.sources import read_files, read_table, schema_of
 from flowalg_spark.lowering.flow import LiftingNote
-from flowalg_spark.session import local_session
+from flowalg_spark.session import configure, local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
 from flowalg_spark.state.open_windows import open_windows
 from flowalg_spark.streaming.compilation import StreamInput
@@ -39,6 +39,7 @@ __all__ = [
     "check_checkpoint",
     "collect",
     "collect_drops",
+    "configure",
     "final_values",
     "local_session",
     "metrics",

@@ -1,4 +1,4 @@
-"""Spark sessions for streaming: settings, a local session, and the state store."""
+"""Spark sessions: a local session, the settings that matter for speed, and the state store of streams."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 import sys
 from pathlib import Path
 from typing import Final
+from weakref import WeakSet
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError, UnsupportedError
 
@@ -22,16 +24,19 @@ _CHANGELOG_KEY: Final = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpo
 SETTINGS: Final = {
     STATE_STORE_KEY: ROCKSDB,
     _CHANGELOG_KEY: "true",
-    "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
-"""Settings for streaming: the state store that ``transformWithState`` requires, and large Arrow batches.
+"""The settings of ``configure``: the state store that ``transformWithState`` requires, and large Arrow batches.
 
 Batches are limited by rows only: with a limit in bytes, Spark sums the bytes of the batch again for each row that it
 adds, which is the most expensive part. This value means no limit. A column of a batch must be below 2 GB, so set fewer
 rows if rows exceed 10 kB.
 """
+
+PARTITIONS_KEY: Final = "spark.sql.shuffle.partitions"
+_MOST_PARTITIONS_PER_CORE: Final = 4
+_WARNED: Final[WeakSet[SparkSession]] = WeakSet()
 
 
 def local_session(
@@ -53,7 +58,8 @@ def local_session(
     local = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.session.timeZone": "UTC",
+        PARTITIONS_KEY: str(cores),
         "spark.driver.memory": memory,
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
@@ -66,6 +72,55 @@ def local_session(
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def configure(session: SparkSession, *, partitions: int | None = None) -> SparkSession:
+    """Applies the settings that matter for the speed of flowalg to a running session, and returns the session.
+
+    Call it before compiling. It sets ``SETTINGS`` and the number of shuffle partitions, by default one for each core of
+    the cluster. That is the number of tasks and state stores of each stage of a stream: with Spark's default of 200, a
+    micro-batch on two cores takes 5 to 17 times as long. A checkpoint fixes the number permanently. The settings also
+    apply to other queries that the session starts later. Works over Spark Connect.
+
+    Example::
+
+        spark = flowalg_spark.configure(SparkSession.builder.getOrCreate())
+    """
+    require_session("session", session)
+    if partitions is not None and (
+        not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 1
+    ):
+        raise ArgumentError("partitions", partitions, "a positive int, or None for one for each core")
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    session.conf.set(PARTITIONS_KEY, str(partitions or _count_cores(session)))
+    return session
+
+
+def warn_of_partitions(session: SparkSession) -> None:
+    """Logs a warning, once for each session, if it has many more shuffle partitions than cores."""
+    if session in _WARNED:
+        return
+    _WARNED.add(session)
+    partitions, cores = shuffle_partitions(session), _count_cores(session)
+    if partitions > _MOST_PARTITIONS_PER_CORE * cores:
+        _LOG.warning(
+            "this Spark session has %d shuffle partitions and %d cores: each stage of each micro-batch starts %d "
+            "tasks, each with a state store; for one partition for each core, run: flowalg_spark.configure(spark)",
+            partitions,
+            cores,
+            partitions,
+        )
+
+
+def shuffle_partitions(session: SparkSession) -> int:
+    """Returns the number of shuffle partitions of a session."""
+    return int(session.conf.get(PARTITIONS_KEY, "200") or "200")
+
+
+def _count_cores(session: SparkSession) -> int:
+    """Returns the default parallelism, the cores of the cluster. A client of Spark Connect can only observe it."""
+    return session.range(1_000_000).select(F.spark_partition_id()).distinct().count()
 
 
 def require_session(argument: str, session: object) -> None:
@@ -106,4 +161,15 @@ def ensure_state_store(session: SparkSession) -> None:
         session.conf.set(_CHANGELOG_KEY, "true")
 
 
-__all__ = ["ROCKSDB", "SETTINGS", "STATE_STORE_KEY", "ensure_state_store", "local_session", "require_session"]
+__all__ = [
+    "PARTITIONS_KEY",
+    "ROCKSDB",
+    "SETTINGS",
+    "STATE_STORE_KEY",
+    "configure",
+    "ensure_state_store",
+    "local_session",
+    "require_session",
+    "shuffle_partitions",
+    "warn_of_partitions",
+]

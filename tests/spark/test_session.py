@@ -1,6 +1,6 @@
 """Streaming on sessions that were not configured for flowalg: the settings that it makes, and those that it rejects.
 
-These tests catch a dependence on a setting of ``local_session``, and a state store that is replaced.
+These tests detect a dependence on a setting of ``local_session``, and a state store that is replaced.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from flowalg_spark.session import ROCKSDB, STATE_STORE_KEY, ensure_state_store
+from flowalg_spark.session import (
+    PARTITIONS_KEY,
+    ROCKSDB,
+    SETTINGS,
+    STATE_STORE_KEY,
+    configure,
+    ensure_state_store,
+    warn_of_partitions,
+)
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from flowalg import UnsupportedError
+from flowalg import ArgumentError, UnsupportedError
 from tests.support.ordinary_session import NAMES
 
 OTHER = "org.example.Other"
@@ -71,6 +79,43 @@ def test_another_state_store_is_rejected(unset: SparkSession) -> None:
         f'run: spark.conf.set("{STATE_STORE_KEY}", "{ROCKSDB}")'
     )
     assert unset.conf.get(STATE_STORE_KEY) == OTHER
+
+
+@pytest.fixture
+def default(spark: SparkSession) -> SparkSession:
+    """Another session of the same application, with Spark's defaults for the settings of ``configure``."""
+    session = spark.newSession()
+    for name in (*SETTINGS, PARTITIONS_KEY):
+        session.conf.unset(name)
+    session.conf.set(PARTITIONS_KEY, "200")
+    return session
+
+
+def test_configure_applies_the_settings(default: SparkSession) -> None:
+    """The session has all settings and, unless another number is given, a partition for each of its two cores."""
+    assert configure(default) is default
+    assert {name: default.conf.get(name) for name in SETTINGS} == SETTINGS
+    assert default.conf.get(PARTITIONS_KEY) == "2"
+    assert configure(default, partitions=7).conf.get(PARTITIONS_KEY) == "7"
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "2"])
+def test_configure_rejects_other_numbers_of_partitions(default: SparkSession, value: int) -> None:
+    """The number of partitions is a positive int; nothing is set otherwise."""
+    with pytest.raises(ArgumentError, match=r"partitions must be a positive int, or None"):
+        configure(default, partitions=value)
+    assert default.conf.get(PARTITIONS_KEY) == "200"
+
+
+def test_many_partitions_are_reported_once(default: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    """Compiling a stream warns of more than four partitions for each core, with the remedy, once for each session."""
+    with caplog.at_level(logging.WARNING, "flowalg_spark"):
+        warn_of_partitions(default)
+        warn_of_partitions(default)
+        warn_of_partitions(configure(default.newSession(), partitions=8))
+    (line,) = caplog.messages
+    assert line.startswith("this Spark session has 200 shuffle partitions and 2 cores")
+    assert line.endswith("run: flowalg_spark.configure(spark)")
 
 
 class _Locked:

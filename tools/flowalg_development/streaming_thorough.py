@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from flowalg_laws.conformance import JOBS, examine_interpreter
 from flowalg_spark import local_session
-from flowalg_spark.session import SETTINGS
+from flowalg_spark.session import configure
 
 from tests.support.spark_replay import ShardsInTurn
 
@@ -34,10 +34,8 @@ def session(*, connect: bool, folder: Path) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     if connect:
-        builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
-        spark = builder.getOrCreate()
-        for key, value in SETTINGS.items():
-            spark.conf.set(key, value)
+        builder = SparkSession.builder.remote("local[2]").config("spark.sql.session.timeZone", "UTC")
+        spark = configure(builder.getOrCreate(), partitions=2)
     else:
         spark = local_session("streaming thorough", log=folder / "spark.log")
     try:

@@ -43,7 +43,7 @@ from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns
 from flowalg_spark.lowering.py4j_cache import reduce_calls
-from flowalg_spark.session import ensure_state_store
+from flowalg_spark.session import ensure_state_store, warn_of_partitions
 from flowalg_spark.streaming.lowering import Lowering
 from flowalg_spark.streaming.metrics import with_metrics_observed
 from flowalg_spark.streaming.metrics_columns import metrics_struct
@@ -209,6 +209,7 @@ def compile_sources(
     """Returns the panes of a pipeline over the streams of its sources, by name."""
     session = next(iter(sources.values())).frame.sparkSession
     ensure_state_store(session)
+    warn_of_partitions(session)
     ids = shard_ids(session, shards)
     root = resolve_accumulation(pipeline.node)
     lowering = Lowering.of(root, sources, ids, state_cache_bytes, metrics=metrics)

@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
+from flowalg_spark.session import shuffle_partitions
 
 
 def shard_ids(session: SparkSession, shards: int | None) -> tuple[int, ...]:
@@ -13,7 +14,7 @@ def shard_ids(session: SparkSession, shards: int | None) -> tuple[int, ...]:
 
     The first id is always 0, so a query that restarts with another number of shards finds a state and is rejected.
     """
-    partitions = int(session.conf.get("spark.sql.shuffle.partitions", "200") or "200")
+    partitions = shuffle_partitions(session)
     wanted = partitions if shards is None else shards
     if not isinstance(wanted, int) or wanted < 1:
         raise ArgumentError("shards", shards, "a positive int, or None for the number of shuffle partitions")
