@@ -6,8 +6,18 @@ from typing import Protocol, assert_never, runtime_checkable
 
 from attrs import frozen
 
+from flowalg.data.errors import ElementError
 from flowalg.data.kv import KV
-from flowalg.data.shapes import BOOLEAN, ListOf, RecordOf, Shape, TupleOf, kv_of
+from flowalg.data.shapes import (
+    BOOLEAN,
+    ListOf,
+    RecordOf,
+    Scalar,
+    Shape,
+    TupleOf,
+    kv_of,
+    optional,
+)
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.lift import lift
@@ -53,14 +63,22 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
             after = before
         case Filter():
             after = before
+            if expression.shape not in (None, BOOLEAN, optional(BOOLEAN)):
+                raise _wrong_result(step, "a bool", expression)
             if expression.shape != BOOLEAN and first_opaque(expression) is None:
                 expression = Opaque(expression.shape, f"it returns {expression.shape}, not bool", step.label)
         case FlatMap():
+            if isinstance(expression.shape, Scalar):
+                raise _wrong_result(step, "an iterable of elements", expression)
             expression = _as_list(expression, step)
             after = expression.shape.of if isinstance(expression.shape, ListOf) else _items_said(step, before)
         case _:
             assert_never(step)
     return StepAnalysis(step, before, expression, after)
+
+
+def _wrong_result(step: Step, valid: str, expression: Expr) -> ElementError:
+    return ElementError(f"the result of {step.label} must be {valid}; its type is {expression.shape}")
 
 
 def _as_list(expression: Expr, step: FlatMap) -> Expr:

@@ -22,7 +22,7 @@ from flowalg.data.errors import (
     UnsupportedError,
     ValueRangeError,
 )
-from flowalg.data.shapes import ListOf, MapOf, RecordOf, Scalar, Shape, TupleOf, kv_of, optional
+from flowalg.data.shapes import ListOf, MapOf, RecordOf, Scalar, Shape, TupleOf, is_hashable, kv_of, optional
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import Call, OnValue
 from flowalg.elementwise.splitting import Selected
@@ -298,7 +298,7 @@ class CombinePerKey(_Grouping):
     scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
-        require_keyed(self.input.shape, self.label)
+        require_groupable(self.input.shape, self.label)
         _ = self.shape  # raises if the combiner does not accept the values
 
     @property
@@ -485,6 +485,16 @@ def require_keyed(shape: Shape | None, transform: str) -> None:
         )
 
 
+def require_groupable(shape: Shape | None, transform: str) -> None:
+    """Raises ``KeyedCollectionError`` unless elements of the shape, where it is known, are pairs with hashable keys."""
+    require_keyed(shape, transform)
+    if isinstance(shape, RecordOf) and not is_hashable(shape.fields[0].shape):
+        raise KeyedCollectionError(
+            f"{transform} needs keys that are hashable, and these are {shape.fields[0].shape}; use tuple or frozenset "
+            "instead of list and set"
+        )
+
+
 def _require_same_windows(nodes: Sequence[Node]) -> None:
     """Raises ``ArgumentError`` unless all collections are in the same windows in the same way."""
     first, *others = (node.windowing for node in nodes)
@@ -493,7 +503,7 @@ def _require_same_windows(nodes: Sequence[Node]) -> None:
             expected, found = getattr(first.strategy, each.name), getattr(other.strategy, each.name)
             if found != expected:
                 what = each.name.replace("_", " ")
-                valid = f"that of collection 1, {expected!r}, so that all are in the same windows"
+                valid = f"the same as in collection 1, {expected!r}, so that all are in the same windows"
                 raise ArgumentError(f"the {what} of collection {number}", found, valid)
         if other.fresh != first.fresh:
             raise ArgumentError(
@@ -560,6 +570,7 @@ __all__ = [
     "combine",
     "named",
     "outline",
+    "require_groupable",
     "require_keyed",
     "shape_read",
 ]

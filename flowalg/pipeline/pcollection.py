@@ -38,6 +38,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
     combine,
     outline,
+    require_groupable,
     require_keyed,
 )
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, require_readable
@@ -328,9 +329,7 @@ class PCollection(HasView, Generic[A_co]):
 
         Raises ``KeyedCollectionError`` on an unkeyed collection, and ``ArgumentError`` as ``as_singleton`` does.
         """
-        shape = self.node.shape
-        if shape is not None:
-            require_keyed(shape, "as_map")
+        require_groupable(self.node.shape, "as_map")
         return SideInput(self.node, AsMap())
 
     def with_side(self, side: SideInput[B]) -> PCollection[tuple[A_co, B]]:
@@ -419,8 +418,7 @@ def _require_all_keyed(transform: str, collections: Iterable[object]) -> None:
         if not isinstance(one, PCollection):
             raise ArgumentError(f"collection {number} of {transform}", one, "a keyed PCollection")
         shape = one.shape
-        if shape is not None:
-            require_keyed(shape, transform)
+        require_groupable(shape, transform)
         if isinstance(shape, RecordOf):
             keys.setdefault(shape.fields[0].shape, number)
     if len(keys) > 1:

@@ -30,6 +30,8 @@ class Source(PCollection[A_co]):
     def __init__(self, name: str, record: type[A_co], *, event_time: Callable[[A_co], datetime]) -> None:
         if not isinstance(name, str) or not name:
             raise ArgumentError("Source.name", name, "a non-empty str")
+        if not callable(event_time):
+            raise ArgumentError("Source.event_time", event_time, "a function, such as lambda score: score.at")
         call = Call(event_time)
         shape = shape_of(record)
         lifted = analyse_function(call, Param(shape)).shape

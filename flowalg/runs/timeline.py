@@ -86,15 +86,15 @@ class Timeline(HasView, Generic[A_co]):
             if after.processing_time < before.processing_time:
                 raise ArgumentError(
                     "processing_time",
-                    str(after.processing_time),
+                    after.processing_time,
                     f"at or after {before.processing_time}",
                 )
             if after.watermark < before.watermark:
                 valid = f"at or after {before.watermark}"
-                raise ArgumentError("watermark", str(after.watermark), valid)
+                raise ArgumentError("watermark", after.watermark, valid)
             for q, point in before.percentile_watermarks.items():
                 if after.percentile_watermarks.get(q, point) < point:
-                    found = str(after.percentile_watermarks[q])
+                    found = after.percentile_watermarks[q]
                     raise ArgumentError(f"percentile_watermarks[{q}]", found, f"at or after {point}")
 
     @property

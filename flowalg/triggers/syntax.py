@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from attrs import field, frozen
 
@@ -40,9 +40,22 @@ class _AnyTrigger:
         """Returns ``Repeat`` of this trigger."""
         return Repeat(cast("Trigger", self))
 
+    def __and__(self, other: NoReturn) -> And:
+        """Raises ``ArgumentError``: only triggers that fire once can be combined."""
+        raise _not_once("&", self)
+
+    def __or__(self, other: NoReturn) -> Or:
+        """Raises ``ArgumentError``: only triggers that fire once can be combined."""
+        raise _not_once("|", self)
+
     def until(self, until: OnceTrigger) -> OrFinally:
         """Returns ``OrFinally`` of this trigger: when ``until`` is ready, it fires a last time and finishes."""
         return OrFinally(cast("Trigger", self), until)
+
+
+def _not_once(operator: str, trigger: object) -> ArgumentError:
+    valid = "a trigger that fires once, such as AtCount(3); repeat the combination instead: (a & b).repeat()"
+    return ArgumentError(f"the left operand of {operator}", trigger, valid)
 
 
 class _Once(_AnyTrigger):

@@ -630,22 +630,23 @@ TIMES: Final[list[tuple[str, str]]] = [
     (
         "Timeline().at(minute(1)).at(NOON)",
         "ArgumentError: processing_time must be at or after 2024-01-01T12:01:00Z; got "
-        "'2024-01-01T12:00:00Z' (str)",
+        "ProcessingTime('2024-01-01T12:00:00Z') (ProcessingTime)",
     ),
     (
         "Timeline().at(minute(1), watermark=minute(1)).at(minute(2), watermark=NOON)",
-        "ArgumentError: watermark must be at or after 2024-01-01T12:01:00Z; got '2024-01-01T12:00:00Z' (str)",
+        "ArgumentError: watermark must be at or after 2024-01-01T12:01:00Z; got "
+        "EventTime('2024-01-01T12:00:00Z') (EventTime)",
     ),
     (
         "Timeline().at(minute(1), percentiles={0.5: minute(1)}).at(minute(2), percentiles={0.5: NOON})",
         "ArgumentError: percentile_watermarks[0.5] must be at or after 2024-01-01T12:01:00Z; got "
-        "'2024-01-01T12:00:00Z' (str)",
+        "EventTime('2024-01-01T12:00:00Z') (EventTime)",
     ),
     ("Timeline().end(3)", "ArgumentError: time must be a timezone-aware datetime; got 3 (int)"),
     (
         "Timeline().at(minute(1)).end(NOON)",
         "ArgumentError: processing_time must be at or after 2024-01-01T12:01:00Z; got "
-        "'2024-01-01T12:00:00Z' (str)",
+        "ProcessingTime('2024-01-01T12:00:00Z') (ProcessingTime)",
     ),
     (
         "Timeline.batch(3, time=NOON)",
@@ -721,7 +722,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "Source('s', Score, event_time=3)",
-        "ArgumentError: the function must be callable, such as lambda s: s.points; got 3 (int)",
+        "ArgumentError: Source.event_time must be a function, such as lambda score: score.at; got 3 (int)",
     ),
     (
         "Source('s', Score, event_time=points)",
@@ -838,10 +839,28 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "POINTS.co_group_by_key(POINTS.window(FixedWindows(MINUTE)))",
-        "ArgumentError: the windows of collection 2 must be that of collection 1, "
+        "ArgumentError: the windows of collection 2 must be the same as in collection 1, "
         "GlobalWindows(), so that all are in the same windows; got "
         "FixedWindows(size=datetime.timedelta(seconds=60), offset=datetime.timedelta(0), "
         "offset_by_key=None) (FixedWindows)",
+    ),
+    (
+        "SCORES.filter(points).key_by(three).combine_per_key(Count())",
+        "ElementError: the result of filter(<points>) must be a bool; its type is int",
+    ),
+    (
+        "SCORES.flat_map(points).key_by(three).combine_per_key(Count())",
+        "ElementError: the result of flat_map(<points>) must be an iterable of elements; its type is int",
+    ),
+    (
+        "SCORES.key_by(three, result=list[int]).combine_per_key(Count())",
+        "KeyedCollectionError: combine_per_key(Count) needs keys that are hashable, and these are list[int]; use tuple "
+        "or frozenset instead of list and set",
+    ),
+    (
+        "AtCount(2).repeat() & AtWatermark()",
+        "ArgumentError: the left operand of & must be a trigger that fires once, such as AtCount(3); repeat the "
+        "combination instead: (a & b).repeat(); got Repeat(trigger=AtCount(count=2)) (Repeat)",
     ),
     (
         "POINTS.inner_join(3)",
@@ -952,7 +971,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ("flatten(SCORES, 3)", "ArgumentError: collection 2 must be a PCollection; got 3 (int)"),
     (
         "flatten(POINTS, POINTS.window(GlobalWindows(), trigger=AtCount(1)))",
-        "ArgumentError: the trigger of collection 2 must be that of collection 1, "
+        "ArgumentError: the trigger of collection 2 must be the same as in collection 1, "
         "Repeat(trigger=AtWatermark(percentile=None)), so that all are in the same windows; got "
         "AtCount(count=1) (AtCount)",
     ),

