@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from attrs import field, frozen
 from typing_extensions import TypeVar as DefaultingTypeVar
@@ -101,8 +101,26 @@ class Group(Combiner[In_contra, Acc, Out_co]):
         """Returns the accumulator with one value subtracted."""
 
 
-@frozen
-class Sum(Group[Summed, Summed, Summed]):
+class _WithoutArguments:
+    """The constructor of combiners that have no arguments, although one may expect a function there."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self) -> None: ...
+
+    else:
+
+        def __init__(self, argument: object = None) -> None:
+            if argument is not None:
+                name = type(self).__name__
+                remedy = f"; {name}.of(f) applies a function to each value" if hasattr(self, "of") else ""
+                raise ArgumentError(f"{name}(...)", argument, f"called without arguments{remedy}")
+
+
+@frozen(init=False)
+class Sum(_WithoutArguments, Group[Summed, Summed, Summed]):
     """The sum of integers or floats. Integers are 64-bit; overflow, also of a partial sum, is an error."""
 
     @property
@@ -136,8 +154,8 @@ class Sum(Group[Summed, Summed, Summed]):
         return Over(Call(f), Sum())  # type: ignore[arg-type]  # Over erases the intermediate type
 
 
-@frozen
-class Count(Group[object, int, int]):
+@frozen(init=False)
+class Count(_WithoutArguments, Group[object, int, int]):
     """The number of values."""
 
     @property
@@ -171,8 +189,8 @@ class Total:
     total: int | float
 
 
-@frozen
-class Mean(Group[float, Total, float]):
+@frozen(init=False)
+class Mean(_WithoutArguments, Group[float, Total, float]):
     """The arithmetic mean, a float. Integers are summed exactly and divided once, as floats.
 
     The mean of no values is undefined; a window without values has no pane.
@@ -202,8 +220,8 @@ class Mean(Group[float, Total, float]):
         return Over(Call(f), Mean())  # type: ignore[arg-type]  # Over erases the intermediate type
 
 
-@frozen
-class Min(Combiner[A, "A | None", A]):
+@frozen(init=False)
+class Min(_WithoutArguments, Combiner[A, "A | None", A]):
     """The least value. ``None`` and NaN are not ordered, so they are errors."""
 
     def zero(self) -> A | None:  # noqa: D102
@@ -227,8 +245,8 @@ class Min(Combiner[A, "A | None", A]):
         return Over(Call(f), least)  # type: ignore[arg-type]  # and the intermediate type
 
 
-@frozen
-class Max(Combiner[A, "A | None", A]):
+@frozen(init=False)
+class Max(_WithoutArguments, Combiner[A, "A | None", A]):
     """The greatest value. ``None`` and NaN are not ordered, so they are errors."""
 
     def zero(self) -> A | None:  # noqa: D102

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Generic, TypeVar, cast, overload
 
-from attrs import frozen
+from attrs import field, frozen
 
 from flowalg.combiners.core import Aggregate, Combiner, Group
 from flowalg.data.errors import ArgumentError, FlowalgError
+from flowalg.data.shapes import ElementType, Shape, shape_of
+from flowalg.data.values import conform
 from flowalg.elementwise.functions import describe_function, user_function_error
 
 A = TypeVar("A")
@@ -26,6 +29,7 @@ class FunctionCombiner(Combiner[In, Acc, Out], Generic[In, Acc, Out]):
     merge_function: Callable[[Acc, Acc], Acc]
     extract_function: Callable[[Acc], Out] | None
     name: str
+    result: ElementType = field(default=None, kw_only=True)
 
     def zero(self) -> Acc:  # noqa: D102
         return self.initial
@@ -43,12 +47,21 @@ class FunctionCombiner(Combiner[In, Acc, Out], Generic[In, Acc, Out]):
             raise self._error("merge", self.merge_function, (left, right), cause) from cause
 
     def extract(self, accumulator: Acc) -> Out:  # noqa: D102
-        if self.extract_function is None:
-            return cast("Out", accumulator)
         try:
-            return self.extract_function(accumulator)
+            result: object = (
+                accumulator if self.extract_function is None else self.extract_function(accumulator)
+            )
         except Exception as cause:
+            assert self.extract_function is not None
             raise self._error("extract", self.extract_function, accumulator, cause) from cause
+        if self.declared_shape is not None:
+            result = conform(result, self.declared_shape, f"the result of {self.name}")
+        return cast("Out", result)
+
+    @cached_property
+    def declared_shape(self) -> Shape | None:
+        """The shape of the declared result type, if there is one."""
+        return None if self.result is None else shape_of(self.result, where=f"the result of {self.name}")
 
     def _error(self, part: str, f: Callable[..., object], argument: object, cause: Exception) -> FlowalgError:
         return (
@@ -85,6 +98,7 @@ def combiner(
     extract: Callable[[Acc], Out],
     subtract: Callable[[Acc, In], Acc] | None = None,
     name: str | None = None,
+    result: type[Out] | None = None,
 ) -> Aggregate[In, Out]: ...
 @overload
 def combiner(
@@ -94,6 +108,7 @@ def combiner(
     merge: Callable[[Acc, Acc], Acc],
     subtract: Callable[[Acc, In], Acc] | None = None,
     name: str | None = None,
+    result: type[Acc] | None = None,
 ) -> Aggregate[In, Acc]: ...
 def combiner(
     *,
@@ -103,12 +118,14 @@ def combiner(
     extract: Callable[..., object] | None = None,
     subtract: Callable[..., object] | None = None,
     name: str | None = None,
+    result: ElementType = None,
 ) -> object:
     """Returns a combiner made from functions on accumulators, which must never be modified in place.
 
     ``zero`` is the accumulator of no values. ``add`` adds one value to an accumulator, ``merge`` merges two, and
     ``extract`` returns the result; by default the result is the accumulator. With ``subtract``, which removes a
     value, the combiner is a ``Group`` and applies retractions directly. ``name`` is its name in labels and messages.
+    ``result`` is the type of the result, which Spark needs for a lambda; a ``def`` can be annotated instead.
 
     Both type checkers infer the types of lambdas from the collection and from ``zero``, with one exception: pyright
     infers a ``zero`` of ``(0, 0)`` as a tuple of these literals. Use a record there, or annotated functions.
@@ -129,19 +146,26 @@ def combiner(
     if name is not None and (not isinstance(name, str) or not name):
         raise ArgumentError("combiner.name", name, "a non-empty str")
     title = name or f"combiner({describe_function(add)})"
+    made: FunctionCombiner[object, object, object]
     if subtract is None:
-        return FunctionCombiner(zero, add, merge, extract, title)
-    return FunctionGroup(zero, add, merge, extract, title, subtract)
+        made = FunctionCombiner(zero, add, merge, extract, title, result=result)
+    else:
+        made = FunctionGroup(zero, add, merge, extract, title, subtract, result=result)
+    _ = made.declared_shape  # raises if the result type is not an element type
+    return made
 
 
-def reduce_combiner(f: Callable[[A, A], A], *, zero: A, name: str | None = None) -> Aggregate[A, A]:
+def reduce_combiner(
+    f: Callable[[A, A], A], *, zero: A, name: str | None = None, result: type[A] | None = None
+) -> Aggregate[A, A]:
     """Returns a combiner that joins values with ``f``: ``reduce_combiner(math.gcd, zero=0)``.
 
     ``f`` must be associative and commutative with unit ``zero``. Errors are those of ``combiner``.
     """
     if not callable(f):
         raise ArgumentError("reduce_combiner.f", f, "a function of two values, such as math.gcd")
-    return combiner(zero=zero, add=f, merge=f, name=name or f"reduce_combiner({describe_function(f)})")
+    title = name or f"reduce_combiner({describe_function(f)})"
+    return combiner(zero=zero, add=f, merge=f, name=title, result=result)
 
 
 __all__ = ["FunctionCombiner", "FunctionGroup", "combiner", "reduce_combiner"]

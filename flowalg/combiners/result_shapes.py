@@ -21,6 +21,8 @@ from flowalg.data.shapes import (
     TEXT,
     TIMESTAMP,
     ListOf,
+    OptionalOf,
+    RecordOf,
     SetOf,
     Shape,
     TupleOf,
@@ -33,6 +35,9 @@ from flowalg.lifting.tree.expressions import Param
 
 ORDERED: Final = (INTEGER, FLOAT, TEXT, TIMESTAMP, DAY, DURATION, DECIMAL, BOOLEAN, BINARY)
 """The shapes whose values are ordered."""
+
+NUMERIC: Final = (INTEGER, FLOAT)
+"""The shapes whose values are added."""
 
 
 def argument_shape(over: Over[object, object], value: Shape) -> Shape | None:
@@ -57,21 +62,16 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
             known = tuple(shape for shape in shapes if shape is not None)
             return TupleOf(known) if len(known) == len(shapes) else None
         case Mean():
-            return FLOAT if value is None else _numeric(value, "Mean") and FLOAT
+            _require_kind(type(combiner).__name__, value, NUMERIC)
+            return FLOAT
         case Sum():
-            return None if value is None else _numeric(value, "Sum")
+            _require_kind(type(combiner).__name__, value, NUMERIC)
+            return value
         case Min() | Max():
-            if value is not None and value not in ORDERED:
-                kinds = ", ".join(map(str, ORDERED))
-                raise RecordTypeError(
-                    f"{type(combiner).__name__} cannot order values of type {value}; it accepts {kinds}"
-                )
+            _require_kind(type(combiner).__name__, value, ORDERED)
             return value
         case Quantile() | Quantiles():
-            if value not in (None, INTEGER, FLOAT):
-                raise RecordTypeError(
-                    f"{combiner.title} does not accept values of type {value}; it accepts int and float"
-                )
+            _require_kind(type(combiner).__name__, value, NUMERIC)
             return _annotated_result(type(combiner).extract)
         case ToList() | TopN():
             return None if value is None else ListOf(value)
@@ -79,18 +79,34 @@ def combined_shape(combiner: Combiner[object, object, object], value: Shape | No
             if value is not None and not is_hashable(value):
                 raise RecordTypeError(f"ToSet does not accept values of type {value}, which are not hashable")
             return None if value is None else SetOf(value)
-        case FunctionCombiner():
-            return _annotated_result(combiner.extract_function or combiner.merge_function)
+        case FunctionCombiner(declared_shape=shape):
+            return shape or _annotated_result(combiner.extract_function or combiner.merge_function)
         case Into(function=function):
             return _annotated_result(user_call(function).f)
         case _:
             return _annotated_result(type(combiner).extract)
 
 
-def _numeric(value: Shape, combiner: str) -> Shape:
-    if value in (INTEGER, FLOAT):
-        return value
-    raise RecordTypeError(f"{combiner} does not accept values of type {value}; it accepts int and float")
+def _require_kind(name: str, value: Shape | None, kinds: tuple[Shape, ...]) -> None:
+    """Raises ``RecordTypeError`` unless values of the shape, if it is known, are of one of some kinds."""
+    if value is None or value in kinds:
+        return
+    *kinds_before, last = map(str, kinds)
+    accepted = f"{', '.join(kinds_before)} and {last}"
+    raise RecordTypeError(
+        f"{name} does not accept values of type {value}; it accepts {accepted}{_advice(name, value, kinds)}"
+    )
+
+
+def _advice(name: str, value: Shape, kinds: tuple[Shape, ...]) -> str:
+    """Returns the remedy: for a record, the call that combines a field of it."""
+    if isinstance(value, OptionalOf):
+        return "; remove the nulls first, with filter(...)"
+    if not isinstance(value, RecordOf):
+        return ""
+    field = next((field.name for field in value.fields if field.shape in kinds), "field")
+    element = value.cls.__name__.lower()
+    return f"; for a field, use {name}.of(lambda {element}: {element}.{field})"
 
 
 def _annotated_result(f: Callable[..., object]) -> Shape | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 _LONGEST_REPR: Final = 200
@@ -84,6 +86,17 @@ class DocumentError(FlowalgError, ValueError):
     """A JSON document is not a valid pipeline. The message names the path in the document."""
 
 
+@contextmanager
+def errors_of(label: str) -> Iterator[None]:
+    """Prefixes the errors of elements, numbers and user-defined functions with the label of the step that raised."""
+    try:
+        yield
+    except (ElementError, UserFunctionError, ValueRangeError) as error:
+        if label in str(error):
+            raise
+        raise type(error)(f"{label}: {error}") from error.__cause__
+
+
 __all__ = [
     "ArgumentError",
     "CheckpointError",
@@ -99,5 +112,6 @@ __all__ = [
     "UnsupportedError",
     "UserFunctionError",
     "ValueRangeError",
+    "errors_of",
     "format_value",
 ]

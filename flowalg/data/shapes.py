@@ -155,6 +155,8 @@ _POSSIBLE: Final = (
     "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None"
 )
 
+_REMEDY: Final = "; define a record class: use @frozen from attrs on a class with annotated fields"
+
 
 ElementType: TypeAlias = Annotated[object, "the type of elements"]
 """A type that ``shape_of`` accepts. It need not be a class: ``list[int]`` and ``int | None`` are element types."""
@@ -228,8 +230,10 @@ def _shape(
             return _record(python_type, where, {}, enclosing)
     if not isinstance(python_type, type) and origin is None:
         raise _no_type(python_type, where)
+    plain_class = isinstance(python_type, type) and origin is None and python_type.__module__ != "builtins"
+    remedy = _REMEDY if plain_class or python_type is dict or origin is dict else ""
     raise RecordTypeError(
-        f"{where} has type {_name(python_type)}, which is not an element type; it must be {_POSSIBLE}"
+        f"{where} has type {_name(python_type)}, which is not an element type; it must be {_POSSIBLE}{remedy}"
     )
 
 
@@ -248,7 +252,7 @@ def _record(
         raise RecordTypeError(f"{where}: {cls.__name__} is recursive; a record class must not contain itself")
     if not attrs.inspect(cls).is_frozen:
         raise RecordTypeError(
-            f"{where}: {cls.__name__} is mutable; a record class must be frozen: decorate it with @attrs.frozen"
+            f"{where}: {cls.__name__} is mutable; a record class must be frozen: use @frozen from attrs"
         )
     try:
         hints = get_type_hints(cls)

@@ -10,6 +10,7 @@ from flowalg.data.errors import ElementError
 from flowalg.data.kv import KV
 from flowalg.data.shapes import (
     BOOLEAN,
+    TIMESTAMP,
     ListOf,
     RecordOf,
     Scalar,
@@ -61,6 +62,8 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
             after = expression.shape
         case WithTimestamps():
             after = before
+            if expression.shape not in (None, TIMESTAMP):
+                raise _wrong_result(step, "a datetime", expression)
         case Filter():
             after = before
             if expression.shape not in (None, BOOLEAN, optional(BOOLEAN)):

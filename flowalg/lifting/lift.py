@@ -43,7 +43,7 @@ def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Exp
         return (
             evolve(made, shape=result_shape(f)) if isinstance(made, Opaque) and made.shape is None else made
         )
-    return Opaque(annotated_shape(f), f"a {type(f).__name__}, which has no Python source", location)
+    return Opaque(annotated_shape(f), f"{type(f).__name__} has no Python source", location)
 
 
 __all__ = ["lift"]

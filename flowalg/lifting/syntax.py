@@ -160,6 +160,8 @@ def _lift_attribute(node: ast.Attribute, scope: Scope) -> Expr:
                 return found
             if isinstance(code, property) and isinstance(code.fget, FunctionType):
                 return scope.inline(code.fget, (of,), {}, scope.inside)
+            if not scope.tests_types:
+                records.require_attribute(of, node.attr, location)
             return scope.opaque(node, f"{of.shape}.{node.attr}, which is not a plain field")
         case _ if times.is_time(of):
             return times.lift_attribute(of, node.attr, location)
@@ -348,6 +350,8 @@ def _lift_method(
             code = records.defined_code(cls, name)
             if isinstance(code, FunctionType) and records.get_field(of, name, location) is None:
                 return scope.inline(code, (of, *args), named, scope.inside)
+            if not scope.tests_types:
+                records.require_attribute(of, name, location)
             return scope.opaque(function, f"the method {name} of {of.shape}")
         case _ if times.is_time(of):
             return times.lift_method(name, of, args, named, location)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypeVar
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import ArgumentError, ElementError
 from flowalg.data.shapes import TIMESTAMP, shape_of
 from flowalg.elementwise.functions import Call, apply, describe_function
 from flowalg.lifting.analysis import analyse_function
@@ -36,11 +36,8 @@ class Source(PCollection[A_co]):
         shape = shape_of(record)
         lifted = analyse_function(call, Param(shape)).shape
         if lifted is not None and lifted != TIMESTAMP:
-            raise ArgumentError(
-                "Source.event_time",
-                describe_function(event_time),
-                f"a function to a datetime; the result of this function is {lifted}",
-            )
+            place = f"Source.event_time ({describe_function(event_time)})"
+            raise ElementError(f"the result of {place} must be a datetime; its type is {lifted}")
         super().__init__(SourceNode(name, shape, call))
 
     @property

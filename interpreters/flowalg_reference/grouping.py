@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from attrs import define, evolve, field, frozen
 
 from flowalg.combiners.core import keeps_values
-from flowalg.data.errors import ElementError, format_value
+from flowalg.data.errors import ElementError, errors_of, format_value
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.data.values import has_float, sort_key
 from flowalg.elementwise.functions import require_keyed
@@ -76,6 +76,10 @@ class Grouping:
 
     def advance(self, received: NodeOutput) -> NodeOutput:
         """Advance by one instant: from its elements and input clocks to its panes and output clocks."""
+        with errors_of(self.spec.label):
+            return self._advance(received)
+
+    def _advance(self, received: NodeOutput) -> NodeOutput:
         before, clocks = self.clocks.watermark, received.clocks
         # Steps 1 to 3: assign, merge, observe.
         touched = set(self._receive(received.elements, before, clocks.processing_time))

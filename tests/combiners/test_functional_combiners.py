@@ -5,22 +5,26 @@ The tests catch faults of construction; ``test_combiners.py`` tests that combine
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import pickle
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import flowalg_reference as reference
 import pytest
 from attrs import frozen
 from flowalg_laws import READINGS, VALUES, apply_windowing, check_combiner, windowing_strategies
 from flowalg_laws.strategies import free_timelines
+from flowalg_reference import run_batch
+from flowalg_spark import SparkBatch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from pyspark.sql import SparkSession
 
 import flowalg
 from flowalg import (
@@ -44,11 +48,14 @@ from flowalg import (
     PCollection,
     Quantile,
     Quantiles,
+    RecordTypeError,
     Repeat,
     Sum,
+    Timeline,
     ToList,
     TopN,
     ToSet,
+    UnsupportedError,
     UserFunctionError,
     Variance,
     combiner,
@@ -59,7 +66,7 @@ from flowalg.combiners.core import Into, require_combiner
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, shape_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise
-from tests.support.scores import POINTS, SCORES, Score, minute
+from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 A = TypeVar("A")
 SMALL = st.integers(-(2**40), 2**40)
@@ -261,14 +268,17 @@ def failing_parts(
         return 0
 
     def aggregate(**functions: Callable[..., int]) -> Aggregate[int, int]:
-        all_functions = {
-            "add": return_zero,
-            "merge": return_zero,
-            "extract": return_zero,
-            "subtract": return_zero,
-            **functions,
-        }
-        return combiner(zero=0, name="mine", **all_functions)
+        def part(name: str) -> Callable[..., int]:
+            return functions.get(name, return_zero)
+
+        return combiner(
+            zero=0,
+            name="mine",
+            add=part("add"),
+            merge=part("merge"),
+            extract=part("extract"),
+            subtract=part("subtract"),
+        )
 
     def subtract(given: Combiner[int, int, int]) -> object:
         assert isinstance(given, Group)
@@ -393,7 +403,8 @@ def test_an_error_in_into_names_the_function() -> None:
     ):
         elements(POINTS.combine_per_key(broken), scores)
     with pytest.raises(
-        UserFunctionError, match="^Count, Mean into: divide_by_zero_into at .*raised ValueError: no"
+        UserFunctionError,
+        match=r"^combine_per_key\(Count, Count, Mean\): Count, Mean into: divide_by_zero_into at .*raised ValueError",
     ):
         elements(POINTS.combine_per_key(Count(), broken), scores)
 
@@ -423,3 +434,54 @@ def test_the_shape_of_a_result_comes_from_an_annotation(
         assert str(found) == "tuple[int, Stats]"
     else:
         assert found == shape
+
+
+def spread_of(result: type[float] | None) -> Aggregate[int, float]:
+    """Returns a combiner whose result, by a lambda, is a float for positive values and a text for others."""
+    return combiner(
+        zero=0,
+        add=lambda total, value: total + value,
+        merge=lambda left, right: left + right,
+        extract=lambda total: json.loads(str(total / 2) if total > 0 else '"none"'),
+        name="half",
+        result=result,
+    )
+
+
+def test_a_declared_result_has_its_type() -> None:
+    """With ``result=`` the type of the panes is known, and a result of another type is an error; without it neither."""
+    declared, undeclared = (POINTS.combine_per_key(spread_of(result)) for result in (float, None))
+    assert (str(declared.shape), undeclared.shape) == ("KV[str, float]", None)
+    good, bad = [Score("a", 5, NOON)], [Score("a", -5, NOON)]
+    assert [pane.value for pane in run_batch(declared, {SCORES: good}).panes] == [2.5]
+    with pytest.raises(ElementError, match=r"the result of half must be of type float; got 'none' \(str\)"):
+        run_batch(declared, {SCORES: bad})
+    assert [str(pane.value) for pane in run_batch(undeclared, {SCORES: bad}).panes] == ["none"]
+
+
+def test_a_result_type_must_be_an_element_type() -> None:
+    """``result=`` is rejected when the combiner is made, unless it is the type of an element."""
+    with pytest.raises(
+        RecordTypeError, match="the result of half has type object, which is not an element type"
+    ):
+        spread_of(cast("type[float]", object))
+
+
+@pytest.mark.spark
+def test_a_declared_result_runs_on_spark(spark: SparkSession) -> None:
+    """Spark needs the type of a lambda's result, and ``result=`` declares it."""
+    timeline = Timeline.batch([Score("a", 5, NOON)], time=NOON)
+    run = SparkBatch(spark).run(POINTS.combine_per_key(spread_of(float)), {SCORES: timeline})
+    assert [pane.value for pane in run.panes] == [2.5]
+    with pytest.raises(UnsupportedError, match=r"the type of the combiner's result is unknown; pass result="):
+        SparkBatch(spark).run(POINTS.combine_per_key(spread_of(None)), {SCORES: timeline})
+
+
+def test_an_error_of_a_combiner_names_the_step() -> None:
+    """The message begins with the step and its transform, then the combiner and its function."""
+    values = POINTS.apply(
+        lambda points: points.combine_per_key(Sum.of(lambda value: 10 // value)), label="inverse"
+    )
+    with pytest.raises(UserFunctionError) as caught:
+        run_batch(values, {SCORES: [Score("a", 0, NOON)]})
+    assert str(caught.value).startswith("inverse/combine_per_key(Sum): Sum.of(<lambda> at ")

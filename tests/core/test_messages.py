@@ -712,7 +712,8 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
         "Source('s', dict, event_time=len)",
         "RecordTypeError: dict has type dict, which is not an element type; it must be bool, int, "
         "float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, "
-        "V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
+        "V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None"
+        "; define a record class: use @frozen from attrs on a class with annotated fields",
     ),
     (
         "Source('s', [int], event_time=len)",
@@ -726,8 +727,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "Source('s', Score, event_time=points)",
-        "ArgumentError: Source.event_time must be a function to a datetime; the result of this function "
-        "is int; got '<points>' (str)",
+        "ElementError: the result of Source.event_time (<points>) must be a datetime; its type is int",
     ),
     (
         "sources(3)",
@@ -767,7 +767,8 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
         "SCORES.flat_map(len, result=dict)",
         "RecordTypeError: the result of builtins.len[…] has type dict, which is not an element type; "
         "it must be bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a "
-        "frozen attrs class, KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None",
+        "frozen attrs class, KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None"
+        "; define a record class: use @frozen from attrs on a class with annotated fields",
     ),
     (
         "SCORES.key_by(3)",
@@ -897,8 +898,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "SCORES.with_timestamps(points)",
-        "ArgumentError: with_timestamps must be a function to a datetime; the result of this function is "
-        "int; got '<points>' (str)",
+        "ElementError: the result of with_timestamps(<points>) must be a datetime; its type is int",
     ),
     (
         "SCORES.split(3)",

@@ -92,7 +92,7 @@ def test_a_combiner_that_cannot_take_the_values_is_an_error() -> None:
     ):
         teams.combine_per_key(Sum())  # type: ignore[arg-type]
     with pytest.raises(
-        RecordTypeError, match="Max cannot order values of type Score; it accepts int, float, str"
+        RecordTypeError, match="Max does not accept values of type Score; it accepts int, float, str"
     ):
         SCORES.key_by(lambda s: s.team).combine_per_key(Max())
 
@@ -103,10 +103,6 @@ def test_a_combiner_that_cannot_take_the_values_is_an_error() -> None:
         (
             lambda: Source("", Score, event_time=lambda s: s.at),
             r"Source.name must be a non-empty str; got '' \(str\)",
-        ),
-        (
-            lambda: Source("s", Score, event_time=lambda s: s.points),  # type: ignore[arg-type,return-value]
-            r"Source.event_time must be a function to a datetime; the result of this function is int; got .*",
         ),
         (lambda: SCORES.map(3), r"the function must be callable, such as lambda s: s.points; got 3 \(int\)"),  # type: ignore[arg-type]
         (

@@ -123,7 +123,7 @@ def test_every_kind_of_field_has_a_shape() -> None:
 @pytest.mark.parametrize(
     ("python_type", "message"),
     [
-        (Mutable, "Mutable is mutable; a record class must be frozen: decorate it with @attrs.frozen"),
+        (Mutable, "Mutable is mutable; a record class must be frozen: use @frozen from attrs"),
         (
             WithMapping,
             r"WithMapping.tags has type dict\[str, int\], which is not an element type; it must be bool, int",

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Mapping
+from difflib import get_close_matches
 from inspect import getattr_static
 from types import FunctionType
 from typing import Final
 
 import attrs
 
-from flowalg.data.errors import RecordTypeError
+from flowalg.data.errors import RecordTypeError, UserFunctionError
 from flowalg.data.kv import KV
 from flowalg.data.shapes import BOOLEAN, TEXT, EnumOf, ListOf, RecordOf, TupleOf, kv_of, shape_of
 from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
 from flowalg.lifting.operations.conversions import int_constant
-from flowalg.lifting.python.attributes import is_plain_attribute
+from flowalg.lifting.python.attributes import is_plain_attribute, lacks_attribute
 from flowalg.lifting.python.captured_values import MISSING, to_constant
 from flowalg.lifting.python.enums import overrides
-from flowalg.lifting.tree.expressions import Apply, Build, Constant, Expr, Opaque, Part
+from flowalg.lifting.tree.expressions import Apply, Build, Constant, Expr, Opaque, Part, first_opaque
 from flowalg.lifting.tree.failures import can_fail
 from flowalg.lifting.tree.primitives import Op
 
@@ -44,6 +45,19 @@ def get_field(of: Expr, name: str, location: str) -> Expr | None:
         if attribute.name == name and is_plain_attribute(of.shape.cls, name):
             return get_part(of, index, name, location)
     return None
+
+
+def require_attribute(of: Expr, name: str, location: str) -> None:
+    """Raises ``UserFunctionError`` if elements of a record class certainly lack an attribute that a function reads."""
+    assert isinstance(of.shape, RecordOf)
+    if first_opaque(of) is not None or not lacks_attribute(of.shape.cls, name):
+        return
+    names = [field.name for field in of.shape.fields]
+    near = get_close_matches(name, names, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UserFunctionError(
+        f"{location} reads {name} of {of.shape}, which has no such attribute; its fields are {', '.join(names)}{hint}"
+    )
 
 
 def defined_code(cls: type, name: str) -> FunctionType | property | None:

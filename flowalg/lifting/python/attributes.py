@@ -1,4 +1,4 @@
-"""Which attributes of a class are plain stored values."""
+"""Which attributes of a class are plain stored values, and which do not exist."""
 
 from __future__ import annotations
 
@@ -17,4 +17,14 @@ def is_plain_attribute(cls: type, name: str) -> bool:
     return found is _MISSING or isinstance(found, types.MemberDescriptorType)
 
 
-__all__ = ["is_plain_attribute"]
+def lacks_attribute(cls: type, name: str) -> bool:
+    """Whether no instance of exactly this class can have the attribute, so that reading it raises."""
+    return (
+        cls.__dictoffset__ == 0
+        and inspect.getattr_static(cls, "__getattribute__") is object.__getattribute__
+        and inspect.getattr_static(cls, "__getattr__", _MISSING) is _MISSING
+        and inspect.getattr_static(cls, name, _MISSING) is _MISSING
+    )
+
+
+__all__ = ["is_plain_attribute", "lacks_attribute"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
 
@@ -16,6 +16,9 @@ from flowalg.lifting.tree.narrowing import non_null_given
 
 Inline: TypeAlias = Callable[[FunctionType, tuple[Expr, ...], Mapping[str, Expr], tuple[CodeType, ...]], Expr]
 """Lifts a call: the function, its positional and named arguments, and the functions that are being inlined."""
+
+
+_TYPE_TESTS: Final = frozenset({"hasattr", "getattr", "isinstance", "issubclass", "type", "attrs"})
 
 
 @frozen
@@ -50,6 +53,11 @@ class Scope:
     def assuming(self, condition: Expr, outcome: bool) -> Scope:
         """Returns the scope in which a condition had the outcome."""
         return evolve(self, present=self.present | non_null_given(condition, outcome))
+
+    @property
+    def tests_types(self) -> bool:
+        """Whether the function, or one that calls it, asks for types or attributes before it reads them."""
+        return any(not _TYPE_TESTS.isdisjoint(code.co_names) for code in self.inside)
 
     def resolve(self, node: ast.expr) -> object:
         """Returns the captured value of a name or of an attribute of it; ``MISSING`` if it has none at compile time."""

@@ -47,7 +47,7 @@ def syntax_of(f: Callable[..., object], version: Version = RUNNING) -> Result[Sy
     if version not in KNOWN:
         return Failure(f"lifting does not support {version[0]} {version[1]}.{version[2]}")
     if not isinstance(f, FunctionType):
-        return Failure(f"a {type(f).__name__}, which has no Python source")
+        return Failure(f"{type(f).__name__} has no Python source")
     code = f.__code__
     if code.co_flags & _GENERATOR_OR_COROUTINE:
         return Failure("a generator or coroutine")

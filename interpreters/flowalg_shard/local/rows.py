@@ -10,6 +10,7 @@ from attrs import frozen
 
 from flowalg.combiners.core import Count, Over
 from flowalg.combiners.result_shapes import argument_shape
+from flowalg.data.errors import errors_of
 from flowalg.data.hashing import hash64
 from flowalg.data.shapes import FLOAT, INTEGER, TEXT, RecordOf, Shape
 from flowalg.elementwise.functions import apply, require_keyed
@@ -131,7 +132,10 @@ class CompiledGrouping:
 
     def rows(self, elements: Sequence[Element], shards: int) -> pl.DataFrame:
         """Returns the rows of elements, in order of arrival."""
-        rows = [row for number, element in enumerate(elements) for row in self._rows(element, number, shards)]
+        with errors_of(self.stage.label):
+            rows = [
+                row for number, element in enumerate(elements) for row in self._rows(element, number, shards)
+            ]
         return pl.DataFrame(rows, schema=self.schema, orient="row")
 
     def _rows(self, element: Element, number: int, shards: int) -> Iterable[tuple[object, ...]]:

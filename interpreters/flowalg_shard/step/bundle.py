@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from flowalg.data.errors import errors_of
 from flowalg.windows.window_functions import Sessions
 from flowalg_shard.step.contents import contents_of
 from flowalg_shard.step.stage import Stage
@@ -31,6 +32,11 @@ def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
 
     Law: pre-combining per partition and merging later equals combining at once.
     """
+    with errors_of(stage.label):
+        return _precombine(stage, rows)
+
+
+def _precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
     elements = rows.filter(pl.col(KEEP))
     if elements.is_empty():
         return pl.DataFrame()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from flowalg.data.errors import errors_of
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import DropReason
 from flowalg_shard.step.arrival import RESTARTS, ArrivedElements, arrive
@@ -35,6 +36,13 @@ def step(
     ``bundles`` are results of ``precombine``, in any order and division. ``clocks`` are the clocks after the elements
     of the instant, and its signals.
     """
+    with errors_of(stage.label):
+        return _step(stage, state, bundles, clocks)
+
+
+def _step(
+    stage: Stage, state: ShardState, bundles: list[pl.DataFrame], clocks: Clocks
+) -> tuple[ShardState, Emission]:
     arrived = arrive(stage, state, stack(bundles))
     contents = contents_of(stage)
     drops = stack([_drops(stage, contents, rows, reason) for reason, rows in arrived.dropped])

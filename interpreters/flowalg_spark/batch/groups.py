@@ -6,7 +6,6 @@ from pyspark.sql import Column
 from pyspark.sql import types as T
 
 from flowalg.combiners.result_shapes import combined_shape
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import kv_of
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.strategy import TimestampCombiner
@@ -19,6 +18,7 @@ from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN
 from flowalg_spark.encoding.schema import arrow_schema, spark_type
 from flowalg_spark.lowering.flow import Flow, LiftingNote
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
+from flowalg_spark.lowering.validation import unknown_result
 
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
@@ -32,9 +32,7 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     key, value = require_pairs(flow, node.label).fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
-        raise UnsupportedError(
-            f"{node.label}: the type of the combiner's result is unknown; annotate its return type"
-        )
+        raise unknown_result(node)
     effective = node.input.windowing
     windowed = assign_windows(flow.without_meta(SPAN), effective.strategy.windows, fresh=effective.fresh)
     pair = kv_of(key.shape, result)
@@ -51,7 +49,9 @@ def _group_in_python(node: CombinePerKey, flow: Flow, time: Column) -> Flow:
     else:
         times = [T.StructField(name, T.LongType()) for name in (EARLIEST, LATEST)]
         packed = T.StructType([*group_fields, T.StructField(ACCUMULATOR, T.BinaryType()), *times])
-        combine_partition = CombinePartition(by, value_layout, node.combiner, arrow_schema(packed))
+        combine_partition = CombinePartition(
+            by, value_layout, node.combiner, node.label, arrow_schema(packed)
+        )
         frame = (
             frame.mapInArrow(combine_partition, packed).repartition(*columns).sortWithinPartitions(*columns)
         )

@@ -13,6 +13,7 @@ import pyarrow as pa
 from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner
+from flowalg.data.errors import errors_of
 from flowalg_spark.batch.consecutive_groups import consecutive_groups, group_keys
 from flowalg_spark.encoding.layout import Layout
 from flowalg_spark.encoding.meta import EVENT_TIME
@@ -52,13 +53,15 @@ class CombinePartition:
     by: tuple[str, ...]
     value: Layout
     combiner: AnyCombiner
+    label: str
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Returns batches of accumulators."""
         table: dict[tuple[object, ...], Partial] = {}
         for batch in batches:
-            self.absorb(batch, table)
+            with errors_of(self.label):
+                self.absorb(batch, table)
             if len(table) > _MAX_GROUPS:
                 yield self.pack_rows(table)
                 table = {}
@@ -104,7 +107,8 @@ class CombineGroups:
         """Returns a row for each group, in batches."""
         rows = FinishedGroups(self)
         for _, parts in consecutive_groups(batches, self.by):
-            rows.add(parts)
+            with errors_of(self.label):
+                rows.add(parts)
             if len(rows.results) >= _BATCH_ROWS:
                 yield rows.to_batch()
                 rows = FinishedGroups(self)

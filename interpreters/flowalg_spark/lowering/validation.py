@@ -11,7 +11,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import EnumOf, ListOf, MapOf, OptionalOf, RecordOf, Scalar, SetOf, Shape, TupleOf
+from flowalg.pipeline.nodes import GroupingNode
 from flowalg_spark.encoding.layout import Branch, Columns, Leaf, frame_columns
 from flowalg_spark.encoding.schema import cast_to, parts_of, spark_type
 
@@ -130,4 +132,12 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
             return F.when(column.isNotNull(), F.struct(*parts))
 
 
-__all__ = ["FieldPath", "check_values", "require_valid", "source_columns", "violation"]
+def unknown_result(node: GroupingNode) -> UnsupportedError:
+    """Returns the error for a combiner whose result has no known type."""
+    return UnsupportedError(
+        f"{node.label}: the type of the combiner's result is unknown; pass result=..., or use a def with a return "
+        "annotation"
+    )
+
+
+__all__ = ["FieldPath", "check_values", "require_valid", "source_columns", "unknown_result", "violation"]

@@ -149,7 +149,7 @@ def _key_fields(pipeline: PCollection[object], by: Sequence[str] | None) -> tupl
     for name in by:
         if contains_float(fields[name]):
             valid = "fields without floats, which cannot be compared exactly"
-            raise ArgumentError("by", by, valid, why=f"{name} is a {fields[name]}")
+            raise ArgumentError("by", by, valid, why=f"the type of {name} is {fields[name]}")
     return tuple(dict.fromkeys(by))
 
 

@@ -34,6 +34,7 @@ from flowalg_spark.lowering.arguments import combiner_arguments, ignores_values
 from flowalg_spark.lowering.flow import Flow, LiftingNote, keep_observed_times, row_schema
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
+from flowalg_spark.lowering.validation import unknown_result
 from flowalg_spark.streaming.python_values import AssignWindows, EvaluateLeaf, PickleValues
 from flowalg_spark.streaming.stream import Stream, unite
 
@@ -62,9 +63,7 @@ def prepare_grouping(
     require_exact_keys(pairs[0], node.label)
     result = node.shape
     if not isinstance(result, RecordOf):
-        raise UnsupportedError(
-            f"{node.label}: the type of the combiner's result is unknown; annotate its return type"
-        )
+        raise unknown_result(node)
     base = _stage(node, result)
     if isinstance(node, CombinePerKey) and runs_in_columns(
         node.combiner, base.strategy, retractions=base.retractions

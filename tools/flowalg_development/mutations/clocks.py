@@ -224,13 +224,13 @@ HOLD_MUTANTS: Final = (
     ),
     Replacement(
         "a grouping does not hold the watermark back",
-        "Grouping.advance",
+        "Grouping._advance",
         "min(self.holds.values(), default=MAX_TIME)",
         "MAX_TIME",
     ),
     Replacement(
         "a grouping holds the watermark only for its newest window",
-        "Grouping.advance",
+        "Grouping._advance",
         "min(self.holds.values(), default=MAX_TIME)",
         "[MAX_TIME, *self.holds.values()][-1]",
     ),

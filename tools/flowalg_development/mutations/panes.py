@@ -197,7 +197,7 @@ EXPIRY_MUTANTS: Final = (
     ),
     Replacement(
         "lateness is decided by the watermark after the instant",
-        "Grouping.advance",
+        "Grouping._advance",
         "self._receive(received.elements, before, clocks.processing_time)",
         "self._receive(received.elements, clocks.watermark, clocks.processing_time)",
     ),

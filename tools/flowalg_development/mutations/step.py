@@ -64,7 +64,7 @@ STEP_MUTANTS: Final = (
     ),
     Replacement(
         "a retraction counts as an element",
-        "precombine",
+        "_precombine",
         "pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)",
         "pl.lit(True)",
     ),
@@ -114,7 +114,7 @@ STEP_MUTANTS: Final = (
         "pending elements are lost", "_observe", "summary.merge(PENDING, NEW)", "summary.nothing(PENDING)"
     ),
     Replacement(
-        "signals are ignored", "step", "if clocks.signals:\n    ...", "if not clocks.signals:\n    ..."
+        "signals are ignored", "_step", "if clocks.signals:\n    ...", "if not clocks.signals:\n    ..."
     ),
     Replacement("emitted elements stay pending", "_reset_emitted", "pl.when(done)", "pl.when(False)"),
     Replacement(

@@ -210,7 +210,7 @@ TRIGGER_MUTANTS: Final = (
     ),
     Replacement(
         "no window is evaluated at a signal",
-        "Grouping.advance",
+        "Grouping._advance",
         "touched |= set(self._signal(clocks.signals))",
         "touched &= {*touched, *self._signal(clocks.signals)}",
     ),
