@@ -1,7 +1,8 @@
 """flowalg: the Dataflow Model as an immutable, statically typed algebra.
 
 A pipeline is a value, and an ``Interpreter`` runs it: ``flowalg_reference.Reference`` in memory,
-``flowalg_spark.SparkBatch`` and ``flowalg_spark.SparkStreaming`` on Spark. All of them give the same panes.
+``flowalg_spark.SparkBatch`` and ``flowalg_spark.SparkStreaming`` on Spark. Over the same instants a stream emits the
+panes of the reference; a batch emits one pane for each key and window, with the final value.
 """
 
 from flowalg.analysis.capabilities import Capabilities, Mode

@@ -1,7 +1,7 @@
 """Approximate quantiles as a group: the result does not depend on the order of the values.
 
 Most quantile sketches are randomized or depend on the order of arrival. Batch, streaming and the reference interpreter
-must produce the same panes, so neither is possible here. ``docs/design.md`` explains the choice of the sketch.
+must agree on every pane, so neither is possible here. ``docs/design.md`` explains the choice of the sketch.
 """
 
 from __future__ import annotations

@@ -56,3 +56,13 @@ def test_every_command_of_the_readme_exists() -> None:
     makefile = (README.parent / "Makefile").read_text()
     for target in re.findall(r"`?make ([a-z-]+)`?", README.read_text()):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def test_no_page_installs_flowalg_from_a_package_index() -> None:
+    """Until flowalg is published, the pages (except those that show messages) install a checkout first: ``pip install .``, then extras by name."""
+    named = re.compile(r"pip install '?flowalg")
+    for page in README.parent.joinpath("docs").glob("*.md"):
+        assert page.stem in {"command-line", "mistakes"} or not named.search(page.read_text()), page.name
+    readme = README.read_text()
+    (found,) = named.finditer(readme)
+    assert readme.index("pip install '.[spark]'") < found.start()
