@@ -59,7 +59,7 @@ def test_every_command_of_the_readme_exists() -> None:
 
 
 def test_no_page_installs_flowalg_from_a_package_index() -> None:
-    """Until flowalg is published, the pages (except those that show messages) install a checkout first: ``pip install .``, then extras by name."""
+    """Until flowalg is published, pages install a checkout, and add extras by name; other pages show messages."""
     named = re.compile(r"pip install '?flowalg")
     for page in README.parent.joinpath("docs").glob("*.md"):
         assert page.stem in {"command-line", "mistakes"} or not named.search(page.read_text()), page.name
