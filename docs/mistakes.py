@@ -217,7 +217,7 @@ def _run_pyright(module: Path) -> Iterator[tuple[int, str]]:
     found = json.loads(_run_checker("pyright", "--outputjson", str(module)))
     for each in found["generalDiagnostics"]:
         if each["severity"] == "error":
-            text = " ".join(each["message"].split())
+            text = each["message"].splitlines()[0]
             yield each["range"]["start"]["line"] + 1, f"{text} [{each.get('rule', 'syntax')}]"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Final
 
 _LONGEST_REPR: Final = 200
@@ -13,10 +15,34 @@ def format_value(value: object) -> str:
     """Formats a value and its type for one line of a message: ``3 (int)``, or ``the class Score``."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
+    if isinstance(value, FunctionType):
+        return describe_function(value)
     text = repr(value)
     if len(text) > _LONGEST_REPR:
         text = f"{text[: _LONGEST_REPR - 1]}…"
     return f"{text} ({type(value).__name__})"
+
+
+def describe_function(f: Callable[..., object]) -> str:
+    """Returns the name of a function with its file and line, for messages.
+
+    For a callable of this library that wraps a user function (attribute ``wrapped``), describes the user function.
+    """
+    f = getattr(f, "wrapped", f)
+    code = getattr(f, "__code__", None)
+    name = getattr(f, "__qualname__", None) or repr(f)
+    if code is None:
+        return f"{getattr(f, '__module__', '?')}.{name}"
+    return f"{name.rpartition('.')[2]} at {_short(code.co_filename)}:{code.co_firstlineno}"
+
+
+_START: Final = os.getcwd()
+"""The working directory when the library was imported: descriptions do not change with a later directory."""
+
+
+def _short(filename: str) -> str:
+    relative = os.path.relpath(filename, _START) if os.path.isabs(filename) else filename
+    return filename if relative.startswith("..") else relative
 
 
 class FlowalgError(Exception):
@@ -112,6 +138,7 @@ __all__ = [
     "UnsupportedError",
     "UserFunctionError",
     "ValueRangeError",
+    "describe_function",
     "errors_of",
     "format_value",
 ]

@@ -233,8 +233,14 @@ def _shape(
     plain_class = isinstance(python_type, type) and origin is None and python_type.__module__ != "builtins"
     remedy = _REMEDY if plain_class or python_type is dict or origin is dict else ""
     raise RecordTypeError(
-        f"{where} has type {_name(python_type)}, which is not an element type; it must be {_POSSIBLE}{remedy}"
+        f"{_with_type(where, python_type)} is not an element type; it must be {_POSSIBLE}{remedy}"
     )
+
+
+def _with_type(where: str, python_type: object) -> str:
+    """Returns a place and its type; a type may be its own place."""
+    name = _name(python_type)
+    return name if where == name else f"{where} has type {name}, which"
 
 
 def _set(mutable: bool, of: Shape, where: str) -> SetOf:
@@ -251,9 +257,8 @@ def _record(
     if cls in enclosing:
         raise RecordTypeError(f"{where}: {cls.__name__} is recursive; a record class must not contain itself")
     if not attrs.inspect(cls).is_frozen:
-        raise RecordTypeError(
-            f"{where}: {cls.__name__} is mutable; a record class must be frozen: use @frozen from attrs"
-        )
+        place = where if where == cls.__name__ else f"{where}: {cls.__name__}"
+        raise RecordTypeError(f"{place} is mutable; a record class must be frozen: use @frozen from attrs")
     try:
         hints = get_type_hints(cls)
     except NameError as unresolved:

@@ -6,10 +6,9 @@ an element with a computed key) and ``map_values`` (maps the value and keeps the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Final, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from attrs import frozen
 
@@ -18,6 +17,7 @@ from flowalg.data.errors import (
     FlowalgError,
     KeyedCollectionError,
     UserFunctionError,
+    describe_function,
     format_value,
 )
 from flowalg.data.kv import KV
@@ -78,28 +78,6 @@ def user_call(function: Function) -> Call:
         case OnValue(function=inner):
             return user_call(inner)
     assert_never(function)
-
-
-def describe_function(f: Callable[..., object]) -> str:
-    """Returns the name of a function with its file and line, for messages.
-
-    For a callable of this library that wraps a user function (attribute ``wrapped``), describes the user function.
-    """
-    f = getattr(f, "wrapped", f)
-    code = getattr(f, "__code__", None)
-    name = getattr(f, "__qualname__", None) or repr(f)
-    if code is None:
-        return f"{getattr(f, '__module__', '?')}.{name}"
-    return f"{name.rpartition('.')[2]} at {_short(code.co_filename)}:{code.co_firstlineno}"
-
-
-_START: Final = os.getcwd()
-"""The working directory when the library was imported: descriptions do not change with a later directory."""
-
-
-def _short(filename: str) -> str:
-    relative = os.path.relpath(filename, _START) if os.path.isabs(filename) else filename
-    return filename if relative.startswith("..") else relative
 
 
 def apply(function: Function, element: object, transform: str) -> object:

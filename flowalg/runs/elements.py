@@ -35,7 +35,7 @@ class Element:
 
 def read_records(source: SourceNode, records: Iterable[object]) -> tuple[Element, ...]:
     """The records of a source as elements in the global window, checked against the source's record class."""
-    where = f"an element of source {source.name!r}"
+    where = f"source {source.name!r}: element"
     label = f"Source({source.name!r}).event_time"
     elements = []
     for record in records:

@@ -710,7 +710,7 @@ COLLECTIONS: Final[list[tuple[str, str]]] = [
     ),
     (
         "Source('s', dict, event_time=len)",
-        "RecordTypeError: dict has type dict, which is not an element type; it must be bool, int, "
+        "RecordTypeError: dict is not an element type; it must be bool, int, "
         "float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, "
         "V], list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None"
         "; define a record class: use @frozen from attrs on a class with annotated fields",

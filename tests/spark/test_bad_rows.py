@@ -35,6 +35,15 @@ from tests.support.scores import NOON
 MINUTE = timedelta(minutes=1)
 
 
+def null(path: str, kind: str) -> str:
+    """Returns the message for a null that is not allowed."""
+    optional = "if it is not the event time, " if kind == "datetime" else ""
+    return (
+        f"source 'rows': {path} must be of type {kind}; got null; remove such rows (a stream can, with "
+        f"dead_letters=True), or {optional}declare it as {kind} | None"
+    )
+
+
 class Colour(Enum):
     """Two colours."""
 
@@ -131,38 +140,37 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "a null in a row that a filter would drop",
         BY_KEY.filter(lambda pair: pair.value.n > 3).combine_per_key(Count()),
         [evolve(GOOD, n=None)],
-        "source 'rows': n must be of type int; got null; declare it as int | None to allow null",
+        null("n", "int"),
     ),
     (
         "a null key",
         BY_KEY.combine_per_key(Count()),
         [evolve(GOOD, key=None)],
-        "source 'rows': key must be of type str; got null; declare it as str | None to allow null",
+        null("key", "str"),
     ),
     (
         "a null in a list",
         BY_KEY.map_values(lambda row: row.inner.sizes).group_by_key(),
         [evolve(GOOD, inner=("Rome", [1, None]))],
-        "source 'rows': inner.sizes[…] must be of type int; got null; declare it as int | None to allow null",
+        null("inner.sizes[…]", "int"),
     ),
     (
         "a null in a set",
         ROWS.key_by(lambda row: row.tags).combine_per_key(Count()),
         [evolve(GOOD, tags=["a", None])],
-        "source 'rows': tags{…} must be of type str; got null; declare it as str | None to allow null",
+        null("tags{…}", "str"),
     ),
     (
         "a null nested record",
         ROWS.key_by(lambda row: row.inner.city).combine_per_key(Count()),
         [evolve(GOOD, inner=None)],
-        "source 'rows': inner.city must be of type str; got null; declare it as str | None to allow null",
+        null("inner.city", "str"),
     ),
     (
         "a null in an optional nested record",
         BY_KEY.map_values(lambda row: row.maybe).group_by_key(),
         [GOOD, evolve(GOOD, maybe=("Rome", None))],
-        "source 'rows': maybe.sizes must be of type list[int]; got null; declare it as "
-        "list[int] | None to allow null",
+        null("maybe.sizes", "list[int]"),
     ),
     (
         "a name that is not a member of the enum",
@@ -174,13 +182,13 @@ BAD: Final[list[tuple[str, PCollection[object], list[Stored], str]]] = [
         "a null event time",
         BY_KEY.window(FIXED).combine_per_key(Count()),
         [evolve(GOOD, at=None)],
-        "source 'rows': at must be of type datetime; got null; declare it as datetime | None to allow null",
+        null("at", "datetime"),
     ),
     (
         "a null event time that no window reads",
         BY_KEY.combine_per_key(Count()),
         [evolve(GOOD, at=None)],
-        "source 'rows': at must be of type datetime; got null; declare it as datetime | None to allow null",
+        null("at", "datetime"),
     ),
     (
         "an event time before the start of time",

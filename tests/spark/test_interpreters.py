@@ -27,6 +27,7 @@ from flowalg import (
     Perfect,
     Source,
     Timeline,
+    UserFunctionError,
     flatten,
 )
 from tests.core.test_runs import MINUTE, TIMELINE, TOTALS
@@ -77,12 +78,15 @@ def test_a_stream_has_the_clocks_of_its_timeline(spark: SparkSession, tmp_path: 
 
 
 def test_a_failed_run_removes_its_files_and_query(spark: SparkSession, tmp_path: Path) -> None:
-    """After a failure there are no files and no active query."""
+    """The error is that of the function, caused by Spark's; afterwards there are no files and no active query."""
     broken = (
         SCORES.key_by(fail).window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(Count())
     )
-    with pytest.raises(StreamingQueryException):
+    with pytest.raises(
+        UserFunctionError, match=r"^key_by\(fail at .*raised ValueError: a; its argument"
+    ) as caught:
         SparkStreaming(spark, folder=tmp_path).run(broken, {SCORES: TIMELINE})
+    assert isinstance(caught.value.__cause__, StreamingQueryException)
     assert (list(tmp_path.iterdir()), spark.streams.active) == ([], [])
 
 

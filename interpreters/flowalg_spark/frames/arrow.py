@@ -15,6 +15,7 @@ from flowalg.pipeline.source import Source
 from flowalg.runs.panes import Pane
 from flowalg_spark.encoding.schema import arrow_type, fields_in
 from flowalg_spark.encoding.values import AnyColumn, decode, encode
+from flowalg_spark.lowering.validation import null_message
 
 A = TypeVar("A")
 
@@ -66,7 +67,7 @@ def record_table(source: Source[A], records: Iterable[A]) -> pa.Table:
 
 def record_rows(source: Source[A], records: Iterable[A]) -> Iterator[dict[str, object]]:
     """Yields the rows of ``record_table``."""
-    shape, where = _shape_of(source), f"an element of source {source.name!r}"
+    shape, where = _shape_of(source), f"source {source.name!r}: element"
     for record in records:
         yield _element_row(conform(record, shape, where), shape)
 
@@ -131,9 +132,7 @@ def _read_column(source: str, name: str, shape: Shape, table: pa.Table) -> list[
     except pa.ArrowException as error:
         raise SchemaMismatchError(f"{expected}; got {column.type}: {error}") from error
     if converted.null_count and not isinstance(shape, OptionalOf):
-        raise SchemaMismatchError(
-            f"source {source!r}: {name} must be of type {shape}; got null; declare it as {shape} | None to allow null"
-        )
+        raise SchemaMismatchError(null_message(source, name, shape))
     values: list[object] = list(converted.to_pylist())
     return [decode(value, shape) for value in values]
 

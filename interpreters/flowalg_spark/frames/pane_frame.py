@@ -48,6 +48,7 @@ from flowalg_spark.encoding.meta import (
 )
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.encoding.values import read_elements, read_integers
+from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.final_values import RESERVED_COLUMNS, filter_panes, final_values
 from flowalg_spark.frames.ordering import sort_panes
 from flowalg_spark.lowering.flow import Flow, LiftingNote
@@ -120,9 +121,12 @@ def collect(pipeline: PCollection[A], frame: DataFrame) -> tuple[Pane[A], ...]:
     """Collects the panes of a frame from ``compile``, or of a table that a sink has stored, as typed values.
 
     They are sorted by processing time, window and key, with each retraction before its replacement. Drops are excluded.
-    The panes must fit in memory.
+    The panes must fit in memory. If the query fails because of an element or a user-defined function, the error is that
+    of the reference interpreter, with Spark's exception as its cause.
     """
-    return read_panes(flatten_frame(pipeline, frame).toArrow(), pipeline)
+    with raise_causes():
+        table = flatten_frame(pipeline, frame).toArrow()
+    return read_panes(table, pipeline)
 
 
 def collect_all(
@@ -138,7 +142,8 @@ def collect_all(
         flat.select(F.lit(number).alias(_NUMBER), *_pack(flat, number, types))
         for number, flat in enumerate(flats)
     ]
-    table = reduce(DataFrame.union, parts).toArrow()
+    with raise_causes():
+        table = reduce(DataFrame.union, parts).toArrow()
     return tuple(read_panes(_unpack(table, number), pipeline) for number, pipeline in enumerate(pipelines))
 
 

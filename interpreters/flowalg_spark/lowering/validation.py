@@ -12,7 +12,18 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import EnumOf, ListOf, MapOf, OptionalOf, RecordOf, Scalar, SetOf, Shape, TupleOf
+from flowalg.data.shapes import (
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
 from flowalg.pipeline.nodes import GroupingNode
 from flowalg_spark.encoding.layout import Branch, Columns, Leaf, frame_columns
 from flowalg_spark.encoding.schema import cast_to, parts_of, spark_type
@@ -58,7 +69,7 @@ def violation(column: Column, shape: Shape, path: FieldPath) -> Column | None:
     inner = _violation_of_value(column, shape, path)
     if not path.nullable:
         return inner
-    null = F.when(column.isNull(), F.lit(_null_message(shape, path)))
+    null = F.when(column.isNull(), F.lit(null_message(path.source, path.path, shape)))
     return null if inner is None else F.coalesce(null, inner)
 
 
@@ -88,10 +99,14 @@ def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
     return F.lit(None).cast("string") if message is None else message
 
 
-def _null_message(shape: Shape, path: FieldPath) -> str:
+def null_message(source: str, path: str, shape: Shape) -> str:
+    """Returns the message for a null that the shape of a field does not allow."""
+    optional = f"declare it as {shape} | None"
+    if shape == TIMESTAMP:
+        optional = f"if it is not the event time, {optional}"
     return (
-        f"source {path.source!r}: {path.path} must be of type {shape}; got null; declare it as {shape} | None to "
-        "allow null"
+        f"source {source!r}: {path} must be of type {shape}; got null; remove such rows (a stream can, with "
+        f"dead_letters=True), or {optional}"
     )
 
 
@@ -106,7 +121,7 @@ def require_valid(column: Column, shape: Shape, path: FieldPath) -> Column:
     value = check_values(column, shape, path)
     if isinstance(shape, OptionalOf) or not path.nullable:
         return value
-    return F.ifnull(value, F.raise_error(F.lit(_null_message(shape, path))))
+    return F.ifnull(value, F.raise_error(F.lit(null_message(path.source, path.path, shape))))
 
 
 def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
@@ -140,4 +155,12 @@ def unknown_result(node: GroupingNode) -> UnsupportedError:
     )
 
 
-__all__ = ["FieldPath", "check_values", "require_valid", "source_columns", "unknown_result", "violation"]
+__all__ = [
+    "FieldPath",
+    "check_values",
+    "null_message",
+    "require_valid",
+    "source_columns",
+    "unknown_result",
+    "violation",
+]

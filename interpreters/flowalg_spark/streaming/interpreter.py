@@ -21,6 +21,7 @@ from flowalg.runs.run import Run
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.capabilities import REPLAYING, STREAMING
 from flowalg_spark.frames.drops import collect_drops
+from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.pane_frame import PaneFrame, collect
 from flowalg_spark.session import require_session
 from flowalg_spark.streaming.compilation import StreamInput, compile, compile_sources
@@ -109,7 +110,8 @@ class SparkStreaming:
 
     def _run_query(self, pipeline: PCollection[A], frame: PaneFrame[A], folder: Path) -> Run[A]:
         rows, out = frame.with_drops(), folder / "out"
-        run_to_end(rows, out, folder / "checkpoint")
+        with raise_causes():
+            run_to_end(rows, out, folder / "checkpoint")
         if not out.exists():
             return Run((), ())
         # With the query's schema, since files without rows have none to infer.

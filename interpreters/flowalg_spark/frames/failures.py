@@ -1,0 +1,50 @@
+"""The failure of a query as the error that caused it, in one line, with Spark's own exception as its cause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.errors import PySparkException
+
+from flowalg.data.errors import ElementError, FlowalgError, UserFunctionError, ValueRangeError
+
+_IN_COLUMNS: Final = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)*;?$", re.MULTILINE)
+_IN_PYTHON: Final = re.compile(r"^flowalg\.data\.errors\.(\w+): (.*)$", re.MULTILINE)
+
+_KINDS: Final[Mapping[str, type[FlowalgError]]] = {
+    kind.__name__: kind for kind in (ElementError, UserFunctionError, ValueRangeError)
+}
+
+
+@contextmanager
+def raise_causes() -> Iterator[None]:
+    """Replaces an exception of Spark by the error of flowalg, or of a user-defined function, that failed the query."""
+    try:
+        yield
+    except PySparkException as failure:
+        cause = cause_of(str(failure))
+        if cause is None:
+            raise
+        raise cause from failure
+
+
+def cause_of(failure: str) -> FlowalgError | None:
+    """Returns the error that an exception of Spark reports, or ``None`` if it reports another failure."""
+    raised = _IN_PYTHON.findall(failure)
+    if raised:
+        name, message = raised[-1]
+        kind = _KINDS.get(name)
+        return FlowalgError(f"{name}: {message}") if kind is None else kind(message)
+    in_columns = _IN_COLUMNS.search(failure)
+    if in_columns is None:
+        return None
+    message = in_columns[1]
+    if message.startswith("source "):
+        return ElementError(message)
+    return ValueRangeError(message) if "overflows 64 bits" in message else UserFunctionError(message)
+
+
+__all__ = ["cause_of", "raise_causes"]
