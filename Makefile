@@ -125,6 +125,7 @@ found = {name.split("/")[0] for name in zipfile.ZipFile(sys.argv[1]).namelist()}
 packages = {"flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_sinks", "flowalg_spark", "flowalg_tools"}
 info = {name for name in found if name.endswith(".dist-info")}
 assert found - info == packages and len(info) == 1, f"top level of the wheel: {sorted(found)}"
+assert f"{info.pop()}/licenses/LICENSE" in zipfile.ZipFile(sys.argv[1]).namelist(), "the wheel has no licence"
 endef
 export CHECK_TOP_LEVEL
 

@@ -17,8 +17,8 @@ sys.path.insert(0, str(HERE.parent))
 from docs.tables import api  # noqa: E402  # the root must be on the path first
 
 project = "flowalg"
-author = "the flowalg maintainers"
-project_copyright = "the flowalg maintainers"
+author = "the flowalg authors"
+project_copyright = "the flowalg authors"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["benchmarks", "examples", "figures", "tables"]

@@ -72,7 +72,7 @@ def test_every_page_is_in_the_contents() -> None:
 
 def test_every_link_between_pages_has_a_target() -> None:
     """Every relative link leads to a file and a heading that exist, so the pages work as plain Markdown too."""
-    for page in [DOCS.parent / "README.md", *DOCS.glob("*.md")]:
+    for page in [*DOCS.parent.glob("*.md"), *DOCS.glob("*.md")]:
         for target, heading in re.findall(r"\]\(([^)#:]*)(?:#([^):]*))?\)", page.read_text(encoding="utf-8")):
             path = page.parent / target if target else page
             assert path.exists(), f"{page.name}: {target}"
@@ -83,7 +83,7 @@ def test_every_link_between_pages_has_a_target() -> None:
 def test_every_module_of_a_page_exists() -> None:
     """A file or folder that a page names with its path exists, and a dotted name of a package can be imported."""
     root = DOCS.parent
-    for page in [root / "README.md", *DOCS.glob("*.md")]:
+    for page in [*root.glob("*.md"), *DOCS.glob("*.md")]:
         text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
         for path in re.findall(
             r"`((?:docs|tests|tools|laws|interpreters|flowalg\w*)/[\w/]+(?:\.py)?)/?`", text

@@ -8,6 +8,7 @@ import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 README = Path(__file__).parents[2] / "README.md"
@@ -51,10 +52,11 @@ def test_the_pipeline_of_the_readme_runs_on_spark(spark: SparkSession, tmp_path:
     assert getattr(live, "isStreaming")  # noqa: B009
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    """Each ``make`` target in the README is a target of the Makefile."""
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_command_of_a_page_exists(name: str) -> None:
+    """Each ``make`` target on the page is a target of the Makefile."""
     makefile = (README.parent / "Makefile").read_text()
-    for target in re.findall(r"`?make ([a-z-]+)`?", README.read_text()):
+    for target in re.findall(r"(?:`|    )make ([a-z-]+)", (README.parent / name).read_text()):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
 
 

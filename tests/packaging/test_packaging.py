@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,13 @@ def test_every_package_is_typed(package: str) -> None:
     top = importlib.import_module(package)
     assert top.__file__ is not None
     assert (Path(top.__file__).parent / "py.typed").exists()
+
+
+def test_the_licence_of_the_metadata_is_the_text_in_the_repository() -> None:
+    """The metadata names the licence Apache-2.0, and the file that it includes has its text and the authors."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (name,) = project["license-files"]
+    text = (ROOT / name).read_text()
+    assert project["license"] == "Apache-2.0"
+    assert "Apache License\n                           Version 2.0" in text
+    assert f"Copyright 2026 {project['authors'][0]['name']}" in text

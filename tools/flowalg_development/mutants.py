@@ -38,6 +38,9 @@ COPIED: Final = (
     "pyproject.toml",
     "Makefile",
     "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE",
 )
 SOURCES: Final = ("", "interpreters", "laws", "tools", "docs/examples")
 WORKERS: Final = 2
