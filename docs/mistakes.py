@@ -32,7 +32,7 @@ from flowalg import FlowalgError, Interpreter, PCollection, Source, Timeline
 PATH: Final = Path(__file__).with_name("mistakes.md")
 BUILT, EVERY, SILENT = "when it is built", "every interpreter", "no error"
 CHECKERS: Final = ("mypy", "pyright")
-_BLOCK: Final = re.compile(r"```(python|console|csv)\n(.*?)```\n(?:\n((?:- .*\n)+))?", re.DOTALL)
+_BLOCK: Final = re.compile(r"```(python|console|csv)\n(.*?)```\n(?:\n((?:- [^\n]*\n)+))?", re.DOTALL)
 _ON_SPARK: Final = re.compile(r"\b(spark|batch|streaming|sinks)\b")
 _QUERY: Final = re.compile(r"(?<=Query )\[id = .*?\] ")
 """The ids of a query, which differ between runs."""

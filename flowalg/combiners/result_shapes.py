@@ -101,7 +101,8 @@ def _require_kind(name: str, value: Shape | None, kinds: tuple[Shape, ...]) -> N
 def _advice(name: str, value: Shape, kinds: tuple[Shape, ...]) -> str:
     """Returns the remedy: for a record, the call that combines a field of it."""
     if isinstance(value, OptionalOf):
-        return "; remove the nulls first, with filter(...)"
+        remove = f"flat_map(lambda pair: [] if pair.value is None else [pair], result=KV[..., {value.of}])"
+        return f"; remove the nulls first, with {remove}"
     if not isinstance(value, RecordOf):
         return ""
     field = next((field.name for field in value.fields if field.shape in kinds), "field")
