@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import linecache
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+
+from tests.support.ordinary_session import ordinary_environment
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -30,26 +33,24 @@ def execute(code: str, name: str, namespace: dict[str, object]) -> str:
 
 def test_the_pipeline_prints_the_output_of_the_readme() -> None:
     """The first block, on the reference interpreter, prints the text below it."""
-    pipeline, *_ = blocks("python")
-    (expected,) = blocks("text")
-    assert execute(pipeline, "readme_1.py", {"__name__": "readme_1"}) == expected
+    assert execute(blocks("python")[0], "readme_1.py", {"__name__": "readme_1"}) == blocks("text")[0]
 
 
-def test_the_pipeline_of_the_readme_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    """The second block compiles the first one's pipeline for batch and streaming, with every function lifted."""
-    pipeline, on_spark = blocks("python")
-    namespace: dict[str, object] = {"__name__": "readme_2"}
-    execute(pipeline, "readme_2.py", namespace)
-    path = str(tmp_path / "scores")
-    frame = spark.sql("select 'red' as team, 3L as points, timestamp'2024-01-01 12:00:00Z' as at")
-    frame.write.parquet(path)
-    namespace |= {"spark": spark, "path": path, "schema": frame.schema}
-    printed = execute(on_spark, "readme_3.py", namespace)
-    assert "runs in Python" not in printed
-    panes = namespace["panes"]
-    live = namespace["live"]
-    assert getattr(panes, "count")() == 1  # noqa: B009  # typed as object here
-    assert getattr(live, "isStreaming")  # noqa: B009
+@pytest.mark.spark
+def test_the_readme_runs_as_it_stands_on_an_ordinary_session(tmp_path: Path) -> None:
+    """All blocks are one program, which prints the texts on a default session, with every function lifted."""
+    requirement = "assert all(note.reason is None for note in (*panes.lifting, *live.lifting))\n"
+    (tmp_path / "readme.py").write_text("\n\n".join([*blocks("python"), requirement]))
+    done = subprocess.run(
+        [sys.executable, "readme.py"],
+        cwd=tmp_path,
+        env=ordinary_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert done.stdout == "".join(blocks("text"))
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

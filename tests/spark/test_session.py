@@ -6,7 +6,6 @@ These tests detect a dependence on a setting of ``local_session``, and a state s
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from flowalg import ArgumentError, UnsupportedError
-from tests.support.ordinary_session import NAMES
+from tests.support.ordinary_session import NAMES, ordinary_environment
 
 OTHER = "org.example.Other"
 
@@ -35,14 +34,8 @@ OTHER = "org.example.Other"
 @pytest.mark.spark
 def test_streaming_runs_on_an_ordinary_session(tmp_path: Path) -> None:
     """A default session in a time zone other than UTC has the panes of the reference, and logs one warning."""
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "TZ": "America/New_York",
-    }
     command = [sys.executable, "-m", "tests.support.ordinary_session", str(tmp_path)]
+    environment = ordinary_environment(tmp_path)
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
     assert done.stdout.splitlines()[-1] == f"{len(NAMES)} jobs"

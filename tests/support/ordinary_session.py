@@ -1,10 +1,11 @@
-"""The process of ``test_session.py``: streaming on a session that was not configured for flowalg.
+"""Processes whose Spark session was not configured for flowalg, and the one of ``test_session.py``.
 
 ``python -m tests.support.ordinary_session FOLDER`` prints the number of jobs that agree with the reference.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,18 @@ from flowalg_spark import SparkStreaming
 from pyspark.sql import SparkSession
 
 NAMES: Final = ("sessions that retract",)
+
+
+def ordinary_environment(folder: Path) -> dict[str, str]:
+    """Returns the environment of a process without settings of Spark, in a time zone other than UTC."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "TMPDIR": str(folder),
+        "TZ": "America/New_York",
+    }
 
 
 def main(folder: Path) -> None:
