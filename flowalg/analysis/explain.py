@@ -11,6 +11,7 @@ from typing import Final, Never, assert_never
 from attrs import define, evolve, field, frozen
 
 from flowalg.analysis.hazards import hazards
+from flowalg.data.durations import length_in_words
 from flowalg.data.shapes import Shape
 from flowalg.elementwise.steps import Split
 from flowalg.lifting.analysis import StepAnalysis
@@ -33,7 +34,7 @@ from flowalg.pipeline.nodes import (
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
 from flowalg.pipeline.side_inputs import AsMap
-from flowalg.triggers.describe import describe, length_in_words
+from flowalg.triggers.describe import describe
 from flowalg.windows.strategy import Accumulation, AllowedLateness, WindowingStrategy
 
 

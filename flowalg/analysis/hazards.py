@@ -9,13 +9,14 @@ from enum import Enum, unique
 from attrs import frozen
 
 from flowalg.combiners.core import Over, Sum, Together
+from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, WithSide
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_groupings
-from flowalg.triggers.describe import describe, length_in_words
+from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import never_finishes
 from flowalg.triggers.syntax import (
     And,

@@ -98,7 +98,7 @@ def final_values(
     become part of a larger one is gone), and under DISCARDING only what came last. If a step after the last grouping
     makes several elements of one pane, all of them are final values.
 
-    Pairs are told apart by their key. For other elements ``by`` says what tells those of one window apart:
+    Pairs are identified within their window by their key. For other elements ``by`` returns what identifies them:
     ``by=lambda score: score.team``, or ``by=lambda score: None`` if each window has one value. Raises
     ``ArgumentError`` for elements that are not pairs if ``by`` is missing.
     """
@@ -112,7 +112,8 @@ def final_values(
         raise ArgumentError(
             "by",
             by,
-            "a function from an element to what tells the values of one window apart, such as lambda s: s.team",
+            "a function that identifies an element within its window, such as lambda s: s.team, or lambda value: None "
+            "if each window has one value",
             why=f"{format_value(element)} is not a pair",
         )
 

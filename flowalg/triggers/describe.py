@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
+from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.elementwise.functions import describe_function
 from flowalg.triggers.syntax import (
     AfterDelay,
@@ -25,8 +26,6 @@ from flowalg.triggers.syntax import (
     Trigger,
     require_trigger,
 )
-
-_UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000), ("second", 1_000_000))
 
 
 def describe(trigger: Trigger) -> str:
@@ -130,26 +129,9 @@ def _parenthesize(trigger: OnceTrigger) -> str:
     return f"({_condition(trigger)})" if compound else _condition(trigger)
 
 
-def duration_in_words(duration: timedelta) -> str:
-    """Formats a duration in the largest unit that divides it: ``minute``, ``2 minutes``, ``90 seconds``."""
-    micros = duration // timedelta(microseconds=1)
-    for name, size in _UNITS:
-        if micros and micros % size == 0:
-            return name if micros == size else f"{micros // size} {name}s"
-    return f"{micros / 1_000_000:g} seconds"
-
-
-def length_in_words(duration: timedelta) -> str:
-    """Formats a duration with an article: ``a minute``, ``an hour``, ``2 minutes``."""
-    amount = duration_in_words(duration)
-    if amount[0].isdigit():
-        return amount
-    return f"{'an' if amount == 'hour' else 'a'} {amount}"
-
-
 def count_of(number: int, noun: str) -> str:
     """Formats a number with its noun: ``1 choice``, ``44 choices``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-__all__ = ["count_of", "describe", "duration_in_words", "length_in_words"]
+__all__ = ["count_of", "describe"]

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
+from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import EventTime, Micros, duration_of
 from flowalg.elementwise.functions import user_function_error
@@ -77,8 +78,10 @@ class FixedWindows:
         return (Window(clamp(start), clamp(start + self.size_micros)),)
 
     def __str__(self) -> str:
-        shift = f" from {self.offset} on" if self.offset else ""
-        return f"fixed windows of {self.size}{shift}{' by key' if self.offset_by_key else ''}"
+        shift = f" from {duration_in_words(self.offset)} on" if self.offset else ""
+        return (
+            f"fixed windows of {length_in_words(self.size)}{shift}{' by key' if self.offset_by_key else ''}"
+        )
 
 
 @frozen
@@ -111,8 +114,10 @@ class SlidingWindows:
         return tuple(Window(clamp(start), clamp(start + size)) for start in reversed(starts))
 
     def __str__(self) -> str:
-        shift = f" from {self.offset} on" if self.offset else ""
-        return f"sliding windows of {self.size} every {self.period}{shift}"
+        shift = f" from {duration_in_words(self.offset)} on" if self.offset else ""
+        return (
+            f"sliding windows of {length_in_words(self.size)} every {duration_in_words(self.period)}{shift}"
+        )
 
 
 @frozen
@@ -147,7 +152,7 @@ class Sessions:
         return groups
 
     def __str__(self) -> str:
-        return f"sessions with a gap of {self.gap}"
+        return f"sessions with a gap of {length_in_words(self.gap)}"
 
 
 @frozen

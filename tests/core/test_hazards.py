@@ -178,7 +178,7 @@ def test_an_explanation_has_steps_windows_and_hazards() -> None:
         "scores: Score",
         f"> key_by({describe_function(games.team_of)}): KV[str, Score]",
         "> in two minutes: KV[str, Score]",
-        "    > window(fixed windows of 0:02:00)",
+        "    > window(fixed windows of 2 minutes)",
         "        fires every minute until the watermark passes, then at every late element",
         "        accepts late elements for 5 minutes of event time",
         "> standings: KV[str, Standing]",

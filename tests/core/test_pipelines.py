@@ -203,4 +203,4 @@ def test_a_description_does_not_change_with_the_working_directory(
 
 def test_a_window_function_is_described_in_plain_english() -> None:
     """``str`` of fixed windows is their description."""
-    assert str(FixedWindows(timedelta(minutes=2))) == "fixed windows of 0:02:00"
+    assert str(FixedWindows(timedelta(minutes=2))) == "fixed windows of 2 minutes"

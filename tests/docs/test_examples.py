@@ -33,7 +33,7 @@ def test_an_example_prints_only_when_it_is_run(name: str, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["explain", "shop:lengths"], "sessions with a gap of 0:10:00"),
+        (["explain", "shop:lengths"], "sessions with a gap of 10 minutes"),
         (
             ["why", "shop:lengths", "shop:TIMELINE", "--window", "2024-05-06T09:00/2024-05-06T10:00"],
             "the late pane 1 of 'long'",

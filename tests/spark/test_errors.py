@@ -204,7 +204,7 @@ def test_streaming_rejects_windows_without_an_allowed_lateness(spark: SparkSessi
     fixed = FixedWindows(timedelta(minutes=1))
     unset = POINTS.window(fixed).combine_per_key(Sum())
     with pytest.raises(
-        UnsupportedError, match=r"combine_per_key\(Sum\) over fixed windows of 0:01:00 has no allowed"
+        UnsupportedError, match=r"combine_per_key\(Sum\) over fixed windows of a minute has no allowed"
     ):
         streaming.compile(unset, stream(spark, tmp_path))
     streaming.compile(

@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 from attrs import define
 
 from flowalg import KV, FixedWindows, PCollection, Sessions, Source, WindowingStrategy
+from flowalg.data.durations import duration_in_words
 from flowalg.pipeline.structure import last_grouping
-from flowalg.triggers.describe import duration_in_words
 from flowalg_tools.figures.published import Datum
 
 Scores: TypeAlias = PCollection[KV[str, int]]

@@ -13,9 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from flowalg.data.durations import duration_in_words
 from flowalg.runs.panes import Timing
 from flowalg.runs.run import Run
-from flowalg.triggers.describe import duration_in_words
 from flowalg_tools.pictures.files import check_path, save
 from flowalg_tools.pictures.run_facts import run_facts
 from flowalg_tools.pictures.scales import DAY, HOUR, MINUTE, SECOND, choose_ticks
