@@ -27,7 +27,10 @@ root_doc = "index"
 html_theme = "furo"
 html_title = "flowalg"
 html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 pygments_style = "friendly"
+pygments_dark_style = "github-dark"
 
 # Headings have the same anchors as on GitHub, where the pages are also read.
 myst_heading_anchors = 3

@@ -24,6 +24,7 @@ from attrs import define, field
 
 DOCS: Final = Path(__file__).resolve().parent
 PAGES: Final = (
+    "index",
     "debugging",
     "law-testing",
     "coming-from",
