@@ -36,7 +36,14 @@ def describe_function(f: Callable[..., object]) -> str:
     return f"{name.rpartition('.')[2]} at {_short(code.co_filename)}:{code.co_firstlineno}"
 
 
-_START: Final = os.getcwd()
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # the directory has been removed, under a process that still runs in it
+        return os.sep
+
+
+_START: Final = _working_directory()
 """The working directory when the library was imported: descriptions do not change with a later directory."""
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -199,6 +202,21 @@ def test_a_description_does_not_change_with_the_working_directory(
     before = describe_function(minute)
     monkeypatch.chdir(tmp_path)
     assert describe_function(minute) == before
+
+
+def test_the_library_can_be_imported_in_a_removed_directory(tmp_path: Path) -> None:
+    """A worker of Spark can run in a directory that another process has removed."""
+    code = "import os, sys; os.rmdir(os.getcwd()); import flowalg; print(len(flowalg.__all__) > 100)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert process.stdout == "True\n"
 
 
 def test_a_window_function_is_described_in_plain_english() -> None:
