@@ -13,6 +13,7 @@ from attrs import define, evolve, field, frozen
 from flowalg.analysis.hazards import hazards
 from flowalg.data.durations import length_in_words
 from flowalg.data.shapes import Shape
+from flowalg.data.views import HasView
 from flowalg.elementwise.steps import Split
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
@@ -47,17 +48,27 @@ class Line:
     is_transform: bool = False
 
 
+class PipelineText(HasView, str):
+    """The text of ``explain``, which a notebook displays as a tree of ``lines`` with the ``hazards``."""
+
+    lines: tuple[Line, ...] = ()
+    hazards: tuple[str, ...] = ()
+
+
 def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     """Returns a pipeline as text: from its sources on a line for each step, with the type of its output, and hazards.
 
     A named transform is one line, with its steps indented under it. A collection that several others read is written
     once and numbered, ``(1)``. Windows show when they fire. A function that Spark does not run as columns shows why,
-    and where in the code.
+    and where in the code. A notebook displays the text as a tree.
     """
     if isinstance(pipeline, PTransform):
         pipeline = PCollection(pipeline.body)
-    found = hazards(pipeline)
-    return "\n".join((*_indented(explanation(pipeline)), *(f"! {hazard}" for hazard in found)))
+    found = tuple(map(str, hazards(pipeline)))
+    lines = explanation(pipeline)
+    text = PipelineText("\n".join((*_indented(lines), *(f"! {hazard}" for hazard in found))))
+    text.lines, text.hazards = lines, found
+    return text
 
 
 def explanation(pipeline: PCollection[object]) -> tuple[Line, ...]:
@@ -212,4 +223,4 @@ _MODES: Final = {
 }
 
 
-__all__ = ["Line", "explain", "explanation"]
+__all__ = ["Line", "PipelineText", "explain", "explanation"]

@@ -11,6 +11,7 @@ from attrs import frozen
 from flowalg.combiners.core import Over, Sum, Together
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
+from flowalg.data.views import HasView
 from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, WithSide
@@ -46,7 +47,7 @@ class Danger(Enum):
 
 
 @frozen
-class Hazard:
+class Hazard(HasView):
     """A danger, its location in the pipeline, its cause, and a remedy if it is not intended."""
 
     danger: Danger

@@ -1,4 +1,4 @@
-"""HTML for notebooks: pipelines, timelines and panes as trees and tables, without dependencies.
+"""HTML for notebooks: pipelines, triggers, timelines, windows and panes as trees and tables, without dependencies.
 
 Text of users is escaped. Styles are inline and inherit colours, so they suit light and dark notebooks. Long tables show
 the number of rows that they leave out.
@@ -6,26 +6,27 @@ the number of rows that they leave out.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from html import escape
+from datetime import timedelta
 from itertools import chain
 from typing import Final, Generic, Never, TypeVar
 
 from attrs import frozen
 
-from flowalg.analysis.explain import Line, explanation
+from flowalg.analysis.explain import Line, PipelineText, explanation
 from flowalg.analysis.hazards import hazards
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
-from flowalg.data.views import HasView, html_view
+from flowalg.data.views import HasView, escape_text, html_view
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
 from flowalg.runs.panes import Change, DropReason, Pane, Timing
 from flowalg.runs.run import Run
 from flowalg.runs.timeline import Instant, Timeline
-from flowalg.triggers.describe import count_of
+from flowalg.triggers.describe import count_of, describe
+from flowalg.triggers.syntax import And, Or, OrFinally, Repeat, SequenceOf, Trigger
+from flowalg.windows.window import GLOBAL_WINDOW, Window
 
 A_co = TypeVar("A_co", covariant=True)
 Row = TypeVar("Row")
@@ -34,9 +35,6 @@ _FIRST_ROWS: Final = 30
 _LAST_ROWS: Final = 10
 _LONGEST: Final = 160
 _MOST_ELEMENTS: Final = 4
-
-# Characters that are invalid in XML, which html.escape does not replace.
-_UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _FONT: Final = "font-family: monospace; font-size: 90%;"
 _LINE: Final = "border: 0; border-bottom: 1px solid rgba(128, 128, 128, 0.35);"
@@ -73,16 +71,58 @@ class PaneTable(HasView, Generic[A_co]):
 @html_view.register(PCollection)
 def pipeline_html(pipeline: PCollection[object]) -> str:
     """Returns the lines of ``flowalg.explain`` as a tree, with the hazards marked at the side."""
-    warned = "".join(
-        f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {_text(str(hazard))}</div>'
-        for hazard in hazards(pipeline)
-    )
-    return f'<div style="{_FONT}">{_tree(explanation(pipeline))}{warned}</div>'
+    return _explanation(explanation(pipeline), map(str, hazards(pipeline)))
 
 
 @html_view.register(PTransform)
 def _transform_html(transform: PTransform[Never, object]) -> str:
     return pipeline_html(PCollection(transform.body))
+
+
+@html_view.register(PipelineText)
+def _pipeline_text_html(text: PipelineText) -> str:
+    return _explanation(text.lines, text.hazards)
+
+
+def _explanation(lines: Sequence[Line], found: Iterable[str]) -> str:
+    warned = "".join(
+        f'<div style="margin: 0.3em 0; {_WARNING}"><b>hazard</b> {escape_text(hazard)}</div>'
+        for hazard in found
+    )
+    return f'<div style="{_FONT}">{_tree(lines)}{warned}</div>'
+
+
+@html_view.register
+def _trigger_html(trigger: Trigger) -> str:
+    """Returns when a trigger fires, in words, and its parts as a tree."""
+    return f'<div style="{_FONT}"><b>fires {escape_text(describe(trigger))}</b>{_tree((_trigger_line(trigger),))}</div>'
+
+
+def _trigger_line(trigger: Trigger) -> Line:
+    parts: Sequence[Trigger]
+    match trigger:
+        case And(triggers=parts) | Or(triggers=parts) | SequenceOf(triggers=parts):
+            pass
+        case Repeat(trigger=inner):
+            parts = (inner,)
+        case OrFinally(main=main, until_=until):
+            parts = (main, until)
+        case _:
+            return Line(_cut(repr(trigger)))
+    return Line(type(trigger).__name__, tuple(map(_trigger_line, parts)))
+
+
+@html_view.register(Window)
+def _window_html(window: Window) -> str:
+    """Returns a table with the start, the end and the length of a window."""
+    length = "" if window == GLOBAL_WINDOW else str(timedelta(microseconds=window.end - window.start))
+    cells = (_cell(str(window.start)), _cell(str(window.end)), _cell(length))
+    return _table("window of event time", ("start", "end (exclusive)", "length"), (cells,), tuple)
+
+
+@html_view.register(Pane)
+def _pane_html(pane: Pane[object]) -> str:
+    return panes_html((pane,))
 
 
 @html_view.register(Timeline)
@@ -142,10 +182,10 @@ def _table(
         more = f'<tr><td colspan="{len(head)}" style="{_MORE}">… {between:,} more …</td></tr>'
         first = (_row(cells(row)) for row in rows[:_FIRST_ROWS])
         shown = chain(first, [more], (_row(cells(row)) for row in rows[-_LAST_ROWS:]))
-    names = "".join(f'<th style="{_HEAD}">{_text(name)}</th>' for name in head)
+    names = "".join(f'<th style="{_HEAD}">{escape_text(name)}</th>' for name in head)
     style = f"{_FONT} color: inherit; background: transparent; border-collapse: collapse;"
     return (
-        f'<table style="{style}"><caption style="text-align: left; opacity: 0.75;">{_text(caption)}</caption>'
+        f'<table style="{style}"><caption style="text-align: left; opacity: 0.75;">{escape_text(caption)}</caption>'
         f"<thead><tr>{names}</tr></thead><tbody>{''.join(shown)}</tbody></table>"
     )
 
@@ -155,7 +195,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(text: str, style: str = "") -> str:
-    return f'<td style="{_CELL}{style}">{_text(text)}</td>'
+    return f'<td style="{_CELL}{style}">{escape_text(text)}</td>'
 
 
 def _instant(instant: Instant[object]) -> Iterator[str]:
@@ -196,7 +236,7 @@ def _tree(lines: Sequence[Line]) -> str:
     style = "margin: 0; padding-left: 1.2em; list-style: none;"
     items: list[str] = []
     for line in lines:
-        text, inner = _text(line.text), _tree(line.children) if line.children else ""
+        text, inner = escape_text(line.text), _tree(line.children) if line.children else ""
         if line.is_transform:
             text, inner = f"<details><summary>{text}</summary>{inner}</details>", ""
         items.append(f'<li style="white-space: pre-wrap;">{text}{inner}</li>')
@@ -205,7 +245,7 @@ def _tree(lines: Sequence[Line]) -> str:
 
 def _badge(text: str, colour: str) -> str:
     style = f"{_FONT} border-left: 0.3em solid {colour}; padding-left: 0.4em; margin-right: 1.2em;"
-    return f'<span style="{style}">{_text(text)}</span>'
+    return f'<span style="{style}">{escape_text(text)}</span>'
 
 
 def _words(name: str) -> str:
@@ -214,11 +254,6 @@ def _words(name: str) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _text(text: str) -> str:
-    """Escapes a text for HTML and replaces characters that are invalid in XML."""
-    return escape(_UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 __all__ = ["PaneTable", "panes_html", "pipeline_html", "run_html", "timeline_html"]

@@ -1,4 +1,4 @@
-"""Panes: what a grouping emits, and drops: what it refuses (SEMANTICS sections 5 and 7; DM section 2.3)."""
+"""Panes, which a grouping emits, and drops, which it rejects (SEMANTICS sections 5 and 7; DM section 2.3)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.data.views import HasView
 from flowalg.windows.window import Window
 
 A_co = TypeVar("A_co", covariant=True)
@@ -18,7 +19,7 @@ V = TypeVar("V")
 
 @unique
 class Change(Enum):
-    """What a pane does to what was said before."""
+    """Whether a pane emits a value or retracts one."""
 
     VALUE = "value"
     RETRACTION = "retraction"
@@ -26,7 +27,7 @@ class Change(Enum):
 
 @unique
 class Timing(Enum):
-    """When a pane came, relative to the watermark's passing the end of its window."""
+    """Whether a pane was emitted before, when, or after the watermark passed the end of its window."""
 
     EARLY = "early"
     ON_TIME = "on_time"
@@ -35,21 +36,21 @@ class Timing(Enum):
 
 @unique
 class DropReason(Enum):
-    """Why an element was not taken into a window."""
+    """Why a window dropped an element."""
 
     EXPIRED = "expired"
-    """The window's end plus the allowed lateness was behind the watermark already."""
+    """The watermark had passed the end of the window plus the allowed lateness."""
 
     CLOSED = "closed"
-    """The window's trigger had finished already."""
+    """The trigger of the window had finished."""
 
 
 @frozen
 class PaneInfo:
-    """What a pane says about itself, beside its value.
+    """The metadata of a pane: all but its value and window.
 
-    ``index`` counts the panes of a window from 0. ``is_last`` says that the window can emit nothing more.
-    ``processing_time`` and ``watermark`` are what the clocks read.
+    ``index`` counts the panes of a window from 0. ``is_last`` means that the window emits no more panes.
+    ``processing_time`` and ``watermark`` are the clocks when the pane was emitted.
     """
 
     change: Change
@@ -62,10 +63,10 @@ class PaneInfo:
 
 
 @frozen
-class Pane(Generic[A_co]):
-    """One emission of a grouping (through the element-wise steps after it).
+class Pane(HasView, Generic[A_co]):
+    """A result that a grouping emits for a window, after the element-wise steps that follow it.
 
-    ``element`` is what a next transform would see; on a keyed pipeline ``key`` and ``value`` are its parts.
+    ``element`` is the input of the next transform; on a keyed pipeline ``key`` and ``value`` are its parts.
     ``event_time`` is the last instant of the window.
     """
 
@@ -86,7 +87,7 @@ class Pane(Generic[A_co]):
 
     @property
     def change(self) -> Change:
-        """Whether the pane gives a value or takes one back."""
+        """Whether the pane emits a value or retracts one."""
         return self.info.change
 
     @property
@@ -101,17 +102,17 @@ class Pane(Generic[A_co]):
 
     @property
     def is_first(self) -> bool:
-        """Whether it is its window's first pane."""
+        """Whether it is the first pane of its window."""
         return self.info.is_first
 
     @property
     def is_last(self) -> bool:
-        """Whether its window can emit nothing more."""
+        """Whether its window emits no more panes."""
         return self.info.is_last
 
     @property
     def processing_time(self) -> ProcessingTime:
-        """When it was emitted."""
+        """The processing time when it was emitted."""
         return self.info.processing_time
 
     @property
@@ -122,10 +123,10 @@ class Pane(Generic[A_co]):
 
 @frozen
 class Drop:
-    """Elements of one key that a window did not take in one instant, with the reason.
+    """Elements of one key that a window dropped in one instant, with the reason.
 
-    ``count`` is how many there were, retractions included. An element that is not a pair, as those of a side input may
-    be, is its own ``key``.
+    ``count`` is their number, including retractions. The ``key`` of an element that is not a pair, as in a side input,
+    is the element.
     """
 
     key: object
@@ -136,7 +137,7 @@ class Drop:
 
 
 def dropped_key(element: object) -> object:
-    """The key that an element is dropped under: that of a pair; an element that is not a pair is its own key."""
+    """Returns the key of a dropped element: the key of a pair, or the element itself."""
     return element.key if isinstance(element, KV) else element
 
 

@@ -20,13 +20,14 @@ from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import Micros, ProcessingTime, duration_of
+from flowalg.data.views import HasView
 
 # A trigger observes the values of the grouping that it governs, whose type is not known here.
 Predicate: TypeAlias = Callable[[Any], bool]
 Measure: TypeAlias = Callable[[Any], int]
 
 
-class _AnyTrigger:
+class _AnyTrigger(HasView):
     """The methods of every trigger."""
 
     __slots__ = ()

@@ -10,11 +10,12 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, require_point
+from flowalg.data.views import HasView
 
 
 @frozen
 @total_ordering
-class Window:
+class Window(HasView):
     """The event times ``[start, end)``. Ordered by end, then start: the order in which panes fire.
 
     Raises ``ArgumentError`` when it would be empty, and for a bound that is not a point in event time.

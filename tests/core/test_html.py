@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -13,6 +14,7 @@ import flowalg_reference as reference
 import games
 import pytest
 from attrs import evolve, frozen
+from flowalg_laws.strategies.triggers import triggers
 from flowalg_reference import ReferenceRun
 from flowalg_tools.html import to_html
 from flowalg_tools.notebook import NoNotebookError, display_in_notebooks
@@ -20,23 +22,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import (
+    GLOBAL_WINDOW,
     KV,
     Accumulation,
     ArgumentError,
     AtCount,
+    AtPeriod,
+    AtSignal,
     AtWatermark,
     FixedWindows,
+    PCollection,
+    PTransform,
     Run,
     Source,
     Sum,
     Timeline,
+    Trigger,
+    Window,
+    describe,
+    event_time,
     explain,
+    hazards,
 )
 from flowalg.notebook.html import PaneTable, panes_html, pipeline_html, run_html, timeline_html
 from tests.support.generated_runs import runs
 from tests.support.scores import POINTS, SCORES, Score, minute
 
 TWO = timedelta(minutes=2)
+BY_TEAM = PTransform.of(Score, lambda scores: scores.key_by(lambda s: s.team), name="by team")
 
 
 def parse_fragment(html: str) -> ET.Element:
@@ -207,12 +220,81 @@ def test_a_pipeline_is_shown_as_a_tree() -> None:
     assert "hazard standings/combine_per_key(Sum, Count): elements can be dropped" in text_of(tree)
 
 
+def test_a_pane_is_shown_as_a_table_of_one_row() -> None:
+    """The view of a pane is the table of that pane."""
+    first, *_ = run_with_a_correction().panes
+    assert first._repr_html_() == panes_html((first,))
+    assert "1 pane" in text_of(parse_fragment(first._repr_html_()))
+
+
+@pytest.mark.parametrize(
+    ("window", "cells"),
+    [
+        (Window(event_time(minute(0)), event_time(minute(90))), ["1:30:00"]),
+        (GLOBAL_WINDOW, [""]),
+    ],
+)
+def test_a_window_is_shown_with_its_bounds_and_its_length(window: Window, cells: list[str]) -> None:
+    """The view of a window has its start, its end and its length; the global window has no length."""
+    head, row = rows_of(parse_fragment(window._repr_html_()))
+    assert head == ["start", "end (exclusive)", "length"]
+    assert row == [str(window.start), str(window.end), *cells]
+
+
+def test_a_trigger_is_shown_in_words_and_as_a_tree() -> None:
+    """The view of a trigger begins with its description, and has its parts as a tree."""
+    trigger = AtPeriod(TWO).repeat().until(AtWatermark()) >> (AtCount(5) & AtSignal("flush")).repeat()
+    tree = parse_fragment(trigger._repr_html_())
+    assert text_of(tree).startswith(f"fires {describe(trigger)}")
+    assert [(depth - 1, line) for depth, line in list_items(tree)] == [
+        (0, "SequenceOf"),
+        (1, "OrFinally"),
+        (2, "Repeat"),
+        (3, repr(AtPeriod(TWO))),
+        (2, repr(AtWatermark())),
+        (1, "Repeat"),
+        (2, "And"),
+        (3, repr(AtCount(5))),
+        (3, repr(AtSignal("flush"))),
+    ]
+
+
+@given(triggers())
+def test_the_view_of_any_trigger_is_well_formed(trigger: Trigger) -> None:
+    """The view of any trigger is well-formed."""
+    parse_fragment(trigger._repr_html_())
+
+
+@pytest.mark.parametrize("pipeline", [games.STANDINGS, BY_TEAM], ids=["pipeline", "transform"])
+def test_an_explanation_is_text_and_is_shown_as_the_pipeline(
+    pipeline: PCollection[object] | PTransform[Score, object],
+) -> None:
+    """``explain`` returns a str, also after pickling, which a notebook shows as it shows the pipeline."""
+    text = explain(pipeline)
+    for copy in (text, pickle.loads(pickle.dumps(text))):
+        assert copy == str(copy) == "\n".join(text.splitlines())
+        assert to_html(copy) == pipeline._repr_html_()
+
+
+def test_answers_of_the_debugger_are_shown_as_their_text() -> None:
+    """The views of why a pane fired and why a window has not fired, and of a hazard, are their texts."""
+    run = run_with_a_correction()
+    pane = run.panes[0]
+    answers = (
+        reference.explain_when(run, pane),
+        reference.why_not(run, "a", pane.window),
+        *hazards(games.STANDINGS),
+    )
+    for answer in answers:
+        assert text_of(parse_fragment(answer._repr_html_())) == str(answer)
+
+
 def test_a_value_without_a_view_is_an_error() -> None:
     """``html`` raises an error for a value without a view, with the types that have one."""
     for bad in (7, "panes", [1, 2], object()):
         with pytest.raises(
             ArgumentError,
-            match="value must be a PCollection, a Timeline, a Run, or a sequence of panes; got",
+            match="value must be an object with a notebook view, such as a Run, or a sequence of panes; got",
         ):
             to_html(bad)
     with pytest.raises(

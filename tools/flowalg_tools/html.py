@@ -1,4 +1,4 @@
-"""HTML views of pipelines, timelines, panes, and runs with their pictures."""
+"""The notebook views as HTML, and those of runs with their pictures."""
 
 from __future__ import annotations
 
@@ -6,33 +6,32 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from flowalg.data.errors import ArgumentError, MissingExtraError
-from flowalg.notebook.html import PaneTable, panes_html, pipeline_html, run_html, timeline_html
-from flowalg.pipeline.pcollection import PCollection
+from flowalg.data.views import HasView, html_view
+from flowalg.notebook.html import panes_html, run_html
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Run
-from flowalg.runs.timeline import Timeline
 
 
 def to_html(value: object) -> str:
     """Returns a value as well-formed HTML, with user data escaped, inline styles, and no scripts.
 
-    A ``PCollection`` becomes the tree of ``flowalg.explain``. A ``Timeline`` and a sequence of panes become tables. A
-    ``Run`` becomes its counts, its diagram (if ``flowalg[plot]`` is installed) and its panes. Raises ``ArgumentError``
-    for any other value.
+    A value that a notebook displays has the same view here: a pipeline, a trigger and an explanation become trees or
+    text, and a timeline, a window, a pane and a sequence of panes become tables. A ``Run`` becomes its counts, its
+    diagram (if ``flowalg[plot]`` is installed) and its panes. Raises ``ArgumentError`` for any other value.
     """
     match value:
-        case PCollection():
-            return pipeline_html(value)
-        case Timeline():
-            return timeline_html(value)
-        case PaneTable(panes=panes):
-            return panes_html(panes)
         case Run():
             return run_html(value, _picture(value))
+        case HasView():
+            return html_view(value)
         case Sequence() if not isinstance(value, str) and all(isinstance(pane, Pane) for pane in value):
             return panes_html(value)
         case _:
-            raise ArgumentError("value", value, "a PCollection, a Timeline, a Run, or a sequence of panes")
+            raise ArgumentError(
+                "value",
+                value,
+                "an object with a notebook view, such as a Run, or a sequence of panes",
+            )
 
 
 def _picture(run: Run[object]) -> str:

@@ -31,7 +31,7 @@ class NoNotebookError(FlowalgError, RuntimeError):
 def display_in_notebooks() -> None:
     """Makes the notebook display every run with its diagram instead of tables alone.
 
-    Pipelines, timelines and pane tables are displayed without this call. Raises ``NoNotebookError`` outside of IPython.
+    All other values that have a view are displayed without this call. Raises ``NoNotebookError`` outside of IPython.
     """
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import ProcessingTime
+from flowalg.data.views import HasView
 from flowalg.runs.panes import Change, Pane
 from flowalg.windows.window import covers
 from flowalg_reference.debugging.conditions import AwaitedCondition, awaited_conditions, format_conditions
@@ -32,7 +33,7 @@ class Cause(Enum):
 
 
 @frozen
-class Explanation(Generic[A_co]):
+class Explanation(HasView, Generic[A_co]):
     """Why a pane was emitted when it was.
 
     ``conditions`` are those that the trigger was waiting for when the pane was emitted, and ``previous_conditions``

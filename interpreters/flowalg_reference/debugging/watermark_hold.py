@@ -8,6 +8,7 @@ from typing import assert_never
 from attrs import frozen
 
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
+from flowalg.data.views import HasView
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -27,7 +28,7 @@ from flowalg_reference.run import RunSpec
 
 
 @frozen
-class WatermarkHold:
+class WatermarkHold(HasView):
     """What holds a watermark at an event time, described as text; with its source and partition, or its window."""
 
     event_time: EventTime

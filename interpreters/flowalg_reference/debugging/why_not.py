@@ -11,6 +11,7 @@ from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime, processing_time
+from flowalg.data.views import HasView
 from flowalg.pipeline.nodes import GroupingNode
 from flowalg.pipeline.structure import last_groupings
 from flowalg.runs.panes import Pane
@@ -48,7 +49,7 @@ class Reason(Enum):
 
 
 @frozen
-class WhyNot:
+class WhyNot(HasView):
     """Why a window has emitted no pane, or no further one, at a processing time.
 
     ``conditions`` are those that its trigger waits for, ``next_deadline`` is when it fires without new elements, and
