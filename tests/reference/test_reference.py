@@ -23,6 +23,7 @@ from flowalg import (
     MAX_TIME,
     Accumulation,
     AfterDelay,
+    Always,
     AtCount,
     AtElement,
     AtMeasure,
@@ -32,6 +33,7 @@ from flowalg import (
     DropReason,
     ElementError,
     FixedWindows,
+    GlobalWindows,
     KeyedCollectionError,
     Max,
     OnceTrigger,
@@ -315,3 +317,19 @@ def test_a_reopened_session_restarts_its_trigger() -> None:
 def test_a_reopened_session_counts_its_pending_elements() -> None:
     """The restarted trigger of a session that is open again observes the elements that no pane has emitted."""
     assert reopened_session(Repeat(AtCount(2))) == [("a", 11, Timing.EARLY, 0, False)]
+
+
+def test_a_trigger_that_is_ready_again_fires_in_the_next_instant() -> None:
+    """After a firing, a trigger that is ready at once finishes in the next instant, although nothing has arrived."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(0)))
+        .at(minute(2))
+        .at(minute(3), Score("a", 10, minute(0)))
+    )
+    run = reference.run(
+        POINTS.window(GlobalWindows(), trigger=AtCount(1) >> Always()).combine_per_key(Sum()),
+        {SCORES: timeline},
+    )
+    assert [pane.value for pane in run.panes] == [1]
+    assert [drop.reason for drop in run.dropped] == [DropReason.CLOSED]

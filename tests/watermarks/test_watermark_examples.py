@@ -222,6 +222,14 @@ def test_old_lags_are_removed_by_slices() -> None:
     assert last.watermark == event_time(minute(940))
 
 
+def test_the_quantile_of_the_lags_is_that_of_the_policy() -> None:
+    """Of lags of 1 to 10 minutes, the 0.9 quantile is 9 minutes, and the 0.2 quantile 2 minutes."""
+    records = tuple(observation("p", minute(20 - lag), minute(20)) for lag in range(1, 11))
+    for q, lag in ((0.9, 9), (0.2, 2)):
+        *_, last = replay_policy(LagQuantile(q), [SourceInstant(processing_time(minute(20)), records)])
+        assert last.watermark == event_time(minute(20 - lag))
+
+
 # User-defined policies.
 
 
