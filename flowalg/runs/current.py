@@ -117,7 +117,13 @@ def final_values(
             why=f"{format_value(element)} is not a pair",
         )
 
-    found = current_by(panes, lambda pane: (pane.window, key(pane.element)))
+    if by is not None and not callable(by):
+        raise ArgumentError("by", by, "a function of an element, such as lambda s: s.team")
+    known = list(panes) if isinstance(panes, Iterable) else None
+    if known is None or not all(isinstance(pane, Pane) for pane in known[:1]):
+        valid = "the panes of a run; flowalg_spark.final_values takes a DataFrame"
+        raise ArgumentError("panes", panes, valid)
+    found = current_by(known, lambda pane: (pane.window, key(pane.element)))
     ordered = sorted(found.items(), key=lambda item: (item[0][0], sort_key(item[0][1])))
     return tuple(
         WindowedValue(pane.element, pane.window, pane.event_time)

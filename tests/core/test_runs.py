@@ -138,6 +138,18 @@ def test_final_values_of_unkeyed_elements_need_a_key_function() -> None:
         final_values(panes)
 
 
+def test_final_values_of_other_values_are_errors() -> None:
+    """Only panes have final values, and ``by`` is a function: names of columns belong to ``flowalg_spark``."""
+    with pytest.raises(
+        ArgumentError, match="panes must be the panes of a run; flowalg_spark.final_values takes"
+    ):
+        final_values([3])  # type: ignore[list-item]
+    with pytest.raises(
+        ArgumentError, match=r"by must be a function of an element, such as .*; got \['key'\]"
+    ):
+        final_values([pane_of(1, 0)], by=["key"])  # type: ignore[arg-type]
+
+
 def test_a_batch_runs_at_the_last_processing_time() -> None:
     """A batch runs at the greatest processing time of its timelines; a timeline without instants adds no elements."""
     found = as_batch({"scores": TIMELINE, "none": Timeline[Score]()})
