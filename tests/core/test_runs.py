@@ -143,7 +143,7 @@ def test_final_values_of_other_values_are_errors() -> None:
     with pytest.raises(
         ArgumentError, match="panes must be the panes of a run; flowalg_spark.final_values takes"
     ):
-        final_values([3])  # type: ignore[list-item]
+        final_values([3])  # type: ignore[arg-type]
     with pytest.raises(
         ArgumentError, match=r"by must be a function of an element, such as .*; got \['key'\]"
     ):
