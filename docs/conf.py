@@ -37,6 +37,7 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_inline"]
 
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_type_aliases = {name: name for name in ("Node", "OnceTrigger", "Trigger", "WindowFn")}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Mapping, Sequence
 from inspect import isclass, isfunction, ismodule
 from pathlib import Path
@@ -76,12 +77,13 @@ LAWS: Final = {
 PAGES: Final = {
     "flowalg": Page(
         "Reference: flowalg",
-        "The algebra: pipelines as values.",
+        "The algebra: pipelines as values. The examples use the [names at the end](#names-of-the-examples).",
         {heading: ("flowalg", names.split()) for heading, names in FLOWALG.items()},
     ),
     "interpreters": Page(
         "Reference: interpreters",
-        "The reference interpreter, Spark batch, and Spark streaming.",
+        "The reference interpreter, Spark batch, and Spark streaming. The examples use these "
+        "[names](flowalg.md#names-of-the-examples).",
         {
             "The reference": (
                 "flowalg_reference",
@@ -112,6 +114,13 @@ PAGES: Final = {
         },
     ),
 }
+
+
+def _definitions() -> str:
+    """Returns the code of ``docs/examples/api_examples.py`` after its docstring, with all names of flowalg."""
+    path = Path(__file__).parents[1] / "examples" / "api_examples.py"
+    code = path.read_text(encoding="utf-8").partition('"""\n\n')[2]
+    return re.sub(r"^from flowalg import .*$", "from flowalg import *", code, flags=re.MULTILINE)
 
 
 def names_of(package: str, names: Sequence[str]) -> Sequence[str]:
@@ -145,6 +154,8 @@ def page_text(page: Page) -> str:
             value: object = getattr(module, name)
             if not ismodule(value):
                 parts.append(f"```{{eval-rst}}\n{_directive(package, name, value)}\n```\n")
+    if page is PAGES["flowalg"]:
+        parts.append(f"## Names of the examples\n\n```python\n{_definitions()}```\n")
     return "\n".join(parts)
 
 

@@ -61,6 +61,13 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     A named transform is one line, with its steps indented under it. A collection that several others read is written
     once and numbered, ``(1)``. Windows show when they fire. A function that Spark does not run as columns shows why,
     and where in the code. A notebook displays the text as a tree.
+
+    Example:
+
+    >>> print(explain(points))
+    scores: Score
+    > key_by(<lambda> at ...): KV[str, Score]
+    > map_values(<lambda> at ...): KV[str, int]
     """
     if isinstance(pipeline, PTransform):
         pipeline = PCollection(pipeline.body)

@@ -67,6 +67,11 @@ def hazards(pipeline: PCollection[object]) -> tuple[Hazard, ...]:
     is a retraction, every element is in a window (user-defined windows always contain the event time), a grouping of
     panes counts each value once (if the functions between DISCARDING panes and a sum of them are additive), or the last
     panes are the current values.
+
+    Example:
+
+    >>> [hazard.danger.name for hazard in hazards(points.window(FixedWindows(MINUTE)).combine_per_key(Sum()))]
+    ['UNBOUNDED_STATE']
     """
     if not isinstance(pipeline, PCollection):
         raise ArgumentError("pipeline", pipeline, "a PCollection")

@@ -68,6 +68,11 @@ class TopN(Combiner[A, tuple[A, ...], list[A]]):
     """The ``n`` greatest values in descending order, compared by ``by(value)`` or by the value itself.
 
     Among values that compare equal the choice is arbitrary, so ``by`` should be unique where that matters.
+
+    Example:
+
+    >>> results(scores.combine_globally(TopN(2, by=lambda s: s.points)).map(lambda top: [s.points for s in top]))
+    [[7, 5]]
     """
 
     @property

@@ -121,7 +121,13 @@ class _WithoutArguments:
 
 @frozen(init=False)
 class Sum(_WithoutArguments, Group[Summed, Summed, Summed]):
-    """The sum of integers or floats. Integers are 64-bit; overflow, also of a partial sum, is an error."""
+    """The sum of integers or floats. Integers are 64-bit; overflow, also of a partial sum, is an error.
+
+    Example:
+
+    >>> results(scores.combine_globally(Sum.of(lambda s: s.points)))
+    [15]
+    """
 
     @property
     def has_empty_result(self) -> bool:

@@ -133,6 +133,12 @@ def combiner(
     The functions must satisfy the laws of ``Combiner``; ``flowalg_laws.check_combiner`` searches for a
     counterexample. If a function raises, the error is a ``UserFunctionError`` that names the combiner, the function
     and its argument. Raises ``ArgumentError`` for a mutable ``zero``, such as a list or a dict.
+
+    Example:
+
+    >>> longest = combiner(zero="", add=lambda a, b: max(a, b, key=len), merge=lambda a, b: max(a, b, key=len))
+    >>> results(scores.map(lambda s: s.team).combine_globally(longest))
+    ['blue']
     """
     if isinstance(zero, list | dict | set | bytearray):
         raise ArgumentError(
@@ -161,6 +167,12 @@ def reduce_combiner(
     """Returns a combiner that joins values with ``f``: ``reduce_combiner(math.gcd, zero=0)``.
 
     ``f`` must be associative and commutative with unit ``zero``. Errors are those of ``combiner``.
+
+    Example:
+
+    >>> import math
+    >>> results(points.combine_per_key(reduce_combiner(math.gcd, zero=0)))
+    [KV(key='blue', value=7), KV(key='red', value=1)]
     """
     if not callable(f):
         raise ArgumentError("reduce_combiner.f", f, "a function of two values, such as math.gcd")

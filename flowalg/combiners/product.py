@@ -65,6 +65,11 @@ def together(*combiners: object, into: Callable[..., object] | None = None) -> o
     to ``combine_per_key`` directly.
 
     Law: ``combine_per_key(together(a, b, into=f)) = combine_per_key(a, b, into=f)``.
+
+    Example:
+
+    >>> results(scores.map(lambda s: s.points).combine_globally(together(Count(), Max())))
+    [(3, 7)]
     """
     return product_of(combiners, into)
 

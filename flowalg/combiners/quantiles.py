@@ -153,6 +153,11 @@ class Quantile(_Bucketed[float]):
     of two. Bucket counts are exact, so the result does not depend on the order of the values, and a value can be
     subtracted without residue. The size grows with the range of the values: up to 64 buckets for each power of two at
     0.01.
+
+    Example:
+
+    >>> results(points.combine_per_key(Quantile(0.5)))
+    [KV(key='blue', value=7.0311111111111115), KV(key='red', value=3.0155440414507773)]
     """
 
     q: float = field(converter=_quantile)

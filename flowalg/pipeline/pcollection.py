@@ -97,19 +97,43 @@ class PCollection(HasView, Generic[A_co]):
             raise ArgumentError("PCollection.node", self.node, "a node; collections begin with Source(...)")
 
     def map(self, f: Callable[[A_co], B], *, result: type[B] | None = None) -> PCollection[B]:
-        """Returns ``f`` of each element. Law: ``map(f).map(g) = map(g after f)``."""
+        """Returns ``f`` of each element. Law: ``map(f).map(g) = map(g after f)``.
+
+        Example:
+
+        >>> results(scores.map(lambda s: 10 * s.points).distinct())
+        [30, 50, 70]
+        """
         return PCollection(self._then(Map(Call(f, result))))
 
     def filter(self, predicate: Callable[[A_co], bool]) -> PCollection[A_co]:
-        """Returns the elements for which ``predicate`` returns ``True``; it must return a ``bool``."""
+        """Returns the elements for which ``predicate`` returns ``True``; it must return a ``bool``.
+
+        Example:
+
+        >>> results(scores.filter(lambda s: s.points > 4).map(lambda s: s.team).distinct())
+        ['blue', 'red']
+        """
         return PCollection(self._then(Filter(Call(predicate))))
 
     def flat_map(self, f: Callable[[A_co], Iterable[B]], *, result: type[B] | None = None) -> PCollection[B]:
-        """Returns the items that ``f`` returns for each element, in order. ``result`` is the type of an item."""
+        """Returns the items that ``f`` returns for each element, in order. ``result`` is the type of an item.
+
+        Example:
+
+        >>> results(scores.flat_map(lambda s: [s.team, s.team.upper()]).distinct())
+        ['BLUE', 'RED', 'blue', 'red']
+        """
         return PCollection(self._then(FlatMap(Call(f, _list_of(result)))))
 
     def key_by(self, f: Callable[[A_co], K], *, result: type[K] | None = None) -> PCollection[KV[K, A_co]]:
-        """Pairs each element with the key that ``f`` returns for it."""
+        """Pairs each element with the key that ``f`` returns for it.
+
+        Example:
+
+        >>> results(scores.key_by(lambda s: s.team).combine_per_key(Count()))
+        [KV(key='blue', value=1), KV(key='red', value=2)]
+        """
         return PCollection(self._then(Map(WithKey(Call(f, result)), "key_by")))
 
     def map_values(
@@ -136,6 +160,17 @@ class PCollection(HasView, Generic[A_co]):
         unset lateness means ``FOREVER``, but streaming rejects it for finite windows. With an unset ``accumulation``,
         panes that another grouping or a side input reads are RETRACTING, if a window can emit several, so that
         corrections count once; other panes are ACCUMULATING.
+
+        Example:
+
+        >>> totals = points.window(
+        ...     FixedWindows(2 * MINUTE),
+        ...     trigger=AtWatermark().with_early_firings(AtPeriod(MINUTE)),
+        ...     accumulation=Accumulation.RETRACTING,
+        ...     allowed_lateness=timedelta(hours=1),
+        ... ).combine_per_key(Sum())
+        >>> results(totals)
+        [KV(key='blue', value=7), KV(key='red', value=5), KV(key='red', value=3)]
         """
         strategy = WindowingStrategy(
             windows, trigger, accumulation, allowed_lateness, timestamp_combiner, on_time_behavior
@@ -206,11 +241,24 @@ class PCollection(HasView, Generic[A_co]):
 
         With several combiners the values are read once, and the result is a tuple, or the result of ``into``, such as
         a record class, with the results as arguments. Raises ``KeyedCollectionError`` on an unkeyed collection.
+
+        Example:
+
+        >>> results(points.combine_per_key(Sum()))
+        [KV(key='blue', value=7), KV(key='red', value=8)]
+        >>> results(points.combine_per_key(Sum(), Count(), into=lambda total, number: total / number))
+        [KV(key='blue', value=7.0), KV(key='red', value=4.0)]
         """
         return PCollection(combine(self.node, product_of(combiners, into), GroupingKind.COMBINE_PER_KEY))
 
     def group_by_key(self: PCollection[KV[K, V]]) -> PCollection[KV[K, list[V]]]:
-        """Returns the values of each key and window as a list, ordered by event time, then by arrival."""
+        """Returns the values of each key and window as a list, ordered by event time, then by arrival.
+
+        Example:
+
+        >>> results(points.group_by_key())
+        [KV(key='blue', value=[7]), KV(key='red', value=[5, 3])]
+        """
         combiner = require_combiner("combiner", ToList())
         return PCollection(CombinePerKey(self.node, combiner, GroupingKind.GROUP_BY_KEY))
 
@@ -235,6 +283,12 @@ class PCollection(HasView, Generic[A_co]):
 
         All collections must have the same key type and the same windowing strategy. For a key that a collection lacks,
         its list is empty.
+
+        Example:
+
+        >>> high = points.filter(lambda pair: pair.value > 4)
+        >>> results(points.co_group_by_key(high))
+        [KV(key='blue', value=([7], [7])), KV(key='red', value=([5, 3], [5]))]
         """
         _require_all_keyed("co_group_by_key", (self, *others))
         return PCollection(CoGroupByKey((self.node, *(other.node for other in others))))
@@ -249,12 +303,25 @@ class PCollection(HasView, Generic[A_co]):
     def left_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B | None]]]:
-        """Returns each value paired with each value of ``right`` with its key and window, or with ``None``."""
+        """Returns each value paired with each value of ``right`` with its key and window, or with ``None``.
+
+        Example:
+
+        >>> high = points.filter(lambda pair: pair.value > 5)
+        >>> results(points.left_join(high))
+        [KV(key='blue', value=(7, 7)), KV(key='red', value=(5, None)), KV(key='red', value=(3, None))]
+        """
         _require_all_keyed("left_join", (self, right))
         return PCollection(left_join(self.node, right.node))
 
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
-        """Combines all elements of each window, regardless of keys; for several combiners use ``together``."""
+        """Combines all elements of each window, regardless of keys; for several combiners use ``together``.
+
+        Example:
+
+        >>> results(scores.combine_globally(Max.of(lambda s: s.points)))
+        [7]
+        """
         everything = ElementWise.after(self.node, Map(WithKey(Call(_one_key)), "combine_globally"))
         grouped = combine(everything, require_combiner("combiner", combiner), GroupingKind.COMBINE_GLOBALLY)
         return PCollection(ElementWise.after(grouped, Map(Call(_value_of), "combine_globally")))
@@ -294,6 +361,15 @@ class PCollection(HasView, Generic[A_co]):
         A parser is an example: ``good, bad = lines.split(parse)``. ``f`` runs once for each element; on Spark it
         runs once for each of the two collections that a query reads. ``result`` and ``failure`` are the types of the
         two, for a function that is not annotated with them.
+
+        Example:
+
+        >>> from returns.result import Failure, Result, Success
+        >>> def parse(s: Score) -> Result[int, str]:
+        ...     return Success(s.points) if s.points > 4 else Failure(s.team)
+        >>> good, bad = scores.split(parse)
+        >>> results(good.combine_globally(Sum())), results(bad.distinct())
+        ([12], ['red'])
         """
         Call(f)  # rejects a value that is not callable
         outcomes = self._then(Split(Call(Outcomes(f))))
@@ -318,6 +394,12 @@ class PCollection(HasView, Generic[A_co]):
 
         A window with two values, or with none and no default, is an ``ElementError`` when an element reads it.
         Raises ``ArgumentError`` for windows that overlap, leave gaps, merge, or differ between keys.
+
+        Example:
+
+        >>> total = scores.combine_globally(Sum.of(lambda s: s.points)).as_singleton()
+        >>> results(points.map_with(total, lambda pair, total: (pair.key, pair.value, total)).distinct())
+        [('blue', 7, 15), ('red', 3, 15), ('red', 5, 15)]
         """
         return SideInput(self.node, Singleton(default))
 
@@ -335,6 +417,12 @@ class PCollection(HasView, Generic[A_co]):
         That is the side's window that contains the element's event time. The element waits until that window is
         complete, and holds the watermark of what follows back; what it reads never changes afterwards. Elements of
         the side that come after that are dropped as closed. To have results corrected by them, join instead.
+
+        Example:
+
+        >>> totals = points.combine_per_key(Sum()).as_map()
+        >>> results(scores.with_side(totals).map(lambda pair: (pair[0].points, pair[1][pair[0].team])).distinct())
+        [(3, 8), (5, 8), (7, 7)]
         """
         if not isinstance(side, SideInput):
             raise ArgumentError("side", side, "a side input, as as_singleton() and as_map() give")
@@ -363,6 +451,13 @@ class PCollection(HasView, Generic[A_co]):
 
         ``label`` names the steps of a function, which is shown as one box then: it must return a collection, or a
         tuple of collections. A ``PTransform`` has its own name. Law: ``c.apply(f >> g) == c.apply(f).apply(g)``.
+
+        Example:
+
+        >>> def by_team(scores: PCollection[Score]) -> PCollection[KV[str, int]]:
+        ...     return scores.key_by(lambda s: s.team).combine_per_key(Sum.of(lambda s: s.points))
+        >>> results(scores.apply(by_team))
+        [KV(key='blue', value=7), KV(key='red', value=8)]
         """
         if not callable(transform):
             raise ArgumentError("transform", transform, "a PTransform, or a function from a PCollection")
@@ -399,6 +494,11 @@ def flatten(*collections: PCollection[A]) -> PCollection[A]:
     """Returns the union of several collections, as bags of elements.
 
     All must be in the same windows. The watermark is the least of theirs. Law: associative and commutative.
+
+    Example:
+
+    >>> results(flatten(points, points).combine_per_key(Sum()))
+    [KV(key='blue', value=14), KV(key='red', value=16)]
     """
     if not collections:
         raise ArgumentError("collections", collections, "one or more collections")

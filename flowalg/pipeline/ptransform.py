@@ -56,6 +56,12 @@ class PTransform(HasView, Generic[A_contra, B_co]):
     Make one with ``of``, ``identity`` or the decorator ``ptransform``. ``f >> g`` is ``g`` after ``f``. Laws:
     ``identity`` is neutral and ``>>`` is associative; ``c.apply(f >> g) == c.apply(f).apply(g)``. Transforms are equal
     if they do the same; names take no part in it.
+
+    Example:
+
+    >>> totals = PTransform.of(Score, lambda scores: scores.key_by(lambda s: s.team).combine_per_key(Count()))
+    >>> results(scores.apply(totals))
+    [KV(key='blue', value=1), KV(key='red', value=2)]
     """
 
     hole: Hole

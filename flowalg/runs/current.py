@@ -101,6 +101,16 @@ def final_values(
     Pairs are identified within their window by their key. For other elements ``by`` returns what identifies them:
     ``by=lambda score: score.team``, or ``by=lambda score: None`` if each window has one value. Raises
     ``ArgumentError`` for elements that are not pairs if ``by`` is missing.
+
+    Example:
+
+    >>> timeline = Timeline[Score]().at(noon(1), RECORDS[0], watermark=noon(1)).at(noon(2), RECORDS[1], RECORDS[2])
+    >>> totals = points.window(FixedWindows(MINUTE)).combine_per_key(Sum())
+    >>> for final in final_values(reference.run(totals, {scores: timeline.end(noon(9))}).panes):
+    ...     print(final.window, final.key, final.value)
+    [2024-01-01T12:00:00Z, 2024-01-01T12:01:00Z) red 5
+    [2024-01-01T12:01:00Z, 2024-01-01T12:02:00Z) blue 7
+    [2024-01-01T12:03:00Z, 2024-01-01T12:04:00Z) red 3
     """
 
     def key(element: A) -> Hashable:

@@ -71,6 +71,22 @@ class Timeline(HasView, Generic[A_co]):
 
     Build a timeline by hand with ``Timeline[Score]().at(...).at(...).end(...)``, or from records that have both times
     with ``from_records``. ``generated_by`` is the policy that generated the watermarks, if one did.
+
+    Example:
+
+    >>> timeline = (
+    ...     Timeline[Score]()
+    ...     .at(noon(3), Score("red", 5, noon(0)), Score("blue", 7, noon(1)), watermark=noon(1))
+    ...     .at(noon(4), watermark=noon(2))
+    ...     .at(noon(5), Score("red", 3, noon(1)))
+    ...     .end(noon(6))
+    ... )
+    >>> totals = points.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
+    >>> for pane in reference.run(totals, {scores: timeline}).panes:
+    ...     print(pane.processing_time, pane.key, pane.value, pane.timing.value)
+    2024-01-01T12:04:00Z blue 7 on_time
+    2024-01-01T12:04:00Z red 5 on_time
+    2024-01-01T12:05:00Z red 8 late
     """
 
     instants: tuple[Instant[A_co], ...] = ()
@@ -181,6 +197,18 @@ class Timeline(HasView, Generic[A_co]):
         Records with the same processing time share an instant; with ``every``, records in the same period of processing
         time do, aligned to the epoch. ``tick`` adds an empty instant at every multiple of it between the first and the
         last record. Policies that depend on the clock and idle partitions then advance the watermark without records.
+
+        Example:
+
+        >>> timeline = Timeline.from_records(
+        ...     scores, RECORDS, processing_time=lambda s: s.at + MINUTE, watermark=BoundedOutOfOrderness(MINUTE)
+        ... )
+        >>> for instant in timeline:
+        ...     print(instant.processing_time, len(instant.elements), instant.watermark)
+        2024-01-01T12:01:00Z 1 2024-01-01T11:59:00Z
+        2024-01-01T12:02:00Z 1 2024-01-01T12:00:00Z
+        2024-01-01T12:04:00Z 1 2024-01-01T12:02:00Z
+        2024-01-01T12:04:00Z 0 end of time
         """
         period = 1 if every is None else duration_of("every", every, allow_zero=False)
         times = RecordTimes(source, processing_time, partition)

@@ -85,6 +85,15 @@ def to_json(value: Writable, *, indent: int | None = None) -> str:
     that several collections share is written once. Shapes and analyses of functions are derived again, not written.
     With an ``indent`` the text has several lines; an object that fits on one line stays on one line.
     Law: ``from_json(to_json(v))`` equals ``v``.
+
+    Example:
+
+    >>> print(to_json(FixedWindows(MINUTE), indent=2))
+    {
+      "format": "flowalg",
+      "version": 1,
+      "value": {"FixedWindows": {"size": "PT1M"}}
+    }
     """
     if not (is_frozen(type(value)) or isinstance(value, PCollection)):
         raise ArgumentError(

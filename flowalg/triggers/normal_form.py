@@ -30,7 +30,13 @@ Kind = TypeVar("Kind")
 
 
 def normalise(trigger: Trigger) -> Trigger:
-    """Returns the normal form of a trigger. Laws: equal to the trigger on every timeline; idempotent."""
+    """Returns the normal form of a trigger. Laws: equal to the trigger on every timeline; idempotent.
+
+    Example:
+
+    >>> normalise(AtCount(2) & AtCount(3) & Always())
+    AtCount(count=3)
+    """
     require_trigger("trigger", trigger)
     match trigger:
         case SequenceOf(triggers=parts):

@@ -80,6 +80,13 @@ class AtWatermark(_Once):
     Then all elements of the window are assumed to have been observed (Dataflow Model, section 2.3). A ``percentile``,
     strictly between 0 and 1, selects a percentile watermark, which disregards the slowest of the recent elements: at
     0.9 one in ten (MillWheel, section 7.2).
+
+    Example:
+
+    >>> describe(AtWatermark())
+    'when the watermark passes'
+    >>> describe(AtWatermark(percentile=0.9))
+    'when the 0.9 watermark passes'
     """
 
     percentile: float | None = None
@@ -90,17 +97,35 @@ class AtWatermark(_Once):
             raise ArgumentError("AtWatermark.percentile", q, "a float between 0 and 1, or None")
 
     def with_early_firings(self, early: Trigger) -> SequenceOf:
-        """Returns a trigger for early and on-time panes: repeats ``early`` until the watermark passes, then fires."""
+        """Returns a trigger for early and on-time panes: repeats ``early`` until the watermark passes, then fires.
+
+        Example:
+
+        >>> describe(AtWatermark().with_early_firings(AtPeriod(MINUTE)))
+        'every minute until the watermark passes'
+        """
         return SequenceOf(OrFinally(Repeat(early), self))
 
     def with_late_firings(self, late: Trigger) -> SequenceOf:
-        """Returns a trigger with on-time and late panes: fires when the watermark passes, and then repeats ``late``."""
+        """Returns a trigger with on-time and late panes: fires when the watermark passes, and then repeats ``late``.
+
+        Example:
+
+        >>> describe(AtWatermark().with_late_firings(AtCount(1)))
+        'when the watermark passes, then at every late element'
+        """
         return SequenceOf(self, Repeat(late))
 
 
 @frozen
 class AtCount(_Once):
-    """Ready when at least ``count`` elements have been observed; retractions do not count."""
+    """Ready when at least ``count`` elements have been observed; retractions do not count.
+
+    Example:
+
+    >>> describe((AtCount(100) | AfterDelay(MINUTE)).repeat())
+    'whenever 100 elements have arrived or a minute has passed since the first element'
+    """
 
     count: int
 
@@ -113,6 +138,11 @@ class AtMeasure(_Once):
     """Ready when the sum of ``measure(value)`` over the elements observed is at least ``amount``.
 
     ``measure`` returns a non-negative int, such as a number of bytes; the sum therefore never decreases.
+
+    Example:
+
+    >>> describe(AtMeasure(len, 1000).repeat())
+    'whenever the sum of builtins.len reaches 1000'
     """
 
     measure: Measure
@@ -128,7 +158,13 @@ class AtMeasure(_Once):
 
 @frozen
 class AtElement(_Once):
-    """Ready when any element observed satisfies ``predicate`` (punctuation, data-driven triggering)."""
+    """Ready when any element observed satisfies ``predicate`` (punctuation, data-driven triggering).
+
+    Example:
+
+    >>> describe(AtElement(bool).repeat())
+    'whenever an element satisfies builtins.bool'
+    """
 
     predicate: Predicate
 
@@ -143,6 +179,11 @@ class AtPeriod(_Once):
 
     Multiples count from the Unix epoch plus ``offset``, so all windows fire together: "every minute, on the minute"
     (Dataflow Model, Figure 7). A multiple without new elements is skipped.
+
+    Example:
+
+    >>> describe(AtPeriod(MINUTE).repeat())
+    'every minute'
     """
 
     period: timedelta
@@ -162,7 +203,13 @@ class AtPeriod(_Once):
 
 @frozen
 class AfterDelay(_Once):
-    """Ready when ``delay`` has passed since the first element observed, in processing time; zero means immediately."""
+    """Ready when ``delay`` has passed since the first element observed, in processing time; zero means immediately.
+
+    Example:
+
+    >>> describe(AfterDelay(MINUTE).repeat())
+    'whenever a minute has passed since the first element'
+    """
 
     delay: timedelta
 
@@ -181,7 +228,13 @@ class AfterDelay(_Once):
 
 @frozen
 class AtSignal(_Once):
-    """Ready when a signal with this name has been sent to the pipeline."""
+    """Ready when a signal with this name has been sent to the pipeline.
+
+    Example:
+
+    >>> describe(AtSignal("flush").repeat())
+    "whenever the signal 'flush' arrives"
+    """
 
     name: str
 
@@ -225,6 +278,11 @@ class SequenceOf(_AnyTrigger):
     """Runs each trigger until it finishes, then sets the next; finishes after the last.
 
     Laws: associative; a sequence of one trigger equals that trigger; triggers after a ``Repeat`` never run.
+
+    Example:
+
+    >>> describe(AtCount(5) >> AtWatermark())
+    'when 5 elements have arrived, then when the watermark passes'
     """
 
     triggers: tuple[Trigger, ...]
@@ -259,6 +317,11 @@ class OrFinally(_AnyTrigger):
     """Runs ``main`` until ``until`` is ready, then fires a last time and finishes. It also finishes with ``main``.
 
     ``until`` observes all elements since the start, across the firings of ``main``.
+
+    Example:
+
+    >>> describe(AtCount(5).repeat().until(AtWatermark()))
+    'at every 5 elements until the watermark passes'
     """
 
     main: Trigger

@@ -53,6 +53,11 @@ class CustomPolicy(WatermarkPolicy):
     ``None``, or a time before the current watermark, leaves the watermark unchanged. ``MAX_TIME`` ends the input. The
     function must depend only on the view. Raises ``UserFunctionError`` if the function raises, and ``ArgumentError``
     if it returns a naive datetime or one outside ``[MIN_TIME, MAX_TIME]``.
+
+    Example:
+
+    >>> watermarks(CustomPolicy("a day behind", lambda clock: clock.processing_time - timedelta(days=1)))
+    ['2023-12-31T12:02:00Z', '2023-12-31T12:03:00Z', '2023-12-31T12:05:00Z']
     """
 
     name: str = field(validator=predicate_validator(_is_name, "a non-empty str"))

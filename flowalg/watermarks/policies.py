@@ -18,6 +18,11 @@ class Perfect(WatermarkPolicy):
 
     A timeline that is made from records knows all event times. In an engine whose source reports no watermark, the
     watermark stays until the input ends. Law: no element is late.
+
+    Example:
+
+    >>> watermarks(Perfect())
+    ['2024-01-01T12:01:00Z', '2024-01-01T12:03:00Z', '2024-01-01T12:03:00Z']
     """
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
@@ -35,6 +40,11 @@ class MonotonicTimestamps(WatermarkPolicy):
 
     It is conformant if the partitions are ordered and each has emitted a record before the watermark first matters. A
     partition that appears later is not waited for.
+
+    Example:
+
+    >>> watermarks(MonotonicTimestamps())
+    ['2024-01-01T12:00:00Z', '2024-01-01T12:01:00Z', '2024-01-01T12:03:00Z']
     """
 
     def candidate(self, clock: SourceClock) -> EventTime | None:
@@ -52,6 +62,11 @@ class BoundedOutOfOrderness(WatermarkPolicy):
 
     With several partitions it is the least of their greatest event times. The policy is heuristic: an element that is
     further behind is late, and ``allowed_lateness`` applies to it.
+
+    Example:
+
+    >>> watermarks(BoundedOutOfOrderness(MINUTE))
+    ['2024-01-01T11:59:00Z', '2024-01-01T12:00:00Z', '2024-01-01T12:02:00Z']
     """
 
     delay: timedelta = field(validator=duration_validator(allow_zero=True))
@@ -76,6 +91,11 @@ class Timeout(WatermarkPolicy):
     """The processing time minus a delay: the longest time that the watermark waits for an element.
 
     The policy is heuristic. It advances without data if there are instants (``Timeline.from_records(..., tick=...)``).
+
+    Example:
+
+    >>> watermarks(Timeout(3 * MINUTE))
+    ['2024-01-01T11:59:00Z', '2024-01-01T12:00:00Z', '2024-01-01T12:02:00Z']
     """
 
     delay: timedelta = field(validator=duration_validator(allow_zero=True))
@@ -95,6 +115,11 @@ class LagQuantile(WatermarkPolicy):
 
     ``q`` lies strictly between 0 and 1: at 0.99 about one record in a hundred is late. It is a ``Timeout`` with a
     learned delay. The policy is heuristic, and has no watermark before the first record.
+
+    Example:
+
+    >>> watermarks(LagQuantile(0.9))
+    ['2024-01-01T12:00:00Z', '2024-01-01T12:01:00Z', '2024-01-01T12:03:00Z']
     """
 
     q: float = field(validator=predicate_validator(is_quantile, QUANTILE))

@@ -49,7 +49,13 @@ def _day_of(point: EventTime, zone: ZoneInfo) -> date:
 
 @frozen
 class CalendarDays:
-    """Calendar days in a time zone, given by its name in the IANA database."""
+    """Calendar days in a time zone, given by its name in the IANA database.
+
+    Example:
+
+    >>> [str(window) for window in CalendarDays("Europe/Berlin").assign(event_time(noon(3)), "red")]
+    ['[2023-12-31T23:00:00Z, 2024-01-01T23:00:00Z)']
+    """
 
     zone: str
 

@@ -46,6 +46,11 @@ class FixedWindows:
     ``size`` is a positive duration. Windows start at multiples of ``size`` after the Unix epoch plus ``offset``, a
     duration in ``[0, size)``, plus the result of ``offset_by_key`` for the key, which spreads the firings of many
     keys. Windows are cut off at the bounds of time.
+
+    Example:
+
+    >>> [str(window) for window in FixedWindows(10 * MINUTE).assign(event_time(noon(3)), "red")]
+    ['[2024-01-01T12:00:00Z, 2024-01-01T12:10:00Z)']
     """
 
     size: timedelta
@@ -90,6 +95,13 @@ class SlidingWindows:
 
     Windows overlap if the period is shorter than the size. If it is longer, there are gaps, and an event time in a
     gap is in no window. Law: with a period equal to the size these are ``FixedWindows``.
+
+    Example:
+
+    >>> for window in SlidingWindows(10 * MINUTE, period=5 * MINUTE).assign(event_time(noon(3)), "red"):
+    ...     print(window)
+    [2024-01-01T11:55:00Z, 2024-01-01T12:05:00Z)
+    [2024-01-01T12:00:00Z, 2024-01-01T12:10:00Z)
     """
 
     size: timedelta
@@ -126,6 +138,13 @@ class Sessions:
 
     An element opens ``[t, t + gap)``. Windows of a key that overlap or touch merge: two events exactly one gap apart
     belong to the same session. Sessions are unaligned: each key has its own.
+
+    Example:
+
+    >>> results(points.window(Sessions(2 * MINUTE)).combine_per_key(Sum()))
+    [KV(key='red', value=5), KV(key='blue', value=7), KV(key='red', value=3)]
+    >>> results(points.window(Sessions(3 * MINUTE)).combine_per_key(Sum()))
+    [KV(key='blue', value=7), KV(key='red', value=8)]
     """
 
     gap: timedelta
@@ -163,6 +182,14 @@ class CustomWindows:
     window must contain the event time. ``merge(windows)`` returns the groups of windows that merge, with each window
     in exactly one group; a group becomes the smallest window that spans it. Both results are checked at every call.
     ``flowalg_laws.check_window_fn`` checks the laws.
+
+    Example:
+
+    >>> NOON = event_time(noon(0))
+    >>> def half(time: EventTime, key: object) -> list[Window]:
+    ...     return [Window(MIN_TIME, NOON) if time < NOON else Window(NOON, MAX_TIME)]
+    >>> results(points.window(CustomWindows("before and after noon", half)).combine_per_key(Sum()))
+    [KV(key='blue', value=7), KV(key='red', value=8)]
     """
 
     name: str

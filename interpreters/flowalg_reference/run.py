@@ -111,14 +111,32 @@ def run(
     *,
     mode: Mode = Mode.CONTINUOUS,
 ) -> ReferenceRun[A]:
-    """The short form of ``Reference(mode).run(pipeline, inputs)``."""
+    """The short form of ``Reference(mode).run(pipeline, inputs)``.
+
+    Example:
+
+    >>> timeline = Timeline[Score]().at(noon(1), *RECORDS, watermark=noon(2)).end(noon(9))
+    >>> run = reference.run(points.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum()), {scores: timeline})
+    >>> for pane in run.panes:
+    ...     print(pane.processing_time, pane.key, pane.value, pane.timing.value)
+    2024-01-01T12:01:00Z blue 7 on_time
+    2024-01-01T12:01:00Z red 5 on_time
+    2024-01-01T12:09:00Z red 3 on_time
+    """
     return Reference(mode).run(pipeline, inputs)
 
 
 def run_batch(
     pipeline: PCollection[A], inputs: Mapping[AnySource, Iterable[object]], *, time: datetime = EPOCH
 ) -> ReferenceRun[A]:
-    """The panes of a pipeline over bounded data, at one processing time: ``ReferenceBatch`` over plain elements."""
+    """The panes of a pipeline over bounded data, at one processing time: ``ReferenceBatch`` over plain elements.
+
+    Example:
+
+    >>> run = reference.run_batch(points.combine_per_key(Sum()), {scores: RECORDS})
+    >>> [(pane.key, pane.value) for pane in run.panes]
+    [('blue', 7), ('red', 8)]
+    """
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
     return ReferenceBatch().run(pipeline, timelines)
 

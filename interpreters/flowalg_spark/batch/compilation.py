@@ -63,6 +63,11 @@ def compile(
 
     ``time`` is the processing time of the panes; it defaults to the time at which the query runs. Raises
     ``UnboundSourceError``, ``SchemaMismatchError``, and ``UnsupportedError`` for features that batch lacks.
+
+    Example::
+
+        panes = batch.compile(totals, {scores: spark.read.parquet("scores")})
+        panes.final_values().write.parquet("totals")
     """
     (frame,) = compile_all([pipeline], inputs, time=time)
     return frame
@@ -100,6 +105,10 @@ def compile_all(
     ``inputs`` has the frame of each source of any of the pipelines. A collection that pipelines share is computed once
     in a query over several of the DataFrames. Each action of Spark is a separate query: to write several outputs of an
     expensive input, ``cache`` that input.
+
+    Example::
+
+        by_team, by_hour = batch.compile_all((by_team, by_hour), {scores: spark.read.parquet("scores")})
     """
     if not isinstance(pipelines, Sequence) or not pipelines:
         raise ArgumentError("pipelines", pipelines, "one or more PCollections, in a tuple or list")

@@ -38,6 +38,10 @@ def final_values(panes: DataFrame, *, by: Sequence[str] | None = None) -> DataFr
     into a larger one is absent), and under ``DISCARDING`` only the last increment. If a step after the last grouping
     maps a pane to several elements, the result has all of them. Raises ``ArgumentError`` for a frame without the
     columns of panes, and for invalid columns in ``by``.
+
+    Example::
+
+        final_values(spark.read.parquet("panes")).show()  # the current values of what a stream has written
     """
     key_columns = _key_columns(panes, by)
     elements = [name for name in panes.columns if name not in RESERVED_COLUMNS]

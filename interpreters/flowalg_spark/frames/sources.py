@@ -25,6 +25,10 @@ def schema_of(source: Source[object]) -> T.StructType:
 
     All columns are nullable, as with Spark's readers; a null in a field that is not optional fails the query that reads
     it. A source of scalars has the single column ``value``.
+
+    Example::
+
+        spark.readStream.schema(flowalg_spark.schema_of(scores)).json("scores")
     """
     schema = spark_type(_node(source).shape)
     return schema if isinstance(schema, T.StructType) else T.StructType([T.StructField("value", schema)])

@@ -80,6 +80,12 @@ class StreamInput:
 
     ``corrupt_record``, a text column, is the text of a row that could not be parsed, as in the column
     ``_corrupt_record`` of Spark's readers. It is null on all other rows.
+
+    Example::
+
+        files = spark.readStream.schema(flowalg_spark.schema_of(scores)).parquet("scores")
+        StreamInput(files, BoundedOutOfOrderness(timedelta(seconds=30)))
+        StreamInput(files, LagQuantile(0.99), processing_time=F.col("seen"), partition=F.col("device"))
     """
 
     frame: DataFrame
@@ -150,6 +156,13 @@ def compile(
 
     Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, and ``UnsupportedError`` for features
     that streaming lacks.
+
+    Example::
+
+        files = spark.readStream.schema(flowalg_spark.schema_of(scores)).parquet("scores")
+        stream = StreamInput(files, BoundedOutOfOrderness(timedelta(seconds=30)))
+        panes = streaming.compile(totals, {scores: stream})
+        panes.writeStream.option("checkpointLocation", "checkpoint").start("panes", format="parquet")
     """
     last_grouping(pipeline.node)
     if not isinstance(state_cache_bytes, int) or isinstance(state_cache_bytes, bool) or state_cache_bytes < 0:

@@ -63,6 +63,12 @@ def check_law(law: Law[..., object], **variables: SearchStrategy[object]) -> Non
     The two sides must be equal by ``==``. Two triggers must emit the same panes and drops in generated scenarios
     instead, alone and as parts of other triggers, unless the equation names another ``Equality``. To test a law of
     runs on another interpreter, pass ``run=st.just(my_run)``.
+
+    Example:
+
+    >>> from flowalg_laws import LATTICE_LAWS, check_law
+    >>> for law in LATTICE_LAWS[:2]:
+    ...     check_law(law)
     """
 
     @given(st.fixed_dictionaries(variables_of(law, variables)), st.data())
@@ -104,6 +110,12 @@ def check_combiner(
     """Tests all laws of a combiner over accumulators of generated values.
 
     ``equal`` compares two results, for combiners whose results are only approximately equal.
+
+    Example:
+
+    >>> from flowalg_laws import check_combiner
+    >>> from hypothesis import strategies as st
+    >>> check_combiner(Max(), st.integers())
     """
     whole = require_combiner("combiner", combiner)
     are_equal = cast("Callable[[object, object], bool]", equal)

@@ -117,6 +117,13 @@ def check_interpreter(
     concurrently in threads, for engines that wait for input and output.
 
     Raises ``AssertionError`` with the report unless all tests pass.
+
+    Example:
+
+    >>> from flowalg_laws import check_interpreter
+    >>> from flowalg_laws.conformance import JOBS
+    >>> print(check_interpreter(reference.Reference(), jobs=JOBS[:2]))
+    reference: 2 jobs ran, 0 were rejected as declared, 0 failed; 0 generated pipelines ran
     """
     report = examine_interpreter(
         interpreter,
