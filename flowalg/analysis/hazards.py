@@ -174,7 +174,7 @@ def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
         yield Hazard(
             Danger.UNBOUNDED_STATE,
             label,
-            f"the allowed lateness of its windows is {'unset' if lateness is None else lateness}",
+            f"the allowed lateness of its windows is {'unset' if lateness is None else repr(lateness)}",
             "set allowed_lateness=timedelta(...)",
         )
     if not never_finishes(strategy.trigger):

@@ -141,6 +141,14 @@ def test_each_hazard_is_reported(pipeline: PCollection[object], expected: set[Da
     assert danger_kinds(pipeline) == expected
 
 
+def test_the_hazard_of_an_unlimited_lateness_names_it_as_it_is_written() -> None:
+    """The cause is an allowed lateness that is unset, or ``FOREVER``."""
+    for lateness, name in ((None, "unset"), (FOREVER, "FOREVER")):
+        windows = POINTS.window(FIXED, trigger=ALWAYS, allowed_lateness=lateness)
+        (hazard,) = hazards(windows.combine_per_key(Sum()))
+        assert f"lateness of its windows is {name};" in str(hazard)
+
+
 def test_retractions_are_reported_where_they_are_emitted() -> None:
     """A last grouping that retracts is reported; one that receives retractions can leave a stale pane instead."""
     first = POINTS.window(
