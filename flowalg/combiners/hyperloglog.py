@@ -56,7 +56,7 @@ def library() -> _Library:
         return cast("_Library", import_module("datasketches"))
     except ModuleNotFoundError as missing:
         raise MissingExtraError(
-            "ApproximateDistinct needs the package datasketches: install flowalg[sketches]"
+            "ApproximateDistinct needs the package datasketches: pip install 'flowalg[sketches]'"
         ) from missing
 
 

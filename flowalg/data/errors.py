@@ -97,7 +97,11 @@ class UnboundSourceError(FlowalgError, KeyError):
 
 
 class MissingExtraError(FlowalgError, ImportError):
-    """A required package is not installed. The message names the extra of flowalg that installs it."""
+    """A required package is not installed. The message has the command that installs it.
+
+    The command needs no package index for flowalg itself: pip adds the extra to the flowalg that is installed, also
+    from a checkout.
+    """
 
 
 class UnsupportedError(FlowalgError, NotImplementedError):

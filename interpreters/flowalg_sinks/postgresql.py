@@ -104,7 +104,7 @@ def _driver() -> ModuleType:
         import psycopg
     except ImportError as missing:
         raise MissingExtraError(
-            "the target PostgreSQL needs the package psycopg: install flowalg[postgresql]"
+            "the target PostgreSQL needs the package psycopg: pip install 'flowalg[postgresql]'"
         ) from missing
     return psycopg
 

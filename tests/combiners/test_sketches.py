@@ -255,7 +255,7 @@ def test_a_distinct_count_needs_its_library() -> None:
     process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    message = "ApproximateDistinct needs the package datasketches: install flowalg[sketches]"
+    message = "ApproximateDistinct needs the package datasketches: pip install 'flowalg[sketches]'"
     assert process.stdout.strip() == message
 
 

@@ -297,7 +297,7 @@ def test_a_missing_driver_is_reported_with_its_extra() -> None:
         "except flowalg.MissingExtraError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("needs the package psycopg: install flowalg[postgresql]")
+    assert done.stdout.strip().endswith("needs the package psycopg: pip install 'flowalg[postgresql]'")
 
 
 def test_sqlite_texts_sort_as_their_timestamps(tmp_path: Path) -> None:

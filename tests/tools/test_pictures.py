@@ -562,4 +562,4 @@ def test_without_matplotlib_the_error_names_the_extra() -> None:
     code = "import sys; sys.modules['matplotlib'] = None\nimport flowalg_tools.pictures"
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingExtraError: pictures need matplotlib" in finished.stderr
-    assert "install flowalg[plot]" in finished.stderr
+    assert "pip install 'flowalg[plot]'" in finished.stderr

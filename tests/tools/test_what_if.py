@@ -693,7 +693,7 @@ def test_a_picture_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for name in [name for name in sys.modules if name.startswith("flowalg_tools.pictures")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(MissingExtraError, match=re.escape("install flowalg[plot]")):
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'flowalg[plot]'")):
         GRID.draw(tmp_path / "grid.png")
 
 

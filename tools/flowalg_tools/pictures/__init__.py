@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from flowalg.data.errors import MissingExtraError
 
 if find_spec("matplotlib") is None:
-    raise MissingExtraError("pictures need matplotlib, which is not installed: install flowalg[plot]")
+    raise MissingExtraError("pictures need matplotlib, which is not installed: pip install 'flowalg[plot]'")
 
 from flowalg_tools.pictures.progress import draw_progress
 from flowalg_tools.pictures.runs import draw_run, run_svg
