@@ -463,6 +463,148 @@ def test_an_error_is_one_line(
     assert word in error
 
 
+GOOD = "red,5,2015-01-01T12:00:30Z,2015-01-01T12:01:30Z"
+HEADER = f"team,points,at,seen\n{GOOD}\n"
+BAD_FILES: dict[str, tuple[str, bytes, str]] = {
+    "a value of another type": (
+        "bad.csv",
+        f"{HEADER}red,five,2015-01-01T12:00:30Z,\n".encode(),
+        "bad.csv: row 2: points must be of type int64; got 'five'",
+    ),
+    "a time that is not a time": (
+        "bad.csv",
+        f"{HEADER}{GOOD}\nred,5,noon,\n".encode(),
+        "bad.csv: row 3: at must be a time, such as 2024-01-01T12:00:00Z; got 'noon'",
+    ),
+    "a null": (
+        "bad.csv",
+        f"{HEADER}red,,2015-01-01T12:00:30Z,\n".encode(),
+        "bad.csv: source 'scores': points must be of type int; got null in row 2; remove such rows",
+    ),
+    "a null event time": (
+        "bad.csv",
+        f"{HEADER}red,5,,\n".encode(),
+        "bad.csv: source 'scores': at must be of type datetime; got null in row 2; remove such rows",
+    ),
+    "a missing column": (
+        "bad.csv",
+        b"team,at\nred,2015-01-01T12:00:30Z\n",
+        "bad.csv: source 'scores': points must be int (int64 in Arrow); got no such column",
+    ),
+    "a row with too few columns": (
+        "bad.csv",
+        f"{HEADER}red,5\n".encode(),
+        "bad.csv: row 2 must have 4 columns, team, points, at, seen; got 2: ['red', '5']",
+    ),
+    "another encoding": (
+        "bad.csv",
+        HEADER.encode() + "réd".encode("latin-1"),
+        "bad.csv: row 2 is not valid UTF-8",
+    ),
+    "an empty file": ("bad.csv", b"", "bad.csv: the file is empty; it must have the names of its columns"),
+    "a JSON value of another type": (
+        "bad.jsonl",
+        b'{"team": "red", "points": "five", "at": "2015-01-01T12:00:30Z"}\n',
+        "bad.jsonl: row 1: points must be of type int64; got 'five'",
+    ),
+    "a broken line of JSON": (
+        "bad.jsonl",
+        b'{"team": "red",\n',
+        "bad.jsonl: row 1 is not valid JSON: Expecting property name",
+    ),
+    "a broken Parquet file": ("bad.parquet", b"PAR1", "bad.parquet cannot be read as parquet: "),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_data_is_an_error_of_one_line(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line has the file and, where there is one, the row, the column and the value."""
+    file, data, message = BAD_FILES[name]
+    (folder / file).write_bytes(data)
+    arguments = ["run", "games:STANDINGS", "--input", f"scores={file}", "--output", "panes.csv"]
+    error = output_of(capsys, *arguments, code=2)
+    assert error.startswith(f"error: {message}")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["why", "games:STANDINGS", "bad.csv", *TIMES_AND_POLICY, "--window", FIRST],
+        ["draw", "games:STANDINGS", "bad.csv", *TIMES_AND_POLICY, "--output", "run.svg"],
+        ["what-if", "games:STANDINGS", "scores=bad.csv", "--processing-time", "seen"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_bad_processing_time_is_an_error_of_one_line(
+    command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command that reads records names the file, the row, the column and the value."""
+    (folder / "bad.csv").write_text(f"{HEADER}red,5,2015-01-01T12:00:30Z,soon\n")
+    error = output_of(capsys, *command, code=2)
+    assert error == "error: bad.csv: row 2: seen must be a time, such as 2024-01-01T12:00:00Z; got 'soon'\n"
+
+
+@pytest.mark.spark
+def test_a_stream_divides_records_and_writes_bad_ones(folder: Path) -> None:
+    """``--batch-rows`` divides records in order of processing time, and ``--dead-letters`` keeps bad ones."""
+    lines = [
+        f"red,{number},2015-01-01T12:0{number}:30Z,2015-01-01T12:0{9 - number}:00Z" for number in range(7)
+    ]
+    data = folder / "in"
+    data.mkdir()
+    rows = pa.Table.from_pylist(
+        [
+            {"team": team, "points": int(points) if points != "3" else None, "at": at, "seen": seen}
+            for team, points, at, seen in (line.split(",") for line in lines)
+        ]
+    )
+    point = pa.timestamp("us", tz="UTC")
+    kinds: dict[str, pa.DataType] = {"team": pa.string(), "points": pa.int64(), "at": point, "seen": point}
+    parquet.write_table(rows.cast(pa.schema(kinds)), data / "scores.parquet")
+    done = run_on_spark(
+        folder,
+        "streaming",
+        *TIMES_AND_POLICY,
+        "--batch-rows",
+        "3",
+        "--dead-letters",
+        "--output",
+        "out.parquet",
+    )
+    assert ", 1 of them bad records, are in the files of out.parquet" in done.stdout
+    batches = sorted((folder / "out.parquet.checkpoint" / "batches" / "scores").iterdir())
+    assert [parquet.read_table(path)["points"].to_pylist() for path in batches] == [
+        [6, 5, 4],
+        [None, 2, 1],
+        [0],
+    ]
+    stored = parquet.read_table(folder / "out.parquet").to_pylist()
+    (bad,) = (row["drop"] for row in stored if row["drop"] and row["drop"]["reason"] == "bad_record")
+    assert "points must be of type int; got null" in bad["error"]
+    counted = {row["window"]["start"]: row["value"]["points"] for row in stored if row["change"] == "value"}
+    assert sum(counted.values()) == 0 + 1 + 2 + 4 + 5 + 6
+
+
+@pytest.mark.spark
+def test_a_bad_record_of_a_batch_on_spark_is_an_error_of_one_line(folder: Path) -> None:
+    """The failed query is followed by reading the file, so the line has the row, the column and the value."""
+    (folder / "bad.csv").write_text(f"{HEADER}red,five,2015-01-01T12:00:30Z,\n")
+    command = [sys.executable, "-m", "flowalg_tools", "run", "games:STANDINGS", "--on", "batch"]
+    finished = subprocess.run(
+        [*command, "--input", "scores=bad.csv", "--output", "out.parquet"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "docs" / "examples")},
+    )
+    assert finished.returncode == 2
+    assert finished.stderr == "error: bad.csv: row 2: points must be of type int64; got 'five'\n"
+
+
 @pytest.mark.parametrize("command", ["explain", "why", "diff", "run", "draw", "what-if", "demo", "figures"])
 def test_the_help_of_each_command_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """``--help`` of every command shows an example that names the command."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flowalg.data.errors import ArgumentError, RecordTypeError, SchemaMismatchError
 from flowalg.data.shapes import OptionalOf, RecordOf, Shape
@@ -132,7 +133,8 @@ def _read_column(source: str, name: str, shape: Shape, table: pa.Table) -> list[
     except pa.ArrowException as error:
         raise SchemaMismatchError(f"{expected}; got {column.type}: {error}") from error
     if converted.null_count and not isinstance(shape, OptionalOf):
-        raise SchemaMismatchError(null_message(source, name, shape))
+        row = pc.index(pc.is_null(converted), True).as_py() + 1
+        raise SchemaMismatchError(null_message(source, name, shape, row))
     values: list[object] = list(converted.to_pylist())
     return [decode(value, shape) for value in values]
 

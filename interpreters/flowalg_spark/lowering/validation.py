@@ -99,13 +99,14 @@ def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
     return F.lit(None).cast("string") if message is None else message
 
 
-def null_message(source: str, path: str, shape: Shape) -> str:
-    """Returns the message for a null that the shape of a field does not allow."""
+def null_message(source: str, path: str, shape: Shape, row: int | None = None) -> str:
+    """Returns the message for a null that the shape of a field does not allow; ``row`` is its row, from 1."""
+    place = "" if row is None else f" in row {row}"
     optional = f"declare it as {shape} | None"
     if shape == TIMESTAMP:
         optional = f"if it is not the event time, {optional}"
     return (
-        f"source {source!r}: {path} must be of type {shape}; got null; remove such rows (a stream can, with "
+        f"source {source!r}: {path} must be of type {shape}; got null{place}; remove such rows (a stream can, with "
         f"dead_letters=True), or {optional}"
     )
 

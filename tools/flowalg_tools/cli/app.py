@@ -13,6 +13,7 @@ from flowalg_tools.cli.diff import compare_triggers
 from flowalg_tools.cli.draw import draw_pipeline
 from flowalg_tools.cli.explain import explain_pipeline
 from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_policy
+from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
 from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_reference, run_streaming
 from flowalg_tools.cli.show import run_demo, run_figures
@@ -41,20 +42,35 @@ Timelines = Annotated[
 Inputs = Annotated[
     list[str],
     typer.Option(
-        "--input", metavar="NAME=PATH", help="The data of a source: Parquet, CSV or JSON lines. Repeatable."
+        "--input",
+        metavar="NAME=PATH",
+        help="The data of a source, a file or folder of Parquet, CSV or JSON lines, such as scores=scores.csv. "
+        "Repeatable.",
     ),
 ]
 Output = Annotated[Path, typer.Option(help="The .svg or .png file to write.")]
 ProcessingTime = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column with the processing time of each record.")
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The column with the processing time of each record, a time with a time zone, such as seen.",
+    ),
 ]
 Watermark = Annotated[
     str | None,
-    typer.Option(metavar="POLICY", help="The watermark policy, such as 'BoundedOutOfOrderness(5 * minute)'."),
+    typer.Option(
+        metavar="POLICY",
+        help="The watermark policy: an expression over flowalg's policies and durations, such as "
+        "'Timeout(5 * minute)'. Default: Perfect(); a stream needs one.",
+    ),
 ]
 Every = Annotated[
     str | None,
-    typer.Option(metavar="DURATION", help="The micro-batch interval, such as 'minute'."),
+    typer.Option(
+        metavar="DURATION",
+        help="The micro-batch interval: 'minute', '90 * second', '2 * hour'. Default: "
+        "one for each processing time.",
+    ),
 ]
 Replay = Annotated[
     Path | None,
@@ -78,10 +94,21 @@ def explain(pipeline: Pipeline) -> None:
 def why(
     pipeline: Pipeline,
     timeline: Timelines,
-    window: Annotated[str, typer.Option(metavar="START/END", help="The window, in ISO 8601 (UTC).")],
-    key: Annotated[str | None, typer.Option(help="The key. Default: every key with a pane.")] = None,
+    window: Annotated[
+        str,
+        typer.Option(
+            metavar="START/END",
+            help="The window, in ISO 8601 and UTC, such as 2015-01-01T12:00/2015-01-01T12:02.",
+        ),
+    ],
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The key, such as red. Default: every key with a pane.")
+    ] = None,
     at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The processing time to explain. Default: the end.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="The processing time to explain, in ISO 8601 and UTC. Default: the end."
+        ),
     ] = None,
     processing_time: ProcessingTime = None,
     watermark: Watermark = None,
@@ -100,8 +127,13 @@ def why(
 
 @app.command()
 def diff(
-    left: Annotated[str, typer.Argument(metavar="TRIGGER", help="Such as 'AtCount(2).repeat()'.")],
-    right: Annotated[str, typer.Argument(metavar="TRIGGER")],
+    left: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRIGGER", help="An expression over flowalg's triggers, such as 'AtCount(2).repeat()'."
+        ),
+    ],
+    right: Annotated[str, typer.Argument(metavar="TRIGGER", help="Such as 'AtCount(2)'.")],
     timelines: Annotated[int, typer.Option(min=1, help="The number of timelines to try.")] = 2000,
 ) -> None:
     """Find the smallest timeline on which two triggers emit different panes; exits with 1 if there is one.
@@ -117,7 +149,10 @@ def draw(
     pipeline: Pipeline,
     timeline: Timelines,
     output: Output,
-    key: Annotated[str | None, typer.Option(help="The key to draw. Default: up to four keys.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="The key to draw, such as red. Default: up to four keys."),
+    ] = None,
     progress: Annotated[
         bool, typer.Option("--progress", help="Draw watermark lag, live windows and panes over time instead.")
     ] = False,
@@ -140,28 +175,55 @@ def draw(
 @app.command()
 def what_if(
     pipeline: Pipeline,
-    records: Annotated[str, typer.Argument(metavar="NAME=PATH", help="The records of the source.")],
+    records: Annotated[
+        str, typer.Argument(metavar="NAME=PATH", help="The records of the source, such as scores=scores.csv.")
+    ],
     processing_time: Annotated[
-        str, typer.Option(metavar="COLUMN", help="The column with the processing time of each record.")
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column with the processing time of each record, a time with a time zone, such as seen.",
+        ),
     ],
     output: Annotated[Path | None, typer.Option(help="The .svg or .png file to draw.")] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="POLICY", help="A policy to try; repeatable. Default: a grid from the delays."),
+        typer.Option(
+            metavar="POLICY",
+            help="A policy to try, such as 'Timeout(5 * minute)'; repeatable. Default: a "
+            "grid from the delays.",
+        ),
     ] = None,
     lateness: Annotated[
         list[str] | None,
-        typer.Option(metavar="DURATION", help="An allowed lateness to try; repeatable. Default: a grid."),
+        typer.Option(
+            metavar="DURATION",
+            help="An allowed lateness to try, such as '5 * minute' or FOREVER; repeatable. Default: a grid.",
+        ),
     ] = None,
-    every: Annotated[str, typer.Option(metavar="DURATION", help="The micro-batch interval.")] = "minute",
+    every: Annotated[
+        str, typer.Option(metavar="DURATION", help="The micro-batch interval, such as '10 * second'.")
+    ] = "minute",
     tick: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Advance the clock this often without records too.")
+        str | None,
+        typer.Option(
+            metavar="DURATION", help="Advance the clock this often without records too, such as 'minute'."
+        ),
     ] = None,
     max_late: Annotated[
-        float, typer.Option(min=0, max=1, help="The largest acceptable share of late elements.")
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="The largest acceptable share of late elements, from 0 to 1."
+        ),
     ] = 0.05,
     max_dropped: Annotated[
-        float, typer.Option(min=0, max=1, help="The largest acceptable share of dropped elements.")
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="The largest acceptable share of dropped elements, from 0 to 1.",
+        ),
     ] = 0.01,
 ) -> None:
     """Evaluate watermark policies and allowed lateness on recorded delays, and recommend a choice.
@@ -193,6 +255,21 @@ def run(
     metrics: Annotated[
         bool, typer.Option("--metrics", help="A stream also writes the metrics that --replay reads.")
     ] = False,
+    dead_letters: Annotated[
+        bool,
+        typer.Option(
+            "--dead-letters", help="A stream writes bad records as drops, with the error, instead of failing."
+        ),
+    ] = False,
+    batch_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="A stream reads this many records in each micro-batch, in order of processing time, such as 10000. "
+            "Default: all files at once.",
+        ),
+    ] = None,
 ) -> None:
     """Run a pipeline over files and write its panes.
 
@@ -200,7 +277,13 @@ def run(
     """
     match on:
         case Engine.REFERENCE:
-            reject_options("--on reference", metrics=metrics or None)
+            reject_options(
+                "--on reference",
+                checkpoint=checkpoint,
+                metrics=metrics or None,
+                dead_letters=dead_letters or None,
+                batch_rows=batch_rows,
+            )
             options = timeline_options(processing_time, watermark, every, unbounded, None)
             run_reference(pipeline, inputs, output, options)
         case Engine.BATCH:
@@ -211,13 +294,17 @@ def run(
                 every=every,
                 checkpoint=checkpoint,
                 metrics=metrics or None,
+                dead_letters=dead_letters or None,
+                batch_rows=batch_rows,
             )
             run_batch(pipeline, inputs, output)
         case Engine.STREAMING:
             reject_options("--on streaming", every=every)
             policy = None if watermark is None else parse_policy(watermark, "--watermark")
             where = output.with_name(f"{output.name}.checkpoint") if checkpoint is None else checkpoint
-            stream = StreamOptions(policy, processing_time, where, unbounded, metrics)
+            stream = StreamOptions(
+                policy, processing_time, where, unbounded, metrics, dead_letters, batch_rows
+            )
             run_streaming(pipeline, inputs, output, stream)
 
 
@@ -280,7 +367,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         app(None if arguments is None else list(arguments))
     except FlowalgError as error:
-        print_error(error)
+        print_error(str(error))
+        return 2
+    except Exception as error:
+        failure = describe_failure(error)
+        if failure is None:
+            raise
+        print_error(failure)
         return 2
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)

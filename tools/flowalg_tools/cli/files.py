@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from flowalg import ArgumentError, MissingExtraError, Pane, PCollection, Source
+from flowalg import ArgumentError, FlowalgError, MissingExtraError, Pane, PCollection, Source
+from flowalg_tools.cli.cells import describe_bad_cell, parse_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +20,10 @@ A = TypeVar("A")
 
 FORMATS: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 """Spark's name for the format of each suffix."""
+
+
+class UnreadableFileError(FlowalgError, ValueError):
+    """A file is damaged, or a value in it does not have the type of its column."""
 
 
 def format_of(path: Path, argument: str) -> str:
@@ -49,19 +55,32 @@ def read_table(source: Source[object], path: Path, *, processing_time: str | Non
 
 
 def _read(path: Path, kind: str, schema: pa.Schema) -> pa.Table:
-    from pyarrow import csv as arrow_csv
-    from pyarrow import json as arrow_json
+    """Reads a file; raises ``UnreadableFileError``, which names the file, and the row, column and value if it can."""
+    import pyarrow as pa
     from pyarrow import parquet
 
-    match kind:
-        case "parquet":
-            return parquet.read_table(path)
-        case "csv":
-            types = {field.name: field.type for field in schema}
-            options = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-            return arrow_csv.read_csv(path, convert_options=options)
-        case _:
-            return arrow_json.read_json(path, parse_options=arrow_json.ParseOptions(explicit_schema=schema))
+    try:
+        data = path.read_bytes()
+        if kind == "parquet":
+            return parquet.read_table(pa.BufferReader(data))
+        try:
+            return parse_text(data, kind, schema)
+        except pa.ArrowException as error:
+            raise UnreadableFileError(f"{path}: {describe_bad_cell(data, kind, schema) or error}") from error
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UnreadableFileError(f"{path} cannot be read as {kind}: {reason}") from error
+
+
+def write_batches(table: pa.Table, folder: Path, rows: int) -> None:
+    """Writes a table as Parquet files of some rows each, which a stream reads in this order."""
+    from pyarrow import parquet
+
+    folder.mkdir(parents=True)
+    for number in range(-(-table.num_rows // rows)):
+        path = folder / f"{number:08}.parquet"
+        parquet.write_table(table.slice(number * rows, rows), path)
+        os.utime(path, (number, number))  # a stream reads files in order of their times
 
 
 def write_panes(pipeline: PCollection[A], panes: Iterable[Pane[A]], path: Path) -> int:
@@ -116,4 +135,12 @@ def require_extra(name: str) -> Iterator[None]:
         ) from missing
 
 
-__all__ = ["FORMATS", "format_of", "read_table", "require_extra", "write_panes"]
+__all__ = [
+    "FORMATS",
+    "UnreadableFileError",
+    "format_of",
+    "read_table",
+    "require_extra",
+    "write_batches",
+    "write_panes",
+]

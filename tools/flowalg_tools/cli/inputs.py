@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from flowalg_reference import ReferenceRun
 
 from flowalg import (
     ArgumentError,
+    ElementError,
     Mode,
     PCollection,
     SchemaMismatchError,
@@ -112,7 +114,9 @@ def _replay_timelines(
     )
     log = flowalg_spark.replay_log(metrics)
     return {
-        source: log.timeline(source, read_records(source, read_table(source, path, processing_time=None)))
+        source: log.timeline(
+            source, read_records(source, read_table(source, path, processing_time=None), path)
+        )
         for source, path in paths.items()
     }
 
@@ -139,10 +143,10 @@ def _from_file(source: Source[object], path: Path, options: TimelineOptions) -> 
     if options.processing_time is None:
         raise ArgumentError("--processing-time", None, "the column with the processing time of each record")
     table = read_table(source, path, processing_time=options.processing_time)
-    records = read_records(source, table)
-    times = dict(
-        zip(map(id, records), read_processing_times(table, options.processing_time, source.name), strict=True)
-    )
+    records = read_records(source, table, path)
+    with errors_in(path):
+        points = list(read_processing_times(table, options.processing_time, source.name))
+    times = dict(zip(map(id, records), points, strict=True))
     return Timeline.from_records(
         source,
         records,
@@ -153,11 +157,21 @@ def _from_file(source: Source[object], path: Path, options: TimelineOptions) -> 
     )
 
 
-def read_records(source: Source[object], table: pa.Table) -> list[object]:
-    """The records of a table, each as a new object."""
+def read_records(source: Source[object], table: pa.Table, path: Path) -> list[object]:
+    """The records of a table that was read from a file, each as a new object."""
     with require_extra("spark"):
         from flowalg_spark import records_in
-    return records_in(source, table)
+    with errors_in(path):
+        return records_in(source, table)
+
+
+@contextmanager
+def errors_in(path: Path) -> Iterator[None]:
+    """Prefixes errors of the data with the file that has them."""
+    try:
+        yield
+    except (ElementError, SchemaMismatchError) as error:
+        raise type(error)(f"{path}: {error}") from error
 
 
 def read_processing_times(table: pa.Table, column: str, source: str) -> Iterator[datetime]:
@@ -165,7 +179,7 @@ def read_processing_times(table: pa.Table, column: str, source: str) -> Iterator
     names = ", ".join(table.column_names)
     if column not in table.column_names:
         raise SchemaMismatchError(f"source {source!r}: the data have no column {column}; they have {names}")
-    for row, value in enumerate(table.column(column).to_pylist()):
+    for row, value in enumerate(table.column(column).to_pylist(), start=1):
         if not isinstance(value, datetime) or value.tzinfo is None:
             raise SchemaMismatchError(
                 f"source {source!r}: {column} is {value!r} in row {row}; it must be a timestamp with a time zone"
@@ -173,4 +187,11 @@ def read_processing_times(table: pa.Table, column: str, source: str) -> Iterator
         yield value
 
 
-__all__ = ["TimelineOptions", "bind_paths", "read_processing_times", "read_records", "run_timelines"]
+__all__ = [
+    "TimelineOptions",
+    "bind_paths",
+    "errors_in",
+    "read_processing_times",
+    "read_records",
+    "run_timelines",
+]

@@ -16,7 +16,8 @@ import flowalg_reference as reference
 from attrs import frozen
 
 from flowalg import ArgumentError, PCollection, Source, Timing, WatermarkPolicy
-from flowalg_tools.cli.files import format_of, read_table, require_extra, write_panes
+from flowalg_tools.cli.failures import describe_failure
+from flowalg_tools.cli.files import format_of, read_table, require_extra, write_batches, write_panes
 from flowalg_tools.cli.inputs import TimelineOptions, bind_paths, read_records, run_timelines
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show, spinner
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import types as T
 
 
+_CORRUPT: Final = "__corrupt"
 _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
@@ -44,7 +46,8 @@ class StreamOptions:
 
     ``processing_time`` is the column with the processing times of recorded data. The query keeps its state in
     ``checkpoint``; if the input is ``unbounded``, its windows stay open for the next run. With ``metrics`` it also
-    writes the metrics of each stage and micro-batch.
+    writes the metrics of each stage and micro-batch. With ``dead_letters`` it writes bad records instead of failing.
+    ``batch_rows`` is the number of records of each micro-batch, if the records are divided.
     """
 
     watermark: WatermarkPolicy | None
@@ -52,6 +55,8 @@ class StreamOptions:
     checkpoint: Path
     unbounded: bool
     metrics: bool
+    dead_letters: bool = False
+    batch_rows: int | None = None
 
 
 def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
@@ -61,7 +66,7 @@ def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: T
     if options.processing_time is None:
         with spinner("running the reference interpreter"):
             records = {
-                source: read_records(source, read_table(source, path, processing_time=None))
+                source: read_records(source, read_table(source, path, processing_time=None), path)
                 for source, path in bind_paths(loaded, inputs).items()
             }
             run = reference.run_batch(loaded, records, time=datetime.now(UTC))
@@ -89,7 +94,8 @@ def run_batch(pipeline: str, inputs: Sequence[str], output: Path) -> None:
 
         frames = {source: _frame(session, source, path) for source, path in paths.items()}
         frame = _plain(batch.compile(loaded, frames), kind)
-        frame.write.format(kind).options(**_write_options(kind)).save(str(output))
+        with _locate_bad_records(paths, None):
+            frame.write.format(kind).options(**_write_options(kind)).save(str(output))
         count = _rows_of(session, output, kind)
     show(f"{count:,} panes to the files of {output}")
 
@@ -111,6 +117,8 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
         raise ArgumentError(
             "--output", str(output), "Parquet or JSON lines with --metrics, since CSV cannot hold metrics"
         )
+    if options.batch_rows is not None:
+        paths = _divide(paths, options, options.batch_rows)
     with _spark() as session:
         from flowalg_spark import check_checkpoint, streaming
         from flowalg_spark.frames.final_values import METRICS_COLUMN
@@ -122,7 +130,28 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
             _run_query(session, loaded, paths, output, kind, options)
         written = session.read.format(kind).options(**_header(kind)).load(str(output))
         count = written.filter(f"{METRICS_COLUMN} IS NULL").count() if options.metrics else written.count()
-    show(f"{count:,} panes and drops are in the files of {output}")
+        reason = "`drop.reason`" if kind == "csv" else "drop.reason"
+        bad = written.filter(f"{reason} = 'bad_record'").count() if options.dead_letters else 0
+    letters = f", {bad:,} of them bad records," if options.dead_letters else ""
+    show(f"{count:,} panes and drops{letters} are in the files of {output}")
+
+
+def _divide(
+    paths: Mapping[Source[object], Path], options: StreamOptions, batch_rows: int
+) -> dict[Source[object], Path]:
+    """Divides the records of each source, in order of processing time, into files of a micro-batch each."""
+    folder = options.checkpoint / "batches"
+    if folder.exists():
+        valid = "omitted when a run continues, since its records have been divided already"
+        raise ArgumentError("--batch-rows", batch_rows, valid)
+    divided = {}
+    for source, path in paths.items():
+        table = read_table(source, path, processing_time=options.processing_time)
+        if options.processing_time is not None:
+            table = table.sort_by(options.processing_time)
+        divided[source] = folder / source.name
+        write_batches(table, divided[source], batch_rows)
+    return divided
 
 
 def _run_query(
@@ -139,14 +168,17 @@ def _run_query(
     assert options.watermark is not None
     inputs = {
         source: StreamInput(
-            _frame(session, source, path, streams=True, processing_time=options.processing_time),
+            _stream(session, source, path, options),
             options.watermark,
             processing_time=None if options.processing_time is None else F.col(options.processing_time),
+            corrupt_record=F.col(_CORRUPT) if _has_text(path, options) else None,
         )
         for source, path in paths.items()
     }
     drain = str(options.checkpoint / "drain")
-    frame = streaming.compile(pipeline, inputs, drain_signal_path=drain, metrics=True)
+    frame = streaming.compile(
+        pipeline, inputs, drain_signal_path=drain, metrics=True, dead_letters=options.dead_letters
+    )
     rows = frame.with_metrics() if options.metrics else frame.with_drops()
     query = (
         _plain(rows, kind)
@@ -157,9 +189,22 @@ def _run_query(
         .start(str(output))
     )
     try:
-        watch(query)
+        with _locate_bad_records({} if options.dead_letters else paths, options.processing_time):
+            watch(query)
     finally:
         query.stop()
+
+
+@contextmanager
+def _locate_bad_records(paths: Mapping[Source[object], Path], processing_time: str | None) -> Iterator[None]:
+    """Reads the files again if a query fails: the error for a bad record then has its file, row and column."""
+    try:
+        yield
+    except Exception as error:
+        if describe_failure(error) is not None:
+            for source, path in paths.items():
+                read_records(source, read_table(source, path, processing_time=processing_time), path)
+        raise
 
 
 @contextmanager
@@ -175,33 +220,52 @@ def _spark() -> Iterator[SparkSession]:
             session.stop()
 
 
-def _frame(
-    session: SparkSession,
-    source: Source[object],
-    path: Path,
-    *,
-    streams: bool = False,
-    processing_time: str | None = None,
-) -> DataFrame:
-    """Reads files as a batch or streaming DataFrame."""
+def _frame(session: SparkSession, source: Source[object], path: Path) -> DataFrame:
+    """Reads files as a batch."""
     from flowalg_spark import read_files, schema_of
-    from pyspark.sql import types as T
 
-    where = f"the input of {source.name}"
-    if not path.exists():
-        raise ArgumentError(where, str(path), "a file or folder that exists")
-    kind = format_of(path, where)
-    if kind == "parquet" and not streams:
+    kind = _format_of_input(source, path)
+    if kind == "parquet":
         return read_files(session, source, str(path))
     schema = schema_of(source)
-    if processing_time is not None and processing_time not in schema.names:
-        schema = schema.add(processing_time, T.TimestampType())
     if kind == "csv":
         schema = _schema_of_header(path, schema)
     options = {**_header(kind), "mode": "FAILFAST", "enforceSchema": "false"}
-    if streams:
-        return session.readStream.schema(schema).options(**options).format(kind).load(str(path))
     return session.read.schema(schema).options(**options).format(kind).load(str(path))
+
+
+def _stream(session: SparkSession, source: Source[object], path: Path, options: StreamOptions) -> DataFrame:
+    """Reads files as a stream; with dead letters, a line that cannot be parsed is in the column ``_CORRUPT``."""
+    from flowalg_spark import schema_of
+    from pyspark.sql import types as T
+
+    kind = _format_of_input(source, path)
+    schema = schema_of(source)
+    if options.processing_time is not None and options.processing_time not in schema.names:
+        schema = schema.add(options.processing_time, T.TimestampType())
+    if kind == "csv":
+        schema = _schema_of_header(path, schema)
+    settings = {**_header(kind), "mode": "FAILFAST", "enforceSchema": "false"}
+    if _has_text(path, options):
+        schema = schema.add(_CORRUPT, T.StringType())
+        settings |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    if options.batch_rows is not None:
+        settings["maxFilesPerTrigger"] = "1"
+    if path.is_file():  # a stream reads a folder
+        settings["pathGlobFilter"], path = path.name, path.parent
+    return session.readStream.schema(schema).options(**settings).format(kind).load(str(path))
+
+
+def _has_text(path: Path, options: StreamOptions) -> bool:
+    """Whether lines that cannot be parsed become dead letters."""
+    return options.dead_letters and format_of(path, "--input") != "parquet"
+
+
+def _format_of_input(source: Source[object], path: Path) -> str:
+    where = f"the input of {source.name}"
+    if not path.exists():
+        raise ArgumentError(where, str(path), "a file or folder that exists")
+    return format_of(path, where)
 
 
 def _schema_of_header(path: Path, schema: T.StructType) -> T.StructType:

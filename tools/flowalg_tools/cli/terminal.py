@@ -20,10 +20,10 @@ def show(text: str, styles: dict[str, str] | None = None) -> None:
         out.print(Text(line, style=style))
 
 
-def print_error(error: Exception) -> None:
-    """Prints an error to the standard error output."""
+def print_error(error: str) -> None:
+    """Prints an error to the standard error output, in one line."""
     err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-    err.print(Text.assemble(("error: ", "bold red"), str(error)))
+    err.print(Text.assemble(("error: ", "bold red"), " ".join(error.split("\n"))))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from flowalg.elementwise.steps import Filter, Map, Step, apply_step
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, SourceNode, WindowInto
 from flowalg_tools.cli.files import read_table, require_extra
-from flowalg_tools.cli.inputs import bind_paths, read_processing_times, read_records
+from flowalg_tools.cli.inputs import bind_paths, errors_in, read_processing_times, read_records
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show, spinner
 
@@ -60,7 +60,7 @@ def recommend(
     ((source, path),) = paths.items()
     with spinner("evaluating the choices"):
         table = read_table(source, path, processing_time=processing_time)
-        records = _records(source, table, processing_time, steps)
+        records = _records(source, table, path, processing_time, steps)
         choices = what_if(
             records,
             windows,
@@ -95,15 +95,19 @@ def _steps(node: Node) -> Iterator[Step]:
             )
 
 
-def _records(source: Source[object], table: pa.Table, processing_time: str, steps: Sequence[Step]) -> Records:
+def _records(
+    source: Source[object], table: pa.Table, path: Path, processing_time: str, steps: Sequence[Step]
+) -> Records:
     """The records with their key and both times; a record that a filter drops only advances the watermark."""
     from flowalg_tools.what_if import Records
 
-    records = read_records(source, table)
+    records = read_records(source, table, path)
+    with errors_in(path):
+        points = list(read_processing_times(table, processing_time, source.name))
     elements = [_apply_steps(steps, record) for record in records]
     return Records.of(
         [source.event_time_of(record) for record in records],
-        list(read_processing_times(table, processing_time, source.name)),
+        points,
         keys=[element.key if isinstance(element, KV) else None for element in elements],
         kept=[element is not None for element in elements],
     )
