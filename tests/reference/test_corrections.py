@@ -160,6 +160,22 @@ EXAMPLES = (
         ("0: +a=1 [0, 9) early 0 (first, watermark -)",),
     ),
     Example(
+        "OnTimeBehavior.ALWAYS emits no on-time pane for an accumulating sum whose values have all been retracted",
+        sum_values(
+            apply_windowing(
+                keep_positive(CORRECTED),
+                WindowingStrategy(
+                    fixed(9),
+                    AtWatermark().with_early_firings(Always()),
+                    Accumulation.ACCUMULATING,
+                    on_time_behavior=OnTimeBehavior.ALWAYS,
+                ),
+            )
+        ),
+        timeline_of((None, "a1@0"), (None, "a-5@0"), (20, "")),
+        ("0: +a=1 [0, 9) early 0 (first, watermark -)",),
+    ),
+    Example(
         "if a window emits several retractions and no value, its last retraction is its last pane",
         count_values(
             apply_windowing(

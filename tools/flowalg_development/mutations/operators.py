@@ -27,13 +27,29 @@ from flowalg_development.mutations.mutant import (
 SAMPLED: Final = ("flowalg_reference:fire", "flowalg_reference:WindowState", "flowalg_reference:Grouping")
 """Functions and classes whose modules are sampled."""
 
+_NO_OP: Final = "more windows are evaluated than necessary, and evaluating an unaffected window is a no-op"
+
 EQUIVALENT: Final = (
     Replacement(
         "every window with a signal trigger is evaluated at each signal",
         "Grouping._signal",
         "signals & names",
         "signals",
-        why_it_survives="more windows are evaluated than necessary, and evaluating an unaffected window is a no-op",
+        why_it_survives=_NO_OP,
+    ),
+    Replacement(
+        "a window that is ready, or would change, is evaluated again in the next instant",
+        "Grouping._schedule",
+        "again and fire(trigger, state.trigger, state.window, clocks) != state.trigger",
+        "again or fire(trigger, state.trigger, state.window, clocks) != state.trigger",
+        why_it_survives=_NO_OP,
+    ),
+    Replacement(
+        "an unchanged discarding pane is empty without being forced",
+        "WindowState._emit",
+        "forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.has_empty_result",
+        "not self.changed and mode is Accumulation.DISCARDING and spec.combiner.has_empty_result",
+        why_it_survives="a window emits only if it has changed or is forced, so an unchanged one is forced",
     ),
 )
 """The generated mutants that survive, with the reason."""
