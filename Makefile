@@ -54,6 +54,7 @@ docs: $(STAMP) ## write the pages that are generated from the code, and build th
 
 pages: $(STAMP) ## run the pages of the guide and update their output and pictures
 	@'$(BIN)/python' -m docs.pages
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.mistakes
 
 figures-streaming: $(STAMP) ## compare the papers' figures with real streaming queries (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.figures.streaming

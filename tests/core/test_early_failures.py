@@ -126,7 +126,11 @@ LEGAL: dict[str, tuple[PCollection[object], Source[object], object]] = {
     "a computed attribute": (DYNAMIC.map(lambda d: d.anything), DYNAMIC, Dynamic(1, NOON)),
     "a stored attribute": (OPEN.map(lambda o: getattr(o, "extra")), OPEN, Open(1)),  # noqa: B009
     "a stored attribute, read plainly": (OPEN.map(lambda o: o.extra), OPEN, Open(1)),  # type: ignore[attr-defined]
-    "hasattr": (RICH.map(lambda r: r.left if hasattr(r, "left") else 0), RICH, Rich(1, NOON)),
+    "hasattr": (
+        RICH.map(lambda r: r.left if hasattr(r, "left") else 0),  # pyright: ignore[reportAttributeAccessIssue]
+        RICH,
+        Rich(1, NOON),
+    ),
     "isinstance": (
         RICH.map(lambda r: r.anything if isinstance(r, Dynamic) else 0),
         RICH,
