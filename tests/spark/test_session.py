@@ -32,6 +32,7 @@ OTHER = "org.example.Other"
 
 
 @pytest.mark.spark
+@pytest.mark.thorough
 def test_streaming_runs_on_an_ordinary_session(tmp_path: Path) -> None:
     """A default session in a time zone other than UTC has the panes of the reference, and logs one warning."""
     command = [sys.executable, "-m", "tests.support.ordinary_session", str(tmp_path)]

@@ -16,9 +16,13 @@ from flowalg_reference import explain_when, run, run_batch, why_not
 from flowalg_spark import pane_table
 from flowalg_tools.cli import main
 from flowalg_tools.cli.expressions import parse_duration, parse_policy, parse_trigger
+from flowalg_tools.cli.failures import describe_failure
+from flowalg_tools.cli.files import UnreadableFileError
+from flowalg_tools.cli.run import locate_bad_records
 from flowalg_tools.what_if import Records, what_if
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from flowalg import (
     AfterDelay,
@@ -29,6 +33,7 @@ from flowalg import (
     AtWatermark,
     BoundedOutOfOrderness,
     FixedWindows,
+    Mode,
     Repeat,
     Timeline,
     Timeout,
@@ -279,22 +284,25 @@ def test_run_on_spark_writes_the_final_values(on: str, folder: Path) -> None:
 
 @pytest.mark.spark
 def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``--replay`` reads the metrics of a streaming run and its input, and prints the same explanations."""
+    """``--replay`` reads the metrics of a streaming run and its input, and prints the same explanations.
+
+    With ``--batch-rows`` the micro-batches of the run have this number of records, in order of processing time.
+    """
     (folder / "in").mkdir()
     (folder / "scores.csv").rename(folder / "in" / "scores.csv")
-    more = ["--output", "panes.parquet", "--metrics", *TIMES_AND_POLICY]
+    more = ["--output", "panes.parquet", "--metrics", "--batch-rows", "2", *TIMES_AND_POLICY]
     finished = run_on_spark(folder, "streaming", *more)
     assert finished.stdout == "4 panes and drops are in the files of panes.parquet\n"
     printed = output_of(
         capsys, *("why", "games:STANDINGS", "in", "--replay", "panes.parquet", "--window", FIRST)
     )
-    batch = Timeline.micro_batches(
+    batches = Timeline.micro_batches(
         games.SCORES,
-        [list(TIMES)],
+        [list(TIMES)[:2], list(TIMES)[2:4], list(TIMES)[4:]],
         processing_time=TIMES.__getitem__,
         watermark=BoundedOutOfOrderness(MINUTE),
     )
-    replayed = run(games.STANDINGS, {games.SCORES: batch})
+    replayed = run(games.STANDINGS, {games.SCORES: batches}, mode=Mode.MICRO_BATCH)
     first = Window(event_time(noon(0)), event_time(noon(2)))
     panes = [pane for pane in replayed.panes if pane.window == first]
     assert len(panes) == 2
@@ -548,6 +556,7 @@ def test_a_bad_processing_time_is_an_error_of_one_line(
 
 
 @pytest.mark.spark
+@pytest.mark.thorough
 def test_a_stream_divides_records_and_writes_bad_ones(folder: Path) -> None:
     """``--batch-rows`` divides records in order of processing time, and ``--dead-letters`` keeps bad ones."""
     lines = [
@@ -588,7 +597,28 @@ def test_a_stream_divides_records_and_writes_bad_ones(folder: Path) -> None:
     assert sum(counted.values()) == 0 + 1 + 2 + 4 + 5 + 6
 
 
+def test_a_failed_query_is_described_by_its_bad_record(folder: Path, spark: SparkSession) -> None:
+    """Spark's failure is one line, and its file is read again for the row, the column and the value."""
+    (folder / "bad.csv").write_text(f"{HEADER}red,five,2015-01-01T12:00:30Z,\n")
+    options = {"header": "true", "mode": "FAILFAST"}
+    frame = spark.read.schema("team string, points long, at timestamp, seen string").options(**options)
+    with pytest.raises(Exception, match="MALFORMED_RECORD") as failed:  # Py4JJavaError has no types
+        frame.csv(str(folder / "bad.csv")).write.parquet(str(folder / "out.parquet"))
+    described = describe_failure(failed.value)
+    assert described is not None
+    assert "Malformed records are detected in record parsing: [red,null," in described
+    assert "\n" not in described
+    with (
+        pytest.raises(
+            UnreadableFileError, match=r"^bad.csv: row 2: points must be of type int64; got 'five'$"
+        ),
+        locate_bad_records({games.SCORES: Path("bad.csv")}, None),
+    ):
+        raise failed.value
+
+
 @pytest.mark.spark
+@pytest.mark.thorough
 def test_a_bad_record_of_a_batch_on_spark_is_an_error_of_one_line(folder: Path) -> None:
     """The failed query is followed by reading the file, so the line has the row, the column and the value."""
     (folder / "bad.csv").write_text(f"{HEADER}red,five,2015-01-01T12:00:30Z,\n")

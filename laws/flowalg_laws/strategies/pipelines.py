@@ -191,7 +191,7 @@ def _supported_options(
 
 
 def _strategies(able: Capabilities) -> SearchStrategy[WindowingStrategy]:
-    modes = (None, Accumulation.RETRACTING, Accumulation.ACCUMULATING, Accumulation.DISCARDING)
+    modes = (Accumulation.RETRACTING, Accumulation.ACCUMULATING, Accumulation.DISCARDING, None)
     return st.builds(
         WindowingStrategy,
         _windows(able),

@@ -94,7 +94,7 @@ def run_batch(pipeline: str, inputs: Sequence[str], output: Path) -> None:
 
         frames = {source: _frame(session, source, path) for source, path in paths.items()}
         frame = _plain(batch.compile(loaded, frames), kind)
-        with _locate_bad_records(paths, None):
+        with locate_bad_records(paths, None):
             frame.write.format(kind).options(**_write_options(kind)).save(str(output))
         count = _rows_of(session, output, kind)
     show(f"{count:,} panes to the files of {output}")
@@ -189,14 +189,14 @@ def _run_query(
         .start(str(output))
     )
     try:
-        with _locate_bad_records({} if options.dead_letters else paths, options.processing_time):
+        with locate_bad_records({} if options.dead_letters else paths, options.processing_time):
             watch(query)
     finally:
         query.stop()
 
 
 @contextmanager
-def _locate_bad_records(paths: Mapping[Source[object], Path], processing_time: str | None) -> Iterator[None]:
+def locate_bad_records(paths: Mapping[Source[object], Path], processing_time: str | None) -> Iterator[None]:
     """Reads the files again if a query fails: the error for a bad record then has its file, row and column."""
     try:
         yield
@@ -309,4 +309,4 @@ def _leaves(schema: T.StructType, path: tuple[str, ...]) -> Iterator[Column]:
             yield F.col(".".join(f"`{name}`" for name in names)).alias(".".join(names))
 
 
-__all__ = ["Engine", "StreamOptions", "run_batch", "run_reference", "run_streaming"]
+__all__ = ["Engine", "StreamOptions", "locate_bad_records", "run_batch", "run_reference", "run_streaming"]
