@@ -9,9 +9,10 @@ its schema, ``sinks`` has tables that a stream writes to, and ``configure`` prep
 and panes of the reference interpreter.
 """
 
+from flowalg_columns.tables import arrow_schema_of, pane_table, record_table, records_in
+
 from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.batch.interpreter import SparkBatch
-from flowalg_spark.frames.arrow import arrow_schema_of, pane_table, record_table, records_in
 from flowalg_spark.frames.drops import collect_drops
 from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.pane_frame import PaneFrame, collect

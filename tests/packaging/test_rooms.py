@@ -16,6 +16,7 @@ ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = {
     "flowalg": ROOT,
     "flowalg_laws": ROOT / "laws",
+    "flowalg_columns": ROOT / "interpreters",
     "flowalg_reference": ROOT / "interpreters",
     "flowalg_shard": ROOT / "interpreters",
     "flowalg_sinks": ROOT / "interpreters",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from flowalg_spark import batch
-from flowalg_spark.encoding.layout import cache_columns, col
+from flowalg_spark.encoding.columns import cache_columns, col
 from flowalg_spark.lowering.py4j_cache import cache_functions, skip_source_locations
 from pyspark import SparkContext
 from pyspark.errors import utils

@@ -11,14 +11,15 @@ import attrs
 import pyarrow as pa
 import pytest
 from attrs import frozen
+from flowalg_columns.layout import Branch, layout_of
+from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
+from flowalg_columns.python_rows import PythonSteps
+from flowalg_columns.records import build_records
+from flowalg_columns.values import write_arrays
 from flowalg_laws.kit.readings import Reading
-from flowalg_spark.encoding.layout import Branch, layout_of
-from flowalg_spark.encoding.meta import END, EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, START
-from flowalg_spark.encoding.records import build_records
+from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.encoding.values import write_arrays
 from flowalg_spark.lowering.flow import row_schema
-from flowalg_spark.lowering.python_rows import PythonSteps
 from flowalg_spark.streaming.python_values import AssignWindows
 
 from flowalg import KV, CustomWindows, EventTime, Window

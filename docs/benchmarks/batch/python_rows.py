@@ -18,8 +18,8 @@ from typing import Final
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
+from flowalg_columns.layout import layout_of, leaves
 from flowalg_spark import batch, local_session
-from flowalg_spark.encoding.layout import layout_of, leaves
 from flowalg_spark.lowering.python_columns import PythonColumn
 from pyspark.sql import DataFrame
 

@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Final
 
 from attrs import frozen
+from flowalg_columns.layout import Leaf
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -27,7 +28,7 @@ from flowalg.data.shapes import (
 from flowalg.elementwise.functions import Call
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
-from flowalg_spark.encoding.layout import Columns, Leaf, nest
+from flowalg_spark.encoding.columns import Columns, nest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions import compile_scalar
 

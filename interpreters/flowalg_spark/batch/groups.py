@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.names import END, EVENT_TIME, SPAN
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
@@ -13,8 +15,7 @@ from flowalg_spark.batch.native_groups import group_natively
 from flowalg_spark.batch.panes import pane_flow
 from flowalg_spark.batch.python_groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
 from flowalg_spark.batch.windows import assign_windows
-from flowalg_spark.encoding.layout import col, key_and_value, layout_of, leaf_columns, leaves
-from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN
+from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import arrow_schema, spark_type
 from flowalg_spark.lowering.flow import Flow, LiftingNote
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from attrs import field, frozen
+from flowalg_columns.tables import record_table
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg.analysis.capabilities import Capabilities
@@ -17,7 +18,6 @@ from flowalg.runs.run import Run
 from flowalg.runs.timeline import Timeline, as_batch
 from flowalg_spark.batch import compilation
 from flowalg_spark.capabilities import BATCH
-from flowalg_spark.frames.arrow import record_table
 from flowalg_spark.session import require_session
 
 A = TypeVar("A")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from attrs import evolve
+from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.names import END, EVENT_TIME, SPAN, START
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -18,19 +20,8 @@ from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Window
 from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
 from flowalg_spark.batch.windows import WindowedFlow, assign_windows, fixed_start, key_layout
-from flowalg_spark.encoding.layout import (
-    Branch,
-    Leaf,
-    col,
-    flatten_columns,
-    key_and_value,
-    layout_of,
-    leaf_columns,
-    leaves,
-    nest,
-    unnest,
-)
-from flowalg_spark.encoding.meta import END, EVENT_TIME, SPAN, START, pane_meta_types
+from flowalg_spark.encoding.columns import col, flatten_columns, nest, unnest
+from flowalg_spark.encoding.meta import pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import apply_steps

@@ -7,6 +7,8 @@ fixed window remains a column of the output, so a later grouping by the same win
 
 from __future__ import annotations
 
+from flowalg_columns.layout import leaf_columns
+from flowalg_columns.names import EVENT_TIME, SPAN, START
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -24,8 +26,7 @@ from flowalg_spark.batch.windows import (
     has_window_expression,
     key_layout,
 )
-from flowalg_spark.encoding.layout import col, leaf_columns
-from flowalg_spark.encoding.meta import EVENT_TIME, SPAN, START
+from flowalg_spark.encoding.columns import col
 from flowalg_spark.lowering.arguments import Arguments, combiner_arguments, component_combiners
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.pairs import require_pairs

@@ -5,6 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from attrs import evolve
+from flowalg_columns.layout import layout_of, leaf_columns
+from flowalg_columns.names import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PANE_TIME,
+    SPAN,
+    START,
+    TIMING,
+    WATERMARK,
+)
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -13,22 +27,8 @@ from flowalg.data.time import MAX_TIME
 from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import TimestampCombiner, WindowingStrategy
 from flowalg_spark.batch.windows import WindowedFlow
-from flowalg_spark.encoding.layout import col, layout_of, leaf_columns
-from flowalg_spark.encoding.meta import (
-    CHANGE,
-    END,
-    EVENT_TIME,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    META_TYPES,
-    PANE_TIME,
-    SPAN,
-    START,
-    TIMING,
-    WATERMARK,
-    pane_meta_types,
-)
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.flow import Flow, Selection
 

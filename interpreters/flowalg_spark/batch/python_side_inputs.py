@@ -12,6 +12,10 @@ from typing import Final, cast
 
 import pyarrow as pa
 from attrs import evolve, frozen
+from flowalg_columns.layout import Layout, layout_of
+from flowalg_columns.names import END, EVENT_TIME, START
+from flowalg_columns.python_rows import Rows
+from flowalg_columns.values import decode, read_elements, read_integers, write_arrays
 from pyspark.sql import functions as F
 
 from flowalg.data.shapes import Shape, TupleOf
@@ -22,13 +26,10 @@ from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import View, window_read
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_spark.encoding.layout import Layout, col, layout_of, nest
-from flowalg_spark.encoding.meta import END, EVENT_TIME, START
+from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.encoding.values import decode, read_elements, read_integers, write_arrays
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema
-from flowalg_spark.lowering.python_rows import Rows
 from flowalg_spark.lowering.side_inputs import steps_on_mapping
 
 _SIDE: Final = "__side"

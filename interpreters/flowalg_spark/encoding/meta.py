@@ -1,50 +1,39 @@
-"""The metadata columns of elements: times, window, pane, drop, and clock reports."""
+"""The Spark types of the metadata columns of elements."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from flowalg_shard.tables.columns import (
+from flowalg_columns.names import (
+    CHANGE,
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_KEY,
+    DROPPED_VALUE,
     END,
     ENDED,
+    ERROR,
     EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
     KEEP,
+    METRICS,
     OBSERVED_TIME,
+    PANE_META,
+    PANE_TIME,
     PARTITION,
     PROCESSING_TIME,
     REPORT,
     SIGNAL,
+    SPAN,
+    STAGE,
     START,
+    TIMING,
     UPSTREAM,
+    WATERMARK,
 )
 from pyspark.sql import types as T
-
-TIMING: Final = "__timing"
-INDEX: Final = "__index"
-IS_FIRST: Final = "__is_first"
-IS_LAST: Final = "__is_last"
-CHANGE: Final = "__change"
-PANE_TIME: Final = "__pane_time"
-WATERMARK: Final = "__watermark"
-SPAN: Final = "__span"
-"""The window of a pane as the struct by which it was grouped; see ``batch.native_groups``."""
-
-DROP: Final = "__drop"
-DROP_REASON: Final = "__drop_reason"
-DROP_COUNT: Final = "__drop_count"
-STAGE: Final = "__stage"
-DROPPED_KEY: Final = "__dropped_key"
-DROPPED_VALUE: Final = "__dropped_value"
-"""The key and the value of a drop as JSON, in pipelines where several stages (``STAGE``) can drop elements."""
-
-ERROR: Final = "__error"
-"""The error of a bad record that is routed to the dead-letter output."""
-
-BAD_RECORD: Final = "bad_record"
-"""The reason of a drop that is a bad record."""
-
-METRICS: Final = "__metrics"
-"""The metrics of a shard in a micro-batch as JSON, in a separate row; see ``metrics_columns``."""
 
 META_TYPES: Final[dict[str, T.DataType]] = {
     EVENT_TIME: T.LongType(),
@@ -76,78 +65,10 @@ META_TYPES: Final[dict[str, T.DataType]] = {
 }
 """The types of the columns. Times are microseconds since the epoch. The type of ``DROP`` depends on its grouping."""
 
-PANE_META: Final = (
-    EVENT_TIME,
-    START,
-    END,
-    CHANGE,
-    TIMING,
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    PANE_TIME,
-    WATERMARK,
-)
-"""The metadata columns of a pane."""
-
-CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, UPSTREAM, REPORT)
-"""The columns that clocks observe. A flow has some of them."""
-
-DROP_META: Final = (
-    STAGE,
-    DROP_REASON,
-    DROP_COUNT,
-    DROPPED_KEY,
-    DROPPED_VALUE,
-    START,
-    END,
-    PANE_TIME,
-    WATERMARK,
-)
-"""The columns of a drop that later stages forward."""
-
-FORWARDED_META: Final = (*DROP_META, ERROR, METRICS)
-"""All columns that later stages forward, if the flow has them."""
-
 
 def pane_meta_types() -> dict[str, T.DataType]:
     """Returns the metadata columns of a pane, with their types."""
     return {name: META_TYPES[name] for name in PANE_META}
 
 
-__all__ = [
-    "BAD_RECORD",
-    "CHANGE",
-    "CLOCK_META",
-    "DROP",
-    "DROPPED_KEY",
-    "DROPPED_VALUE",
-    "DROP_COUNT",
-    "DROP_META",
-    "DROP_REASON",
-    "END",
-    "ENDED",
-    "ERROR",
-    "EVENT_TIME",
-    "FORWARDED_META",
-    "INDEX",
-    "IS_FIRST",
-    "IS_LAST",
-    "KEEP",
-    "META_TYPES",
-    "METRICS",
-    "OBSERVED_TIME",
-    "PANE_META",
-    "PANE_TIME",
-    "PARTITION",
-    "PROCESSING_TIME",
-    "REPORT",
-    "SIGNAL",
-    "SPAN",
-    "STAGE",
-    "START",
-    "TIMING",
-    "UPSTREAM",
-    "WATERMARK",
-    "pane_meta_types",
-]
+__all__ = ["META_TYPES", "pane_meta_types"]

@@ -1,10 +1,11 @@
-"""The Spark and Arrow types of shapes."""
+"""The Spark types of shapes, and the Arrow types of Spark's."""
 
 from __future__ import annotations
 
 from typing import Final, assert_never
 
 import pyarrow as pa
+from flowalg_columns.layout import parts_of
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
@@ -57,18 +58,6 @@ _ARROW_TYPES: Final[dict[T.DataType, pa.DataType]] = {
 }
 
 
-def parts_of(shape: RecordOf | TupleOf) -> tuple[tuple[str, Shape], ...]:
-    """Returns the named parts of a record or tuple; the items of a tuple are named ``_1``, ``_2`` and so on."""
-    if isinstance(shape, RecordOf):
-        return tuple((field.name, field.shape) for field in shape.fields)
-    return tuple((f"_{number}", item) for number, item in enumerate(shape.items, start=1))
-
-
-def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
-    """Returns the columns of an element in a user's frame: the fields of a record, otherwise ``value``."""
-    return parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
-
-
 def spark_type(shape: Shape) -> T.DataType:
     """Returns the Spark type of a shape.
 
@@ -101,11 +90,6 @@ def cast_to(column: Column, kind: T.DataType) -> Column:
     return column.cast(kind.simpleString() if by_name else kind)
 
 
-def arrow_type(shape: Shape) -> pa.DataType:
-    """Returns the Arrow type of a shape."""
-    return _arrow_of_spark(spark_type(shape))
-
-
 def arrow_schema(schema: T.StructType) -> pa.Schema:
     """Returns the Arrow schema of a flow's columns, with timestamps in UTC."""
     return pa.schema([pa.field(field.name, _arrow_of_spark(field.dataType)) for field in schema.fields])
@@ -123,4 +107,4 @@ def _arrow_of_spark(kind: T.DataType) -> pa.DataType:
             return _ARROW_TYPES[kind]
 
 
-__all__ = ["arrow_schema", "arrow_type", "cast_to", "fields_in", "parts_of", "spark_type"]
+__all__ = ["arrow_schema", "cast_to", "spark_type"]

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import assert_never
 
 from attrs import frozen
+from flowalg_columns.layout import Branch, Leaf
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -32,7 +33,7 @@ from flowalg.lifting.tree.expressions import (
 from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
 from flowalg.lifting.tree.intervals import EPOCH_DAY, MICROSECOND, point_micros
 from flowalg.lifting.tree.primitives import Op
-from flowalg_spark.encoding.layout import Branch, Columns, Leaf, nest, unnest
+from flowalg_spark.encoding.columns import Columns, nest, unnest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions.errors import fail_with_overflow
 from flowalg_spark.expressions.integers import (

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import cast
 
+from flowalg_columns.json_text import decode_json
+from flowalg_columns.values import decode
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -19,8 +21,6 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.panes import Drop, DropReason
 from flowalg.windows.window import Window
-from flowalg_spark.encoding.json_text import decode_json
-from flowalg_spark.encoding.values import decode
 
 
 def collect_drops(pipeline: PCollection[object], frame: DataFrame) -> tuple[Drop, ...]:

@@ -12,7 +12,7 @@ from pyspark.sql.window import Window as Over
 
 from flowalg.data.errors import ArgumentError
 from flowalg.runs.panes import Change
-from flowalg_spark.encoding.layout import col
+from flowalg_spark.encoding.columns import col
 
 METRICS_COLUMN: Final = "stage_metrics"
 """The column of the metrics of stages."""

@@ -13,26 +13,8 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 import pyarrow as pa
 from attrs import evolve
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-
-from flowalg.data.errors import RecordTypeError
-from flowalg.data.shapes import RecordOf, Shape
-from flowalg.data.time import EventTime, ProcessingTime
-from flowalg.pipeline.pcollection import PCollection
-from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
-from flowalg.windows.window import Window
-from flowalg_spark.encoding.layout import (
-    Branch,
-    Columns,
-    col,
-    flatten_columns,
-    frame_columns,
-    layout_of,
-    nest,
-)
-from flowalg_spark.encoding.meta import (
+from flowalg_columns.layout import Branch, layout_of
+from flowalg_columns.names import (
     CHANGE,
     END,
     EVENT_TIME,
@@ -46,11 +28,22 @@ from flowalg_spark.encoding.meta import (
     TIMING,
     WATERMARK,
 )
+from flowalg_columns.ordering import sort_panes
+from flowalg_columns.values import read_elements, read_integers
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.errors import RecordTypeError
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
+from flowalg.windows.window import Window
+from flowalg_spark.encoding.columns import Columns, col, flatten_columns, frame_columns, nest
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.encoding.values import read_elements, read_integers
 from flowalg_spark.frames.failures import raise_causes
 from flowalg_spark.frames.final_values import RESERVED_COLUMNS, filter_panes, final_values
-from flowalg_spark.frames.ordering import sort_panes
 from flowalg_spark.lowering.flow import Flow, LiftingNote
 
 A = TypeVar("A")

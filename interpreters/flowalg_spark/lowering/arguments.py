@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from flowalg_columns.layout import Branch, key_and_value
 
 from flowalg.combiners.core import Combiner, Count, Over, Together
 from flowalg.data.errors import UnsupportedError
@@ -11,7 +12,7 @@ from flowalg.elementwise.steps import Map
 from flowalg.lifting.analysis import analyse_function
 from flowalg.lifting.tree.expressions import Constant, Expr, Param, Part, first_opaque, qualify_locations
 from flowalg.pipeline.nodes import CombinePerKey
-from flowalg_spark.encoding.layout import Branch, Columns, col, key_and_value, unnest
+from flowalg_spark.encoding.columns import Columns, col, unnest
 from flowalg_spark.lowering.flow import Flow, LiftingNote
 from flowalg_spark.lowering.python_columns import python_column
 

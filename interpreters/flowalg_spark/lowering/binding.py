@@ -10,6 +10,27 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from attrs import evolve, frozen
+from flowalg_columns.layout import PATH_SEPARATOR, Branch, Leaf, fields_in, layout_of, leaf_columns, parts_of
+from flowalg_columns.names import (
+    BAD_RECORD,
+    DROP_COUNT,
+    DROP_REASON,
+    DROPPED_KEY,
+    DROPPED_VALUE,
+    END,
+    ENDED,
+    ERROR,
+    EVENT_TIME,
+    KEEP,
+    PANE_TIME,
+    PARTITION,
+    PROCESSING_TIME,
+    REPORT,
+    SIGNAL,
+    STAGE,
+    START,
+    WATERMARK,
+)
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -35,29 +56,9 @@ from flowalg.lifting.analysis import StepAnalysis, analyse_function
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque, qualify_locations
 from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg.pipeline.nodes import SourceNode
-from flowalg_spark.encoding.layout import PATH_SEPARATOR, Branch, Columns, Leaf, col, layout_of, leaf_columns
-from flowalg_spark.encoding.meta import (
-    BAD_RECORD,
-    DROP_COUNT,
-    DROP_REASON,
-    DROPPED_KEY,
-    DROPPED_VALUE,
-    END,
-    ENDED,
-    ERROR,
-    EVENT_TIME,
-    KEEP,
-    META_TYPES,
-    PANE_TIME,
-    PARTITION,
-    PROCESSING_TIME,
-    REPORT,
-    SIGNAL,
-    STAGE,
-    START,
-    WATERMARK,
-)
-from flowalg_spark.encoding.schema import cast_to, fields_in, parts_of, spark_type
+from flowalg_spark.encoding.columns import Columns, col
+from flowalg_spark.encoding.meta import META_TYPES
+from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import run_in_python

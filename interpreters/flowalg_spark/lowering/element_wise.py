@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from attrs import evolve
+from flowalg_columns.layout import Leaf, layout_of
+from flowalg_columns.names import EVENT_TIME, KEEP
+from flowalg_columns.python_rows import PythonSteps
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import UnsupportedError
@@ -15,13 +18,11 @@ from flowalg.elementwise.splitting import SelectedAt
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.encoding.layout import Leaf, col, layout_of
-from flowalg_spark.encoding.meta import EVENT_TIME, KEEP
+from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.flow import Flow, LiftingNote, keep_observed_times, row_schema
 from flowalg_spark.lowering.python_columns import apply_as_column
-from flowalg_spark.lowering.python_rows import PythonSteps
 
 
 def apply_steps(flow: Flow, steps: tuple[Step, ...]) -> Flow:

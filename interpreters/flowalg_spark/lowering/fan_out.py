@@ -11,6 +11,8 @@ from functools import reduce
 from typing import Final
 
 from attrs import evolve, frozen
+from flowalg_columns.layout import layout_of, leaf_columns
+from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -18,8 +20,7 @@ from flowalg.data.shapes import Shape
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.expressions import Param, walk
-from flowalg_spark.encoding.layout import Columns, alias_column, col, flatten_columns, layout_of, leaf_columns
-from flowalg_spark.encoding.meta import EVENT_TIME, KEEP, OBSERVED_TIME
+from flowalg_spark.encoding.columns import Columns, alias_column, col, flatten_columns
 from flowalg_spark.expressions import compile_expression, compile_scalar
 from flowalg_spark.lowering.element_wise import note_lifted, result_shape, run_in_python, runs_in_python
 from flowalg_spark.lowering.flow import Flow, keep_observed_times, require_equal_shapes

@@ -7,6 +7,9 @@ from functools import cached_property
 from itertools import starmap
 
 from attrs import evolve, field, frozen
+from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns, leaves
+from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME, SPAN
+from flowalg_columns.python_rows import ArrowFunction
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -15,22 +18,10 @@ from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.lifting.tree.expressions import Expr
 from flowalg.lifting.tree.failures import can_raise_in_engine
-from flowalg_spark.encoding.layout import (
-    Branch,
-    Columns,
-    Leaf,
-    alias_column,
-    col,
-    columns_of,
-    flatten_columns,
-    layout_of,
-    leaf_columns,
-    leaves,
-)
-from flowalg_spark.encoding.meta import EVENT_TIME, KEEP, META_TYPES, OBSERVED_TIME, PROCESSING_TIME, SPAN
+from flowalg_spark.encoding.columns import Columns, alias_column, col, columns_of, flatten_columns
+from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_expression, compile_scalar
-from flowalg_spark.lowering.python_rows import ArrowFunction
 
 
 @frozen

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.errors import utils
 
-from flowalg_spark.encoding.layout import cache_columns
+from flowalg_spark.encoding.columns import cache_columns
 
 _SWITCH: Final = "_enable_debugging_cache"
 """PySpark's cached value of the setting ``spark.python.sql.dataFrameDebugging.enabled``, which it reads once."""

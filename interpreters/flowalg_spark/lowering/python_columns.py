@@ -11,6 +11,10 @@ from typing import Final, TypeAlias, assert_never
 
 import pyarrow as pa
 from attrs import evolve, frozen
+from flowalg_columns.layout import Branch, Layout, key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.names import EVENT_TIME, KEEP
+from flowalg_columns.python_rows import check_results
+from flowalg_columns.values import AnyArray, read_arrays, take_indices, write_nested
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -21,22 +25,9 @@ from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithK
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.required_fields import delegated_call, required_shape
-from flowalg_spark.encoding.layout import (
-    Branch,
-    Columns,
-    Layout,
-    col,
-    key_and_value,
-    layout_of,
-    leaf_columns,
-    leaves,
-    unnest,
-)
-from flowalg_spark.encoding.meta import EVENT_TIME, KEEP
+from flowalg_spark.encoding.columns import Columns, col, unnest
 from flowalg_spark.encoding.schema import spark_type
-from flowalg_spark.encoding.values import AnyArray, read_arrays, take_indices, write_nested
 from flowalg_spark.lowering.flow import Flow
-from flowalg_spark.lowering.python_rows import check_results
 
 PlainFunction: TypeAlias = Call | Spread
 OneToOne: TypeAlias = Map | Filter | WithTimestamps

@@ -7,13 +7,14 @@ values, and the value.
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from flowalg_columns.layout import Branch, Leaf, parts_of
+from flowalg_columns.messages import null_message
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import (
-    TIMESTAMP,
     EnumOf,
     ListOf,
     MapOf,
@@ -25,8 +26,8 @@ from flowalg.data.shapes import (
     TupleOf,
 )
 from flowalg.pipeline.nodes import GroupingNode
-from flowalg_spark.encoding.layout import Branch, Columns, Leaf, frame_columns
-from flowalg_spark.encoding.schema import cast_to, parts_of, spark_type
+from flowalg_spark.encoding.columns import Columns, frame_columns
+from flowalg_spark.encoding.schema import cast_to, spark_type
 
 
 @frozen
@@ -99,18 +100,6 @@ def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
     return F.lit(None).cast("string") if message is None else message
 
 
-def null_message(source: str, path: str, shape: Shape, row: int | None = None) -> str:
-    """Returns the message for a null that the shape of a field does not allow; ``row`` is its row, from 1."""
-    place = "" if row is None else f" in row {row}"
-    optional = f"declare it as {shape} | None"
-    if shape == TIMESTAMP:
-        optional = f"if it is not the event time, {optional}"
-    return (
-        f"source {source!r}: {path} must be of type {shape}; got null{place}; remove such rows (a stream can, with "
-        f"dead_letters=True), or {optional}"
-    )
-
-
 def _member_message(column: Column, shape: EnumOf, path: FieldPath) -> Column:
     names = ", ".join(shape.cls.__members__)
     expected = f"source {path.source!r}: {path.path} must be a member of {shape} ({names}); got "
@@ -159,7 +148,6 @@ def unknown_result(node: GroupingNode) -> UnsupportedError:
 __all__ = [
     "FieldPath",
     "check_values",
-    "null_message",
     "require_valid",
     "source_columns",
     "unknown_result",

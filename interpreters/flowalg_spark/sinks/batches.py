@@ -7,6 +7,7 @@ from typing import Final, Generic, TypeVar
 
 import pyarrow as pa
 from attrs import frozen
+from flowalg_columns.layout import fields_in
 from flowalg_sinks.pane_columns import require_element_shape
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -14,7 +15,6 @@ from pyspark.sql import functions as F
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
-from flowalg_spark.encoding.schema import fields_in
 from flowalg_spark.frames.final_values import METRICS_COLUMN, PANE_COLUMNS
 from flowalg_spark.frames.pane_frame import flat_columns, read_panes
 

@@ -11,6 +11,9 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final, assert_never, cast
 
+from flowalg_columns.json_text import decode_json, encode_json, strip_zeros
+from flowalg_columns.layout import PATH_SEPARATOR, Branch, Layout, fields_in, layout_of, leaves
+from flowalg_columns.records import build_records
 from flowalg_sinks.tables import Cell, Column, Kind, Row
 
 from flowalg.data.shapes import (
@@ -30,10 +33,6 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.encoding.json_text import decode_json, encode_json, strip_zeros
-from flowalg_spark.encoding.layout import PATH_SEPARATOR, Branch, Layout, layout_of, leaves
-from flowalg_spark.encoding.records import build_records
-from flowalg_spark.encoding.schema import fields_in
 
 _KINDS: Final[dict[Scalar, Kind]] = {
     BOOLEAN: Kind.BOOLEAN,

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
+from flowalg_columns.json_text import dump_json, json_value
+from flowalg_columns.layout import fields_in
 from flowalg_sinks.pane_columns import (
     PANE_COLUMNS,
     WINDOW_COLUMNS,
@@ -24,8 +26,6 @@ from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
-from flowalg_spark.encoding.json_text import dump_json, json_value
-from flowalg_spark.encoding.schema import fields_in
 from flowalg_spark.sinks.cells import element_columns, field_columns, field_of, to_cells
 from flowalg_spark.sinks.options import require_options
 from flowalg_spark.sinks.pane_sink import PaneSink

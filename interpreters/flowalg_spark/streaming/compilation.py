@@ -12,20 +12,7 @@ from os import PathLike, fspath
 from typing import Final, TypeVar
 
 from attrs import evolve, field, frozen
-from flowalg_shard import FromSource
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-
-from flowalg.data.errors import ArgumentError, UnsupportedError
-from flowalg.pipeline.accumulation import resolve_accumulation
-from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping
-from flowalg.runs.inputs import AnySource, inputs_by_name
-from flowalg.watermarks import Perfect, WatermarkPolicy
-from flowalg_spark.capabilities import STREAMING
-from flowalg_spark.encoding.layout import col
-from flowalg_spark.encoding.meta import (
+from flowalg_columns.names import (
     DROP,
     DROP_COUNT,
     DROP_REASON,
@@ -38,6 +25,19 @@ from flowalg_spark.encoding.meta import (
     STAGE,
     WATERMARK,
 )
+from flowalg_shard import FromSource
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.watermarks import Perfect, WatermarkPolicy
+from flowalg_spark.capabilities import STREAMING
+from flowalg_spark.encoding.columns import col
 from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream

@@ -13,6 +13,12 @@ from typing import Final, cast
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
+from flowalg_columns import names as meta
+from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.json_text import encode_json
+from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.python_rows import Rows
+from flowalg_columns.values import AnyArray, read_elements, take_indices, write_arrays
 from flowalg_shard import StageReport, unpack
 from flowalg_shard.operators import unpack_side_drops, unpack_side_values
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
@@ -36,12 +42,6 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
-from flowalg_spark.encoding import meta
-from flowalg_spark.encoding.json_text import encode_json
-from flowalg_spark.encoding.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
-from flowalg_spark.encoding.schema import arrow_type
-from flowalg_spark.encoding.values import AnyArray, read_elements, take_indices, write_arrays
-from flowalg_spark.lowering.python_rows import Rows
 from flowalg_spark.state.worker_gc import freeze_imports
 
 Columns = Mapping[str, AnyArray]

@@ -9,11 +9,11 @@ from typing import Final, TypeAlias
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
+from flowalg_columns.names import DROP_REASON, FORWARDED_META, METRICS
 from flowalg_shard import Stage, Upstream, pack, precombine, reports_of
 from flowalg_shard.tables.columns import END, KEEP, SHARD, START
 from pyspark.sql import types as T
 
-from flowalg_spark.encoding.meta import DROP_REASON, FORWARDED_META, METRICS
 from flowalg_spark.state.worker_gc import freeze_imports
 
 INPUT: Final = "input"

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
+from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
+from flowalg_columns.names import (
+    CHANGE,
+    CLOCK_META,
+    DROP_REASON,
+    END,
+    EVENT_TIME,
+    FORWARDED_META,
+    KEEP,
+    START,
+)
 from flowalg_shard.step.stage import Stage, aggregate_columns, runs_in_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import NEW, SHARD, VALUE, WEIGHT
@@ -17,18 +28,8 @@ from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
 from flowalg.triggers.syntax import AtMeasure
-from flowalg_spark.encoding.layout import Leaf, col, key_and_value, layout_of, leaf_columns
-from flowalg_spark.encoding.meta import (
-    CHANGE,
-    CLOCK_META,
-    DROP_REASON,
-    END,
-    EVENT_TIME,
-    FORWARDED_META,
-    KEEP,
-    META_TYPES,
-    START,
-)
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.arguments import combiner_arguments, ignores_values
 from flowalg_spark.lowering.flow import Flow, LiftingNote, keep_observed_times, row_schema

@@ -7,6 +7,22 @@ from functools import reduce
 from typing import assert_never
 
 from attrs import define, evolve, field
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
+from flowalg_columns.names import (
+    CLOCK_META,
+    DROP,
+    DROP_COUNT,
+    DROP_META,
+    DROP_REASON,
+    ERROR,
+    FORWARDED_META,
+    KEEP,
+    METRICS,
+    PANE_META,
+    PANE_TIME,
+    REPORT,
+    WATERMARK,
+)
 from flowalg_shard import FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
@@ -33,24 +49,8 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.structure import branches_of
 from flowalg.windows.window_functions import GlobalWindows
-from flowalg_spark.encoding.layout import col, key_and_value, layout_of, leaf_columns, nest
-from flowalg_spark.encoding.meta import (
-    CLOCK_META,
-    DROP,
-    DROP_COUNT,
-    DROP_META,
-    DROP_REASON,
-    ERROR,
-    FORWARDED_META,
-    KEEP,
-    META_TYPES,
-    METRICS,
-    PANE_META,
-    PANE_TIME,
-    REPORT,
-    WATERMARK,
-    pane_meta_types,
-)
+from flowalg_spark.encoding.columns import col, nest
+from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.binding import bind_source
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note

@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from attrs import frozen
+from flowalg_columns.layout import Layout, leaf_columns
+from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
+from flowalg_columns.python_rows import mark_firsts, mask_column, select_kept
+from flowalg_columns.values import AnyArray, read_arrays, read_elements, read_integers
 from flowalg_shard.step.trigger_summary import evaluate_leaf
 
 from flowalg.data.time import EventTime
@@ -14,11 +18,7 @@ from flowalg.pipeline.co_group import Tagged
 from flowalg.triggers.leaves import DataDrivenTrigger
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
-from flowalg_spark.encoding.layout import Layout, leaf_columns
-from flowalg_spark.encoding.meta import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
-from flowalg_spark.encoding.values import AnyArray, read_arrays, read_elements, read_integers
 from flowalg_spark.lowering.python_columns import compute_where_kept
-from flowalg_spark.lowering.python_rows import mark_firsts, mask_column, select_kept
 
 
 @frozen

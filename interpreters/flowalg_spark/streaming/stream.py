@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from attrs import evolve, frozen
+from flowalg_columns.names import OBSERVED_TIME, UPSTREAM
 from flowalg_shard.clocks.exchange import Upstream
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg_spark.encoding.layout import col
-from flowalg_spark.encoding.meta import META_TYPES, OBSERVED_TIME, UPSTREAM
+from flowalg_spark.encoding.columns import col
+from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.lowering.flow import Flow, keep_observed_times
 

@@ -16,6 +16,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
+from flowalg_columns.tables import arrow_schema_of, record_rows
 from flowalg_shard import FromStage, StageReport
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -27,7 +28,6 @@ from flowalg.pipeline.source import Source
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.timeline import Timeline
-from flowalg_spark.frames.arrow import arrow_schema_of, record_rows
 from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.stream import SourceStream

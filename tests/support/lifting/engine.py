@@ -8,9 +8,10 @@ from typing import Final
 
 import pyarrow as pa
 from attrs import frozen
-from flowalg_spark.encoding.layout import frame_columns, nest
-from flowalg_spark.encoding.schema import arrow_type, parts_of
-from flowalg_spark.encoding.values import decode, encode
+from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.layout import parts_of
+from flowalg_columns.values import decode, encode
+from flowalg_spark.encoding.columns import frame_columns, nest
 from flowalg_spark.expressions import compile_expression
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F

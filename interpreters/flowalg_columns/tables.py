@@ -14,9 +14,10 @@ from flowalg.data.values import conform
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.panes import Pane
-from flowalg_spark.encoding.schema import arrow_type, fields_in
-from flowalg_spark.encoding.values import AnyColumn, decode, encode
-from flowalg_spark.lowering.validation import null_message
+from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.layout import fields_in
+from flowalg_columns.messages import null_message
+from flowalg_columns.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
 

@@ -31,9 +31,9 @@ from flowalg.data.shapes import (
 )
 from flowalg.data.time import EPOCH
 from flowalg.data.values import conform, sort_key
-from flowalg_spark.encoding.layout import Branch, Layout, Leaf, leaves
-from flowalg_spark.encoding.records import build_records
-from flowalg_spark.encoding.schema import arrow_type, parts_of
+from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.layout import Branch, Layout, Leaf, leaves, parts_of
+from flowalg_columns.records import build_records
 
 AnyArray: TypeAlias = "pa.Array[Any]"
 """An Arrow array of any type."""

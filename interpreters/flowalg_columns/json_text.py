@@ -34,8 +34,8 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg_spark.encoding.records import build_records
-from flowalg_spark.encoding.values import sort_values
+from flowalg_columns.records import build_records
+from flowalg_columns.values import sort_values
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """A parsed JSON document."""

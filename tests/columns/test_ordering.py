@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import flowalg_reference as reference
+from flowalg_columns.ordering import sort_panes
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import free_timelines, windowing_strategies
-from flowalg_spark.frames.ordering import sort_panes
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

@@ -1,84 +1,20 @@
-"""The layout of elements in columns: records and tuples are flattened, every other value is one column.
-
-With a flat layout, Spark prunes fields that are not read, and a lifted function is a plain projection. Expressions
-compile to trees of columns.
-"""
+"""The elements of a flow as trees of Spark columns, which ``flowalg_columns.layout`` names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
-from attrs import frozen
+from flowalg_columns.layout import Branch, Layout, Leaf, Tree, layout_of, leaf_columns, parts_of
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from flowalg.data.shapes import RecordOf, Shape, TupleOf
-from flowalg_spark.encoding.schema import parts_of
-
-A = TypeVar("A")
-PATH_SEPARATOR: Final = "/"
-"""The separator of names in a path. No field's name contains it, and Spark does not interpret it in names."""
-
-B = TypeVar("B")
-
-
-@frozen
-class Leaf(Generic[A]):
-    """A value in one column."""
-
-    shape: Shape
-    column: A
-
-
-@frozen
-class Branch(Generic[A]):
-    """A record or tuple whose parts have their own columns."""
-
-    shape: RecordOf | TupleOf
-    parts: tuple[Tree[A], ...]
-
-
-Tree: TypeAlias = Leaf[A] | Branch[A]
-
-Layout: TypeAlias = Tree[str]
-"""A tree of column names."""
 
 Columns: TypeAlias = Tree[Column]
 """A tree of column expressions."""
-
-
-def layout_of(shape: Shape, name: str = "") -> Layout:
-    """Returns the layout of a shape: leaves are named by their path, and a scalar element is named ``value``."""
-    if isinstance(shape, RecordOf | TupleOf):
-        prefix = f"{name}{PATH_SEPARATOR}" if name else ""
-        return Branch(
-            shape, tuple(layout_of(part, f"{prefix}{part_name}") for part_name, part in parts_of(shape))
-        )
-    return Leaf(shape, name or "value")
-
-
-def leaves(tree: Tree[A]) -> tuple[Leaf[A], ...]:
-    """Returns the leaves of a tree, in order."""
-    match tree:
-        case Leaf():
-            return (tree,)
-        case Branch(parts=parts):
-            return tuple(leaf for part in parts for leaf in leaves(part))
-
-
-def leaf_columns(tree: Tree[A]) -> tuple[A, ...]:
-    """Returns the columns at the leaves of a tree, in order."""
-    return tuple(leaf.column for leaf in leaves(tree))
-
-
-def key_and_value(tree: Tree[A]) -> tuple[Tree[A], Tree[A]]:
-    """Returns the key and the value of a tree of pairs."""
-    assert isinstance(tree, Branch), "a pair has parts"
-    key, value = tree.parts
-    return key, value
 
 
 _CACHE: Final[ContextVar[dict[str, Column] | None]] = ContextVar("columns by name", default=None)
@@ -150,22 +86,13 @@ def alias_column(name: str, column: Column) -> Column:
 
 
 __all__ = [
-    "PATH_SEPARATOR",
-    "Branch",
     "Columns",
-    "Layout",
-    "Leaf",
-    "Tree",
     "alias_column",
     "cache_columns",
     "col",
     "columns_of",
     "flatten_columns",
     "frame_columns",
-    "key_and_value",
-    "layout_of",
-    "leaf_columns",
-    "leaves",
     "nest",
     "unnest",
 ]

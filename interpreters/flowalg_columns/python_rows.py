@@ -24,8 +24,8 @@ from flowalg.elementwise.steps import (
     require_event_time,
     require_iterable,
 )
-from flowalg_spark.encoding.layout import Layout
-from flowalg_spark.encoding.meta import (
+from flowalg_columns.layout import Layout
+from flowalg_columns.names import (
     BAD_RECORD,
     DROP_COUNT,
     DROP_REASON,
@@ -38,7 +38,7 @@ from flowalg_spark.encoding.meta import (
     PROCESSING_TIME,
     STAGE,
 )
-from flowalg_spark.encoding.values import AnyArray, read_elements, render_json, write_arrays
+from flowalg_columns.values import AnyArray, read_elements, render_json, write_arrays
 
 A = TypeVar("A")
 

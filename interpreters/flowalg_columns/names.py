@@ -1,0 +1,118 @@
+"""The names of the metadata columns of elements: times, window, pane, drop, and clock reports.
+
+Times are microseconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowalg_shard.tables.columns import (
+    END,
+    ENDED,
+    EVENT_TIME,
+    KEEP,
+    OBSERVED_TIME,
+    PARTITION,
+    PROCESSING_TIME,
+    REPORT,
+    SIGNAL,
+    START,
+    UPSTREAM,
+)
+
+TIMING: Final = "__timing"
+INDEX: Final = "__index"
+IS_FIRST: Final = "__is_first"
+IS_LAST: Final = "__is_last"
+CHANGE: Final = "__change"
+PANE_TIME: Final = "__pane_time"
+WATERMARK: Final = "__watermark"
+SPAN: Final = "__span"
+"""The window of a pane as the struct by which it was grouped; see Spark batch."""
+
+DROP: Final = "__drop"
+DROP_REASON: Final = "__drop_reason"
+DROP_COUNT: Final = "__drop_count"
+STAGE: Final = "__stage"
+DROPPED_KEY: Final = "__dropped_key"
+DROPPED_VALUE: Final = "__dropped_value"
+"""The key and the value of a drop as JSON, in pipelines where several stages (``STAGE``) can drop elements."""
+
+ERROR: Final = "__error"
+"""The error of a bad record that is routed to the dead-letter output."""
+
+BAD_RECORD: Final = "bad_record"
+"""The reason of a drop that is a bad record."""
+
+METRICS: Final = "__metrics"
+"""The metrics of a shard in a micro-batch as JSON, in a separate row."""
+
+PANE_META: Final = (
+    EVENT_TIME,
+    START,
+    END,
+    CHANGE,
+    TIMING,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PANE_TIME,
+    WATERMARK,
+)
+"""The metadata columns of a pane."""
+
+CLOCK_META: Final = (PROCESSING_TIME, ENDED, OBSERVED_TIME, PARTITION, SIGNAL, UPSTREAM, REPORT)
+"""The columns that clocks observe. A flow has some of them."""
+
+DROP_META: Final = (
+    STAGE,
+    DROP_REASON,
+    DROP_COUNT,
+    DROPPED_KEY,
+    DROPPED_VALUE,
+    START,
+    END,
+    PANE_TIME,
+    WATERMARK,
+)
+"""The columns of a drop that later stages forward."""
+
+FORWARDED_META: Final = (*DROP_META, ERROR, METRICS)
+"""All columns that later stages forward, if the flow has them."""
+
+
+__all__ = [
+    "BAD_RECORD",
+    "CHANGE",
+    "CLOCK_META",
+    "DROP",
+    "DROPPED_KEY",
+    "DROPPED_VALUE",
+    "DROP_COUNT",
+    "DROP_META",
+    "DROP_REASON",
+    "END",
+    "ENDED",
+    "ERROR",
+    "EVENT_TIME",
+    "FORWARDED_META",
+    "INDEX",
+    "IS_FIRST",
+    "IS_LAST",
+    "KEEP",
+    "METRICS",
+    "OBSERVED_TIME",
+    "PANE_META",
+    "PANE_TIME",
+    "PARTITION",
+    "PROCESSING_TIME",
+    "REPORT",
+    "SIGNAL",
+    "SPAN",
+    "STAGE",
+    "START",
+    "TIMING",
+    "UPSTREAM",
+    "WATERMARK",
+]
