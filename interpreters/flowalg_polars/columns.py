@@ -1,0 +1,104 @@
+"""Elements as Polars columns: the types of shapes, and trees of expressions by the layout of ``flowalg_columns``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias, assert_never
+
+import polars as pl
+from flowalg_columns.layout import Branch, Layout, Leaf, Tree, layout_of, leaf_columns, parts_of
+
+from flowalg.data.shapes import (
+    BINARY,
+    BOOLEAN,
+    DAY,
+    DECIMAL,
+    DECIMAL_PRECISION,
+    DECIMAL_SCALE,
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+
+Columns: TypeAlias = Tree[pl.Expr]
+"""A tree of column expressions."""
+
+_TYPES: Final[Mapping[Scalar, pl.DataType]] = {
+    BOOLEAN: pl.Boolean(),
+    INTEGER: pl.Int64(),
+    FLOAT: pl.Float64(),
+    TEXT: pl.String(),
+    BINARY: pl.Binary(),
+    TIMESTAMP: pl.Datetime("us", "UTC"),
+    DAY: pl.Date(),
+    DURATION: pl.Duration("us"),
+    DECIMAL: pl.Decimal(DECIMAL_PRECISION, DECIMAL_SCALE),
+}
+
+
+def polars_type(shape: Shape) -> pl.DataType:
+    """Returns the Polars type of a shape.
+
+    An enum is the name of its member. Sets and mappings are lists that are sorted by ``flowalg.data.values.sort_key``,
+    so equal sets are equal lists.
+    """
+    match shape:
+        case Scalar():
+            return _TYPES[shape]
+        case EnumOf():
+            return pl.String()
+        case OptionalOf(of=inner):
+            return polars_type(inner)
+        case ListOf(of=inner) | SetOf(of=inner):
+            return pl.List(polars_type(inner))
+        case MapOf():
+            return pl.List(polars_type(shape.item))
+        case TupleOf() | RecordOf():
+            return pl.Struct([pl.Field(name, polars_type(part)) for name, part in parts_of(shape)])
+    assert_never(shape)
+
+
+def columns_of(layout: Layout) -> Columns:
+    """Returns the columns of a layout, by name."""
+    match layout:
+        case Leaf(shape=shape, column=name):
+            return Leaf(shape, pl.col(name))
+        case Branch(shape=shape, parts=parts):
+            return Branch(shape, tuple(map(columns_of, parts)))
+
+
+def unnest(column: pl.Expr, shape: Shape) -> Columns:
+    """Converts one column, with structs for records and tuples, to a tree."""
+    if isinstance(shape, RecordOf | TupleOf):
+        return Branch(shape, tuple(unnest(column.struct.field(name), part) for name, part in parts_of(shape)))
+    return Leaf(shape, column)
+
+
+def nest(columns: Columns) -> pl.Expr:
+    """Converts a tree to one column, with structs for its branches."""
+    match columns:
+        case Leaf(column=column):
+            return column
+        case Branch(shape=shape, parts=parts):
+            names = (name for name, _ in parts_of(shape))
+            return pl.struct(nest(part).alias(name) for name, part in zip(names, parts, strict=True))
+
+
+def flatten_columns(columns: Columns, shape: Shape) -> list[pl.Expr]:
+    """Returns the columns of a tree, named by the layout of its shape."""
+    names = leaf_columns(layout_of(shape))
+    return [column.alias(name) for name, column in zip(names, leaf_columns(columns), strict=True)]
+
+
+__all__ = ["Columns", "columns_of", "flatten_columns", "nest", "polars_type", "unnest"]
