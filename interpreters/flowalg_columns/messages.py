@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowalg.data.shapes import TIMESTAMP, Shape
+from flowalg.data.shapes import TIMESTAMP, EnumOf, Shape
 
 
 def null_message(source: str, path: str, shape: Shape, row: int | None = None) -> str:
@@ -17,4 +17,10 @@ def null_message(source: str, path: str, shape: Shape, row: int | None = None) -
     )
 
 
-__all__ = ["null_message"]
+def member_message(source: str, path: str, shape: EnumOf) -> str:
+    """Returns the message for a name that an enum lacks, up to that name."""
+    names = ", ".join(shape.cls.__members__)
+    return f"source {source!r}: {path} must be a member of {shape} ({names}); got "
+
+
+__all__ = ["member_message", "null_message"]

@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+import polars as pl
 from attrs import field, frozen
 
 from flowalg.data.time import EventTime
@@ -23,7 +24,8 @@ from flowalg_shard.clocks.exchange import (
     merge_reports,
 )
 from flowalg_shard.state.window_store import WindowStore
-from flowalg_shard.step.side_inputs import LateSideElement, SideStage, SideState, read_side
+from flowalg_shard.step.shard_state import Emission
+from flowalg_shard.step.side_inputs import LateSideElement, SideOutput, SideStage, SideState, read_side
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.packing import pack, stack, unpack
@@ -117,17 +119,22 @@ class Grouping:
         *,
         first_shard: bool,
     ) -> tuple[OperatorState, OperatorOutput]:
-        """One step over the active windows."""
+        """One step over the active windows, of packed bundles."""
         del first_shard
-        (before,), (now,), (arrived,) = state.input_clocks, input_clocks, bundles
-        tables = [unpack(bundle) for bundle in arrived]
-        active = state.windows.activate(self.stage, tables, now.clocks)
-        after, emission = step(self.stage, active.shard_state(before.clocks.watermark), tables, now.clocks)
+        (arrived,) = bundles
+        after, emission, report = self.step(state, input_clocks, [unpack(bundle) for bundle in arrived])
+        return after, OperatorOutput(pack(emission.panes), pack(emission.drops), report)
+
+    def step(
+        self, state: OperatorState, input_clocks: tuple[InputClocks, ...], bundles: list[pl.DataFrame]
+    ) -> tuple[OperatorState, Emission, StageReport]:
+        """One step over the active windows."""
+        (before,), (now,) = state.input_clocks, input_clocks
+        active = state.windows.activate(self.stage, bundles, now.clocks)
+        after, emission = step(self.stage, active.shard_state(before.clocks.watermark), bundles, now.clocks)
         report = StageReport(now.clocks, min(emission.hold, active.dormant.hold))
         windows = active.put_back(self.stage, after, now.clocks)
-        return OperatorState(input_clocks, windows), OperatorOutput(
-            pack(emission.panes), pack(emission.drops), report
-        )
+        return OperatorState(input_clocks, windows), emission, report
 
 
 @frozen
@@ -153,16 +160,25 @@ class Side:
     ) -> tuple[OperatorState, OperatorOutput]:
         """The elements that have finished waiting, with the side values they read; the first shard reports drops."""
         elements, side = (stack([unpack(bundle) for bundle in parts]) for parts in bundles)
+        after, output, report = self.step(state, input_clocks, elements, side)
+        drops = pickle.dumps(output.drops) if first_shard and output.drops else b""
+        values = pickle.dumps(output.values) if output.values else b""
+        return after, OperatorOutput(pack(output.passed), drops, report, values)
+
+    def step(
+        self,
+        state: OperatorState,
+        input_clocks: tuple[InputClocks, ...],
+        elements: pl.DataFrame,
+        side: pl.DataFrame,
+    ) -> tuple[OperatorState, SideOutput, StageReport]:
+        """The elements that have finished waiting, with the side values they read."""
         side_state = _side_state(state)
         clocks = input_clocks[0].clocks
         before, now = state.input_clocks[1].clocks.watermark, input_clocks[1].clocks.watermark
         after, output = read_side(self.stage, side_state, elements, side, before, now)
         packed = pickle.dumps((after.contents, after.values, pack(after.waiting)))
-        drops = pickle.dumps(output.drops) if first_shard and output.drops else b""
-        values = pickle.dumps(output.values) if output.values else b""
-        return OperatorState(input_clocks, side_input=packed), OperatorOutput(
-            pack(output.passed), drops, StageReport(clocks, output.hold), values
-        )
+        return OperatorState(input_clocks, side_input=packed), output, StageReport(clocks, output.hold)
 
 
 def _side_state(state: OperatorState) -> SideState:

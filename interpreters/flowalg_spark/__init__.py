@@ -9,6 +9,7 @@ its schema, ``sinks`` has tables that a stream writes to, and ``configure`` prep
 and panes of the reference interpreter.
 """
 
+from flowalg_columns.notes import LiftingNote
 from flowalg_columns.tables import arrow_schema_of, pane_table, record_table, records_in
 
 from flowalg_spark import batch, sinks, streaming
@@ -17,7 +18,6 @@ from flowalg_spark.frames.drops import collect_drops
 from flowalg_spark.frames.final_values import final_values
 from flowalg_spark.frames.pane_frame import PaneFrame, collect
 from flowalg_spark.frames.sources import read_files, read_table, schema_of
-from flowalg_spark.lowering.flow import LiftingNote
 from flowalg_spark.session import configure, local_session
 from flowalg_spark.state.checkpoints import check_checkpoint
 from flowalg_spark.state.open_windows import open_windows

@@ -19,8 +19,8 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import layout_of, leaves
+from flowalg_columns.python_functions import ArrayFunction
 from flowalg_spark import batch, local_session
-from flowalg_spark.lowering.python_columns import PythonColumn
 from pyspark.sql import DataFrame
 
 from docs.benchmarks.batch.data import Sale, files
@@ -122,13 +122,13 @@ def measure_python(function: Measured, batch_of_sales: pa.RecordBatch) -> float:
     delegated = delegated_call(function.f, shape)
     call = Call(function.f if delegated is None else delegated[0])
     read = required_shape(function.f, shape) if delegated is None else INTEGER
-    column = PythonColumn(Map(call), call, layout_of(read), function.result, guarded=False)
+    column = ArrayFunction(Map(call), call, layout_of(read), function.result)
     names = ["amount"] if delegated is not None else [leaf.column for leaf in leaves(layout_of(read))]
     arrays = [batch_of_sales.column(name) for name in names]
     times = []
     for _ in range(ROUNDS):
         start = time.process_time()
-        column(*arrays)
+        column(arrays)
         times.append(time.process_time() - start)
     return batch_of_sales.num_rows / median(times)
 

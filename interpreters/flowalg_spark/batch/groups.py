@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from flowalg_columns.combiners import unknown_result
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import END, EVENT_TIME, SPAN
+from flowalg_columns.notes import LiftingNote
+from flowalg_columns.python_groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
@@ -13,13 +16,11 @@ from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg_spark.batch.native_groups import group_natively
 from flowalg_spark.batch.panes import pane_flow
-from flowalg_spark.batch.python_groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
 from flowalg_spark.batch.windows import assign_windows
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import arrow_schema, spark_type
-from flowalg_spark.lowering.flow import Flow, LiftingNote
+from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
-from flowalg_spark.lowering.validation import unknown_result
 
 
 def lower_grouping(node: CombinePerKey, flow: Flow, time: Column) -> Flow:

@@ -7,8 +7,10 @@ fixed window remains a column of the output, so a later grouping by the same win
 
 from __future__ import annotations
 
+from flowalg_columns.combiners import component_combiners
 from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import EVENT_TIME, SPAN, START
+from flowalg_columns.python_groups import EARLIEST, LATEST
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -18,7 +20,6 @@ from flowalg.pipeline.nodes import CombinePerKey
 from flowalg.windows.window_functions import FixedWindows
 from flowalg_spark.batch.aggregates import NativeAggregate, may_be_native, native_aggregate
 from flowalg_spark.batch.panes import bound_aggregates, pane_flow
-from flowalg_spark.batch.python_groups import EARLIEST, LATEST
 from flowalg_spark.batch.windows import (
     Slices,
     WindowedFlow,
@@ -27,7 +28,7 @@ from flowalg_spark.batch.windows import (
     key_layout,
 )
 from flowalg_spark.encoding.columns import col
-from flowalg_spark.lowering.arguments import Arguments, combiner_arguments, component_combiners
+from flowalg_spark.lowering.arguments import Arguments, combiner_arguments
 from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.pairs import require_pairs
 

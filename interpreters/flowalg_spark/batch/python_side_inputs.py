@@ -14,6 +14,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Layout, layout_of
 from flowalg_columns.names import END, EVENT_TIME, START
+from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python_rows import Rows
 from flowalg_columns.values import decode, read_elements, read_integers, write_arrays
 from pyspark.sql import functions as F
@@ -29,7 +30,7 @@ from flowalg.windows.window_functions import WindowFn
 from flowalg_spark.encoding.columns import col, nest
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
-from flowalg_spark.lowering.flow import Flow, LiftingNote, row_schema
+from flowalg_spark.lowering.flow import Flow, row_schema
 from flowalg_spark.lowering.side_inputs import steps_on_mapping
 
 _SIDE: Final = "__side"

@@ -10,6 +10,7 @@ from typing import Final, assert_never
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, SPAN, START
+from flowalg_columns.python_windows import AssignWindows, MergeWindows
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Over
@@ -25,7 +26,6 @@ from flowalg.windows.window_functions import (
     WindowFn,
     as_merging,
 )
-from flowalg_spark.batch.python_windows import AssignWindows, MergeWindows
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.flow import Flow, row_schema

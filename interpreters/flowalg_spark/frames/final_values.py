@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
+from flowalg_columns.panes import METRICS_COLUMN, PANE_COLUMNS, RESERVED_COLUMNS
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Over
@@ -13,15 +14,6 @@ from pyspark.sql.window import Window as Over
 from flowalg.data.errors import ArgumentError
 from flowalg.runs.panes import Change
 from flowalg_spark.encoding.columns import col
-
-METRICS_COLUMN: Final = "stage_metrics"
-"""The column of the metrics of stages."""
-
-PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
-"""The columns of a pane, without those of its element."""
-
-RESERVED_COLUMNS: Final = (*PANE_COLUMNS, "drop", METRICS_COLUMN)
-"""The columns of a frame of panes that are not columns of the element."""
 
 _LATEST: Final = "__latest"
 _RETRACTED: Final = "__retracted"
@@ -85,4 +77,4 @@ def _key_columns(panes: object, by: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(by)
 
 
-__all__ = ["METRICS_COLUMN", "PANE_COLUMNS", "RESERVED_COLUMNS", "filter_panes", "final_values"]
+__all__ = ["filter_panes", "final_values"]

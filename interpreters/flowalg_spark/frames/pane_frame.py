@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 import pyarrow as pa
 from attrs import evolve
-from flowalg_columns.layout import Branch, layout_of
+from flowalg_columns.layout import Branch
 from flowalg_columns.names import (
     CHANGE,
     END,
@@ -22,29 +22,27 @@ from flowalg_columns.names import (
     IS_FIRST,
     IS_LAST,
     KEEP,
-    PANE_META,
     PANE_TIME,
     START,
     TIMING,
     WATERMARK,
 )
-from flowalg_columns.ordering import sort_panes
-from flowalg_columns.values import read_elements, read_integers
+from flowalg_columns.notes import LiftingNote
+from flowalg_columns.panes import RESERVED_COLUMNS, element_shape, read_panes
+from flowalg_columns.values import read_integers
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import RecordOf, Shape
-from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
-from flowalg.windows.window import Window
+from flowalg.runs.panes import Pane
 from flowalg_spark.encoding.columns import Columns, col, flatten_columns, frame_columns, nest
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.frames.failures import raise_causes
-from flowalg_spark.frames.final_values import RESERVED_COLUMNS, filter_panes, final_values
-from flowalg_spark.lowering.flow import Flow, LiftingNote
+from flowalg_spark.frames.final_values import filter_panes, final_values
+from flowalg_spark.lowering.flow import Flow
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -154,14 +152,6 @@ def _unpack(table: pa.Table, number: int) -> pa.Table:
     return packed.rename_columns([name.partition(".")[2] for name in packed.column_names])
 
 
-def _shape_of(pipeline: PCollection[object]) -> Shape:
-    if pipeline.shape is None:
-        raise RecordTypeError(
-            "the element type of the pipeline must be known to collect its panes; annotate the last function"
-        )
-    return pipeline.shape
-
-
 def flatten_frame(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
     """Returns the panes of a frame, with a column for each leaf of the element and for each field of the pane."""
     return filter_panes(frame).select(*flat_columns(pipeline))
@@ -169,31 +159,8 @@ def flatten_frame(pipeline: PCollection[object], frame: DataFrame) -> DataFrame:
 
 def flat_columns(pipeline: PCollection[object]) -> list[Column]:
     """Returns the columns that ``flatten_frame`` selects."""
-    shape = _shape_of(pipeline)
+    shape = element_shape(pipeline)
     return [*flatten_columns(frame_columns(shape), shape), *_flat_meta()]
-
-
-def read_panes(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
-    """Reads panes from a table with the columns of ``flat_columns``, in order."""
-    elements = read_elements(layout_of(_shape_of(pipeline)), table)
-    meta = table.select(list(PANE_META)).to_pylist()
-    panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
-    return tuple(sort_panes(panes))
-
-
-def _pane(element: A, row: dict[str, object]) -> Pane[A]:
-    micros = {name: cast("int", row[name]) for name in (EVENT_TIME, START, END, PANE_TIME, WATERMARK, INDEX)}
-    info = PaneInfo(
-        Change(row[CHANGE]),
-        Timing(row[TIMING]),
-        micros[INDEX],
-        is_first=bool(row[IS_FIRST]),
-        is_last=bool(row[IS_LAST]),
-        processing_time=ProcessingTime(micros[PANE_TIME]),
-        watermark=EventTime(micros[WATERMARK]),
-    )
-    window = Window(EventTime(micros[START]), EventTime(micros[END]))
-    return Pane(element, window, EventTime(micros[EVENT_TIME]), info)
 
 
 def _flat_meta() -> list[Column]:
@@ -299,6 +266,5 @@ __all__ = [
     "drop_type",
     "flat_columns",
     "pane_frame",
-    "read_panes",
     "user_frame",
 ]

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from attrs import evolve, frozen
+from flowalg_columns.combiners import AnyCombiner, argument_of, component_combiners
 from flowalg_columns.layout import Branch, key_and_value
+from flowalg_columns.notes import LiftingNote
 
-from flowalg.combiners.core import Combiner, Count, Over, Together
+from flowalg.combiners.core import Over
 from flowalg.data.errors import UnsupportedError
-from flowalg.data.shapes import BOOLEAN, RecordOf, Shape, TupleOf, kv_of
+from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Map
-from flowalg.lifting.analysis import analyse_function
-from flowalg.lifting.tree.expressions import Constant, Expr, Param, Part, first_opaque, qualify_locations
+from flowalg.lifting.tree.expressions import Constant, Expr, Param, Part, first_opaque
 from flowalg.pipeline.nodes import CombinePerKey
 from flowalg_spark.encoding.columns import Columns, col, unnest
-from flowalg_spark.lowering.flow import Flow, LiftingNote
+from flowalg_spark.lowering.flow import Flow
 from flowalg_spark.lowering.python_columns import python_column
-
-AnyCombiner = Combiner[object, object, object]
 
 
 @frozen
@@ -48,13 +47,6 @@ class Arguments:
         return evolve(self, flow=flow, columns=values.parts)
 
 
-def component_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
-    """Returns the components of a product of combiners, each with one result."""
-    if isinstance(combiner, Together):
-        return tuple(component for part in combiner.parts for component in component_combiners(part))
-    return (combiner,)
-
-
 def combiner_arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False) -> Arguments:
     """Returns the arguments of a grouping's combiners, as columns of its flow.
 
@@ -66,7 +58,7 @@ def combiner_arguments(flow: Flow, node: CombinePerKey, *, narrow: bool = False)
     reads: list[int] = []
     combiners = component_combiners(node.combiner)
     for part in combiners:
-        expression = _argument(part, value)
+        expression = argument_of(part, value)
         opaque = first_opaque(expression)
         if expression not in columns:
             element = key_and_value(flow.element)[1]
@@ -101,22 +93,6 @@ def _pair_shapes(flow: Flow) -> tuple[RecordOf, Shape]:
     return flow.shape, flow.shape.fields[1].shape
 
 
-def _argument(part: AnyCombiner, value: Shape) -> Expr:
-    """Returns the argument of a combiner for a value, as an expression; a constant if the combiner ignores values."""
-    if ignores_values(part):
-        return Constant(True, BOOLEAN)
-    if not isinstance(part, Over):
-        return Param(value)
-    return qualify_locations(
-        f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value))
-    )
-
-
-def ignores_values(part: AnyCombiner) -> bool:
-    """Whether a combiner only counts values."""
-    return isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count))
-
-
 def _compute_in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: str) -> tuple[Flow, Columns]:
     """Returns the flow with an additional column that Python computes, and that column."""
     assert isinstance(part, Over), "only user-defined functions are not lifted"
@@ -131,4 +107,4 @@ def _compute_in_python(flow: Flow, part: AnyCombiner, expression: Expr, name: st
     )
 
 
-__all__ = ["AnyCombiner", "Arguments", "combiner_arguments", "component_combiners", "ignores_values"]
+__all__ = ["Arguments", "combiner_arguments"]

@@ -31,6 +31,7 @@ from flowalg_columns.names import (
     START,
     WATERMARK,
 )
+from flowalg_columns.notes import LiftingNote
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -62,7 +63,7 @@ from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_scalar
 from flowalg_spark.expressions.integers import long_literal
 from flowalg_spark.lowering.element_wise import run_in_python
-from flowalg_spark.lowering.flow import Flow, LiftingNote, Selection
+from flowalg_spark.lowering.flow import Flow, Selection
 from flowalg_spark.lowering.validation import FieldPath, require_valid, source_columns, violation
 
 _WATERMARK_DELAY: Final = "spark.watermarkDelayMs"

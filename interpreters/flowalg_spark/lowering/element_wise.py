@@ -8,6 +8,7 @@ from typing import assert_never
 from attrs import evolve
 from flowalg_columns.layout import Leaf, layout_of
 from flowalg_columns.names import EVENT_TIME, KEEP
+from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python_rows import PythonSteps
 from pyspark.sql import functions as F
 
@@ -21,7 +22,7 @@ from flowalg.lifting.tree.failures import can_raise_in_engine
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.expressions import compile_expression, compile_scalar
-from flowalg_spark.lowering.flow import Flow, LiftingNote, keep_observed_times, row_schema
+from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.python_columns import apply_as_column
 
 

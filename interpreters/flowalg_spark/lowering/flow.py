@@ -9,6 +9,7 @@ from itertools import starmap
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME, SPAN
+from flowalg_columns.notes import LiftingNote
 from flowalg_columns.python_rows import ArrowFunction
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -22,21 +23,6 @@ from flowalg_spark.encoding.columns import Columns, alias_column, col, columns_o
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import cast_to, spark_type
 from flowalg_spark.expressions import compile_expression, compile_scalar
-
-
-@frozen
-class LiftingNote:
-    """Whether a user function runs as Spark columns or in Python, with the reason and the source location."""
-
-    transform: str
-    reason: str | None
-    location: str | None
-
-    def __str__(self) -> str:
-        if self.reason is None:
-            return f"{self.transform}: lifted to Spark columns"
-        where = f", at {self.location}" if self.location else ""
-        return f"{self.transform}: runs in Python: {self.reason}{where}"
 
 
 @frozen
@@ -201,7 +187,6 @@ def require_equal_shapes(shapes: Sequence[Shape]) -> None:
 
 __all__ = [
     "Flow",
-    "LiftingNote",
     "Selection",
     "guard_columns",
     "keep_observed_times",

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, parts_of
-from flowalg_columns.messages import null_message
+from flowalg_columns.messages import member_message, null_message
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import (
     EnumOf,
     ListOf,
@@ -25,7 +24,6 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
-from flowalg.pipeline.nodes import GroupingNode
 from flowalg_spark.encoding.columns import Columns, frame_columns
 from flowalg_spark.encoding.schema import cast_to, spark_type
 
@@ -101,9 +99,7 @@ def _violation_of_item(item: Column, shape: Shape, path: FieldPath) -> Column:
 
 
 def _member_message(column: Column, shape: EnumOf, path: FieldPath) -> Column:
-    names = ", ".join(shape.cls.__members__)
-    expected = f"source {path.source!r}: {path.path} must be a member of {shape} ({names}); got "
-    return F.concat(F.lit(expected), column)
+    return F.concat(F.lit(member_message(path.source, path.path, shape)), column)
 
 
 def require_valid(column: Column, shape: Shape, path: FieldPath) -> Column:
@@ -137,19 +133,10 @@ def check_values(column: Column, shape: Shape, path: FieldPath) -> Column:
             return F.when(column.isNotNull(), F.struct(*parts))
 
 
-def unknown_result(node: GroupingNode) -> UnsupportedError:
-    """Returns the error for a combiner whose result has no known type."""
-    return UnsupportedError(
-        f"{node.label}: the type of the combiner's result is unknown; pass result=..., or use a def with a return "
-        "annotation"
-    )
-
-
 __all__ = [
     "FieldPath",
     "check_values",
     "require_valid",
     "source_columns",
-    "unknown_result",
     "violation",
 ]

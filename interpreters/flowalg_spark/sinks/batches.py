@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import fields_in
+from flowalg_columns.panes import METRICS_COLUMN, PANE_COLUMNS, read_panes
 from flowalg_sinks.pane_columns import require_element_shape
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -15,8 +16,7 @@ from pyspark.sql import functions as F
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
-from flowalg_spark.frames.final_values import METRICS_COLUMN, PANE_COLUMNS
-from flowalg_spark.frames.pane_frame import flat_columns, read_panes
+from flowalg_spark.frames.pane_frame import flat_columns
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")

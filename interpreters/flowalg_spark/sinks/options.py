@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from flowalg_columns.layout import fields_in
+from flowalg_columns.panes import RESERVED_COLUMNS
 from flowalg_sinks.pane_columns import require_element_shape
 from flowalg_sinks.target import Target
 
 from flowalg.data.errors import ArgumentError, RecordTypeError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
-from flowalg_spark.frames.final_values import RESERVED_COLUMNS
 
 
 def require_options(pipeline: object, target: object, table: object, query: object, since: object) -> None:

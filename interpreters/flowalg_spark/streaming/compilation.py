@@ -25,6 +25,7 @@ from flowalg_columns.names import (
     STAGE,
     WATERMARK,
 )
+from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard import FromSource
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -38,7 +39,6 @@ from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_spark.capabilities import STREAMING
 from flowalg_spark.encoding.columns import col
-from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.frames.pane_frame import PaneFrame, pane_frame, user_frame
 from flowalg_spark.lowering.binding import StreamColumns, require_frame, require_stream
 from flowalg_spark.lowering.flow import Flow, guard_columns

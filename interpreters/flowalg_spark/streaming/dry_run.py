@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attrs import frozen
+from flowalg_columns.combiners import component_combiners
 
 from flowalg.combiners.core import Combiner, Over
 from flowalg.elementwise.functions import Call, apply_all, require_keyed
 from flowalg.elementwise.steps import Filter, Step
-from flowalg_spark.lowering.arguments import component_combiners
 
 
 @frozen

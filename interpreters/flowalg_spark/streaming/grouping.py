@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
+from flowalg_columns.combiners import ignores_values, unknown_result
 from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import (
     CHANGE,
@@ -16,6 +17,7 @@ from flowalg_columns.names import (
     KEEP,
     START,
 )
+from flowalg_columns.notes import LiftingNote
 from flowalg_shard.step.stage import Stage, aggregate_columns, runs_in_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
 from flowalg_shard.tables.columns import NEW, SHARD, VALUE, WEIGHT
@@ -31,11 +33,10 @@ from flowalg.triggers.syntax import AtMeasure
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.encoding.meta import META_TYPES
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.lowering.arguments import combiner_arguments, ignores_values
-from flowalg_spark.lowering.flow import Flow, LiftingNote, keep_observed_times, row_schema
+from flowalg_spark.lowering.arguments import combiner_arguments
+from flowalg_spark.lowering.flow import Flow, keep_observed_times, row_schema
 from flowalg_spark.lowering.pairs import require_exact_keys, require_pairs
 from flowalg_spark.lowering.python_columns import arrow_column
-from flowalg_spark.lowering.validation import unknown_result
 from flowalg_spark.streaming.python_values import AssignWindows, EvaluateLeaf, PickleValues
 from flowalg_spark.streaming.stream import Stream, unite
 

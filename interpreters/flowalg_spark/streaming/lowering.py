@@ -23,6 +23,7 @@ from flowalg_columns.names import (
     REPORT,
     WATERMARK,
 )
+from flowalg_columns.notes import LiftingNote
 from flowalg_shard import FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
@@ -55,7 +56,7 @@ from flowalg_spark.encoding.schema import arrow_schema
 from flowalg_spark.lowering.binding import bind_source
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.fan_out import fan_out
-from flowalg_spark.lowering.flow import Flow, LiftingNote, require_equal_shapes, row_schema
+from flowalg_spark.lowering.flow import Flow, require_equal_shapes, row_schema
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.streaming.dry_run import dry_run_steps

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 from flowalg_columns.names import BAD_RECORD, DROP_REASON, METRICS
+from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard import Counts
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -15,7 +16,6 @@ from pyspark.sql import functions as F
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg_spark.encoding.columns import col
 from flowalg_spark.expressions.integers import long_literal
-from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.streaming.metrics_columns import COUNTS, PACKED_TYPE, require_metrics
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Final, get_args, get_origin, get_type_hints
 
 from attrs import asdict, fields, has
 from flowalg_columns.names import METRICS
+from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_shard import Counts, ShardMetrics
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,7 +20,6 @@ from pyspark.sql import types as T
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg_spark.encoding.columns import col
-from flowalg_spark.frames.final_values import METRICS_COLUMN
 
 _PLAIN: Final[dict[object, T.DataType]] = {int: T.LongType(), str: T.StringType()}
 _TIMES: Final = (EventTime, ProcessingTime)

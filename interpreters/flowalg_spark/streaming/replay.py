@@ -9,6 +9,7 @@ from typing import Final, TypedDict, TypeVar, cast
 
 import pyarrow as pa
 from attrs import evolve, frozen
+from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_columns.values import AnyColumn
 from pyspark.sql import DataFrame
 
@@ -17,7 +18,6 @@ from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, event_time, p
 from flowalg.pipeline.source import Source
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg_spark.encoding.schema import arrow_schema
-from flowalg_spark.frames.final_values import METRICS_COLUMN
 from flowalg_spark.streaming.metrics_columns import METRICS_TYPE, require_metrics
 
 A = TypeVar("A")

@@ -11,13 +11,13 @@ from typing import Final, cast
 
 import pyarrow as pa
 from attrs import define, field, frozen
+
+from flowalg.combiners.core import Combiner
+from flowalg.data.errors import errors_of
 from flowalg_columns.consecutive_groups import consecutive_groups, group_keys
 from flowalg_columns.layout import Layout
 from flowalg_columns.names import EVENT_TIME
 from flowalg_columns.values import read_elements, read_integers, write_arrays
-
-from flowalg.combiners.core import Combiner
-from flowalg.data.errors import errors_of
 
 ACCUMULATOR: Final = "__accumulator"
 EARLIEST: Final = "__earliest"

@@ -1,0 +1,48 @@
+"""The combiners of a grouping, and what each reads of a value."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from flowalg.combiners.core import Combiner, Count, Over, Together
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import BOOLEAN, Shape
+from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.tree.expressions import Constant, Expr, Param, qualify_locations
+from flowalg.pipeline.nodes import GroupingNode
+
+AnyCombiner: TypeAlias = Combiner[object, object, object]
+
+
+def component_combiners(combiner: AnyCombiner) -> tuple[AnyCombiner, ...]:
+    """Returns the components of a product of combiners, each with one result."""
+    if isinstance(combiner, Together):
+        return tuple(component for part in combiner.parts for component in component_combiners(part))
+    return (combiner,)
+
+
+def argument_of(part: AnyCombiner, value: Shape) -> Expr:
+    """Returns the argument of a combiner for a value, as an expression; a constant if the combiner ignores values."""
+    if ignores_values(part):
+        return Constant(True, BOOLEAN)
+    if not isinstance(part, Over):
+        return Param(value)
+    return qualify_locations(
+        f"{type(part.combiner).__name__}.of", analyse_function(part.function, Param(value))
+    )
+
+
+def ignores_values(part: AnyCombiner) -> bool:
+    """Whether a combiner only counts values."""
+    return isinstance(part, Count) or (isinstance(part, Over) and isinstance(part.combiner, Count))
+
+
+def unknown_result(node: GroupingNode) -> UnsupportedError:
+    """Returns the error for a combiner whose result has no known type."""
+    return UnsupportedError(
+        f"{node.label}: the type of the combiner's result is unknown; pass result=..., or use a def with a return "
+        "annotation"
+    )
+
+
+__all__ = ["AnyCombiner", "argument_of", "component_combiners", "ignores_values", "unknown_result"]

@@ -1,0 +1,34 @@
+"""Notes about how an engine runs the functions of a pipeline."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from flowalg.lifting.analysis import StepAnalysis
+
+
+@frozen
+class LiftingNote:
+    """Whether a user function runs as columns of the engine or in Python, with the reason and the source location."""
+
+    transform: str
+    reason: str | None
+    location: str | None
+    engine: str = "Spark"
+
+    def __str__(self) -> str:
+        if self.reason is None:
+            return f"{self.transform}: lifted to {self.engine} columns"
+        where = f", at {self.location}" if self.location else ""
+        return f"{self.transform}: runs in Python: {self.reason}{where}"
+
+
+def note_of(analysis: StepAnalysis, engine: str) -> LiftingNote:
+    """Returns the note of a step that is lifted exactly if it has no opaque part."""
+    opaque = analysis.opaque
+    if opaque is None:
+        return LiftingNote(analysis.step.label, None, None, engine)
+    return LiftingNote(analysis.step.label, opaque.reason, opaque.location or None, engine)
+
+
+__all__ = ["LiftingNote", "note_of"]

@@ -1,0 +1,76 @@
+"""Panes as columns: the names that users see, and panes as values from a table of their columns."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar, cast
+
+import pyarrow as pa
+
+from flowalg.data.errors import RecordTypeError
+from flowalg.data.shapes import Shape
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Change, Pane, PaneInfo, Timing
+from flowalg.windows.window import Window
+from flowalg_columns.layout import layout_of
+from flowalg_columns.names import (
+    CHANGE,
+    END,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PANE_META,
+    PANE_TIME,
+    START,
+    TIMING,
+    WATERMARK,
+)
+from flowalg_columns.ordering import sort_panes
+from flowalg_columns.values import read_elements
+
+A = TypeVar("A")
+
+METRICS_COLUMN: Final = "stage_metrics"
+"""The column of the metrics of stages."""
+
+PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
+"""The columns of a pane, without those of its element."""
+
+RESERVED_COLUMNS: Final = (*PANE_COLUMNS, "drop", METRICS_COLUMN)
+"""The columns of a frame of panes that are not columns of the element."""
+
+
+def element_shape(pipeline: PCollection[object]) -> Shape:
+    """Returns the shape of a pipeline's elements; raises ``RecordTypeError`` if it is unknown."""
+    if pipeline.shape is None:
+        raise RecordTypeError(
+            "the element type of the pipeline must be known to collect its panes; annotate the last function"
+        )
+    return pipeline.shape
+
+
+def read_panes(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
+    """Reads panes from a table with a column for each leaf of the element and each of ``PANE_META``, in order."""
+    elements = read_elements(layout_of(element_shape(pipeline)), table)
+    meta = table.select(list(PANE_META)).to_pylist()
+    panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
+    return tuple(sort_panes(panes))
+
+
+def _pane(element: A, row: dict[str, object]) -> Pane[A]:
+    micros = {name: cast("int", row[name]) for name in (EVENT_TIME, START, END, PANE_TIME, WATERMARK, INDEX)}
+    info = PaneInfo(
+        Change(row[CHANGE]),
+        Timing(row[TIMING]),
+        micros[INDEX],
+        is_first=bool(row[IS_FIRST]),
+        is_last=bool(row[IS_LAST]),
+        processing_time=ProcessingTime(micros[PANE_TIME]),
+        watermark=EventTime(micros[WATERMARK]),
+    )
+    window = Window(EventTime(micros[START]), EventTime(micros[END]))
+    return Pane(element, window, EventTime(micros[EVENT_TIME]), info)
+
+
+__all__ = ["METRICS_COLUMN", "PANE_COLUMNS", "RESERVED_COLUMNS", "element_shape", "read_panes"]

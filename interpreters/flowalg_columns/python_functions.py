@@ -1,0 +1,117 @@
+"""User-defined functions that Python computes over Arrow arrays of the columns that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar, assert_never
+
+from attrs import frozen
+
+from flowalg.data.shapes import RecordOf, Shape, TupleOf
+from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, apply_all, user_call
+from flowalg.elementwise.steps import Filter, Map, WithTimestamps
+from flowalg.lifting.required_fields import delegated_call, required_shape
+from flowalg.lifting.tree.expressions import Expr
+from flowalg_columns.layout import Branch, Layout, Tree, key_and_value, layout_of, leaf_columns
+from flowalg_columns.python_rows import check_results
+from flowalg_columns.values import AnyArray, read_arrays, write_nested
+
+A = TypeVar("A")
+
+PlainFunction: TypeAlias = Call | Spread
+OneToOne: TypeAlias = Map | Filter | WithTimestamps
+"""A step with one result for each element."""
+
+
+@frozen
+class ArrayFunction:
+    """A user-defined function from the leaves of its argument, as arrays, to one array of its results."""
+
+    step: OneToOne
+    function: PlainFunction
+    element: Layout
+    result: Shape
+
+    def __call__(self, columns: Sequence[AnyArray]) -> AnyArray:
+        """Computes the results."""
+        names = leaf_columns(self.element)
+        elements = read_arrays(self.element, dict(zip(names, columns, strict=True)))
+        results = check_results(self.step, apply_all(self.function, elements, self.step.label))
+        return write_nested(self.result, results, f"the result of {self.step.label}")
+
+
+@frozen
+class PlannedCall:
+    """The function that Python runs. If computations around a call of it are lifted, ``arguments`` are these."""
+
+    function: PlainFunction
+    arguments: tuple[Expr, ...] | None = None
+
+    @property
+    def argument_shape(self) -> Shape | None:
+        """The shape of the lifted argument or arguments; ``None`` if the argument is the element itself."""
+        if self.arguments is None:
+            return None
+        shapes = tuple(argument.shape for argument in self.arguments)
+        known = tuple(shape for shape in shapes if shape is not None)
+        return known[0] if len(shapes) == 1 else TupleOf(known)
+
+    def layout(self, element: Shape) -> Layout:
+        """Returns the layout of what the function reads of its argument."""
+        return layout_of(
+            required_shape(self.function.f, element) if isinstance(self.function, Call) else element
+        )
+
+
+def plan_call(function: Function, element: Shape) -> PlannedCall:
+    """Plans the call of a step's function on an argument of the shape ``element``."""
+    if isinstance(function, Spread):
+        return PlannedCall(function)
+    call = user_call(function)
+    delegated = delegated_call(call.f, element)
+    if delegated is None:
+        return PlannedCall(call)
+    target, arguments = delegated
+    return PlannedCall(Call(target) if len(arguments) == 1 else Spread(Call(target)), arguments)
+
+
+def map_argument(function: Function, element: Tree[A], after: Shape) -> tuple[Function, Tree[A], Shape]:
+    """Returns what a ``map`` calls in Python: a function, the part of the element that it reads, its result's shape."""
+    while isinstance(function, OnValue):
+        element, function, after = key_and_value(element)[1], function.function, part_shape(after, 1)
+    if isinstance(function, WithKey):
+        after = part_shape(after, 0)
+    return function, element, after
+
+
+def part_shape(pair: Shape, index: int) -> Shape:
+    """Returns the shape of the key or the value of a pair."""
+    assert isinstance(pair, RecordOf), "a pair"
+    return pair.fields[index].shape
+
+
+def map_result(function: Function, element: Tree[A], result: Tree[A], after: Shape) -> Tree[A]:
+    """Returns the columns after a ``map``: unchanged parts of the element, and the result of the function."""
+    match function:
+        case Call() | Spread():
+            return result
+        case WithKey():
+            assert isinstance(after, RecordOf), "a pair"
+            return Branch(after, (result, element))
+        case OnValue(function=inner):
+            assert isinstance(after, RecordOf), "a pair"
+            key, value = key_and_value(element)
+            return Branch(after, (key, map_result(inner, value, result, part_shape(after, 1))))
+    assert_never(function)
+
+
+__all__ = [
+    "ArrayFunction",
+    "OneToOne",
+    "PlainFunction",
+    "PlannedCall",
+    "map_argument",
+    "map_result",
+    "part_shape",
+    "plan_call",
+]
