@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 from flowalg_columns.layout import Branch, layout_of
 from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
-from flowalg_columns.python_rows import PythonSteps
+from flowalg_columns.python.rows import PythonSteps
 from flowalg_columns.records import build_records
 from flowalg_columns.values import write_arrays
 from flowalg_laws.kit.readings import Reading

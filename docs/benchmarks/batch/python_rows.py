@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import layout_of, leaves
-from flowalg_columns.python_functions import ArrayFunction
+from flowalg_columns.python.functions import ArrayFunction
 from flowalg_spark import batch, local_session
 from pyspark.sql import DataFrame
 

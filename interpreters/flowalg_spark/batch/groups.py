@@ -6,7 +6,7 @@ from flowalg_columns.combiners import unknown_result
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import END, EVENT_TIME, SPAN
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.python_groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
+from flowalg_columns.python.groups import ACCUMULATOR, EARLIEST, LATEST, CombineGroups, CombinePartition
 from pyspark.sql import Column
 from pyspark.sql import types as T
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from flowalg_columns.combiners import component_combiners
 from flowalg_columns.layout import leaf_columns
 from flowalg_columns.names import EVENT_TIME, SPAN, START
-from flowalg_columns.python_groups import EARLIEST, LATEST
+from flowalg_columns.python.groups import EARLIEST, LATEST
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 

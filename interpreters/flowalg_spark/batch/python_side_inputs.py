@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from flowalg_columns.layout import Layout, layout_of
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.python_rows import Rows
+from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import decode, read_elements, read_integers, write_arrays
 from pyspark.sql import functions as F
 

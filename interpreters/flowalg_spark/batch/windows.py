@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from attrs import evolve, field, frozen
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, SPAN, START
-from flowalg_columns.python_windows import AssignWindows, MergeWindows
+from flowalg_columns.python.windows import AssignWindows, MergeWindows
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Over

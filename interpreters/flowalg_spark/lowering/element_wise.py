@@ -9,7 +9,7 @@ from attrs import evolve
 from flowalg_columns.layout import Leaf, layout_of
 from flowalg_columns.names import EVENT_TIME, KEEP
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.python_rows import PythonSteps
+from flowalg_columns.python.rows import PythonSteps
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import UnsupportedError

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from flowalg_columns.layout import Branch, Leaf, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME, KEEP, OBSERVED_TIME, PROCESSING_TIME, SPAN
 from flowalg_columns.notes import LiftingNote
-from flowalg_columns.python_rows import ArrowFunction
+from flowalg_columns.python.rows import ArrowFunction
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T

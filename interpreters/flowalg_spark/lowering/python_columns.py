@@ -13,7 +13,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
 from flowalg_columns.names import EVENT_TIME, KEEP
-from flowalg_columns.python_functions import ArrayFunction, OneToOne, map_argument, map_result, plan_call
+from flowalg_columns.python.functions import ArrayFunction, OneToOne, map_argument, map_result, plan_call
 from flowalg_columns.values import AnyArray, take_indices
 from pyspark.sql import Column
 from pyspark.sql import functions as F

@@ -17,7 +17,7 @@ from flowalg_columns import names as meta
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
-from flowalg_columns.python_rows import Rows
+from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import AnyArray, read_elements, take_indices, write_arrays
 from flowalg_shard import StageReport, unpack
 from flowalg_shard.operators import unpack_side_drops, unpack_side_values

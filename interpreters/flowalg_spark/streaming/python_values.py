@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 from flowalg_columns.layout import Layout, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, KEEP, OBSERVED_TIME, START
-from flowalg_columns.python_rows import mark_firsts, mask_column, select_kept
+from flowalg_columns.python.rows import mark_firsts, mask_column, select_kept
 from flowalg_columns.values import AnyArray, read_arrays, read_elements, read_integers
 from flowalg_shard.step.trigger_summary import evaluate_leaf
 

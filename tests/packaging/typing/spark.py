@@ -204,6 +204,7 @@ def frames(totals: PCollection[KV[str, int]], panes: PaneFrame[KV[str, int]], no
     assert_type(panes.lifting, tuple[LiftingNote, ...])
     assert_type(note.transform, str)
     assert_type(note.reason, str | None)
+    assert_type(note.engine, str)
     assert_type(note.location, str | None)
     assert_type(batch.CAPABILITIES, Capabilities)
     assert_type(streaming.CAPABILITIES, Capabilities)

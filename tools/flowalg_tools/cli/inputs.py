@@ -99,7 +99,7 @@ def _replay_timelines(
     with require_extra("spark"):
         import flowalg_spark
         import pyarrow as pa
-        from flowalg_spark.frames.final_values import METRICS_COLUMN
+        from flowalg_columns.panes import METRICS_COLUMN
         from pyarrow import parquet
     files = sorted(output.glob("*.parquet")) if output.is_dir() else [output]
     if not files or not all(

@@ -120,8 +120,8 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
     if options.batch_rows is not None:
         paths = _divide(paths, options, options.batch_rows)
     with _spark() as session:
+        from flowalg_columns.panes import METRICS_COLUMN
         from flowalg_spark import check_checkpoint, streaming
-        from flowalg_spark.frames.final_values import METRICS_COLUMN
 
         check_checkpoint(session, options.checkpoint / "query")
         _run_query(session, loaded, paths, output, kind, options)

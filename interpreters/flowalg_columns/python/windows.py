@@ -10,9 +10,9 @@ from attrs import frozen
 from flowalg.data.time import EventTime
 from flowalg.windows.window import Window, span
 from flowalg.windows.window_functions import WindowFn, as_merging
-from flowalg_columns.consecutive_groups import consecutive_groups
 from flowalg_columns.layout import Layout
 from flowalg_columns.names import END, EVENT_TIME, START
+from flowalg_columns.python.consecutive_groups import consecutive_groups
 from flowalg_columns.values import read_elements, read_integers
 
 

@@ -14,9 +14,9 @@ from attrs import define, field, frozen
 
 from flowalg.combiners.core import Combiner
 from flowalg.data.errors import errors_of
-from flowalg_columns.consecutive_groups import consecutive_groups, group_keys
 from flowalg_columns.layout import Layout
 from flowalg_columns.names import EVENT_TIME
+from flowalg_columns.python.consecutive_groups import consecutive_groups, group_keys
 from flowalg_columns.values import read_elements, read_integers, write_arrays
 
 ACCUMULATOR: Final = "__accumulator"

@@ -13,7 +13,7 @@ from flowalg.elementwise.steps import Filter, Map, WithTimestamps
 from flowalg.lifting.required_fields import delegated_call, required_shape
 from flowalg.lifting.tree.expressions import Expr
 from flowalg_columns.layout import Branch, Layout, Tree, key_and_value, layout_of, leaf_columns
-from flowalg_columns.python_rows import check_results
+from flowalg_columns.python.rows import check_results
 from flowalg_columns.values import AnyArray, read_arrays, write_nested
 
 A = TypeVar("A")

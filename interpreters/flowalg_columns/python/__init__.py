@@ -1,0 +1,1 @@
+"""What Python computes over Arrow batches: steps, functions as columns, windows, groups."""
