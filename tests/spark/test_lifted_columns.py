@@ -18,17 +18,11 @@ from pyspark.sql import SparkSession
 from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.tree.expressions import first_opaque
 from tests.support.lifting.cases import LIFTED
-from tests.support.lifting.engine import (
-    Raised,
-    column_of,
-    frame_of,
-    lift_edge_function,
-    python_result,
-    spark_results,
-)
+from tests.support.lifting.edge_functions import Raised, lift_edge_function, python_result
 from tests.support.lifting.family import EdgeFunction
 from tests.support.lifting.generated import compile_functions, expressions
 from tests.support.lifting.rows import Edge, rows
+from tests.support.lifting.spark_engine import column_of, frame_of, spark_results
 
 ROWS: Final = rows(300)
 PER_QUERY: Final = 50

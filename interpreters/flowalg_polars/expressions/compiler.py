@@ -1,0 +1,300 @@
+"""The compiler of an expression tree to Polars expressions.
+
+Intermediate integers are unbounded: they are computed in 64 bits where these certainly suffice, otherwise in 128. A
+final result that overflows 64 bits fails.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Final, assert_never
+
+import polars as pl
+from attrs import frozen
+from flowalg_columns.layout import Branch, Leaf
+
+from flowalg.data.shapes import INTEGER, RecordOf, TupleOf
+from flowalg.lifting.tree.expressions import (
+    FALSE,
+    TRUE,
+    Apply,
+    As,
+    Build,
+    Choice,
+    Constant,
+    Expr,
+    Opaque,
+    Param,
+    Part,
+)
+from flowalg.lifting.tree.failures import can_fail_itself, is_wide
+from flowalg.lifting.tree.intervals import (
+    DAYS,
+    DURATIONS,
+    EPOCH_DAY,
+    INSTANTS,
+    MICROSECOND,
+    STORED,
+    Interval,
+    interval,
+    point_micros,
+)
+from flowalg.lifting.tree.primitives import Op
+from flowalg_polars.columns import Columns, nest, polars_type, unnest
+from flowalg_polars.expressions.failures import (
+    OVERFLOW,
+    Failures,
+    any_failure,
+    fail_where,
+    first_message,
+    guard,
+)
+from flowalg_polars.expressions.integers import (
+    ARITHMETIC,
+    Number,
+    align,
+    check_divisor,
+    compute,
+    literal,
+    long_literal,
+)
+from flowalg_polars.expressions.table import PARTIAL, STORING, TOTAL
+from flowalg_polars.expressions.times import DATE, DURATION, OUT_OF_RANGE, TIMESTAMP
+
+
+@frozen
+class Compiled:
+    """The columns of an expression, and the failures of its rows.
+
+    The values of rows that fail are arbitrary.
+    """
+
+    columns: Columns
+    failures: Failures
+
+    @property
+    def failure(self) -> pl.Expr | None:
+        """The message of the failure of each row, null where the row succeeds; ``None`` if no row can fail."""
+        return first_message(self.failures)
+
+    @property
+    def fails(self) -> pl.Expr | None:
+        """Whether each row fails, false or null where it succeeds; ``None`` if no row can fail.
+
+        It is cheaper than the message, which is needed only if a row fails.
+        """
+        return any_failure(self.failures)
+
+
+def compile_expression(expr: Expr, element: Columns) -> Compiled:
+    """Compiles an expression to columns; ``element`` has the columns of its parameter."""
+    return Compiled(*_Compiler(element).compile(expr))
+
+
+def compile_scalar(expr: Expr, element: Columns) -> tuple[pl.Expr, pl.Expr | None]:
+    """Compiles a scalar expression to its one column, and the message of the failure of each row."""
+    compiled = compile_expression(expr, element)
+    assert isinstance(compiled.columns, Leaf), "a scalar is one column"
+    return compiled.columns.column, compiled.failure
+
+
+@frozen
+class _Compiler:
+    element: Columns
+
+    def compile(self, expr: Expr) -> tuple[Columns, Failures]:
+        """Compiles any expression."""
+        match expr:
+            case Param():
+                return self.element, ()
+            case Part(of=of, index=index):
+                whole, failures = self.compile(of)
+                assert isinstance(whole, Branch), "the parts of a leaf are not lifted"
+                return whole.parts[index], failures
+            case Build(shape=shape, parts=parts):
+                compiled = [self.compile(part) for part in parts]
+                return Branch(shape, tuple(part for part, _ in compiled)), _join(
+                    *(failed for _, failed in compiled)
+                )
+            case As(of=of, shape=shape):
+                column, failures = self.single(of)
+                return unnest(column, shape), failures
+            case Choice(condition=condition, then=then, otherwise=otherwise, shape=shape) if isinstance(
+                shape, RecordOf | TupleOf
+            ):
+                test, failures = self.single(condition)
+                (a, then_failures), (b, otherwise_failures) = self.compile(then), self.compile(otherwise)
+                chosen = _join(failures, _choose_failures(test, then_failures, otherwise_failures))
+                return _choose(test, a, b), chosen
+            case Apply(shape=shape) | Choice(shape=shape):
+                column, failures = self.scalar(expr)
+                return unnest(column, shape), failures
+            case Constant(shape=shape):
+                assert shape is not None, "a None without a type is not lifted"
+                failures = () if interval(expr).within(STORED) else fail_where(pl.lit(True), "", OVERFLOW)
+                return unnest(_constant(expr), shape), failures
+            case Opaque(reason=reason, location=location):
+                raise AssertionError(f"not lifted: {reason} at {location}")
+        assert_never(expr)
+
+    def single(self, expr: Expr) -> tuple[pl.Expr, Failures]:
+        """Compiles an expression to one column."""
+        columns, failures = self.compile(expr)
+        return nest(columns), failures
+
+    def scalar(self, expr: Apply | Choice) -> tuple[pl.Expr, Failures]:
+        """Compiles an operation or a choice of scalars."""
+        if expr.shape == INTEGER:
+            return self.bounded(expr, STORED, OVERFLOW, None)
+        match expr:
+            case Apply():
+                return self.operation(expr)
+            case Choice():
+                return self.choice(expr)
+        assert_never(expr)
+
+    def choice(self, expr: Choice) -> tuple[pl.Expr, Failures]:
+        """Compiles ``and``, ``or``, or a choice between two values."""
+        condition, failures = self.single(expr.condition)
+        then, then_failures = self.single(expr.then)
+        otherwise, otherwise_failures = self.single(expr.otherwise)
+        failures = _join(failures, _choose_failures(condition, then_failures, otherwise_failures))
+        if expr.otherwise == FALSE:
+            return condition & then, failures
+        if expr.then == TRUE:
+            return condition | otherwise, failures
+        return pl.when(condition).then(then).otherwise(otherwise), failures
+
+    def operation(self, node: Apply) -> tuple[pl.Expr, Failures]:
+        """Compiles an operation whose result is not an unbounded integer."""
+        match node.op:
+            case Op.INSTANT:
+                micros, failures = self.bounded(node.args[0], INSTANTS, OUT_OF_RANGE, node.location)
+                return micros.cast(TIMESTAMP), failures
+            case Op.DAY:
+                return self.day(node)
+            case Op.DURATION:
+                micros, failures = self.bounded(node.args[0], STORED, OVERFLOW, node.location)
+                return micros.cast(DURATION), failures
+            case _:
+                columns, failures = self.arguments(node)
+                if node.op in TOTAL:
+                    return TOTAL[node.op](node, *columns), failures
+                column, own = PARTIAL[node.op](node, *columns)
+                return column, _join(failures, own)
+
+    def arguments(self, node: Apply) -> tuple[tuple[pl.Expr, ...], Failures]:
+        """Compiles the arguments of an operation; integers may have 128 bits unless they are stored."""
+        if node.op in STORING or any(arg.shape != INTEGER for arg in node.args):
+            compiled = [self.single(arg) for arg in node.args]
+            return tuple(column for column, _ in compiled), _join(*(failed for _, failed in compiled))
+        numbers = [self.number(arg) for arg in node.args]
+        return align(*(number for number, _ in numbers)), _join(*(failed for _, failed in numbers))
+
+    def day(self, node: Apply) -> tuple[pl.Expr, Failures]:
+        """Compiles a date; null where it is out of range, since Polars formats no date that is."""
+        days, failures = self.bounded(node.args[0], DAYS, OUT_OF_RANGE, node.location)
+        if can_fail_itself(node):
+            days = pl.when(days.is_between(DAYS.low, DAYS.high)).then(days)
+        return days.cast(DATE), failures
+
+    def bounded(
+        self, expr: Expr, bounds: Interval, message: str, location: str | None
+    ) -> tuple[pl.Expr, Failures]:
+        """Compiles an integer in 64 bits that fails where it is out of bounds.
+
+        The location of the failure is that of the expression itself if none is given.
+        """
+        if isinstance(expr, Choice):
+            condition, failures = self.single(expr.condition)
+            then, then_failures = self.bounded(expr.then, bounds, message, location)
+            otherwise, otherwise_failures = self.bounded(expr.otherwise, bounds, message, location)
+            chosen = _choose_failures(condition, then_failures, otherwise_failures)
+            return pl.when(condition).then(then).otherwise(otherwise), _join(failures, chosen)
+        number, failures = self.number(expr)
+        if not number.is_wide and (bounds == STORED or interval(expr).within(bounds)):
+            return number.column, failures
+        at = location if location is not None else expr.location if isinstance(expr, Apply) else ""
+        return number.narrow(), _join(failures, fail_where(number.outside(bounds), at, message))
+
+    def number(self, expr: Expr) -> tuple[Number, Failures]:
+        """Compiles an unbounded integer."""
+        match expr:
+            case Constant(value=int() as value):
+                return literal(value), ()
+            case Choice(condition=condition, then=then, otherwise=otherwise):
+                test, failures = self.single(condition)
+                (a, then_failures), (b, otherwise_failures) = self.number(then), self.number(otherwise)
+                left, right = align(a, b)
+                chosen = Number(pl.when(test).then(left).otherwise(right), a.is_wide or b.is_wide)
+                return chosen, _join(failures, _choose_failures(test, then_failures, otherwise_failures))
+            case Apply(op=op) if op in ARITHMETIC:
+                return self.arithmetic(expr)
+            case Apply(
+                op=Op.DURATION_MICROS, args=(Apply(op=Op.DURATION, args=(micros,), location=location),)
+            ):
+                number, failures = self.number(micros)
+                return number, _join(failures, fail_where(number.outside(DURATIONS), location, _TOO_LONG))
+            case Apply():
+                column, failures = self.operation(expr)
+                return Number(column, False), failures
+            case _:
+                column, failures = self.single(expr)
+                return Number(column, False), failures
+
+    def arithmetic(self, node: Apply) -> tuple[Number, Failures]:
+        """Compiles an arithmetic operation on unbounded integers."""
+        compiled = [self.number(arg) for arg in node.args]
+        args = [number for number, _ in compiled]
+        failures = _join(*(failed for _, failed in compiled), check_divisor(node, *args))
+        if not is_wide(node):
+            result = compute(node, *align(*args))
+            return Number(Number(result, any(arg.is_wide for arg in args)).narrow(), False), failures
+        return Number(compute(node, *(arg.widen() for arg in args)), True), failures
+
+
+_TOO_LONG: Final = "OverflowError: days must have magnitude <= 999999999"
+
+
+def _join(*failures: Failures) -> Failures:
+    return tuple(failure for part in failures for failure in part)
+
+
+def _choose_failures(condition: pl.Expr, then: Failures, otherwise: Failures) -> Failures:
+    """Returns the failures of the branch that is chosen."""
+    return guard(then, condition) + guard(otherwise, ~condition)
+
+
+def _choose(condition: pl.Expr, then: Columns, otherwise: Columns) -> Columns:
+    """Compiles a choice between two records or tuples, leaf by leaf."""
+    if isinstance(then, Leaf) or isinstance(otherwise, Leaf):
+        return Leaf(then.shape, pl.when(condition).then(nest(then)).otherwise(nest(otherwise)))
+    parts = (_choose(condition, a, b) for a, b in zip(then.parts, otherwise.parts, strict=True))
+    return Branch(then.shape, tuple(parts))
+
+
+def _constant(constant: Constant) -> pl.Expr:
+    """Compiles a constant; null if 64 bits do not suffice."""
+    assert constant.shape is not None
+    dtype = polars_type(constant.shape)
+    match constant.value:
+        case None:
+            return pl.lit(None, dtype=dtype)
+        case Enum() as member:  # first, since members can be text or numbers too
+            return pl.lit(member.name)
+        case bool() | float() | str() | Decimal() as value:
+            return pl.lit(value, dtype=dtype)
+        case int() as value:
+            return long_literal(value)
+        case datetime() as point:
+            return long_literal(point_micros(point)).cast(dtype)
+        case date() as day:
+            return long_literal((day - EPOCH_DAY).days).cast(dtype)
+        case timedelta() as length:
+            return long_literal(length // MICROSECOND).cast(dtype)
+    assert_never(constant.value)
+
+
+__all__ = ["Compiled", "compile_expression", "compile_scalar"]

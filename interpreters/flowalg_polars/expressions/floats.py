@@ -1,0 +1,171 @@
+"""Operations on floats with Python's results.
+
+In Polars, NaN equals itself and is the greatest float, a constant divisor is replaced by its reciprocal, and the
+remainder is not exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr
+from flowalg.lifting.tree.failures import can_fail_itself
+from flowalg.lifting.tree.intervals import Interval, interval
+from flowalg.lifting.tree.primitives import Op
+from flowalg_polars.expressions.failures import Failures, fail_where
+
+FLOAT: Final = pl.Float64()
+_EXACT_FLOATS: Final = Interval(-(2**53), 2**53)
+"""Integers that floats represent exactly."""
+
+
+def _may_be_nan(expr: Expr) -> bool:
+    return not (isinstance(expr, Constant) and isinstance(expr.value, float) and not math.isnan(expr.value))
+
+
+def equal(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Compiles ``==`` of floats."""
+    same = a == b
+    return same & ~a.is_nan() if all(map(_may_be_nan, node.args)) else same
+
+
+def less(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Compiles ``<`` of floats."""
+    below = a < b
+    return below & ~b.is_nan() if _may_be_nan(node.args[1]) else below
+
+
+def less_equal(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Compiles ``<=`` of floats."""
+    below = a <= b
+    return below & ~b.is_nan() if _may_be_nan(node.args[1]) else below
+
+
+def divide(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles ``/`` of floats."""
+    return _quotient(node, a, b), check_divisor(node, b, "float division by zero")
+
+
+def _quotient(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Divides floats, rounded once.
+
+    Polars multiplies by the reciprocal if the divisor is one value for all rows. A sum with a column prevents that.
+    """
+    top, bottom = node.args
+    if isinstance(top, Constant) or (isinstance(bottom, Constant) and _has_exact_reciprocal(bottom.value)):
+        return a / b
+    zeros = a.is_null().cast(FLOAT)
+    return a / (b + zeros)
+
+
+def _has_exact_reciprocal(value: object) -> bool:
+    """Whether a number is a power of two whose reciprocal is a float."""
+    if not isinstance(value, int | float) or not value or not math.isfinite(value):
+        return False
+    mantissa, exponent = math.frexp(value)
+    return abs(mantissa) == 0.5 and abs(exponent) < 1000
+
+
+def modulo(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles ``%`` of floats."""
+    return _in_numpy(np.remainder, a, b), check_divisor(node, b, "float modulo by zero")
+
+
+def floor_divide(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles ``//`` of floats."""
+    return _in_numpy(np.floor_divide, a, b), check_divisor(node, b, "float floor division by zero")
+
+
+def _in_numpy(operation: np.ufunc, a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Computes an operation in NumPy, which has the algorithm of CPython for it. A null counts as NaN."""
+
+    def compute(columns: Sequence[pl.Series]) -> pl.Series:
+        with np.errstate(all="ignore"):
+            return pl.Series(operation(*(column.to_numpy() for column in columns)), dtype=FLOAT)
+
+    return pl.map_batches([a, b], compute, return_dtype=FLOAT, is_elementwise=True)
+
+
+def check_divisor(node: Apply, divisor: pl.Expr, message: str) -> Failures:
+    """Returns the failure of a division by zero."""
+    return (
+        fail_where(divisor == 0, node.location, f"ZeroDivisionError: {message}")
+        if can_fail_itself(node)
+        else ()
+    )
+
+
+def _broadcast(a: pl.Series, b: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Returns columns of the same length, of which one may have been a constant."""
+    if len(a) == len(b):
+        return a, b
+    return (a.new_from_index(0, len(b)), b) if len(a) == 1 else (a, b.new_from_index(0, len(a)))
+
+
+def square_root(node: Apply, a: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles ``math.sqrt``."""
+    return a.sqrt(), fail_where(a < 0, node.location, "ValueError: math domain error")
+
+
+def to_integer(node: Apply, a: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Rounds a float to a 64-bit integer."""
+    match node.op:
+        case Op.FLOOR:
+            rounded = a.floor()
+        case Op.CEILING:
+            rounded = a.ceil()
+        case Op.ROUND_HALF_EVEN:
+            rounded = a.round(0, mode="half_to_even")
+        case _:
+            rounded = a
+    whole = rounded.cast(pl.Int64(), strict=False)
+    message = "the float must round to an integer in [-2**63, 2**63)"
+    return whole, fail_where(whole.is_null(), node.location, message)
+
+
+def divide_integers(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles ``/`` of integers: the float nearest to the quotient.
+
+    Integers up to 2**53 are exact as floats, so a division of floats rounds once. Python divides rows with larger ones.
+    """
+    by_zero = (
+        fail_where(b == 0, node.location, "ZeroDivisionError: division by zero")
+        if can_fail_itself(node)
+        else ()
+    )
+    if all(interval(arg).within(_EXACT_FLOATS) for arg in node.args):
+        return _quotient(node, a.cast(FLOAT), b.cast(FLOAT)), by_zero
+    return pl.map_batches([a, b], _divide_integers, return_dtype=FLOAT, is_elementwise=True), by_zero
+
+
+def _divide_integers(columns: Sequence[pl.Series]) -> pl.Series:
+    a, b = _broadcast(*columns)
+    quotients = a.cast(FLOAT) / b.cast(FLOAT)
+    large = (~_is_exact(a) | ~_is_exact(b)).arg_true()
+    if large.is_empty():
+        return quotients
+    rows: Iterable[tuple[int | None, int | None]] = zip(a[large].to_list(), b[large].to_list(), strict=True)
+    return quotients.scatter(large, [None if x is None or not y else x / y for x, y in rows])
+
+
+def _is_exact(column: pl.Series) -> pl.Series:
+    return column.is_between(_EXACT_FLOATS.low, _EXACT_FLOATS.high)
+
+
+__all__ = [
+    "check_divisor",
+    "divide",
+    "divide_integers",
+    "equal",
+    "floor_divide",
+    "less",
+    "less_equal",
+    "modulo",
+    "square_root",
+    "to_integer",
+]

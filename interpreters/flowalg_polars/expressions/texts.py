@@ -1,0 +1,147 @@
+"""Operations on text, in code points, and on lists."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from flowalg.data.shapes import TEXT, ListOf, MapOf, OptionalOf, SetOf, Shape
+from flowalg.lifting.tree.expressions import Apply, Constant
+from flowalg.lifting.tree.primitives import Op
+from flowalg_polars.expressions.failures import Failures, fail_where
+
+
+def _constant(node: Apply, index: int) -> str:
+    argument = node.args[index]
+    assert isinstance(argument, Constant)
+    assert isinstance(argument.value, str)
+    return argument.value
+
+
+def _index(node: Apply, argument: int) -> int:
+    constant = node.args[argument]
+    assert isinstance(constant, Constant)
+    assert isinstance(constant.value, int)
+    return constant.value
+
+
+def contains(_: Apply, text: pl.Expr, inner: pl.Expr) -> pl.Expr:
+    """Compiles ``in``."""
+    return text.str.contains(inner, literal=True)
+
+
+def find(_: Apply, text: pl.Expr, inner: pl.Expr) -> pl.Expr:
+    """Compiles ``find``: the index of the first occurrence, or -1. Polars finds bytes."""
+    before = text.cast(pl.Binary()).bin.head(text.str.find(inner, literal=True))
+    return before.cast(pl.String()).str.len_chars().cast(pl.Int64()).fill_null(-1)
+
+
+def replace(_: Apply, text: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
+    """Compiles ``replace``."""
+    return text.str.replace_all(old, new, literal=True)
+
+
+def strip(node: Apply, text: pl.Expr, characters: pl.Expr) -> pl.Expr:
+    """Compiles ``strip``, ``lstrip`` and ``rstrip``."""
+    match node.op:
+        case Op.STRIP_LEFT:
+            return text.str.strip_chars_start(characters)
+        case Op.STRIP_RIGHT:
+            return text.str.strip_chars_end(characters)
+        case _:
+            return text.str.strip_chars(characters)
+
+
+def slice_text(node: Apply, text: pl.Expr, *_: pl.Expr) -> pl.Expr:
+    """Compiles a slice between constant indices."""
+    start = _index(node, 1)
+    if len(node.args) == 2:
+        return text.str.slice(start) if start >= 0 else text.str.tail(-start)
+    stop = _index(node, 2)
+    if start >= 0 and stop >= 0:
+        return text.str.slice(start, max(stop - start, 0))
+    before = text.str.head(stop)
+    if start >= 0:
+        return before.str.slice(start)
+    if stop < 0:
+        return before.str.tail(max(stop - start, 0))
+    return before.str.slice(pl.max_horizontal(_length(text) + start, pl.lit(0, dtype=pl.Int64())))
+
+
+def _length(text: pl.Expr) -> pl.Expr:
+    return text.str.len_chars().cast(pl.Int64())
+
+
+def character_at(node: Apply, text: pl.Expr, _: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles the character at a constant index."""
+    index = _index(node, 1)
+    too_short = text.str.len_chars() < (index + 1 if index >= 0 else -index)
+    failure = fail_where(too_short, node.location, "IndexError: string index out of range")
+    return text.str.slice(index, 1), failure
+
+
+def split(_: Apply, text: pl.Expr, separator: pl.Expr) -> pl.Expr:
+    """Compiles ``split`` with a separator."""
+    return text.str.split(separator)
+
+
+def words(node: Apply, text: pl.Expr, _: pl.Expr) -> pl.Expr:
+    """Compiles ``split`` at white space."""
+    spaces = "".join(f"\\x{{{ord(character):x}}}" for character in _constant(node, 1))
+    return text.str.extract_all(f"[^{spaces}]+")
+
+
+def concatenate(_: Apply, *texts: pl.Expr) -> pl.Expr:
+    """Compiles the concatenation of strings."""
+    return pl.concat_str(texts)
+
+
+def make_list(node: Apply, *items: pl.Expr) -> pl.Expr:
+    """Compiles a list. Lists of lists need structs, since Polars concatenates lists."""
+    shape = node.args[0].shape
+    if shape is not None and _is_list(shape):
+        wrapped = pl.concat_list([pl.struct(item.alias("item")) for item in items])
+        return wrapped.list.eval(pl.element().struct.field("item"))
+    return pl.concat_list(items)
+
+
+def _is_list(shape: Shape) -> bool:
+    match shape:
+        case OptionalOf(of=inner):
+            return _is_list(inner)
+        case _:
+            return isinstance(shape, ListOf | SetOf | MapOf)
+
+
+def item_at(node: Apply, items: pl.Expr, _: pl.Expr) -> tuple[pl.Expr, Failures]:
+    """Compiles the item at a constant index."""
+    index = _index(node, 1)
+    too_short = items.list.len() < (index + 1 if index >= 0 else -index)
+    failure = fail_where(too_short, node.location, "IndexError: list index out of range")
+    return items.list.get(index, null_on_oob=True), failure
+
+
+def has_item(_: Apply, items: pl.Expr, item: pl.Expr) -> pl.Expr:
+    """Compiles ``in`` of a list."""
+    return items.list.contains(item)
+
+
+def size(node: Apply, of: pl.Expr) -> pl.Expr:
+    """Compiles ``len`` of text or of a list."""
+    return (of.str.len_chars() if node.args[0].shape == TEXT else of.list.len()).cast(pl.Int64())
+
+
+__all__ = [
+    "character_at",
+    "concatenate",
+    "contains",
+    "find",
+    "has_item",
+    "item_at",
+    "make_list",
+    "replace",
+    "size",
+    "slice_text",
+    "split",
+    "strip",
+    "words",
+]

@@ -1,0 +1,178 @@
+"""A lifted function has the same result in Polars as in Python, for each operation, over edge values.
+
+These tests catch faults of the compiler to Polars expressions. They share the functions and rows of Spark's tests.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import polars as pl
+import pytest
+from flowalg_columns.layout import Branch, Leaf
+from flowalg_polars.columns import polars_type
+from flowalg_polars.expressions import compile_expression, compile_scalar
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Scalar, TupleOf
+from flowalg.elementwise.functions import describe_function
+from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Param, Part, first_opaque
+from flowalg.lifting.tree.failures import can_raise_in_engine
+from flowalg.lifting.tree.primitives import Op
+from tests.support.lifting.cases import LIFTED
+from tests.support.lifting.edge_functions import Raised, lift_edge_function, python_result
+from tests.support.lifting.family import EdgeFunction
+from tests.support.lifting.generated import compile_functions, expressions
+from tests.support.lifting.polars_engine import ENGINES, Engine, Failed, frame_of, polars_results
+from tests.support.lifting.rows import FLOATS, INTEGERS, Edge, rows
+
+ROWS: Final = rows(300)
+FRAME: Final = frame_of(ROWS)
+PER_QUERY: Final = 50
+
+
+def differ(python: object, in_polars: object) -> bool:
+    """Whether results are not equal to the bit, or only one of them is a failure."""
+    if isinstance(python, Raised) or isinstance(in_polars, Failed):
+        return not (isinstance(python, Raised) and isinstance(in_polars, Failed))
+    return repr(python) != repr(in_polars)
+
+
+def names_error(failure: Failed, python: Raised) -> bool:
+    """Whether a message has the file of the function and the name of Python's error, or describes 64 bits."""
+    described = (python.error.partition("(")[0], "64 bits", "[-2**63, 2**63)")
+    return " at tests/support/lifting/" in failure.message and any(
+        part in failure.message for part in described
+    )
+
+
+def differences(functions: Sequence[EdgeFunction], elements: Sequence[Edge], engine: Engine) -> list[str]:
+    """Returns the differences between the results of Polars and Python."""
+    found = polars_results(frame_of(elements), [lift_edge_function(f) for f in functions], engine)
+    return [
+        f"{describe_function(f)}: {row}: {python!r}, not {in_polars!r}"
+        for f, column in zip(functions, found, strict=True)
+        for row, in_polars in zip(elements, column, strict=True)
+        for python in (python_result(f, row),)
+        if differ(python, in_polars)
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("first", range(0, len(LIFTED), PER_QUERY))
+def test_lifted_expressions_have_the_results_of_python(first: int, engine: Engine) -> None:
+    """Polars has the same value to the bit where Python has a value, and fails where Python raises."""
+    assert differences(LIFTED[first : first + PER_QUERY], ROWS, engine) == []
+
+
+@pytest.mark.parametrize("row", range(0, 300, 75))
+def test_the_results_of_a_single_row_are_those_of_python(row: int) -> None:
+    """Polars computes columns of one row by other code, which has the same results."""
+    assert differences(LIFTED, ROWS[row : row + 1], "in-memory") == []
+
+
+def test_a_failure_has_the_location_and_the_error_of_python() -> None:
+    """The message of a failure has the file of the function, and the name of Python's error if Python raises one."""
+    wrong = []
+    for f in (f for f in LIFTED if can_raise_in_engine(lift_edge_function(f))):
+        for row, found in zip(ROWS, polars_results(FRAME, [lift_edge_function(f)])[0], strict=True):
+            if isinstance(found, Failed):
+                python = python_result(f, row)
+                if not isinstance(python, Raised) or not names_error(found, python):
+                    wrong.append(f"{describe_function(f)}: {found.message}, not {python!r}")
+    assert wrong == []
+
+
+@settings(max_examples=3)
+@given(data=st.data())
+def test_generated_expressions_have_the_results_of_python(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Nested generated expressions agree with Python, and at least half of them are lifted."""
+    sources = data.draw(st.lists(expressions(2), min_size=20, max_size=20))
+    functions = compile_functions(sources, tmp_path_factory.mktemp("generated"))
+    lifted = [f for f in functions if first_opaque(lift_edge_function(f)) is None]
+    assert len(lifted) >= len(functions) // 2
+    assert differences(lifted, ROWS[:100], data.draw(st.sampled_from(ENGINES))) == []
+
+
+NUMBERS: Final[dict[Scalar, st.SearchStrategy[float]]] = {
+    INTEGER: st.sampled_from(INTEGERS) | st.integers(-(2**63), 2**63 - 1) | st.integers(-100, 100),
+    FLOAT: st.sampled_from(FLOATS) | st.floats(allow_subnormal=True) | st.floats(-1000, 1000),
+}
+OPERATIONS: Final[tuple[tuple[Op, Scalar, Scalar, Callable[[float, float], float]], ...]] = (
+    (Op.ADD, INTEGER, INTEGER, operator.add),
+    (Op.SUBTRACT, INTEGER, INTEGER, operator.sub),
+    (Op.MULTIPLY, INTEGER, INTEGER, operator.mul),
+    (Op.FLOOR_DIVIDE, INTEGER, INTEGER, operator.floordiv),
+    (Op.MODULO, INTEGER, INTEGER, operator.mod),
+    (Op.DIVIDE, INTEGER, FLOAT, operator.truediv),
+    (Op.FLOAT_ADD, FLOAT, FLOAT, operator.add),
+    (Op.FLOAT_SUBTRACT, FLOAT, FLOAT, operator.sub),
+    (Op.FLOAT_MULTIPLY, FLOAT, FLOAT, operator.mul),
+    (Op.FLOAT_DIVIDE, FLOAT, FLOAT, operator.truediv),
+    (Op.FLOAT_FLOOR_DIVIDE, FLOAT, FLOAT, operator.floordiv),
+    (Op.FLOAT_MODULO, FLOAT, FLOAT, operator.mod),
+)
+
+
+def compute_in_python(compute: Callable[[float, float], float], a: float, b: float) -> object:
+    """Returns the result of an operation on two numbers, or ``Raised``."""
+    try:
+        result = compute(a, b)
+    except ArithmeticError as error:
+        return Raised(repr(error))
+    return result if isinstance(result, float) or -(2**63) <= result < 2**63 else Raised("an overflow")
+
+
+@pytest.mark.parametrize(
+    ("op", "of", "result", "compute"), OPERATIONS, ids=[case[0].name for case in OPERATIONS]
+)
+@given(data=st.data())
+def test_arithmetic_is_exact_with_columns_and_constants(
+    op: Op, of: Scalar, result: Scalar, compute: Callable[[float, float], float], data: st.DataObject
+) -> None:
+    """Arithmetic has Python's results for two columns, a constant, and a column with one value in all rows."""
+    tops = data.draw(st.lists(NUMBERS[of], min_size=1, max_size=20))
+    bottom = data.draw(NUMBERS[of])
+    pair = TupleOf((of, of))
+    a, b = (Part(Param(pair), index, f"[{index}]", of) for index in range(2))
+    dtype = polars_type(of)
+    column, other = pl.Series("a", tops, dtype), pl.Series("b", tops[::-1], dtype)
+    constant = Constant(bottom, of)
+    cases: tuple[tuple[Expr, Expr, pl.Series | pl.Expr, Sequence[float], Sequence[float]], ...] = (
+        (a, b, other, tops, tops[::-1]),
+        (a, constant, other, tops, [bottom] * len(tops)),
+        (constant, b, other, [bottom] * len(tops), tops[::-1]),
+        (a, b, pl.lit(bottom, dtype=dtype).alias("b"), tops, [bottom] * len(tops)),
+    )
+    for left, right, column_b, lefts, rights in cases:
+        element = Branch(pair, (Leaf(of, pl.col("a")), Leaf(of, pl.col("b"))))
+        value, failure = compile_scalar(Apply(op, (left, right), result, "here"), element)
+        frame = pl.LazyFrame([column]).with_columns(column_b)
+        message = pl.lit(None) if failure is None else failure
+        found = frame.select("a", value.alias("value"), message.alias("message")).collect()
+        assert found["value"].dtype == polars_type(result)
+        for top, divisor, in_polars, failed in zip(
+            lefts, rights, found["value"], found["message"], strict=True
+        ):
+            expected = compute_in_python(compute, top, divisor)
+            assert not differ(expected, in_polars if failed is None else Failed(failed)), (top, divisor)
+
+
+def test_a_constant_that_exceeds_64_bits_fails() -> None:
+    """A constant result that cannot be stored fails in each row."""
+    compiled = compile_expression(Constant(2**63, INTEGER), Leaf(INTEGER, pl.col("a")))
+    assert compiled.failure is not None
+    assert pl.DataFrame({"a": [1, 2]}).select("a", m=compiled.failure)["m"].is_not_null().all()
+
+
+def test_an_expression_that_cannot_fail_has_no_failure() -> None:
+    """No column of messages is computed where none is needed."""
+    positive = Apply(Op.LESS, (Constant(0, INTEGER), Param(INTEGER)), BOOLEAN, "here")
+    compiled = compile_expression(positive, Leaf(INTEGER, pl.col("a")))
+    assert compiled.failure is None
+    assert compiled.fails is None
