@@ -50,12 +50,16 @@ def element_shape(pipeline: PCollection[object]) -> Shape:
     return pipeline.shape
 
 
-def read_panes(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
-    """Reads panes from a table with a column for each leaf of the element and each of ``PANE_META``, in order."""
+def panes_in(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
+    """Reads panes from a table with a column for each leaf of the element and each of ``PANE_META``, row by row."""
     elements = read_elements(layout_of(element_shape(pipeline)), table)
     meta = table.select(list(PANE_META)).to_pylist()
-    panes = [_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True)]
-    return tuple(sort_panes(panes))
+    return tuple(_pane(cast("A", element), row) for element, row in zip(elements, meta, strict=True))
+
+
+def read_panes(table: pa.Table, pipeline: PCollection[A]) -> tuple[Pane[A], ...]:
+    """Reads panes as ``panes_in`` does, in the order of SEMANTICS section 7."""
+    return tuple(sort_panes(panes_in(table, pipeline)))
 
 
 def _pane(element: A, row: dict[str, object]) -> Pane[A]:
@@ -73,4 +77,4 @@ def _pane(element: A, row: dict[str, object]) -> Pane[A]:
     return Pane(element, window, EventTime(micros[EVENT_TIME]), info)
 
 
-__all__ = ["METRICS_COLUMN", "PANE_COLUMNS", "RESERVED_COLUMNS", "element_shape", "read_panes"]
+__all__ = ["METRICS_COLUMN", "PANE_COLUMNS", "RESERVED_COLUMNS", "element_shape", "panes_in", "read_panes"]

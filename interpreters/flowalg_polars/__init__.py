@@ -1,1 +1,23 @@
-"""The local engine: a pipeline on Polars, in one process and without a JVM."""
+"""The local engine: a pipeline on Polars, in one process and without a JVM.
+
+``batch.compile`` returns a lazy frame of panes, with the columns of ``flowalg_spark``. ``PolarsBatch`` and
+``PolarsStreaming`` are its interpreters over timelines.
+"""
+
+from flowalg_polars import batch, streaming
+from flowalg_polars.batch.interpreter import PolarsBatch
+from flowalg_polars.frames.final_values import final_values
+from flowalg_polars.frames.pane_frame import PaneFrame, collect
+from flowalg_polars.streaming.interpreter import PolarsStreaming
+from flowalg_polars.streaming.operators import Cluster
+
+__all__ = [
+    "Cluster",
+    "PaneFrame",
+    "PolarsBatch",
+    "PolarsStreaming",
+    "batch",
+    "collect",
+    "final_values",
+    "streaming",
+]

@@ -1,0 +1,156 @@
+"""Combiners as aggregates of Polars, over the rows of a group or over partial results.
+
+Their results and errors are those of the algebra's combiners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import polars as pl
+from attrs import frozen
+from flowalg_columns.names import EVENT_TIME
+
+from flowalg.combiners.collections import AllOf, AnyOf, ToList, TopN, ToSet
+from flowalg.combiners.core import Combiner, Count, Max, Mean, Min, Over, Sum
+from flowalg.combiners.result_shapes import ORDERED
+from flowalg.data.errors import ElementError, ValueRangeError
+from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Scalar, Shape, contains_float
+from flowalg.data.values import MAX_INTEGER, MIN_INTEGER
+from flowalg.elementwise.functions import Call
+from flowalg.lifting.analysis import analyse_function
+from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
+from flowalg_polars.columns import Columns, nest, polars_type
+from flowalg_polars.lowering.failures import evaluate_scalar
+
+AnyCombiner: TypeAlias = Combiner[object, object, object]
+Parts: TypeAlias = tuple[pl.Expr, ...]
+
+ARRIVAL: Final = "__arrival_number"
+"""The position of a row in its frame, by which lists are ordered within one event time."""
+
+
+@frozen
+class NativeAggregate:
+    """An aggregate in three steps: aggregate rows to partial results, merge these, and finish.
+
+    ``merge`` aggregates the columns of partial results. It is ``None`` if partial results are not smaller than the
+    rows, as for a list. ``finish`` is applied after the grouping. With ``ordered``, rows have ``ARRIVAL``.
+    """
+
+    partials: Parts
+    merge: Callable[[Parts], Parts] | None
+    finish: Callable[[Parts], pl.Expr]
+    ordered: bool = False
+
+
+def may_be_native(combiner: AnyCombiner) -> bool:
+    """Whether Polars has an aggregate for a combiner, for values of some shapes at least."""
+    inner = combiner.combiner if isinstance(combiner, Over) else combiner
+    return isinstance(inner, Count | Sum | Mean | Min | Max | AnyOf | AllOf | TopN | ToList | ToSet)
+
+
+def native_aggregate(combiner: AnyCombiner, argument: Columns, label: str) -> NativeAggregate | None:
+    """Returns the aggregate of a combiner over the values in ``argument``; ``None`` if only Python can compute it."""
+    shape = argument.shape
+    value = nest(argument)
+    match combiner.combiner if isinstance(combiner, Over) else combiner:
+        case Count():
+            return NativeAggregate((pl.len().cast(pl.Int64()),), _sums, _first)
+        case Sum() if shape == INTEGER:
+            return NativeAggregate((_exact(value),), _sums, lambda parts: _stored(parts[0], label))
+        case Sum() if shape == FLOAT:
+            return NativeAggregate((value.sum(),), _sums, _first)
+        case Mean() if shape == INTEGER:
+            return NativeAggregate(
+                (_exact(value), pl.len().cast(pl.Int64())),
+                _sums,
+                lambda parts: _quotient((_stored(parts[0], label), parts[1])),
+            )
+        case Mean() if shape == FLOAT:
+            return NativeAggregate((value.sum(), pl.len().cast(pl.Int64())), _sums, _quotient)
+        case Min() if shape in ORDERED:
+            return NativeAggregate(
+                (_without_nan(value, shape, "Min", label).min(),), lambda parts: (parts[0].min(),), _first
+            )
+        case Max() if shape in ORDERED:
+            return NativeAggregate(
+                (_without_nan(value, shape, "Max", label).max(),), lambda parts: (parts[0].max(),), _first
+            )
+        case AnyOf() if shape == BOOLEAN:
+            return NativeAggregate((value.any(),), lambda parts: (parts[0].any(),), _first)
+        case AllOf() if shape == BOOLEAN:
+            return NativeAggregate((value.all(),), lambda parts: (parts[0].all(),), _first)
+        case TopN() as top:
+            return _top_n(top, argument, label)
+        case ToList():
+            return NativeAggregate((value.sort_by(EVENT_TIME, ARRIVAL),), None, _first, ordered=True)
+        case ToSet() if isinstance(shape, Scalar) and not contains_float(shape):
+            return NativeAggregate((value.unique(),), None, lambda parts: parts[0].list.sort())
+        case _:
+            return None
+
+
+def _first(parts: Parts) -> pl.Expr:
+    return parts[0]
+
+
+def _sums(parts: Parts) -> Parts:
+    return tuple(part.sum() for part in parts)
+
+
+def _exact(value: pl.Expr) -> pl.Expr:
+    """Returns the sum of integers in 128 bits, which do not overflow."""
+    return value.cast(pl.Int128()).sum()
+
+
+def _stored(total: pl.Expr, label: str) -> pl.Expr:
+    """Returns a sum as 64 bits; raises ``ValueRangeError`` if it does not fit."""
+
+    def check(totals: pl.Series) -> pl.Series:
+        low, high = totals.min(), totals.max()
+        if isinstance(low, int) and isinstance(high, int) and not MIN_INTEGER <= low <= high <= MAX_INTEGER:
+            raise ValueRangeError(f"{label}: a sum overflows 64 bits: integers must lie in [-2**63, 2**63)")
+        return totals.cast(pl.Int64())
+
+    return total.map_batches(check, return_dtype=pl.Int64(), is_elementwise=True)
+
+
+def _quotient(parts: Parts) -> pl.Expr:
+    total, count = parts
+    # For a constant count, Polars would multiply by its reciprocal, which rounds twice.
+    counts = count.cast(pl.Float64()) + total.is_null().cast(pl.Float64())
+    return total.cast(pl.Float64()) / counts
+
+
+def _without_nan(value: pl.Expr, shape: Shape, combiner: str, label: str) -> pl.Expr:
+    """Returns values, which must not be NaN."""
+    if shape != FLOAT:
+        return value
+
+    def check(values: pl.Series) -> pl.Series:
+        if values.is_nan().any():
+            raise ElementError(f"{label}: the input of {combiner} must not be None or NaN; got nan")
+        return values
+
+    return value.map_batches(check, return_dtype=pl.Float64(), is_elementwise=True)
+
+
+def _top_n(top: TopN[object], argument: Columns, label: str) -> NativeAggregate | None:
+    """Returns the aggregate for ``TopN``; ``None`` if Polars does not order the values by ``by`` as Python does."""
+    value = nest(argument)
+    if top.by is None:
+        if argument.shape not in ORDERED:
+            return None
+        checked = _without_nan(value, argument.shape, "TopN", label)
+        return NativeAggregate((checked.top_k(top.n).sort(descending=True),), None, _first)
+    expression = qualify_locations("TopN.by", analyse_function(Call(top.by), Param(argument.shape)))
+    if first_opaque(expression) is not None or expression.shape not in ORDERED:
+        return None
+    rank = evaluate_scalar(expression, argument, polars_type(expression.shape))
+    checked = _without_nan(rank, expression.shape, "TopN", label)
+    return NativeAggregate((value.sort_by(checked, descending=True).head(top.n),), None, _first)
+
+
+__all__ = ["ARRIVAL", "AnyCombiner", "NativeAggregate", "may_be_native", "native_aggregate"]

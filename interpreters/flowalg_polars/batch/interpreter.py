@@ -1,0 +1,68 @@
+"""Polars batch as an interpreter: a pipeline over bounded frames, or over timelines as one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TypeVar
+
+import polars as pl
+from attrs import field, frozen
+from flowalg_columns.tables import record_table
+
+from flowalg.analysis.capabilities import Capabilities
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.source import Source
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.run import Run
+from flowalg.runs.timeline import Timeline, as_batch
+from flowalg_polars.batch import compilation
+from flowalg_polars.batch.compilation import BatchInput
+from flowalg_polars.capabilities import BATCH
+
+A = TypeVar("A")
+
+
+@frozen
+class PolarsBatch:
+    """Polars batch as an interpreter: every window emits one pane, on time (SEMANTICS section 11).
+
+    ``time`` is the processing time of a run without timelines; it defaults to the time of the call.
+    """
+
+    time: datetime | None = field(default=None, kw_only=True)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The capabilities of Polars batch."""
+        return BATCH
+
+    def run(
+        self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object] | BatchInput]
+    ) -> Run[A]:
+        """Returns the panes of a pipeline over bounded frames, over all elements of timelines, or over both.
+
+        With timelines, the processing time is the last one of all of them. A batch drops nothing. Raises
+        ``UnboundSourceError``, ``SchemaMismatchError``, ``ElementError`` for an element that does not match its
+        source's record class, and ``UnsupportedError`` for features that batch lacks.
+        """
+        inputs_by_name(pipeline.node, inputs, "timeline or frame")
+        timelines = {source: data for source, data in inputs.items() if isinstance(data, Timeline)}
+        batches = as_batch(timelines)
+        times = [instant.processing_time for batch in batches.values() for instant in batch]
+        frames = {
+            source: record_frame(source, batches[source]) if isinstance(data, Timeline) else data
+            for source, data in inputs.items()
+        }
+        time = times[0].datetime if times else self.time
+        return Run(compilation.run(pipeline, frames, time=time), ())
+
+
+def record_frame(source: Source[object], batch: Timeline[object]) -> pl.DataFrame:
+    """Returns the elements of a timeline as a frame."""
+    frame = pl.from_arrow(record_table(source, batch.elements))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+__all__ = ["PolarsBatch", "record_frame"]

@@ -1,0 +1,166 @@
+"""Co-groups, joins and side inputs over bounded data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns
+from flowalg_columns.names import END, EVENT_TIME, PANE_META, START
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import INTEGER, ListOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.pipeline.nodes import CoGroupByKey
+from flowalg.windows.strategy import TimestampCombiner
+from flowalg.windows.window_functions import as_merging
+from flowalg_polars.batch.aggregates import ARRIVAL
+from flowalg_polars.batch.flow import Flow, require_pairs
+from flowalg_polars.batch.groups import grouped, number_rows
+from flowalg_polars.batch.panes import pane_columns, pane_flow, time_aggregates
+from flowalg_polars.batch.windows import WindowedFlow, assign_windows, key_columns
+from flowalg_polars.columns import nest, polars_type, unnest
+
+_TAG: Final = "__tag"
+_RIGHT: Final = "__right "
+
+
+def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> Flow:
+    """Returns the lists of values of each collection, by key and window."""
+    pairs = [require_pairs(flow.shape, node.label) for flow in flows]
+    key = pairs[0].fields[0].shape
+    for pair in pairs:
+        if pair.fields[0].shape != key:
+            raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
+    shapes = tuple(pair.fields[1].shape for pair in pairs)
+    effective = node.windowed_by
+    tagged = kv_of(key, TupleOf((*(optional(shape) for shape in shapes), INTEGER)))
+    *names, tag = leaf_columns(key_and_value(layout_of(tagged))[1])
+    whole = _tag_union(flows, tagged, (*names, tag), shapes)
+    windowed = number_rows(assign_windows(whole, effective.strategy.windows, fresh=effective.fresh))
+    lists = [
+        pl.col(name)
+        .filter(pl.col(tag) == number)
+        .sort_by(
+            pl.col(EVENT_TIME).filter(pl.col(tag) == number), pl.col(ARRIVAL).filter(pl.col(tag) == number)
+        )
+        for number, name in enumerate(names)
+    ]
+    point = pl.col(EVENT_TIME)
+    bounds = time_aggregates(windowed, effective.strategy, point.min(), point.max())
+    keys = key_columns(whole.shape)
+    rows = grouped(windowed, keys, [*lists, *bounds])
+    pair = kv_of(key, TupleOf(tuple(ListOf(shape) for shape in shapes)))
+    columns = tuple(map(pl.col, (*keys, *names)))
+    return pane_flow(whole.notes, rows, pair, columns, windowed, effective.strategy, time)
+
+
+def _tag_union(
+    flows: Sequence[Flow], tagged: RecordOf, names: Sequence[str], shapes: Sequence[Shape]
+) -> Flow:
+    """Returns the union of flows: each has a column for its values, and a row has the number of its flow."""
+    keys = key_columns(tagged)
+    *values_in, tag = names
+    kept = [EVENT_TIME, *(name for name in (START, END) if all(name in flow.meta for flow in flows))]
+    frames = []
+    for number, flow in enumerate(flows):
+        key, value = key_and_value(flow.element)
+        values = [
+            (nest(value) if position == number else pl.lit(None)).cast(polars_type(shape)).alias(name)
+            for position, (name, shape) in enumerate(zip(values_in, shapes, strict=True))
+        ]
+        key_names = [column.alias(name) for column, name in zip(leaf_columns(key), keys, strict=True)]
+        frames.append(flow.frame.select(*key_names, *values, pl.lit(number, pl.Int64()).alias(tag), *kept))
+    notes = tuple(note for flow in flows for note in flow.notes)
+    return Flow(pl.concat(frames), tagged, tuple(kept), notes)
+
+
+def lower_join(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr, *, outer: bool) -> Flow:
+    """Returns the pairs of left and right values of each key and window.
+
+    It is an equi-join if the windows do not merge and panes have the time of the window's end. Otherwise it explodes
+    the lists of a co-group.
+    """
+    effective = node.windowed_by
+    strategy = effective.strategy
+    merging = as_merging(strategy.windows) is not None and effective.fresh
+    if merging or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
+        return _explode_lists(lower_co_group(node, flows, time), outer=outer)
+    left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
+    return _equi_join(left, right, time, outer=outer)
+
+
+def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, *, outer: bool) -> Flow:
+    """Returns the join of two flows on key and window."""
+    pairs = [require_pairs(side.flow.shape, "a join") for side in (left, right)]
+    key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
+    second = pairs[1].fields[1].shape
+    by = [*key_columns(left.flow.shape), *left.by]
+    values = leaf_columns(key_and_value(layout_of(right.flow.shape))[1])
+    renamed = [pl.col(name).alias(f"{_RIGHT}{name}") for name in values]
+    matched = pl.lit(True).alias(f"{_RIGHT}matched")
+    side = right.flow.frame.select(
+        *(
+            pl.col(name).alias(other)
+            for name, other in zip((*key_columns(right.flow.shape), *right.by), by, strict=True)
+        ),
+        *renamed,
+        matched,
+    )
+    if by:
+        frame = left.flow.frame.join(side, on=by, how="left" if outer else "inner", nulls_equal=True)
+    else:
+        frame = _cross(left.flow.frame, side, outer=outer)
+    layout = key_and_value(layout_of(right.flow.shape))[1]
+    found = {name: pl.col(f"{_RIGHT}{name}") for name in values}
+    tree = _rename(layout, found)
+    if outer:
+        whole = pl.when(pl.col(f"{_RIGHT}matched").is_not_null()).then(nest(tree))
+        others = leaf_columns(unnest(whole, optional(second)))
+    else:
+        others = leaf_columns(tree)
+    pair = kv_of(key, TupleOf((first, optional(second) if outer else second)))
+    columns = (*leaf_columns(left.flow.element), *others)
+    assert left.end is not None, "a window that does not merge has an end"
+    names = leaf_columns(layout_of(pair))
+    element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+    meta = pane_columns(left.start, left.end, left.end - 1, time)
+    return Flow(frame.select(*element, *meta), pair, PANE_META, (*left.flow.notes, *right.flow.notes))
+
+
+def _cross(left: pl.LazyFrame, right: pl.LazyFrame, *, outer: bool) -> pl.LazyFrame:
+    """Returns the join of all rows, since there is one key and one window."""
+    one = pl.lit(1, pl.Int8()).alias(_TAG)
+    both = left.with_columns(one), right.with_columns(one)
+    return both[0].join(both[1], on=_TAG, how="left" if outer else "inner").drop(_TAG)
+
+
+def _rename(layout: Branch[str] | Leaf[str], columns: dict[str, pl.Expr]) -> Branch[pl.Expr] | Leaf[pl.Expr]:
+    match layout:
+        case Leaf(shape=shape, column=name):
+            return Leaf(shape, columns[name])
+        case Branch(shape=shape, parts=parts):
+            return Branch(shape, tuple(_rename(part, columns) for part in parts))
+
+
+def _explode_lists(flow: Flow, *, outer: bool) -> Flow:
+    """Returns the pairs of a co-group's two lists, one row for each."""
+    shape = flow.shape
+    assert isinstance(shape, RecordOf)
+    key, lists = (field.shape for field in shape.fields)
+    assert isinstance(lists, TupleOf)
+    left, right = lists.items
+    assert isinstance(left, ListOf)
+    assert isinstance(right, ListOf)
+    first, second = leaf_columns(key_and_value(layout_of(shape))[1])
+    rows = flow.frame.explode(first).explode(second, empty_as_null=outer)
+    other = optional(right.of) if outer else right.of
+    pair = kv_of(key, TupleOf((left.of, other)))
+    keys = leaf_columns(key_and_value(flow.element)[0])
+    values = (*leaf_columns(unnest(pl.col(first), left.of)), *leaf_columns(unnest(pl.col(second), other)))
+    names = leaf_columns(layout_of(pair))
+    element = [column.alias(name) for column, name in zip((*keys, *values), names, strict=True)]
+    return Flow(rows.select(*element, *flow.meta), pair, flow.meta, flow.notes)
+
+
+__all__ = ["lower_co_group", "lower_join"]

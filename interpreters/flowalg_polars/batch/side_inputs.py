@@ -1,0 +1,201 @@
+"""Side inputs over bounded data: a join on the window where that is a column, else Python with the whole side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+from attrs import define, field
+from flowalg_columns.layout import Branch, layout_of, leaf_columns
+from flowalg_columns.names import END, EVENT_TIME, START
+from flowalg_columns.notes import LiftingNote, note_of
+from flowalg_columns.python.rows import Rows
+from flowalg_columns.values import read_elements, write_arrays
+from flowalg_shard.step.window_assignment import assigned_in_columns, window_bounds
+
+from flowalg.data.errors import ElementError, UnsupportedError
+from flowalg.data.shapes import MapOf, Shape, TupleOf, inner_shapes
+from flowalg.data.time import EventTime
+from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.pipeline.nodes import WithSide, shape_read
+from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, window_read
+from flowalg.windows.window import Window
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows, WindowFn
+from flowalg_polars.batch.flow import ENGINE, Flow
+from flowalg_polars.columns import flatten_columns, nest, polars_type, unnest
+from flowalg_polars.lowering.programs import compile_steps
+from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
+
+_SIDE: Final = "__side"
+_COUNT: Final = "__side_count"
+
+
+def lower_side_input(node: WithSide, main: Flow, side: Flow, steps: tuple[Step, ...]) -> Flow:
+    """Returns each element with the value that it reads from a side input, after the given steps."""
+    shape = shape_with_side(main.shape, side.shape, node.view)
+    view, windows = node.view, node.side.windowing.strategy.windows
+    if isinstance(view, AsMap) or not _in_columns(windows) or not _has_literal(view.default):
+        return _in_python(node, main, side, shape, steps)
+    start = window_bounds(windows)[0]
+    at = start if node.side.windowing.fresh else pl.col(START)
+    values = side.frame.select(at.alias(_SIDE), nest(side.element).alias(_VALUE))
+    by_window = values.group_by(_SIDE).agg(pl.col(_VALUE).first(), pl.len().alias(_COUNT))
+    found = main.frame.with_columns(start.alias(_SIDE)).join(by_window, on=_SIDE, how="left")
+    read = shape.items[1]
+    kind = polars_type(read)
+
+    def check(columns: Sequence[pl.Series]) -> pl.Series:
+        read_values, counts = columns
+        most = counts.max()
+        if isinstance(most, int) and most > 1:
+            raise ElementError(f"as_singleton() has {most} values in a window; it must have one")
+        if counts.null_count() and view.default is NO_DEFAULT:
+            raise ElementError(
+                "as_singleton() has no value in a window that an element reads; give as_singleton(default=...)"
+            )
+        return read_values
+
+    default = pl.lit(None if view.default is NO_DEFAULT else view.default).cast(kind)
+    value = pl.when(pl.col(_COUNT).is_null()).then(default).otherwise(pl.col(_VALUE).cast(kind))
+    checked = pl.map_batches([value, pl.col(_COUNT)], check, return_dtype=kind, is_elementwise=True)
+    columns = Branch(shape, (main.element, unnest(checked, read)))
+    frame = found.select(*flatten_columns(columns, shape), *main.meta)
+    flow = Flow(frame, shape, main.meta, (*main.notes, *side.notes))
+    return flow.after(compile_steps(steps, shape, main.meta))
+
+
+_VALUE: Final = "__side_value"
+
+
+def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:
+    """Returns the shape of an element paired with the value of its side input."""
+    read = shape_read(view, side)
+    if read is None:
+        default = repr(view.default) if isinstance(view, Singleton) else "..."
+        raise UnsupportedError(
+            f"as_singleton: default must be None or of type {side}, the type of the side input; got {default}"
+        )
+    return TupleOf((main, read))
+
+
+def _in_columns(windows: WindowFn) -> bool:
+    return isinstance(windows, GlobalWindows | FixedWindows) and assigned_in_columns(windows)
+
+
+def _has_literal(default: object) -> bool:
+    """Whether a default can be a literal of a column; true without a default."""
+    return default is NO_DEFAULT or default is None or isinstance(default, bool | int | float | str)
+
+
+def steps_on_mapping(analyses: tuple[StepAnalysis, ...]) -> tuple[StepAnalysis, ...]:
+    """Returns the steps up to the first one whose result type contains no mapping, or none if all contain one."""
+    for count, analysis in enumerate(analyses, start=1):
+        if analysis.after is not None and not _contains_mapping(analysis.after):
+            return analyses[:count]
+    return ()
+
+
+def _contains_mapping(shape: Shape) -> bool:
+    return isinstance(shape, MapOf) or any(map(_contains_mapping, inner_shapes(shape)))
+
+
+def _in_python(node: WithSide, main: Flow, side: Flow, shape: TupleOf, steps: tuple[Step, ...]) -> Flow:
+    """Returns each element with the value that it reads, after the steps; those on a mapping run in the same pass."""
+    together = steps_on_mapping(analyse(steps, shape))
+    after = together[-1].after if together else shape
+    assert after is not None, "the last step on a mapping has a result of a known shape"
+    fresh = node.side.windowing.fresh
+    reader = SideReader(
+        side.frame, side.shape, node.side.windowing.strategy.windows, fresh, node.view, side.meta
+    )
+    apply = _ReadInPython(reader, main.shape, after, tuple(step.step for step in together), main.meta)
+    frame = main.frame.map_batches(
+        apply,
+        schema=frame_schema(after, main.meta),
+        streamable=True,
+    )
+    notes = (
+        LiftingNote("with_side", "a side input that has no columns", None, ENGINE),
+        *(note_of(step, ENGINE) for step in together),
+    )
+    flow = Flow(frame, after, main.meta, (*main.notes, *side.notes, *notes))
+    return flow.after(compile_steps(steps[len(together) :], after, main.meta))
+
+
+@define
+class SideReader:
+    """The values of a side input by window, collected when an element first reads one."""
+
+    frame: pl.LazyFrame
+    shape: Shape
+    windows: WindowFn
+    fresh: bool
+    view: View
+    meta: tuple[str, ...]
+    _values: dict[Window, list[object]] | None = None
+    _known: dict[Window, object] = field(factory=dict)
+
+    def read(self, time: int) -> object:
+        """Returns the value that an element with this event time reads."""
+        window = window_read(self.windows, EventTime(time))
+        if window not in self._known:
+            self._known[window] = self.view.read(self._collected().get(window, []), window)
+        return self._known[window]
+
+    def _collected(self) -> dict[Window, list[object]]:
+        if self._values is None:
+            rows = self.frame.sort(EVENT_TIME, maintain_order=True).collect(engine="in-memory")
+            values = read_elements(layout_of(self.shape), to_arrow(rows, self.shape, self.meta))
+            found: dict[Window, list[object]] = {}
+            for value, window in zip(values, self._windows(rows), strict=True):
+                found.setdefault(window, []).append(value)
+            self._values = found
+        return self._values
+
+    def _windows(self, rows: pl.DataFrame) -> list[Window]:
+        if self.fresh:
+            return [window_read(self.windows, EventTime(time)) for time in rows[EVENT_TIME].to_list()]
+        bounds = rows.select(START, END).rows()
+        return [Window(EventTime(start), EventTime(end)) for start, end in bounds]
+
+
+@define
+class _ReadInPython:
+    reader: SideReader
+    main: Shape
+    after: Shape
+    steps: tuple[Step, ...]
+    meta: tuple[str, ...]
+
+    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
+        times = rows[EVENT_TIME].to_list()
+        elements = read_elements(layout_of(self.main), to_arrow(rows, self.main, self.meta))
+        pairs: list[object] = [
+            (element, self.reader.read(time)) for element, time in zip(elements, times, strict=True)
+        ]
+        work = Rows(pairs, [*times], list(range(rows.height)))
+        for step in self.steps:
+            work.apply_step(step)
+        where = f"the result of {self.steps[-1].label if self.steps else 'with_side'}"
+        layout = layout_of(self.after)
+        arrays = write_arrays(layout, work.elements, where)
+        others = rows.select(self.meta)[work.origins].with_columns(
+            pl.Series(EVENT_TIME, work.times, pl.Int64())
+        )
+        columns = [
+            series_named(name, array) for name, array in zip(leaf_columns(layout), arrays, strict=True)
+        ]
+        whole = pl.DataFrame([*columns, *others.get_columns()])
+        return whole.cast(frame_schema(self.after, self.meta))  # type: ignore[arg-type]  # a mapping of names
+
+
+def series_named(name: str, array: object) -> pl.Series:
+    """Returns an Arrow array as a named series."""
+    series = pl.from_arrow(array)  # type: ignore[arg-type]  # any Arrow array
+    assert isinstance(series, pl.Series)
+    return series.alias(name)
+
+
+__all__ = ["lower_side_input", "shape_with_side", "steps_on_mapping"]

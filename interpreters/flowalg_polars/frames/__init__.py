@@ -1,0 +1,1 @@
+"""Frames of panes, and frames from timelines."""

@@ -1,0 +1,1 @@
+"""Element-wise work on Polars frames, for batch and streaming."""

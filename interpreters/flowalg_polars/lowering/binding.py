@@ -1,0 +1,259 @@
+"""Binding of sources to frames: checks the schema, flattens records to columns, and computes event times.
+
+A record that does not match its class fails the query with a message that names the field. Only the fields that the
+pipeline uses are checked, so Polars need not read the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Final, assert_never
+
+import polars as pl
+from attrs import evolve, frozen
+from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, parts_of
+from flowalg_columns.messages import member_message, null_message
+from flowalg_columns.names import EVENT_TIME
+from flowalg_columns.notes import LiftingNote
+
+from flowalg.data.errors import ElementError, SchemaMismatchError
+from flowalg.data.shapes import (
+    DURATION,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    EnumOf,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    RecordOf,
+    Scalar,
+    SetOf,
+    Shape,
+    TupleOf,
+)
+from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
+from flowalg.elementwise.steps import WithTimestamps
+from flowalg.lifting.analysis import StepAnalysis, analyse_function
+from flowalg.lifting.tree.expressions import Param, first_opaque, qualify_locations
+from flowalg.pipeline.nodes import SourceNode
+from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type
+from flowalg_polars.lowering.failures import evaluate_scalar
+from flowalg_polars.lowering.programs import ENGINE, Program
+from flowalg_polars.lowering.python_steps import apply_as_column
+from flowalg_polars.meta import ELEMENT_META
+
+_SMALL: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
+
+
+def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> None:
+    """Raises ``SchemaMismatchError``, which lists every difference, unless a schema matches the source's records."""
+    problems = [
+        problem for name, field in fields_in(source.shape) for problem in _mismatch(name, field, schema)
+    ]
+    if problems:
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        raise SchemaMismatchError(
+            f"the frame of source {source.name!r} must have the columns of {source.shape}:{lines}"
+        )
+
+
+def _mismatch(name: str, shape: Shape, schema: Mapping[str, pl.DataType]) -> Iterator[str]:
+    expected = f"{name} must be {shape} ({polars_type(shape)} in Polars)"
+    if name not in schema:
+        yield f"{expected}; got no such column (the columns are {', '.join(schema) or 'none'})"
+    elif not can_read(schema[name], shape):
+        stored = schema[name]
+        naive = isinstance(stored, pl.Datetime) and stored.time_zone is None
+        yield f"{expected}; got {stored}{', which has no time zone' if naive else ''}"
+
+
+def can_read(stored: pl.DataType, shape: Shape) -> bool:
+    """Whether values of a Polars type can be read as values of a shape without loss."""
+    match shape:
+        case OptionalOf(of=inner):
+            return can_read(stored, inner) or stored == pl.Null
+        case Scalar() if shape == INTEGER:
+            return stored in (*_SMALL, pl.UInt32, pl.Int64)
+        case Scalar() if shape == FLOAT:
+            return stored in (*_SMALL, pl.Float32, pl.Float64)
+        case Scalar() if shape == TEXT:
+            return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
+        case Scalar() if shape == TIMESTAMP:
+            return (
+                isinstance(stored, pl.Datetime) and stored.time_zone is not None and stored.time_unit != "ns"
+            )
+        case Scalar() if shape == DURATION:
+            return isinstance(stored, pl.Duration) and stored.time_unit != "ns"
+        case EnumOf():
+            return isinstance(stored, pl.String | pl.Categorical | pl.Enum)
+        case RecordOf() | TupleOf():
+            if not isinstance(stored, pl.Struct):
+                return False
+            fields = dict(stored)
+            return all(
+                name in fields and can_read(_type(fields[name]), part) for name, part in parts_of(shape)
+            )
+        case Scalar():
+            return stored == polars_type(shape)
+        case ListOf(of=inner) | SetOf(of=inner):
+            return isinstance(stored, pl.List | pl.Array) and can_read(_inner(stored), inner)
+        case MapOf():
+            return False
+    assert_never(shape)
+
+
+def _inner(stored: pl.List | pl.Array) -> pl.DataType:
+    return _type(stored.inner)
+
+
+@frozen
+class FieldPath:
+    """The path of a field in the records of a source."""
+
+    source: str
+    path: str
+
+    def child(self, suffix: str) -> FieldPath:
+        """Returns the path of a part of this field."""
+        return evolve(self, path=f"{self.path}{suffix}")
+
+
+def bind_source(source: SourceNode, schema: Mapping[str, pl.DataType], kept: tuple[str, ...] = ()) -> Program:
+    """Returns the program from frames of a schema to the elements of a source, with their event times.
+
+    The columns ``kept`` of the frames stay with the elements.
+
+    Raises ``SchemaMismatchError``, which lists every field that the frame lacks or has with another type.
+    """
+    shape = source.shape
+    require_schema(source, schema)
+    label = f"Source({source.name!r}).event_time"
+    expression = qualify_locations(label, analyse_function(source.event_time, Param(shape)))
+    columns = flatten_columns(_record(source, schema), shape)
+    opaque = first_opaque(expression)
+    reason, location = (None, None) if opaque is None else (opaque.reason, opaque.location or None)
+    note = LiftingNote(label, reason, location, ENGINE)
+    element = columns_of(layout_of(shape))
+    if opaque is None:
+        point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
+        timed = lambda frame: frame.with_columns(point.alias(EVENT_TIME))  # noqa: E731
+    else:
+        step = StepAnalysis(WithTimestamps(source.event_time, label), shape, expression, shape)
+        timed = lambda frame: apply_as_column(  # noqa: E731
+            frame.with_columns(pl.lit(0, pl.Int64()).alias(EVENT_TIME)), step, (*ELEMENT_META, *kept)
+        )
+    checked = pl.col(EVENT_TIME).map_batches(
+        lambda times: require_in_range(source.name, times), return_dtype=pl.Int64(), is_elementwise=True
+    )
+    operations = (
+        lambda frame: frame.select(*columns, *kept),
+        timed,
+        lambda frame: frame.with_columns(checked),
+    )
+    return Program(shape, (*ELEMENT_META, *kept), operations, (note,), fallible=True)
+
+
+def require_in_range(source: str, times: pl.Series) -> pl.Series:
+    """Returns event times, which must be in the range that windows can contain; raises ``ElementError``."""
+    low, high = times.min(), times.max()
+    if times.null_count():
+        raise ElementError(f"source {source!r}: the event time must not be null")
+    if isinstance(low, int) and isinstance(high, int) and (low < MIN_TIME or high >= MAX_TIME):
+        raise ElementError(range_message(source, low if low < MIN_TIME else high))
+    return times
+
+
+def range_message(source: str, micros: int) -> str:
+    """Returns the message for an event time out of range."""
+    low, high = (bound.datetime.isoformat().replace("+00:00", "Z") for bound in (MIN_TIME, MAX_TIME))
+    try:
+        got = (
+            (EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        )
+    except OverflowError:
+        got = f"{micros} microseconds since the epoch"
+    return f"source {source!r}: the event time must be in [{low}, {high}); got {got}"
+
+
+def _record(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Columns:
+    """Returns the columns of records, which fail the query for invalid values."""
+    fields = [
+        _read(pl.col(name), schema[name], field, FieldPath(source.name, name))
+        for name, field in fields_in(source.shape)
+    ]
+    if isinstance(source.shape, RecordOf):
+        return Branch(source.shape, tuple(fields))
+    return fields[0]
+
+
+def _read(column: pl.Expr, stored: pl.DataType, shape: Shape, path: FieldPath) -> Columns:
+    """Returns the columns of one field, checked leaf by leaf."""
+    if isinstance(shape, RecordOf | TupleOf):
+        assert isinstance(stored, pl.Struct)
+        types = dict(stored)
+        parts = (
+            _read(column.struct.field(name), _type(types[name]), part, path.child(f".{name}"))
+            for name, part in parts_of(shape)
+        )
+        return Branch(shape, tuple(parts))
+    kind = polars_type(shape)
+    if isinstance(stored, pl.Datetime) and stored.time_zone not in (None, "UTC"):
+        column = column.dt.convert_time_zone("UTC")
+    read = column if stored == kind else column.cast(kind)
+    if isinstance(shape, OptionalOf) and _is_plain(shape.of):
+        return Leaf(shape, read)
+    checked = read.map_batches(
+        lambda values: require_valid(values, shape, path), return_dtype=kind, is_elementwise=True
+    )
+    return Leaf(shape, checked)
+
+
+def _type(kind: object) -> pl.DataType:
+    return kind() if isinstance(kind, type) else kind  # type: ignore[return-value]  # a Polars type or its class
+
+
+def _is_plain(shape: Shape) -> bool:
+    """Whether all values of the stored type are values of the shape."""
+    return isinstance(shape, Scalar)
+
+
+def require_valid(values: pl.Series, shape: Shape, path: FieldPath) -> pl.Series:
+    """Returns the values of a field, with sets sorted; raises ``ElementError`` for a value that its shape lacks."""
+    if not isinstance(shape, OptionalOf) and values.null_count():
+        raise ElementError(null_message(path.source, path.path, shape))
+    match shape.of if isinstance(shape, OptionalOf) else shape:
+        case EnumOf(cls=cls) as enum:
+            unknown = values.drop_nulls().filter(~values.drop_nulls().is_in(list(cls.__members__)))
+            if len(unknown):
+                raise ElementError(f"{member_message(path.source, path.path, enum)}{unknown[0]}")
+        case ListOf(of=inner):
+            _require_items(values, inner, path.child("[…]"))
+        case SetOf(of=inner):
+            _require_items(values, inner, path.child("{…}"))
+            return values.list.unique().list.sort()
+        case RecordOf() | TupleOf() as whole:
+            known = values.drop_nulls()
+            for name, part in parts_of(whole):
+                require_valid(known.struct.field(name), part, path.child(f".{name}"))
+        case _:
+            pass
+    return values
+
+
+def _require_items(lists: pl.Series, inner: Shape, path: FieldPath) -> None:
+    known = lists.drop_nulls()
+    require_valid(known.filter(known.list.len() > 0).explode(), inner, path)
+
+
+__all__ = [
+    "FieldPath",
+    "bind_source",
+    "can_read",
+    "range_message",
+    "require_in_range",
+    "require_schema",
+    "require_valid",
+]

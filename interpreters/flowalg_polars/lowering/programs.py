@@ -1,0 +1,171 @@
+"""Chains of element-wise steps, compiled to operations on frames: expressions where lifted, Python where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TypeAlias, assert_never
+
+import polars as pl
+from attrs import evolve, field, frozen
+from flowalg_columns.layout import Leaf, layout_of
+from flowalg_columns.names import EVENT_TIME
+from flowalg_columns.notes import LiftingNote, note_of
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import TIMESTAMP, ListOf, Shape
+from flowalg.elementwise.functions import user_call
+from flowalg.elementwise.splitting import SelectedAt
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.lifting.tree.failures import can_raise_in_engine
+from flowalg_polars.columns import columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.lowering.failures import evaluate, evaluate_scalar
+from flowalg_polars.lowering.python_steps import PythonPass, apply_as_column, keep_where
+
+ENGINE = "Polars"
+
+Operation: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
+
+
+@frozen
+class Program:
+    """Operations on frames of elements: from elements of one shape to elements of another, ``shape``.
+
+    ``meta`` are the metadata columns, which stay with their elements. It is ``fallible`` if an operation since the last
+    barrier may fail: no filter may move below it, which would hide the failure.
+    """
+
+    shape: Shape
+    meta: tuple[str, ...]
+    operations: tuple[Operation, ...] = ()
+    notes: tuple[LiftingNote, ...] = ()
+    fallible: bool = field(default=False, kw_only=True)
+
+    def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns a frame after all operations."""
+        return reduce(lambda before, operation: operation(before), self.operations, frame)
+
+    def then(self, operation: Operation, shape: Shape, *, fallible: bool) -> Program:
+        """Returns the program with one more operation."""
+        return evolve(
+            self,
+            operations=(*self.operations, operation),
+            shape=shape,
+            fallible=self.fallible or fallible,
+        )
+
+    @property
+    def with_barrier(self) -> Program:
+        """The program, ending with an operation that no filter passes if one must not."""
+        if not self.fallible:
+            return self
+        return evolve(self, operations=(*self.operations, _block_filters), fallible=False)
+
+
+def _block_filters(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.map_batches(lambda rows: rows, streamable=True)
+
+
+def compile_steps(steps: Sequence[Step], before: Shape, meta: tuple[str, ...]) -> Program:
+    """Compiles a chain of element-wise steps.
+
+    Lifted steps are expressions. A step that runs in Python is a column if it has one result of a known type for each
+    element; otherwise it starts a pass over all columns, which ends at the first known type. Raises
+    ``UnsupportedError`` if the type after the last step is unknown.
+    """
+    program = Program(before, meta)
+    analyses = list(analyse(tuple(steps), before))
+    while analyses:
+        if analyses[0].opaque is None:
+            program = _lifted(program, analyses.pop(0))
+            continue
+        run = [analyses.pop(0)]
+        while analyses and run[-1].after is None:
+            run.append(analyses.pop(0))
+        program = _in_python(program, run)
+    return program
+
+
+def result_shape(chain: Sequence[StepAnalysis], before: Shape) -> Shape:
+    """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
+    after = chain[-1].after if chain else before
+    if after is None:
+        first = next(analysis.step for analysis in chain if analysis.after is None)
+        f = user_call(first.function).f
+        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
+        raise UnsupportedError(
+            f"{first.label}: {ENGINE} needs the type of its result; pass {argument}=..., or use a def with a return "
+            "annotation"
+        )
+    return after
+
+
+def _lifted(program: Program, analysis: StepAnalysis) -> Program:
+    """Returns the program with a lifted step."""
+    expression, before, meta = analysis.expression, program.shape, program.meta
+    element = columns_of(layout_of(before))
+    fallible = can_raise_in_engine(expression)
+    noted = evolve(program, notes=(*program.notes, note_of(analysis, ENGINE)))
+    match analysis.step:
+        case Map():
+            after = result_shape([analysis], before)
+            columns = [*flatten_columns(evaluate(expression, element), after), *map(pl.col, meta)]
+            return noted.then(lambda frame: frame.select(columns), after, fallible=fallible)
+        case Filter():
+            kept = evaluate_scalar(expression, element, pl.Boolean())
+            if fallible:
+                return noted.with_barrier.then(lambda frame: keep_where(frame, kept), before, fallible=True)
+            return noted.with_barrier.then(lambda frame: frame.filter(kept), before, fallible=False)
+        case FlatMap():
+            items = evaluate(expression, element)
+            assert isinstance(items, Leaf)
+            assert isinstance(items.shape, ListOf)
+            exploded = _Explode(items.column, items.shape.of, meta)
+            return noted.with_barrier.then(exploded, items.shape.of, fallible=fallible)
+        case WithTimestamps():
+            point = evaluate_scalar(expression, element, polars_type(TIMESTAMP)).to_physical()
+            return noted.then(
+                lambda frame: frame.with_columns(point.alias(EVENT_TIME)), before, fallible=fallible
+            )
+        case Split():
+            raise AssertionError("a split is inlined in the chains that read it")
+    assert_never(analysis.step)
+
+
+@frozen
+class _Explode:
+    """A row for each item of a list."""
+
+    items: pl.Expr
+    item: Shape
+    meta: tuple[str, ...]
+
+    def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        rows = frame.select(self.items.alias(_ITEM), *self.meta).explode(_ITEM)
+        return rows.select(*flatten_columns(unnest(pl.col(_ITEM), self.item), self.item), *self.meta)
+
+
+_ITEM = "__item"
+
+
+def _in_python(program: Program, run: Sequence[StepAnalysis]) -> Program:
+    """Returns the program with consecutive steps that run in Python."""
+    after = result_shape(run, program.shape)
+    notes = [
+        note_of(analysis, ENGINE)
+        if analysis.opaque is not None
+        else LiftingNote(analysis.step.label, "a neighbouring step does", None, ENGINE)
+        for analysis in run
+    ]
+    noted = evolve(program, notes=(*program.notes, *notes))
+    if len(run) == 1 and not isinstance(run[0].step, FlatMap):
+        ready = noted.with_barrier if isinstance(run[0].step, Filter) else noted
+        return ready.then(lambda frame: apply_as_column(frame, run[0], program.meta), after, fallible=True)
+    chain = tuple(analysis.step for analysis in run)
+    python = PythonPass(program.shape, after, (chain,), program.meta)
+    # A pass over all columns is a barrier itself.
+    return evolve(noted.then(python.apply, after, fallible=False), fallible=False)
+
+
+__all__ = ["ENGINE", "Operation", "Program", "compile_steps", "result_shape"]

@@ -1,0 +1,159 @@
+"""Steps that Python computes: as columns of the columns that they read, or in a pass over all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import pyarrow as pa
+from attrs import frozen
+from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.layout import Branch, layout_of, leaf_columns, leaves
+from flowalg_columns.names import EVENT_TIME
+from flowalg_columns.python.functions import ArrayFunction, OneToOne, map_argument, map_result, plan_call
+from flowalg_columns.python.rows import PythonSteps
+from flowalg_columns.values import AnyArray
+
+from flowalg.data.shapes import BOOLEAN, INTEGER, Shape, TupleOf
+from flowalg.elementwise.functions import Function
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.lifting.analysis import StepAnalysis
+from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.lowering.failures import evaluate
+from flowalg_polars.meta import META_TYPES
+
+
+def python_column(step: OneToOne, function: Function, element: Columns, result: Shape) -> pl.Expr:
+    """Returns the column of a user-defined function's results; ``element`` has the columns of its argument."""
+    call = plan_call(function, element.shape)
+    shape = call.argument_shape
+    if call.arguments is not None and shape is not None:
+        columns = tuple(evaluate(argument, element) for argument in call.arguments)
+        element = Branch(shape, columns) if isinstance(shape, TupleOf) and len(columns) > 1 else columns[0]
+    layout = call.layout(element.shape)
+    names = leaf_columns(layout_of(element.shape))
+    column_of = dict(zip(names, leaf_columns(element), strict=True))
+    arguments = [column_of[leaf.column] for leaf in leaves(layout)]
+    kind = polars_type(result)
+    compute = ArrayFunction(step, call.function, layout, result)
+
+    def body(columns: Sequence[pl.Series]) -> pl.Series:
+        rows, *arrays = columns
+        whole = [array.new_from_index(0, len(rows)) if len(array) != len(rows) else array for array in arrays]
+        return series_of(compute([array.to_arrow() for array in whole]), kind)
+
+    # The event time is an argument so that a function of constants is called for each row.
+    return pl.map_batches([pl.col(EVENT_TIME), *arguments], body, return_dtype=kind, is_elementwise=True)
+
+
+def series_of(array: AnyArray, kind: pl.DataType) -> pl.Series:
+    """Returns an Arrow array as a series of a type."""
+    series = pl.from_arrow(array)
+    assert isinstance(series, pl.Series)
+    return series.cast(kind)
+
+
+def apply_as_column(frame: pl.LazyFrame, analysis: StepAnalysis, meta: Sequence[str]) -> pl.LazyFrame:
+    """Returns the frame after a step with one result, of a known type, for each element."""
+    step, before = analysis.step, analysis.before
+    assert before is not None, "the type of the element is known"
+    element = columns_of(layout_of(before))
+    match step:
+        case Map():
+            assert analysis.after is not None, "the type of the result is known"
+            function, argument, result = map_argument(step.function, element, analysis.after)
+            computed = python_column(step, function, argument, result)
+            with_result = frame.with_columns(computed.alias(_RESULT))
+            columns = map_result(step.function, element, unnest(pl.col(_RESULT), result), analysis.after)
+            return with_result.select(*flatten_columns(columns, analysis.after), *meta)
+        case Filter():
+            return keep_where(frame, python_column(step, step.function, element, BOOLEAN))
+        case WithTimestamps():
+            return frame.with_columns(python_column(step, step.function, element, INTEGER).alias(EVENT_TIME))
+        case FlatMap() | Split():
+            raise AssertionError("a flat_map or split has no single result for an element")
+
+
+_RESULT = "__python_result"
+_KEPT = "__kept"
+
+
+def keep_where(frame: pl.LazyFrame, kept: pl.Expr) -> pl.LazyFrame:
+    """Returns the rows for which a column that may fail the query is true.
+
+    It is a column first, so that Polars does not evaluate it on rows that an earlier filter drops.
+    """
+    return frame.with_columns(kept.alias(_KEPT)).filter(_KEPT).drop(_KEPT)
+
+
+@frozen
+class PythonPass:
+    """Chains of steps over all columns of a frame, which has metadata columns ``meta``; the outputs are united."""
+
+    before: Shape
+    after: Shape
+    chains: tuple[tuple[Step, ...], ...]
+    meta: tuple[str, ...]
+
+    def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Returns the frame after the steps."""
+        (batch,) = to_arrow(frame, self.before, self.meta).to_batches() or (None,)
+        steps = PythonSteps(
+            layout_of(self.before),
+            layout_of(self.after),
+            self.chains,
+            False,
+            arrow_schema(self.after, self.meta),
+        )
+        if batch is None:
+            return pl.DataFrame(schema=frame_schema(self.after, self.meta))
+        return from_arrow(steps.transform(batch), frame_schema(self.after, self.meta))
+
+    def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Returns the lazy frame after the steps."""
+        return frame.map_batches(
+            self,
+            schema=frame_schema(self.after, self.meta),
+            streamable=True,
+        )
+
+
+def frame_schema(shape: Shape, meta: Sequence[str]) -> dict[str, pl.DataType]:
+    """Returns the Polars schema of elements of a shape."""
+    columns = {leaf.column: polars_type(leaf.shape) for leaf in leaves(layout_of(shape))}
+    return {**columns, **{name: META_TYPES[name] for name in meta}}
+
+
+_META_ARROW = {pl.Int64(): pa.int64(), pl.String(): pa.string(), pl.Boolean(): pa.bool_()}
+
+
+def arrow_schema(shape: Shape, meta: Sequence[str]) -> pa.Schema:
+    """Returns the Arrow schema of elements of a shape."""
+    fields = [pa.field(leaf.column, arrow_type(leaf.shape)) for leaf in leaves(layout_of(shape))]
+    return pa.schema([*fields, *(pa.field(name, _META_ARROW[META_TYPES[name]]) for name in meta)])
+
+
+def to_arrow(frame: pl.DataFrame, shape: Shape, meta: Sequence[str]) -> pa.Table:
+    """Returns elements as an Arrow table of one batch."""
+    schema = arrow_schema(shape, meta)
+    return frame.select(schema.names).to_arrow().cast(schema).combine_chunks()
+
+
+def from_arrow(batch: pa.RecordBatch, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """Returns an Arrow batch as a frame of a schema."""
+    frame = pl.from_arrow(batch)
+    assert isinstance(frame, pl.DataFrame)
+    return frame.cast(dict(schema))  # type: ignore[arg-type]  # pl.DataFrame.cast takes a mapping of names
+
+
+__all__ = [
+    "PythonPass",
+    "apply_as_column",
+    "arrow_schema",
+    "frame_schema",
+    "from_arrow",
+    "keep_where",
+    "python_column",
+    "series_of",
+    "to_arrow",
+]

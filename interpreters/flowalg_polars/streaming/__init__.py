@@ -1,0 +1,1 @@
+"""A pipeline over unbounded input, micro-batch by micro-batch."""

@@ -1,0 +1,227 @@
+"""A streaming pipeline as operators: one for each node, run once in each instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, assert_never
+
+import polars as pl
+from attrs import define, field, frozen
+from flowalg_columns.layout import layout_of, leaf_columns
+from flowalg_columns.notes import LiftingNote, note_of
+from flowalg_shard.clocks.exchange import FromStage, Report, Reports, Upstream
+
+from flowalg.data.errors import UnsupportedError
+from flowalg.data.shapes import Shape
+from flowalg.data.time import ProcessingTime
+from flowalg.elementwise.steps import Step
+from flowalg.lifting.analysis import analyse
+from flowalg.pipeline.graph import Fold, nodes_of
+from flowalg.pipeline.nodes import (
+    CoGroupByKey,
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    GroupingNode,
+    Hole,
+    Node,
+    SourceNode,
+    WindowInto,
+    WithSide,
+)
+from flowalg.runs.panes import Drop
+from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_polars.lowering.programs import ENGINE, compile_steps
+from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
+from flowalg_polars.streaming.operators import Arrival, Cluster, ShardedGrouping, ShardedSide
+from flowalg_polars.streaming.rows import Elements, prepare_grouping, require_lateness
+
+Arrivals: TypeAlias = Mapping[str, Arrival]
+"""What the sources bring in one instant, by name."""
+
+Run: TypeAlias = Callable[[Arrivals], Arrival]
+Stage: TypeAlias = ShardedGrouping | ShardedSide
+
+
+@frozen
+class Operator:
+    """The compiled form of a node: the form of its elements, its upstreams by identity, and what it does."""
+
+    elements: Elements
+    upstreams: Mapping[int, Upstream]
+    run: Run
+
+
+@define
+class Graph:
+    """The operators of a pipeline, and its stages in the order of the pipeline."""
+
+    sources: Mapping[str, Upstream]
+    cluster: Cluster
+    readers: Mapping[int, int]
+    finite: bool
+    stages: list[Stage] = field(factory=list)
+    notes: list[LiftingNote] = field(factory=list)
+
+    @classmethod
+    def compile(
+        cls, root: Node, sources: Mapping[str, Upstream], cluster: Cluster, *, finite: bool
+    ) -> tuple[Graph, Operator]:
+        """Compiles a pipeline whose sources derive their clocks as ``sources`` say.
+
+        Unless the input is ``finite``, windows need a lateness.
+        """
+        readers: dict[int, int] = {}
+        for node in nodes_of(root):
+            for inner in node.inputs:
+                readers[id(inner)] = readers.get(id(inner), 0) + 1
+        graph = cls(sources, cluster, readers, finite)
+        return graph, Fold(graph._compile)(root)
+
+    def _compile(self, node: Node, of: Fold[Node, Operator]) -> Operator:
+        operator = self._make(node, of)
+        shared = self.readers.get(id(node), 0) > 1
+        return Operator(operator.elements, operator.upstreams, _once(operator.run, collect=shared))
+
+    def _make(self, node: Node, of: Fold[Node, Operator]) -> Operator:
+        match node:
+            case Hole():
+                raise node.refused()
+            case SourceNode(name=name):
+                return Operator(
+                    Elements(node.shape, ELEMENT_META),
+                    {id(node): self.sources[name]},
+                    lambda arrivals: arrivals[name],
+                )
+            case WindowInto(input=inner):
+                return of(inner)
+            case ElementWise():
+                chain = node.unsplit
+                if isinstance(chain.input, WithSide):
+                    return self._side_input(chain.input, of, chain.steps)
+                return self._steps(of(chain.input), chain.steps)
+            case CombinePerKey(input=inner):
+                return self._grouping(node, [of(inner)])
+            case CoGroupByKey(inputs=inputs):
+                return self._grouping(node, [of(inner) for inner in inputs])
+            case Flatten(inputs=inputs):
+                return _flatten([of(inner) for inner in inputs])
+            case WithSide():
+                return self._side_input(node, of, ())
+        assert_never(node)
+
+    def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:
+        program = compile_steps(steps, operator.elements.shape, operator.elements.meta)
+        self.notes += program.notes
+
+        def run(arrivals: Arrivals) -> Arrival:
+            received = operator.run(arrivals)
+            return Arrival(program.apply(received.frame), received.reports)
+
+        return Operator(Elements(program.shape, program.meta), operator.upstreams, run)
+
+    def _grouping(self, node: GroupingNode, inputs: Sequence[Operator]) -> Operator:
+        prepared = prepare_grouping(node, [each.elements for each in inputs], self.cluster.shards)
+        strategy = prepared.stage.strategy
+        if not self.finite:
+            require_lateness(prepared.stage.label, strategy.windows, strategy.allowed_lateness)
+        upstreams = _union(each.upstreams for each in inputs)
+        grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster)
+        self.stages.append(grouping)
+        self.notes += prepared.notes
+
+        def run(arrivals: Arrivals) -> Arrival:
+            received = [each.run(arrivals) for each in inputs]
+            return grouping.advance(received, _reports(received, inputs, upstreams))
+
+        return Operator(Elements(prepared.pair, PANE_META), {id(grouping): FromStage()}, run)
+
+    def _side_input(self, node: WithSide, of: Fold[Node, Operator], steps: tuple[Step, ...]) -> Operator:
+        main, side = of(node.input), of(node.side)
+        shape = shape_with_side(main.elements.shape, side.elements.shape, node.view)
+        together = steps_on_mapping(analyse(steps, shape))
+        after: Shape | None = together[-1].after if together else shape
+        assert after is not None, "the last step on a mapping has a result of a known shape"
+        stage = ShardedSide.of(
+            node,
+            main.elements,
+            side.elements,
+            (list(main.upstreams.values()), list(side.upstreams.values())),
+            tuple(step.step for step in together),
+            after,
+            self.cluster,
+        )
+        self.stages.append(stage)
+        self.notes.append(LiftingNote("with_side", "a side input, which is kept in Python", None, ENGINE))
+        self.notes += [note_of(step, ENGINE) for step in together]
+        operator = Operator(
+            Elements(after, main.elements.meta),
+            {id(stage): FromStage()},
+            lambda arrivals: stage.advance(main.run(arrivals), side.run(arrivals)),
+        )
+        return self._steps(operator, steps[len(together) :])
+
+    def drops(self) -> list[Drop]:
+        """Returns the drops of all stages in the last instant."""
+        return [drop for stage in self.stages for drop in stage.drops()]
+
+    def next_deadline(self) -> ProcessingTime | None:
+        """Returns the next processing time at which a trigger of any stage becomes ready without new elements."""
+        deadlines = (stage.next_deadline() for stage in self.stages)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+
+def _once(run: Run, *, collect: bool) -> Run:
+    """Returns the operator run once in each instant, however many others read its output."""
+    last: list[tuple[Arrivals, Arrival]] = []
+
+    def remembering(arrivals: Arrivals) -> Arrival:
+        if not last or last[0][0] is not arrivals:
+            arrival = run(arrivals)
+            frame = arrival.frame.collect().lazy() if collect else arrival.frame
+            last[:] = [(arrivals, Arrival(frame, arrival.reports))]
+        return last[0][1]
+
+    return remembering
+
+
+def _union(several: Iterable[Mapping[int, Upstream]]) -> dict[int, Upstream]:
+    return {number: upstream for each in several for number, upstream in each.items()}
+
+
+def _reports(
+    received: Sequence[Arrival], inputs: Sequence[Operator], upstreams: Mapping[int, Upstream]
+) -> Reports:
+    """Returns the reports of a union by the position of the upstream: two paths from one upstream are one."""
+    found: dict[int, Report] = {}
+    for arrival, each in zip(received, inputs, strict=True):
+        for position, identity in enumerate(each.upstreams):
+            if position in arrival.reports:
+                found.setdefault(identity, arrival.reports[position])
+    return {position: found[identity] for position, identity in enumerate(upstreams) if identity in found}
+
+
+def _flatten(inputs: Sequence[Operator]) -> Operator:
+    first = inputs[0].elements
+    for other in inputs[1:]:
+        if other.elements.shape != first.shape:
+            raise UnsupportedError(
+                "flatten: all collections must have elements of one type; "
+                f"got {first.shape} and {other.elements.shape}"
+            )
+    upstreams = _union(each.upstreams for each in inputs)
+    meta = union_meta(each.elements.meta for each in inputs)
+    element = leaf_columns(layout_of(first.shape))
+
+    def run(arrivals: Arrivals) -> Arrival:
+        received = [each.run(arrivals) for each in inputs]
+        frames = [
+            aligned(arrival.frame, each.elements.meta, element, meta)
+            for each, arrival in zip(inputs, received, strict=True)
+        ]
+        return Arrival(pl.concat(frames), _reports(received, inputs, upstreams))
+
+    return Operator(Elements(first.shape, meta), upstreams, run)
+
+
+__all__ = ["Arrivals", "Graph", "Operator", "Stage"]

@@ -1,0 +1,93 @@
+"""Polars streaming as an interpreter: a pipeline over timelines, instant by instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+from attrs import field, frozen
+
+from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping, sources_of
+from flowalg.runs.inputs import AnySource, timelines_by_name
+from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
+from flowalg.runs.panes import Drop, Pane
+from flowalg.runs.run import Run
+from flowalg.runs.timeline import Timeline
+from flowalg_polars.capabilities import timeline_capabilities
+from flowalg_polars.frames.pane_frame import panes_of
+from flowalg_polars.streaming.graph import Graph
+from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.timelines import ObservedClocks, PublishedClocks, require_policy
+
+A = TypeVar("A")
+
+
+@frozen
+class PolarsStreaming:
+    """Polars streaming as an interpreter: whole pipelines, instant by instant, in one process.
+
+    ``mode`` is when processing-time triggers are evaluated. With ``generate_watermarks``, the timeline's policy
+    generates the watermarks again instead of reading them from its instants. ``cluster`` divides the run, as a test of
+    the engine; neither changes the result.
+    """
+
+    cluster: Cluster = field(factory=Cluster)
+    mode: Mode = field(default=Mode.MICRO_BATCH, kw_only=True)
+    generate_watermarks: bool = field(default=False, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.cluster, Cluster):
+            raise ArgumentError(
+                "PolarsStreaming.cluster", self.cluster, "a Cluster, such as Cluster(shards=2)"
+            )
+        require_mode("PolarsStreaming.mode", self.mode)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The capabilities of Polars streaming over timelines."""
+        return timeline_capabilities(self.mode, observed=self.generate_watermarks)
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """Returns the panes and drops of a pipeline over one timeline for each of its sources.
+
+        Raises ``UnboundSourceError``, ``ArgumentError`` for a timeline whose watermarks cannot be generated,
+        ``UserFunctionError`` if a user-defined function raises, and ``UnsupportedError`` for features that streaming
+        lacks.
+        """
+        timelines = timelines_by_name(pipeline.node, inputs)
+        root = resolve_accumulation(pipeline.node)
+        last_grouping(root)
+        sources = {node.name: self._source(node, timelines[node.name]) for node in sources_of(root)}
+        upstreams = {name: source.upstream for name, source in sources.items()}
+        graph, operator = Graph.compile(root, upstreams, self.cluster, finite=True)
+        panes: list[Pane[A]] = []
+        dropped: list[Drop] = []
+
+        def advance(now: PipelineInstant) -> None:
+            arrivals = {name: source.arrival(now) for name, source in sources.items()}
+            rows = operator.run(arrivals).frame.collect()
+            if rows.height:
+                panes.extend(panes_of(pipeline, rows))
+            dropped.extend(graph.drops())
+
+        before: PipelineInstant | None = None
+        for now in pipeline_instants(timelines):
+            if self.mode is Mode.CONTINUOUS and before is not None:
+                for empty in empty_instants(before, now.processing_time, graph.next_deadline):
+                    advance(empty)
+            advance(now)
+            before = now
+        return Run(cast("tuple[Pane[A], ...]", tuple(panes)), tuple(dropped))
+
+    def _source(self, node: SourceNode, timeline: Timeline[object]) -> PublishedClocks | ObservedClocks:
+        if not self.generate_watermarks:
+            return PublishedClocks(node)
+        return ObservedClocks(node, timeline, require_policy(node.name, timeline))
+
+
+__all__ = ["PolarsStreaming"]

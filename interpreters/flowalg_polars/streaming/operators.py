@@ -1,0 +1,343 @@
+"""The operators of a streaming pipeline: what each does in one instant, and the state that it keeps."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from attrs import define, evolve, field, frozen
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.names import (
+    CHANGE,
+    EVENT_TIME,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    PANE_META,
+    PANE_TIME,
+    START,
+    TIMING,
+    WATERMARK,
+)
+from flowalg_columns.python.rows import Rows
+from flowalg_columns.values import read_elements, write_arrays
+from flowalg_shard.clocks.exchange import (
+    InputClocks,
+    Reports,
+    StageReport,
+    Upstream,
+    advance_clocks,
+)
+from flowalg_shard.operators import Grouping, OperatorState, Side
+from flowalg_shard.state.window_store import Segment, WindowStore
+from flowalg_shard.step.bundle import precombine
+from flowalg_shard.step.panes import ORDER_END, ORDER_START
+from flowalg_shard.step.shard_state import Emission
+from flowalg_shard.step.side_inputs import READ_START, LateSideElement, SideStage
+from flowalg_shard.tables.columns import DROPPED, END, POSITION, REASON, SHARD, VALUE
+from flowalg_shard.tables.packing import stack
+
+from flowalg.data.shapes import Shape
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.elementwise.steps import Step
+from flowalg.pipeline.nodes import WithSide
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.panes import Drop, DropReason
+from flowalg.windows.window import Window
+from flowalg_polars.columns import polars_type
+from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
+from flowalg_polars.streaming.packed_results import result_columns
+from flowalg_polars.streaming.rows import Elements, PreparedGrouping, weight_of
+
+
+@frozen
+class Cluster:
+    """How a run is divided: the numbers of input partitions and of shards. Results do not depend on it.
+
+    With ``restarts`` each shard is restored from its packed segments in every instant, as after a restart.
+    """
+
+    partitions: int = 1
+    shards: int = 1
+    restarts: bool = False
+
+
+@frozen
+class Arrival:
+    """The output of an operator in one instant: its elements in order, and the clock reports of its upstreams."""
+
+    frame: pl.LazyFrame
+    reports: Reports
+
+
+@define
+class ShardedGrouping:
+    """A grouping, and the state of each of its shards."""
+
+    prepared: PreparedGrouping
+    operator: Grouping
+    cluster: Cluster
+    states: list[OperatorState]
+    emissions: list[Emission] = field(factory=list)
+    report: StageReport | None = None
+
+    @classmethod
+    def of(
+        cls, prepared: PreparedGrouping, upstreams: Sequence[Upstream], cluster: Cluster
+    ) -> ShardedGrouping:
+        """Returns the grouping before the first instant."""
+        operator = Grouping(prepared.stage, tuple(upstreams))
+        clocks = (InputClocks.initial(upstreams),)
+        return cls(prepared, operator, cluster, [OperatorState(clocks) for _ in range(cluster.shards)])
+
+    @property
+    def label(self) -> str:
+        """The label of the grouping."""
+        return self.prepared.stage.label
+
+    def advance(self, inputs: Sequence[Arrival], reports: Reports) -> Arrival:
+        """Advances by one instant; returns the panes in order, and the clock report of all shards."""
+        bundles = self._bundles(inputs)
+        clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, [reports])
+        self.emissions, received = [], []
+        for shard, parts in enumerate(bundles):
+            after, emission, report = self.operator.step(self.states[shard], clocks, parts)
+            self.states[shard] = _restarted(after) if self.cluster.restarts else after
+            self.emissions.append(emission)
+            received.append(report)
+        self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
+        panes = self._panes(stack([emission.panes for emission in self.emissions]), clocks[0].clocks)
+        return Arrival(panes.lazy(), {0: self.report})
+
+    def _bundles(self, inputs: Sequence[Arrival]) -> list[list[pl.DataFrame]]:
+        """Returns what the input partitions send to each shard."""
+        stage, cluster = self.prepared.stage, self.cluster
+        rows = stack(
+            [prepare(each.frame) for prepare, each in zip(self.prepared.inputs, inputs, strict=True)]
+        )
+        if rows.is_empty():
+            return [[] for _ in range(cluster.shards)]
+        parts = (
+            [rows]
+            if cluster.partitions == 1
+            else [rows.gather_every(cluster.partitions, part) for part in range(cluster.partitions)]
+        )
+        combined = [precombine(stage, part) for part in parts]
+        filled = [part for part in combined if not part.is_empty()]
+        if cluster.shards == 1:
+            return [[part.drop(SHARD) for part in filled]]
+        return [
+            [part.filter(pl.col(SHARD) == shard).drop(SHARD) for part in filled]
+            for shard in range(cluster.shards)
+        ]
+
+    def _panes(self, table: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+        """Returns panes as elements, in the order of SEMANTICS section 7."""
+        pair = self.prepared.pair
+        if table.is_empty():
+            return pl.DataFrame(schema=frame_schema(pair, PANE_META))
+        stage = self.prepared.stage
+        window = (ORDER_END, ORDER_START) if ORDER_END in table.columns else (END, START)
+        position = (POSITION,) if POSITION in table.columns else ()
+        order = [*window, *stage.keys, *position]
+        ordered = table.sort(order, maintain_order=True) if table.height > 1 else table
+        meta = {
+            **{name: pl.col(_EMITTED.get(name, name)) for name in PANE_META},
+            PANE_TIME: pl.lit(clocks.processing_time, pl.Int64()),
+            WATERMARK: pl.lit(clocks.watermark, pl.Int64()),
+            CHANGE: pl.col(_EMITTED[CHANGE]).cast(pl.String()),
+            TIMING: pl.col(_EMITTED[TIMING]).cast(pl.String()),
+        }
+        element = self._elements(ordered)
+        return element.with_columns(
+            ordered.select(column.alias(name) for name, column in meta.items()).get_columns()
+        )
+
+    def _elements(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Returns the columns of pairs, from the keys and the results of a table."""
+        stage = self.prepared.stage
+        key, value = key_and_value(layout_of(self.prepared.pair))
+        keys = [pl.col(old).alias(new) for old, new in zip(stage.keys, leaf_columns(key), strict=True)]
+        if stage.combiner is None:
+            results = [
+                pl.col(old).alias(new) for old, new in zip(stage.results, leaf_columns(value), strict=True)
+            ]
+            return table.select(*keys, *results)
+        return table.select(*keys).with_columns(result_columns(table, value, stage.label))
+
+    def drops(self) -> list[Drop]:
+        """Returns the drops of the last instant."""
+        assert self.report is not None, "an instant has been"
+        clocks = self.report.clocks
+        found = []
+        for emission in self.emissions:
+            table = emission.drops
+            if table.is_empty():
+                continue
+            keys = self._keys(table)
+            for dropped, start, end, reason, count in zip(
+                keys, *(table[name].to_list() for name in (START, END, REASON, DROPPED)), strict=True
+            ):
+                window = Window(EventTime(start), EventTime(end))
+                found.append(Drop(dropped, window, DropReason(reason), clocks.processing_time, count=count))
+        return found
+
+    def _keys(self, table: pl.DataFrame) -> list[object]:
+        """Returns the keys of some rows as values."""
+        layout = key_and_value(layout_of(self.prepared.pair))[0]
+        names = leaf_columns(layout)
+        renamed = table.select(
+            pl.col(old).alias(new) for old, new in zip(self.prepared.stage.keys, names, strict=True)
+        )
+        return read_elements(layout, renamed.to_arrow())
+
+    def next_deadline(self) -> ProcessingTime | None:
+        """Returns the next processing time at which a trigger becomes ready without new elements."""
+        deadlines = (state.windows.next_deadline for state in self.states)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+
+_EMITTED = {
+    CHANGE: "change",
+    TIMING: "timing",
+    INDEX: "index",
+    IS_FIRST: "is_first",
+    IS_LAST: "is_last",
+}
+"""The columns of a pane in an emission, by their names in a frame."""
+
+
+def _restarted(stored: OperatorState) -> OperatorState:
+    """Returns the state after its segments have been packed and restored."""
+    packed = {segment.name: segment.packed for segment in stored.windows.segments}
+    windows = WindowStore.restore(list(packed), lambda name: Segment.restore(name, packed[name]))
+    return evolve(stored, windows=windows)
+
+
+@define
+class ShardedSide:
+    """A side input, and the state of each of its shards; elements are divided by their position."""
+
+    stage: SideStage
+    operator: Side
+    main: Elements
+    side: Elements
+    steps: tuple[Step, ...]
+    after: Shape
+    cluster: Cluster
+    states: list[OperatorState]
+    late: tuple[LateSideElement, ...] = ()
+    report: StageReport | None = None
+    arrived: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        node: WithSide,
+        main: Elements,
+        side: Elements,
+        upstreams: tuple[Sequence[Upstream], Sequence[Upstream]],
+        steps: tuple[Step, ...],
+        after: Shape,
+        cluster: Cluster,
+    ) -> ShardedSide:
+        """Returns the operator of a node before the first instant; ``steps`` read the values of the side."""
+        effective = node.side.windowing
+        stage = SideStage("with_side", node.view, effective.strategy.windows, effective.fresh)
+        operator = Side(stage, tuple(upstreams[0]), tuple(upstreams[1]))
+        clocks = tuple(map(InputClocks.initial, operator.inputs))
+        states = [OperatorState(clocks) for _ in range(cluster.shards)]
+        return cls(stage, operator, main, side, steps, after, cluster, states)
+
+    @property
+    def label(self) -> str:
+        """The label of the side input."""
+        return self.stage.label
+
+    def advance(self, main: Arrival, side: Arrival) -> Arrival:
+        """Advances by one instant; returns the elements whose side window is complete, after the steps, in order."""
+        elements = self._numbered(main.frame.collect())
+        values = self._side_rows(side.frame.collect())
+        clocks = advance_clocks(
+            self.operator.inputs, self.states[0].input_clocks, [main.reports, side.reports]
+        )
+        passed, received = [], []
+        known: dict[EventTime, object] = {}
+        for shard in range(self.cluster.shards):
+            share = elements.gather_every(self.cluster.shards, shard)
+            after, output, report = self.operator.step(self.states[shard], clocks, share, values)
+            self.states[shard] = after
+            passed.append(output.passed)
+            known.update(output.values)
+            received.append(report)
+            if shard == 0:
+                self.late = output.drops
+        self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
+        table = stack(passed)
+        frame = self._read(table.sort(_NUMBER), known) if table.height else self._empty
+        return Arrival(frame.lazy(), {0: self.report})
+
+    @property
+    def _empty(self) -> pl.DataFrame:
+        return pl.DataFrame(schema=frame_schema(self.after, self.main.meta))
+
+    def _numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        numbers = pl.int_range(self.arrived, self.arrived + rows.height, dtype=pl.Int64(), eager=True)
+        self.arrived += rows.height
+        return rows.with_columns(numbers.alias(_NUMBER))
+
+    def _side_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the elements of the side, pickled."""
+        table = to_arrow(rows, self.side.shape, self.side.meta)
+        values = read_elements(layout_of(self.side.shape), table)
+        packed = pl.Series(VALUE, [pickle.dumps(value) for value in values], pl.Binary())
+        bounds = () if self.stage.fresh else (START, END)
+        return rows.select(EVENT_TIME, weight_of(self.side.meta), *bounds).with_columns(packed)
+
+    def _read(self, table: pl.DataFrame, readings: Mapping[EventTime, object]) -> pl.DataFrame:
+        """Returns elements paired with the values that they read, after the steps."""
+        elements = read_elements(layout_of(self.main.shape), to_arrow(table, self.main.shape, self.main.meta))
+        starts = table[READ_START].to_list()
+        pairs: list[object] = [
+            (element, readings[EventTime(start)]) for element, start in zip(elements, starts, strict=True)
+        ]
+        rows = Rows(pairs, [*table[EVENT_TIME].to_list()], list(range(table.height)))
+        for step in self.steps:
+            rows.apply_step(step)
+        return written_rows(rows, self.after, self.main.meta, table, self.steps, self.label)
+
+    def drops(self) -> list[Drop]:
+        """Returns the late elements of the side in the last instant."""
+        assert self.report is not None, "an instant has been"
+        now = self.report.clocks.processing_time
+        return [Drop(late.key, late.window, late.reason, now) for late in self.late]
+
+    def next_deadline(self) -> ProcessingTime | None:
+        """A side input waits for no processing time."""
+        return None
+
+
+_NUMBER = "__number"
+
+
+def written_rows(
+    rows: Rows,
+    after: Shape,
+    meta: tuple[str, ...],
+    table: pl.DataFrame,
+    steps: Sequence[Step],
+    label: str,
+) -> pl.DataFrame:
+    """Returns the elements that steps in Python made of a table, with the metadata of the rows they come from."""
+    layout = layout_of(after)
+    where = f"the result of {steps[-1].label if steps else label}"
+    columns = [
+        series_of(array, polars_type(leaf.shape)).alias(leaf.column)
+        for array, leaf in zip(write_arrays(layout, rows.elements, where), leaves(layout), strict=True)
+    ]
+    others = table.select(meta)[rows.origins].with_columns(pl.Series(EVENT_TIME, rows.times, pl.Int64()))
+    return pl.DataFrame([*columns, *others.get_columns()])
+
+
+__all__ = ["Arrival", "Cluster", "ShardedGrouping", "ShardedSide", "written_rows"]

@@ -1,0 +1,235 @@
+"""The rows of a grouping: elements as the tables that the shard step reads."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import polars as pl
+from attrs import evolve, frozen
+from flowalg_columns.combiners import ignores_values, unknown_result
+from flowalg_columns.layout import Leaf, key_and_value, layout_of, leaf_columns
+from flowalg_columns.names import CHANGE, END, EVENT_TIME, START
+from flowalg_columns.notes import LiftingNote
+from flowalg_columns.python.windows import AssignWindows
+from flowalg_columns.values import read_elements
+from flowalg_shard import Stage, aggregate_columns
+from flowalg_shard.step.stage import runs_in_columns
+from flowalg_shard.step.trigger_summary import evaluate_leaf
+from flowalg_shard.step.window_assignment import assigned_in_columns
+from flowalg_shard.tables.columns import KEEP, NEW, SHARD, VALUE, WEIGHT
+
+from flowalg.data.errors import UnsupportedError, errors_of
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.pipeline.co_group import Tagged
+from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
+from flowalg.runs.panes import Change
+from flowalg.triggers.syntax import AtMeasure
+from flowalg.windows.window_functions import GlobalWindows, WindowFn
+from flowalg_polars.batch.flow import require_pairs
+from flowalg_polars.columns import columns_of
+from flowalg_polars.lowering.arguments import combiner_arguments
+from flowalg_polars.lowering.programs import ENGINE
+from flowalg_polars.lowering.python_steps import arrow_schema, frame_schema, from_arrow, to_arrow
+
+ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.DataFrame]
+
+
+@frozen
+class PreparedGrouping:
+    """A grouping: its stage, the shape of its pairs, and for each input a function from elements to rows."""
+
+    stage: Stage
+    pair: RecordOf
+    inputs: tuple[ElementsToRows, ...]
+    notes: tuple[LiftingNote, ...]
+
+
+@frozen
+class Elements:
+    """The form of the elements of an input: their shape and their metadata columns."""
+
+    shape: Shape
+    meta: tuple[str, ...]
+
+
+def prepare_grouping(node: GroupingNode, inputs: Sequence[Elements], shards: int) -> PreparedGrouping:
+    """Prepares a grouping of one input of pairs, or a co-group of several.
+
+    Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold, and for windows
+    without a lateness, whose state would be kept indefinitely.
+    """
+    pairs = [require_pairs(each.shape, node.label) for each in inputs]
+    key = pairs[0].fields[0].shape
+    for pair in pairs:
+        if pair.fields[0].shape != key:
+            raise UnsupportedError(f"{node.label} has keys of {key} and of {pair.fields[0].shape}")
+    result = node.shape
+    if not isinstance(result, RecordOf):
+        raise unknown_result(node)
+    base = _stage(node, result)
+    if isinstance(node, CombinePerKey) and runs_in_columns(
+        node.combiner, base.strategy, retractions=base.retractions
+    ):
+        return _in_columns(node, base, result, inputs[0], shards)
+    stage = evolve(base, combiner=node.combiner)
+    tags: Sequence[int | None] = (None,) if len(inputs) == 1 else range(len(inputs))
+    functions = tuple(_ObjectRows(stage, each, tag, shards) for each, tag in zip(inputs, tags, strict=True))
+    note = LiftingNote(node.label, "its combiner, which keeps objects", None, ENGINE)
+    return PreparedGrouping(stage, result, functions, (note,))
+
+
+def _stage(node: GroupingNode, result: RecordOf) -> Stage:
+    """Returns the stage of a node, without its aggregates or combiner."""
+    effective = node.windowed_by
+    return Stage(
+        node.label,
+        leaf_columns(key_and_value(layout_of(result))[0]),
+        (),
+        effective.strategy,
+        fresh=effective.fresh,
+        retractions=node.receives_retractions,
+        preassigned=effective.fresh and not assigned_in_columns(effective.strategy.windows),
+    )
+
+
+def require_lateness(label: str, windows: WindowFn, lateness: object) -> None:
+    """Raises ``UnsupportedError`` for finite windows whose state would be kept indefinitely without anyone's choice."""
+    if lateness is None and not isinstance(windows, GlobalWindows):
+        raise UnsupportedError(
+            f"{label} over {windows} has no allowed_lateness, so it would keep the state of every window indefinitely; "
+            "pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is intended"
+        )
+
+
+def _in_columns(
+    node: CombinePerKey, base: Stage, result: RecordOf, elements: Elements, shards: int
+) -> PreparedGrouping:
+    """Prepares a grouping whose combiners are aggregates over columns."""
+    element = columns_of(layout_of(elements.shape))
+    arguments = combiner_arguments(node, key_and_value(element)[1])
+    items = [
+        None if ignores_values(part) else item
+        for part, item in zip(arguments.combiners, arguments.columns, strict=True)
+    ]
+    shapes = tuple(None if item is None else item.shape for item in items)
+    stage = evolve(base, aggregates=aggregate_columns(node.combiner, shapes))
+    columns = []
+    for column, item in zip(stage.aggregates, items, strict=True):
+        if column.argument is not None:
+            assert isinstance(item, Leaf), "an aggregate has an argument of one column"
+            columns.append(item.column.alias(column.argument))
+    python = stage.preassigned or bool(stage.automaton.summary.data)
+    rows = _ColumnRows(stage, elements, tuple(columns), shards, python=python)
+    return PreparedGrouping(stage, result, (rows,), arguments.notes)
+
+
+@frozen
+class _ColumnRows:
+    """The rows of a grouping whose contents are columns."""
+
+    stage: Stage
+    elements: Elements
+    columns: tuple[pl.Expr, ...]
+    shards: int
+    python: bool
+
+    def __call__(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        if self.python:
+            frame = _with_python_columns(self.stage, self.elements, frame.collect()).lazy()
+        return frame.select(*_row_columns(self.stage, self.elements, self.shards), *self.columns).collect()
+
+
+@frozen
+class _ObjectRows:
+    """The rows of a grouping whose values are pickled; ``tag`` is the number of a collection of a co-group."""
+
+    stage: Stage
+    elements: Elements
+    tag: int | None
+    shards: int
+
+    def __call__(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        rows = _with_python_columns(self.stage, self.elements, frame.collect())
+        values = _values(self.elements, rows)
+        tag = self.tag
+        packed = [pickle.dumps(value if tag is None else Tagged(tag, value)) for value in values]
+        with_values = rows.with_columns(pl.Series(VALUE, packed, pl.Binary()))
+        return with_values.select(*_row_columns(self.stage, self.elements, self.shards), VALUE)
+
+
+def _values(elements: Elements, rows: pl.DataFrame) -> list[object]:
+    value = key_and_value(layout_of(elements.shape))[1]
+    return read_elements(value, to_arrow(rows, elements.shape, elements.meta))
+
+
+def _row_columns(stage: Stage, elements: Elements, shards: int) -> list[pl.Expr]:
+    """Returns the columns of rows besides those of values."""
+    key = leaf_columns(key_and_value(columns_of(layout_of(elements.shape)))[0])
+    keys = [column.alias(name) for column, name in zip(key, stage.keys, strict=True)]
+    others = [pl.col(EVENT_TIME), pl.lit(True).alias(KEEP)]
+    if stage.retractions:
+        others.append(weight_of(elements.meta))
+    if stage.preassigned or not stage.fresh:
+        others += [pl.col(START), pl.col(END)]
+    others += [pl.col(NEW + name) for name, _ in stage.automaton.summary.data]
+    return [*keys, *others, shard_of(key, shards)]
+
+
+def shard_of(key: Sequence[pl.Expr], shards: int) -> pl.Expr:
+    """Returns the shard of a row, by the hash of its key."""
+    if shards == 1 or not key:
+        return pl.lit(0, pl.Int32()).alias(SHARD)
+    return (pl.struct(*key).hash() % shards).cast(pl.Int32()).alias(SHARD)
+
+
+def weight_of(meta: tuple[str, ...]) -> pl.Expr:
+    """Returns the weight of a row: -1 for a retraction, else 1."""
+    if CHANGE not in meta:
+        return pl.lit(1, pl.Int8()).alias(WEIGHT)
+    is_retraction = pl.col(CHANGE) == Change.RETRACTION.value
+    return pl.when(is_retraction).then(-1).otherwise(1).cast(pl.Int8()).alias(WEIGHT)
+
+
+def _with_python_columns(stage: Stage, elements: Elements, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with the windows that Python assigns, and the observations of data-driven triggers."""
+    if stage.preassigned:
+        rows = _assign_windows(stage, elements, rows)
+    for name, leaf in stage.automaton.summary.data:
+        kind = pl.Int64() if isinstance(leaf, AtMeasure) else pl.Boolean()
+        values = _values(elements, rows)
+        signs = rows.with_columns(weight_of(elements.meta))[WEIGHT].to_list()
+        with errors_of(stage.label):
+            observed = [
+                evaluate_leaf(leaf, value) if sign > 0 else None
+                for value, sign in zip(values, signs, strict=True)
+            ]
+        rows = rows.with_columns(pl.Series(NEW + name, observed, kind))
+    return rows
+
+
+def _assign_windows(stage: Stage, elements: Elements, rows: pl.DataFrame) -> pl.DataFrame:
+    meta = (*elements.meta, *(name for name in (START, END) if name not in elements.meta))
+    assign = AssignWindows(
+        key_and_value(layout_of(elements.shape))[0],
+        stage.strategy.windows,
+        arrow_schema(elements.shape, meta),
+    )
+    unset = rows.with_columns(pl.lit(None, pl.Int64()).alias(name) for name in (START, END))
+    schema = frame_schema(elements.shape, meta)
+    with errors_of(stage.label):
+        batches = assign(to_arrow(unset, elements.shape, meta).to_batches())
+        parts = [from_arrow(batch, schema) for batch in batches]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+
+
+__all__ = [
+    "Elements",
+    "ElementsToRows",
+    "PreparedGrouping",
+    "prepare_grouping",
+    "require_lateness",
+    "shard_of",
+    "weight_of",
+]

@@ -1,0 +1,128 @@
+"""Timelines as the input of a streaming run: the records of each instant, with the clocks of the timeline."""
+
+from __future__ import annotations
+
+import polars as pl
+from attrs import frozen
+from flowalg_columns.layout import layout_of, leaves
+from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, SIGNAL
+from flowalg_columns.values import write_arrays
+from flowalg_shard.clocks.exchange import FromSource, FromStage, StageReport, Upstream
+from flowalg_shard.clocks.reports import source_report
+
+from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.time import MAX_TIME
+from flowalg.pipeline.nodes import SourceNode
+from flowalg.runs.elements import read_records
+from flowalg.runs.instants import PipelineInstant
+from flowalg.runs.micro_batches import GeneratedBy
+from flowalg.runs.timeline import Timeline
+from flowalg.watermarks import Perfect, WatermarkPolicy
+from flowalg_polars.columns import polars_type
+from flowalg_polars.lowering.python_steps import series_of
+from flowalg_polars.streaming.operators import Arrival
+
+
+@frozen
+class PublishedClocks:
+    """A source of a timeline that reports the clocks of its instants."""
+
+    node: SourceNode
+
+    @property
+    def upstream(self) -> Upstream:
+        """The source as an upstream: it reports clocks, like a stage without holds."""
+        return FromStage()
+
+    def arrival(self, now: PipelineInstant) -> Arrival:
+        """Returns the elements and the clocks of an instant."""
+        name = self.node.name
+        return Arrival(element_frame(self.node, now.records(name)).lazy(), {0: StageReport(now.clocks[name])})
+
+
+@frozen
+class ObservedClocks:
+    """A source of a timeline whose policy generates the watermarks again, from what it observed."""
+
+    node: SourceNode
+    timeline: Timeline[object]
+    generated_by: GeneratedBy
+    partitions: int = 1
+
+    @property
+    def upstream(self) -> Upstream:
+        """The source as an upstream: a policy derives its clocks."""
+        return FromSource(self.generated_by.policy, self.node.name)
+
+    def arrival(self, now: PipelineInstant) -> Arrival:
+        """Returns the elements of an instant, and what the policy observes of it."""
+        name = self.node.name
+        records, instant = now.records(name), now.instants.get(name)
+        elements = element_frame(self.node, records)
+        observations = [self.generated_by.observe(record) for record in records]
+        ends = (
+            instant is not None
+            and instant is self.timeline.instants[-1]
+            and instant.watermark == MAX_TIME
+            and not records
+        )
+        signals = sorted(instant.signals) if instant is not None else []
+        control = len(signals) + 1
+        rows = pl.DataFrame(
+            {
+                EVENT_TIME: [*elements[EVENT_TIME].to_list(), *[None] * control],
+                PROCESSING_TIME: [
+                    *(observation.processing_time for observation in observations),
+                    *[now.processing_time] * control,
+                ],
+                PARTITION: [*(observation.partition for observation in observations), *[""] * control],
+                SIGNAL: [*[None] * len(records), None, *signals],
+                ENDED: [*[False] * len(records), ends, *[False] * len(signals)],
+            },
+            schema={
+                EVENT_TIME: pl.Int64(),
+                PROCESSING_TIME: pl.Int64(),
+                PARTITION: pl.String(),
+                SIGNAL: pl.String(),
+                ENDED: pl.Boolean(),
+            },
+        )
+        return Arrival(elements.lazy(), {0: source_report(self.generated_by.policy, rows)})
+
+
+def element_frame(node: SourceNode, records: tuple[object, ...]) -> pl.DataFrame:
+    """Returns records as elements in columns, with their event times."""
+    elements = read_records(node, records)
+    layout = layout_of(node.shape)
+    arrays = write_arrays(layout, [element.value for element in elements], f"source {node.name!r}: element")
+    columns = [
+        series_of(array, polars_type(leaf.shape)).alias(leaf.column)
+        for array, leaf in zip(arrays, leaves(layout), strict=True)
+    ]
+    times = pl.Series(EVENT_TIME, [element.event_time for element in elements], pl.Int64())
+    return pl.DataFrame([*columns, times])
+
+
+def require_observable(policy: WatermarkPolicy, source: str) -> None:
+    """Raises ``UnsupportedError`` for a policy that needs a bounded source."""
+    if isinstance(policy, Perfect):
+        raise UnsupportedError(
+            f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
+            "stream does not; use BoundedOutOfOrderness(delay), or another policy"
+        )
+
+
+def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
+    """Returns the policy of a timeline and its observations; raises ``ArgumentError`` if no policy generated it."""
+    if timeline.generated_by is not None:
+        require_observable(timeline.generated_by.policy, source)
+    if timeline.generated_by is None:
+        raise ArgumentError(
+            f"the input of source {source!r}",
+            timeline,
+            "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
+        )
+    return timeline.generated_by
+
+
+__all__ = ["ObservedClocks", "PublishedClocks", "element_frame", "require_observable", "require_policy"]
