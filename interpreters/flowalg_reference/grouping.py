@@ -234,10 +234,16 @@ class Grouping:
             heapq.heappush(self.event_timers, (min(point, MAX_TIME), self.timers_set, keyed_window))
 
     def _due(self, clocks: Clocks) -> Iterator[KeyedWindow]:
-        """The windows that the clocks affect: those with a due timer, and those that are ready again at once."""
+        """The windows that the clocks affect: those with a due timer, and those that are ready again at once.
+
+        A timer of a deadline that its window no longer has is ignored, so the evaluations of a window do not depend
+        on the timers of other windows.
+        """
         due = list(self.ready_again)
         while self.processing_timers and self.processing_timers[0][0] <= clocks.processing_time:
-            due.append(heapq.heappop(self.processing_timers)[2])
+            deadline, _, keyed_window = heapq.heappop(self.processing_timers)
+            if self.deadlines.get(keyed_window) == deadline:
+                due.append(keyed_window)
         while self.event_timers and self.event_timers[0][0] <= clocks.watermark:
             due.append(heapq.heappop(self.event_timers)[2])
         trigger = self.spec.strategy.trigger

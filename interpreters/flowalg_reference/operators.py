@@ -22,7 +22,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.runs.clocks import minimum
-from flowalg.runs.elements import apply_steps, read_records, tag_elements
+from flowalg.runs.elements import Element, apply_steps, read_records, tag_elements
 from flowalg.runs.instants import PipelineInstant, once_per_instant
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
@@ -35,9 +35,14 @@ Operator: TypeAlias = Callable[[PipelineInstant], NodeOutput]
 
 @define
 class Operators:
-    """The operators of the nodes of a pipeline, and the state of those that have one, by the identity of the node."""
+    """The operators of the nodes of a pipeline, and the state of those that have one, by the identity of the node.
+
+    ``record``, if given, receives each evaluation of a window. With ``selects`` the groupings receive only the elements
+    for which it is true; debugging uses both.
+    """
 
     record: Callable[[Evaluation], None] | None = None
+    selects: Callable[[Element], bool] | None = None
     groupings: dict[int, Grouping] = field(factory=dict)
     sides: dict[int, SideReader] = field(factory=dict)
 
@@ -62,13 +67,15 @@ class Operators:
                 upstream = of(inner)
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
-                return lambda instant: grouping.advance(upstream(instant))
+                return lambda instant: grouping.advance(self._select(upstream(instant)))
             case CoGroupByKey(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
                 grouping = Grouping.of(node, self.record)
                 self.groupings[id(node)] = grouping
                 return lambda instant: grouping.advance(
-                    _flatten([_tag(i, each(instant), node.label) for i, each in enumerate(upstreams)])
+                    self._select(
+                        _flatten([_tag(i, each(instant), node.label) for i, each in enumerate(upstreams)])
+                    )
                 )
             case Flatten(inputs=inputs):
                 upstreams = [of(inner) for inner in inputs]
@@ -79,6 +86,12 @@ class Operators:
                 self.sides[id(node)] = reader
                 return lambda instant: reader.advance(upstream(instant), side_operator(instant))
         assert_never(node)
+
+    def _select(self, received: NodeOutput) -> NodeOutput:
+        """What a grouping receives."""
+        if self.selects is None:
+            return received
+        return NodeOutput(tuple(filter(self.selects, received.elements)), received.clocks)
 
     def next_deadline(self) -> ProcessingTime | None:
         """The next processing time at which a trigger of any grouping becomes ready by itself."""

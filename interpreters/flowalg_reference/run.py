@@ -38,7 +38,7 @@ class WatermarkReading:
     output: EventTime
 
 
-@frozen
+@frozen(eq=False)
 class RunSpec:
     """What a run was made from: a pipeline, the timeline of each source by the source's name, and the mode."""
 
@@ -81,9 +81,7 @@ class Reference:
         Raises ``UnboundSourceError`` when a source has no timeline or a timeline no source, ``UserFunctionError`` when
         a user-defined function raises, and ``UnsupportedError`` for a pipeline that groups nothing.
         """
-        timelines = timelines_by_name(pipeline.node, inputs)
-        spec = RunSpec(PCollection(resolve_accumulation(pipeline.node)), timelines, self.mode)
-        return cast("ReferenceRun[A]", execute(spec, Operators()))
+        return cast("ReferenceRun[A]", execute(spec_for(pipeline, inputs, self.mode), Operators()))
 
 
 @frozen
@@ -152,6 +150,14 @@ def _without_lateness(node: Node, original: Node) -> Node:
             return node
 
 
+def spec_for(
+    pipeline: PCollection[object], inputs: Mapping[AnySource, Timeline[object]], mode: Mode
+) -> RunSpec:
+    """What ``Reference(mode).run`` runs; raises ``UnboundSourceError`` as it does."""
+    timelines = timelines_by_name(pipeline.node, inputs)
+    return RunSpec(PCollection(resolve_accumulation(pipeline.node)), timelines, mode)
+
+
 def spec_of(run: ReferenceRun[object]) -> RunSpec:
     """What a run was made from; raises ``ArgumentError`` for a run of another interpreter."""
     if not isinstance(run, ReferenceRun):
@@ -199,5 +205,6 @@ __all__ = [
     "execute",
     "run",
     "run_batch",
+    "spec_for",
     "spec_of",
 ]

@@ -1,4 +1,4 @@
-"""Why a pane was emitted when it was: replays the run and finds the evaluation that emitted the pane."""
+"""Why a pane was emitted when it was: the evaluation that emitted it, and the one before, of a recorded replay."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from flowalg.data.views import HasView
 from flowalg.runs.panes import Change, Pane
 from flowalg.windows.window import covers
 from flowalg_reference.debugging.conditions import AwaitedCondition, awaited_conditions, format_conditions
-from flowalg_reference.operators import Operators
-from flowalg_reference.run import ReferenceRun, execute, spec_of
+from flowalg_reference.debugging.recorded_runs import recording_of
+from flowalg_reference.debugging.recording import Recording
+from flowalg_reference.run import ReferenceRun, spec_of
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import fire, is_ready
 
@@ -70,15 +71,15 @@ def explain_when(run: ReferenceRun[A], pane: Pane[A]) -> Explanation[A]:
 
     Raises ``ArgumentError`` for a pane that is not in the run, and for a run of another engine.
     """
-    run_spec = spec_of(run)
-    position = _position(run, pane)
-    evaluations: list[Evaluation] = []
-    info = execute(run_spec, Operators(evaluations.append)).panes[position].info
-    number = next(
-        i for i, each in enumerate(evaluations) if any(element.info is info for element in each.panes)
-    )
-    evaluation = evaluations[number]
-    previous = next((each for each in reversed(evaluations[:number]) if _is_part_of(each, evaluation)), None)
+    recording = recording_of(spec_of(run))
+    return explain_pane(recording, recording.panes[_position(run, pane)], pane)
+
+
+def explain_pane(recording: Recording, recorded: Pane[object], pane: Pane[A]) -> Explanation[A]:
+    """Returns the explanation of a pane that a recording has as ``recorded``."""
+    evaluation = recording.evaluation_of(recorded)
+    earlier = reversed(recording.evaluations_before(recorded))
+    previous = next((each for each in earlier if covers(evaluation.window, each.window)), None)
     return Explanation(
         pane,
         evaluation.spec.label,
@@ -100,12 +101,6 @@ def _position(run: ReferenceRun[A], pane: Pane[A]) -> int:
     return position
 
 
-def _is_part_of(earlier: Evaluation, later: Evaluation) -> bool:
-    """Whether an evaluation was of the same window, or of one that was merged into it later."""
-    same_key = earlier.spec is later.spec and earlier.key == later.key
-    return same_key and covers(later.window, earlier.window)
-
-
 def _cause(evaluation: Evaluation) -> Cause:
     spec, clocks = evaluation.spec, evaluation.clocks
     if is_ready(spec.strategy.trigger, evaluation.trigger_state, evaluation.window, clocks):
@@ -121,4 +116,4 @@ def _conditions(evaluation: Evaluation, *, after: bool = False) -> tuple[Awaited
     return tuple(awaited_conditions(trigger, state, evaluation.window, evaluation.clocks))
 
 
-__all__ = ["Cause", "Explanation", "explain_when"]
+__all__ = ["Cause", "Explanation", "explain_pane", "explain_when"]

@@ -23,8 +23,8 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.pipeline.structure import element_inputs
 from flowalg.windows.window import Window
+from flowalg_reference.debugging.history import History
 from flowalg_reference.operators import Operators
-from flowalg_reference.run import RunSpec
 
 
 @frozen
@@ -42,24 +42,24 @@ class WatermarkHold(HasView):
 
 
 def watermark_hold(
-    roots: Iterable[Node], run_spec: RunSpec, operators: Operators, until: ProcessingTime
+    roots: Iterable[Node], history: History, operators: Operators, until: ProcessingTime
 ) -> WatermarkHold:
     """What holds the watermark behind some nodes, after the operators have processed everything up to ``until``.
 
     Where several hold the same event time, the first of them upstream is the cause.
     """
     nodes = (node for root in roots for node in nodes_of(root, inputs=element_inputs))
-    holds = (hold for node in nodes for hold in _holds_of(node, run_spec, operators, until))
+    holds = (hold for node in nodes for hold in _holds_of(node, history, operators, until))
     return min(holds, key=lambda hold: hold.event_time)
 
 
 def _holds_of(
-    node: Node, run_spec: RunSpec, operators: Operators, until: ProcessingTime
+    node: Node, history: History, operators: Operators, until: ProcessingTime
 ) -> Iterator[WatermarkHold]:
     """What a node itself holds back."""
     match node:
         case SourceNode(name=name):
-            yield _source(name, run_spec, until)
+            yield _source(name, history, until)
         case Hole():
             raise node.refused()
         case ElementWise() | WindowInto() | Flatten():
@@ -79,11 +79,10 @@ def _holds_of(
             assert_never(node)
 
 
-def _source(name: str, run_spec: RunSpec, until: ProcessingTime) -> WatermarkHold:
-    instants = [instant for instant in run_spec.timelines[name] if instant.processing_time <= until]
-    if not instants:
+def _source(name: str, history: History, until: ProcessingTime) -> WatermarkHold:
+    last = history.latest(name, until)
+    if last is None:
         return WatermarkHold(MIN_TIME, f"source {name!r}, which has not started", source=name)
-    last = instants[-1]
     description = f"source {name!r}, whose watermark is at {last.watermark}"
     if not last.reached:
         return WatermarkHold(last.watermark, description, source=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import Enum, unique
@@ -9,10 +10,11 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from flowalg.data.errors import ArgumentError
-from flowalg.data.time import EventTime, ProcessingTime, processing_time
+from flowalg.analysis.capabilities import Mode
+from flowalg.data.errors import ArgumentError, FlowalgError
+from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime, processing_time
 from flowalg.data.views import HasView
-from flowalg.pipeline.nodes import GroupingNode
+from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.pipeline.structure import last_groupings
 from flowalg.runs.panes import Pane
 from flowalg.triggers.syntax import AtWatermark
@@ -24,12 +26,20 @@ from flowalg_reference.debugging.conditions import (
     awaited_conditions,
     format_conditions,
 )
+from flowalg_reference.debugging.deadlines import find_last_deadline
+from flowalg_reference.debugging.history import History
+from flowalg_reference.debugging.recorded_runs import history_of
+from flowalg_reference.debugging.recording import Recording, record, record_selected
+from flowalg_reference.debugging.selection import (
+    NotSeparableError,
+    require_separable,
+    select_state,
+)
 from flowalg_reference.debugging.watermark_hold import WatermarkHold, watermark_hold
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
 from flowalg_reference.operators import Operators
-from flowalg_reference.run import ReferenceRun, RunSpec, execute, spec_of
-from flowalg_reference.trace import Evaluation
+from flowalg_reference.run import ReferenceRun, spec_of
 from flowalg_reference.trigger_state import next_deadline
 
 A = TypeVar("A")
@@ -106,17 +116,46 @@ def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime |
         hash(key)
     except TypeError as unhashable:
         raise ArgumentError("key", key, "hashable") from unhashable
-    run_spec = spec_of(run)
+    spec = spec_of(run)
     until = None if at is None else processing_time(at, argument="at")
-    trace: list[Evaluation] = []
-    operators = Operators(trace.append)
-    replayed = execute(run_spec, operators, until)
-    if not replayed.watermarks:
+    root, mode, history = spec.pipeline.node, spec.mode, history_of(spec)
+    try:
+        recording = record_key(root, mode, history, key, window, until)
+    except (FlowalgError, NotSeparableError):
+        recording = record(root, mode, history, until)
+    if recording.last is None:
         raise ArgumentError("at" if at else "run", at or run, "at or after an instant of the run")
-    node = _grouping_with(run_spec, operators, key, window)
+    return explain_missing(root, history, recording, key, window)
+
+
+def record_key(
+    root: Node, mode: Mode, history: History, key: object, window: Window, until: ProcessingTime | None
+) -> Recording:
+    """Records what ``explain_missing`` needs of a run with one grouping.
+
+    Raises ``NotSeparableError`` for a pipeline whose keys cannot be replayed one by one (see ``Selection``).
+    """
+    grouping = require_separable(root)
+    last_deadline = None if until is None else find_last_deadline(root, grouping, mode, history, until)
+    end = len(history.times) if until is None else bisect_right(history.times, until)
+    watermark = EventTime(history.watermarks[end - 1]) if end else MIN_TIME
+    selection = select_state(grouping, window, key, watermark)
+    return record_selected(root, grouping, mode, history, selection, until, last_deadline=last_deadline)
+
+
+def explain_missing(
+    root: Node, history: History, recording: Recording, key: object, window: Window
+) -> WhyNot:
+    """Explains why a window of a key has no pane, or no further one, at the end of a recording with an instant."""
+    operators = recording.operators
+    node = _grouping_with(root, operators, key, window)
     grouping = operators.groupings[id(node)]
     spec, clocks = grouping.spec, grouping.clocks
-    evaluations = [each for each in trace if each.spec is spec and (each.key, each.window) == (key, window)]
+    evaluations = [
+        each
+        for each in recording.evaluations
+        if each.spec is spec and (each.key, each.window) == (key, window)
+    ]
     infos = {id(element.info) for evaluation in evaluations for element in evaluation.panes}
     drops = tuple(drop for drop in grouping.drops if _is_of(drop, key, window))
     trigger, state = spec.strategy.trigger, grouping.windows.get(key, {}).get(window)
@@ -130,18 +169,18 @@ def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime |
         clocks.processing_time,
         clocks.watermark,
         _reason(grouping, key, window, drops, evaluated=bool(evaluations)),
-        tuple(pane for pane in replayed.panes if id(pane.info) in infos),
+        tuple(pane for pane in recording.panes if id(pane.info) in infos),
         drops,
         conditions,
         None if state is None else next_deadline(trigger, state.trigger, window, clocks),
-        watermark_hold(node.inputs, run_spec, operators, clocks.processing_time) if held else None,
+        watermark_hold(node.inputs, history, operators, clocks.processing_time) if held else None,
         tuple(sorted(grouping.windows.get(key, {}))),
     )
 
 
-def _grouping_with(run_spec: RunSpec, operators: Operators, key: object, window: Window) -> GroupingNode:
+def _grouping_with(root: Node, operators: Operators, key: object, window: Window) -> GroupingNode:
     """The last grouping; where panes of several are flattened, the one in which the window is open."""
-    nodes = last_groupings(run_spec.pipeline.node)
+    nodes = last_groupings(root)
     having = (node for node in nodes if window in operators.groupings[id(node)].windows.get(key, {}))
     return next(having, nodes[0])
 
@@ -175,4 +214,4 @@ def _awaits_watermark(condition: Condition) -> bool:
     return any(map(_awaits_watermark, condition.parts))
 
 
-__all__ = ["Reason", "WhyNot", "why_not"]
+__all__ = ["Reason", "WhyNot", "explain_missing", "record_key", "why_not"]

@@ -78,12 +78,13 @@ def run_timelines(
 ) -> ReferenceRun[object]:
     """Runs a pipeline in the reference interpreter, over timelines from a module or from files."""
     with spinner("running the reference interpreter"):
-        return reference.run(pipeline, _timelines(pipeline, inputs, options), mode=options.mode)
+        return reference.run(pipeline, read_timelines(pipeline, inputs, options), mode=options.mode)
 
 
-def _timelines(
+def read_timelines(
     pipeline: PCollection[object], inputs: Sequence[str], options: TimelineOptions
 ) -> dict[Source[object], Timeline[object]]:
+    """The timeline of each source of a pipeline, from a module or from files."""
     if len(inputs) == 1 and is_qualified_name(inputs[0]):
         return _by_source(pipeline, load_timelines(inputs[0]), inputs[0])
     paths = bind_paths(pipeline, inputs)
@@ -193,5 +194,6 @@ __all__ = [
     "errors_in",
     "read_processing_times",
     "read_records",
+    "read_timelines",
     "run_timelines",
 ]

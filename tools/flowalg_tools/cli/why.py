@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import flowalg_reference as reference
 from flowalg_reference import ReferenceRun
+from flowalg_reference.debugging.explain_window import explain_all_keys, explain_key
+from flowalg_reference.debugging.recorded_runs import history_of
+from flowalg_reference.debugging.selection import NotSeparableError
+from flowalg_reference.run import spec_for
 
-from flowalg import ArgumentError, Pane, PCollection, Window
+from flowalg import (
+    ArgumentError,
+    FlowalgError,
+    Mode,
+    Pane,
+    PCollection,
+    Source,
+    Timeline,
+    Window,
+    processing_time,
+)
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.structure import last_grouping
-from flowalg_tools.cli.inputs import TimelineOptions, run_timelines
+from flowalg_tools.cli.inputs import TimelineOptions, read_timelines
 from flowalg_tools.cli.literals import parse_key, parse_time, parse_window
 from flowalg_tools.cli.names import load_pipeline
-from flowalg_tools.cli.terminal import show
+from flowalg_tools.cli.terminal import show, spinner
 
 _STYLES = {"[x]": "green", "[ ]": "yellow"}
 
@@ -31,26 +45,65 @@ def explain_window(
     loaded = load_pipeline(pipeline)
     selected = parse_window(window, "--window")
     until = None if at is None else parse_time(at, "--at")
-    run = run_timelines(loaded, inputs, options)
+    timelines = read_timelines(loaded, inputs, options)
+    texts = _explain_selected(loaded, timelines, options.mode, selected, key, until)
+    if texts is None:
+        with spinner("running the reference interpreter"):
+            run = reference.run(loaded, timelines, mode=options.mode)
+        texts = _explain_run(loaded, run, selected, key, until)
+    show("\n\n".join(texts), _STYLES)
+
+
+def _explain_selected(
+    pipeline: PCollection[object],
+    timelines: Mapping[Source[object], Timeline[object]],
+    mode: Mode,
+    window: Window,
+    key: str | None,
+    until: datetime | None,
+) -> list[str] | None:
+    """The explanations from the elements that affect the window; ``None`` if they need the whole run, or fail.
+
+    A run of all elements then raises the first error.
+    """
+    try:
+        spec = spec_for(pipeline, timelines, mode)
+        root, history = spec.pipeline.node, history_of(spec)
+        time = None if until is None else processing_time(until)
+        if key is None:
+            explanations: Sequence[object] = explain_all_keys(root, mode, history, window, time)
+        else:
+            chosen = parse_key(key, key_shape(pipeline), "--key")
+            explanations = explain_key(root, mode, history, chosen, window, time)
+    except (FlowalgError, NotSeparableError):
+        return None
+    return [str(explanation) for explanation in explanations] or None
+
+
+def _explain_run(
+    pipeline: PCollection[object],
+    run: ReferenceRun[object],
+    window: Window,
+    key: str | None,
+    until: datetime | None,
+) -> list[str]:
+    """The explanations from the whole run."""
     panes = [
         pane
         for pane in run.panes
-        if pane.window == selected and (until is None or pane.processing_time.datetime <= until)
+        if pane.window == window and (until is None or pane.processing_time.datetime <= until)
     ]
     if key is not None:
-        chosen = parse_key(key, key_shape(loaded), "--key")
-        show("\n\n".join(_explain_key(run, panes, chosen, selected, until)), _STYLES)
-    elif panes:
-        show("\n\n".join(str(reference.explain_when(run, pane)) for pane in panes), _STYLES)
-    else:
-        windows = sorted({pane.window for pane in run.panes})
-        raise ArgumentError(
-            "--window",
-            str(selected),
-            "a window of a pane"
-            + (f", from {windows[0]} to {windows[-1]}" if windows else "; the run has none"),
-            why="it has no pane; add --key to see why",
-        )
+        return _explain_key(run, panes, parse_key(key, key_shape(pipeline), "--key"), window, until)
+    if panes:
+        return [str(reference.explain_when(run, pane)) for pane in panes]
+    windows = sorted({pane.window for pane in run.panes})
+    raise ArgumentError(
+        "--window",
+        str(window),
+        "a window of a pane" + (f", from {windows[0]} to {windows[-1]}" if windows else "; the run has none"),
+        why="it has no pane; add --key to see why",
+    )
 
 
 def _explain_key(

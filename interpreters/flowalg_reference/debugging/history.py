@@ -1,0 +1,145 @@
+"""The instants of a run as a sequence, of which a replay of some elements visits only a few."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Protocol
+
+from attrs import frozen
+
+from flowalg.data.kv import KV
+from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.pipeline.nodes import GroupingNode
+from flowalg.runs.elements import Element
+from flowalg.runs.instants import PipelineInstant, pipeline_instants
+from flowalg.runs.timeline import Instant, Timeline
+from flowalg_reference.debugging.selection import Selection
+from flowalg_reference.operators import Operators
+
+
+class History(Protocol):
+    """The instants of a run: their clocks for all of them, and their records where they are needed.
+
+    ``times`` and ``watermarks`` have the processing time of each instant and the least watermark of its sources, in
+    microseconds since the epoch; neither decreases.
+    """
+
+    @property
+    def times(self) -> Sequence[int]:
+        """The processing time of each instant."""
+        ...
+
+    @property
+    def watermarks(self) -> Sequence[int]:
+        """The least watermark of all sources in each instant."""
+        ...
+
+    def latest(self, source: str, until: ProcessingTime) -> Instant[object] | None:
+        """Returns the last instant of a source at or before a processing time, of which only the clocks are read."""
+        ...
+
+    def arrivals(self, grouping: GroupingNode, first: int, last: int) -> Iterator[tuple[object, EventTime]]:
+        """Yields the key and the event time of the elements that a grouping receives in a range of instants."""
+        ...
+
+    def select(self, grouping: GroupingNode, selection: Selection) -> SelectedInstants:
+        """Returns the instants with the selected elements of a grouping."""
+        ...
+
+
+class SelectedInstants(Protocol):
+    """The instants of a run in a replay of selected elements.
+
+    ``busy`` has the numbers of the instants with a selected element or a signal, in order.
+    """
+
+    @property
+    def busy(self) -> Sequence[int]:
+        """The numbers of the instants in which a selected element or a signal arrives."""
+        ...
+
+    def at(self, number: int) -> PipelineInstant:
+        """Returns an instant; it has at least the records of selected elements."""
+        ...
+
+
+@frozen(eq=False)
+class TimelineHistory:
+    """The history of timelines by the name of their source."""
+
+    timelines: Mapping[str, Timeline[object]]
+
+    @cached_property
+    def instants(self) -> tuple[PipelineInstant, ...]:
+        """The instants of the pipeline."""
+        return tuple(pipeline_instants(self.timelines))
+
+    @cached_property
+    def times(self) -> Sequence[int]:
+        """The processing time of each instant."""
+        return [instant.processing_time for instant in self.instants]
+
+    @cached_property
+    def watermarks(self) -> Sequence[int]:
+        """The least watermark of all sources in each instant."""
+        return [min(clocks.watermark for clocks in instant.clocks.values()) for instant in self.instants]
+
+    @property
+    def everything(self) -> SelectedInstants:
+        """All instants, with all elements."""
+        return _Selected(range(len(self.instants)), self.instants)
+
+    def latest(self, source: str, until: ProcessingTime) -> Instant[object] | None:
+        """Returns the last instant of a source at or before a processing time."""
+        instants = self.timelines[source].instants
+        number = bisect_right(instants, until, key=lambda instant: instant.processing_time)
+        return instants[number - 1] if number else None
+
+    def arrivals(self, grouping: GroupingNode, first: int, last: int) -> Iterator[tuple[object, EventTime]]:
+        """Yields the key and the event time of the elements that a grouping receives in a range of instants."""
+        for elements in self._received(grouping)[first:last]:
+            for element in elements:
+                if isinstance(element.value, KV):
+                    yield element.value.key, element.event_time
+
+    def select(self, grouping: GroupingNode, selection: Selection) -> SelectedInstants:
+        """Returns the instants with the selected elements of a grouping."""
+        received = self._received(grouping)
+        return _Selected(
+            [
+                number
+                for number, instant in enumerate(self.instants)
+                if instant.signals or any(map(selection.selects, received[number]))
+            ],
+            self.instants,
+        )
+
+    def _received(self, grouping: GroupingNode) -> Sequence[tuple[Element, ...]]:
+        """The elements that a grouping receives in each instant, all of its inputs together."""
+        if id(grouping) not in self._cache:
+            operators = [Operators().of(node) for node in grouping.inputs]
+            self._cache[id(grouping)] = [
+                tuple(element for operator in operators for element in operator(instant).elements)
+                if any(each.elements for each in instant.instants.values())
+                else ()
+                for instant in self.instants
+            ]
+        return self._cache[id(grouping)]
+
+    @cached_property
+    def _cache(self) -> dict[int, list[tuple[Element, ...]]]:
+        return {}
+
+
+@frozen
+class _Selected:
+    busy: Sequence[int]
+    instants: Sequence[PipelineInstant]
+
+    def at(self, number: int) -> PipelineInstant:
+        return self.instants[number]
+
+
+__all__ = ["History", "SelectedInstants", "TimelineHistory"]
