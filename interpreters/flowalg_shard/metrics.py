@@ -7,15 +7,18 @@ what the shard received, stored and emitted; the step does not know of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
+import attrs
 import polars as pl
 from attrs import frozen
 
-from flowalg.data.time import EventTime, ProcessingTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
+from flowalg.runs.clocks import Clocks
 from flowalg.runs.panes import Change
 from flowalg.watermarks import SourceClock
-from flowalg_shard.clocks.exchange import FromSource, SourceReport, merge_reports
+from flowalg_shard.clocks.exchange import FromSource, Reports, SourceReport, merge_reports
 from flowalg_shard.operators import (
     Operator,
     OperatorOutput,
@@ -24,6 +27,7 @@ from flowalg_shard.operators import (
     Side,
     unpack_side_drops,
 )
+from flowalg_shard.step.side_inputs import LateSideElement
 from flowalg_shard.tables.columns import CHANGE, DROPPED, REASON, TIMING
 from flowalg_shard.tables.packing import unpack
 
@@ -75,6 +79,43 @@ class ShardMetrics(Counts):
     sources: tuple[SourceMetrics, ...] = ()
 
 
+@frozen(kw_only=True)
+class StageMetrics(Counts):
+    """The metrics of one stage in one micro-batch.
+
+    ``number`` is the position of the ``stage`` in the pipeline, from 0. ``processing_time`` and ``watermark`` are its
+    clocks, and ``watermark_lag`` is their difference in seconds; it is ``None`` before the first watermark, and after
+    the end of the input. ``elements`` is the number of elements from the sources that flow into it directly.
+    ``step_seconds`` is the time that its slowest shard took. The others are sums over its shards, as in ``Counts``.
+    """
+
+    number: int
+    stage: str
+    processing_time: datetime
+    watermark: datetime
+    watermark_lag: float | None
+    elements: int
+    step_seconds: float
+
+
+def stage_metrics(number: int, stage: str, shards: Sequence[ShardMetrics], seconds: float) -> StageMetrics:
+    """The metrics of a stage from those of its shards, which all have the same clocks."""
+    first = shards[0]
+    known = MIN_TIME < first.watermark < MAX_TIME
+    lag = (first.processing_time - first.watermark) / 1_000_000 if known else None
+    counts = {name: sum(getattr(shard, name) for shard in shards) for name in attrs.fields_dict(Counts)}
+    return StageMetrics(
+        number=number,
+        stage=stage,
+        processing_time=first.processing_time.datetime,
+        watermark=first.watermark.datetime,
+        watermark_lag=lag,
+        elements=sum(source.elements for shard in shards for source in shard.sources),
+        step_seconds=seconds,
+        **counts,
+    )
+
+
 def measure_shard(
     operator: Operator,
     received: Sequence[Sequence[ShardInput]],
@@ -84,15 +125,32 @@ def measure_shard(
     first_shard: bool,
 ) -> ShardMetrics:
     """The metrics of one shard in one micro-batch, from what it received, its state after it, and its output."""
-    clocks = output.report.clocks
     if isinstance(operator, Side):
-        counts = Counter(late.reason.value for late in unpack_side_drops(output.drops))
+        counts = count_late(unpack_side_drops(output.drops))
     else:
-        counts = _panes_by_kind(unpack(output.panes)) + _drops_by_reason(unpack(output.drops))
+        counts = count_emitted(unpack(output.panes), unpack(output.drops))
+    sources = _sources(operator, received, after) if first_shard else ()
+    return shard_metrics(output.report.clocks, counts, after, sources)
+
+
+def count_late(late: Iterable[LateSideElement]) -> Counter[str]:
+    """The number of late elements of a side input by reason."""
+    return Counter(each.reason.value for each in late)
+
+
+def count_emitted(panes: pl.DataFrame, drops: pl.DataFrame) -> Counter[str]:
+    """The number of panes of each timing, of retractions, and of dropped elements by reason."""
+    return _panes_by_kind(panes) + _drops_by_reason(drops)
+
+
+def shard_metrics(
+    clocks: Clocks, counts: Counter[str], after: OperatorState, sources: tuple[SourceMetrics, ...]
+) -> ShardMetrics:
+    """The metrics of a shard with these clocks and counts, and the state after the micro-batch."""
     return ShardMetrics(
         processing_time=clocks.processing_time,
         watermark=clocks.watermark,
-        sources=_sources(operator, received, after) if first_shard else (),
+        sources=sources,
         windows=after.windows.window_count,
         state_bytes=after.windows.size + len(after.side_input),
         **counts,
@@ -103,9 +161,16 @@ def _sources(
     operator: Operator, received: Sequence[Sequence[ShardInput]], after: OperatorState
 ) -> tuple[SourceMetrics, ...]:
     """The metrics of each source, once if it flows in by several inputs."""
+    reports = [merge_reports(part.reports for part in parts) for parts in received]
+    return source_metrics(operator, reports, after)
+
+
+def source_metrics(
+    operator: Operator, received: Sequence[Reports], after: OperatorState
+) -> tuple[SourceMetrics, ...]:
+    """The metrics of each source that flows into a stage, from the reports at each input."""
     found: dict[str, SourceMetrics] = {}
-    for upstreams, parts, input_clocks in zip(operator.inputs, received, after.input_clocks, strict=True):
-        reports = merge_reports(part.reports for part in parts)
+    for upstreams, reports, input_clocks in zip(operator.inputs, received, after.input_clocks, strict=True):
         for number, (upstream, clock) in enumerate(zip(upstreams, input_clocks.upstreams, strict=True)):
             report = reports.get(number, SourceReport())
             if not isinstance(upstream, FromSource):
@@ -140,4 +205,15 @@ def _drops_by_reason(drops: pl.DataFrame) -> Counter[str]:
     return Counter(dict(drops.group_by(REASON).agg(pl.col(DROPPED).sum()).iter_rows()))
 
 
-__all__ = ["Counts", "ShardMetrics", "SourceMetrics", "measure_shard"]
+__all__ = [
+    "Counts",
+    "ShardMetrics",
+    "SourceMetrics",
+    "StageMetrics",
+    "count_emitted",
+    "count_late",
+    "measure_shard",
+    "shard_metrics",
+    "source_metrics",
+    "stage_metrics",
+]

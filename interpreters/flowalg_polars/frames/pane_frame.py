@@ -33,6 +33,7 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, nest, unnest
+from flowalg_polars.frames.failures import raise_causes
 from flowalg_polars.frames.final_values import final_values
 from flowalg_polars.lowering.python_steps import to_arrow
 
@@ -110,7 +111,8 @@ def collect(pipeline: PCollection[A], frame: pl.LazyFrame | pl.DataFrame) -> tup
     """
     shape = element_shape(pipeline)
     rows = frame.lazy().filter(pl.col("pane").is_not_null()).select(flat_columns(shape))
-    table = to_arrow(rows.collect(engine="streaming"), shape, PANE_META)
+    with raise_causes():
+        table = to_arrow(rows.collect(engine="streaming"), shape, PANE_META)
     return read_panes(table, pipeline)
 
 
@@ -122,8 +124,8 @@ def panes_of(pipeline: PCollection[A], rows: pl.DataFrame) -> tuple[Pane[A], ...
 class PaneFrame(pl.LazyFrame, Generic[A_co]):
     """A lazy frame of panes, with notes on how the pipeline's functions run.
 
-    Its methods (``filter``, ``collect``, ``sink_parquet`` and so on) are those of every lazy frame. ``collect`` uses
-    Polars' streaming engine unless told otherwise, so data larger than memory passes.
+    Its methods (``filter``, ``collect``, ``sink_parquet`` and so on) are those of every lazy frame. With
+    ``collect(engine="streaming")`` or ``sink_parquet``, data larger than memory pass.
     """
 
     _notes: tuple[LiftingNote, ...] = ()

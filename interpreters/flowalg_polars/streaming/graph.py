@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias, assert_never
 
 import polars as pl
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
+from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromStage, Report, Reports, Upstream
+from flowalg_shard.metrics import StageMetrics
 
-from flowalg.data.errors import UnsupportedError
+from flowalg.data.errors import CheckpointError, UnsupportedError
 from flowalg.data.shapes import Shape
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
@@ -31,10 +34,12 @@ from flowalg.pipeline.nodes import (
 )
 from flowalg.runs.panes import Drop
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
-from flowalg_polars.lowering.programs import ENGINE, compile_steps
+from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
+from flowalg_polars.streaming.bad_records import BadRecords, keep_good
+from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.operators import Arrival, Cluster, ShardedGrouping, ShardedSide
-from flowalg_polars.streaming.rows import Elements, prepare_grouping, require_lateness
+from flowalg_polars.streaming.rows import Elements, ElementsToRows, prepare_grouping, require_lateness
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
 """What the sources bring in one instant, by name."""
@@ -60,22 +65,30 @@ class Graph:
     cluster: Cluster
     readers: Mapping[int, int]
     finite: bool
+    bad_records: BadRecords | None = None
     stages: list[Stage] = field(factory=list)
     notes: list[LiftingNote] = field(factory=list)
 
     @classmethod
     def compile(
-        cls, root: Node, sources: Mapping[str, Upstream], cluster: Cluster, *, finite: bool
+        cls,
+        root: Node,
+        sources: Mapping[str, Upstream],
+        cluster: Cluster,
+        *,
+        finite: bool,
+        bad_records: BadRecords | None = None,
     ) -> tuple[Graph, Operator]:
         """Compiles a pipeline whose sources derive their clocks as ``sources`` say.
 
-        Unless the input is ``finite``, windows need a lateness.
+        Unless the input is ``finite``, windows need a lateness. Elements on which a step fails are added to
+        ``bad_records``; without it they fail the run.
         """
         readers: dict[int, int] = {}
         for node in nodes_of(root):
             for inner in node.inputs:
                 readers[id(inner)] = readers.get(id(inner), 0) + 1
-        graph = cls(sources, cluster, readers, finite)
+        graph = cls(sources, cluster, readers, finite, bad_records)
         return graph, Fold(graph._compile)(root)
 
     def _compile(self, node: Node, of: Fold[Node, Operator]) -> Operator:
@@ -114,17 +127,35 @@ class Graph:
         program = compile_steps(steps, operator.elements.shape, operator.elements.meta)
         self.notes += program.notes
 
+        label = steps[0].label if steps else "a step"
+
         def run(arrivals: Arrivals) -> Arrival:
             received = operator.run(arrivals)
-            return Arrival(program.apply(received.frame), received.reports)
+            return Arrival(self._applied(program, received.frame, label), received.reports)
 
         return Operator(Elements(program.shape, program.meta), operator.upstreams, run)
+
+    def _applied(self, program: Program, frame: pl.LazyFrame, label: str) -> pl.LazyFrame:
+        """Returns elements after a program; with dead letters, without those on which it fails."""
+        if self.bad_records is None:
+            return program.apply(frame)
+        return self._good(frame, lambda part: program.apply(part).collect(), label).lazy()
+
+    def _good(
+        self, frame: pl.LazyFrame, work: Callable[[pl.LazyFrame], pl.DataFrame], label: str
+    ) -> pl.DataFrame:
+        assert self.bad_records is not None, "there are dead letters"
+        return keep_good(frame.collect(), lambda part: work(part.lazy()), self.bad_records, label)
 
     def _grouping(self, node: GroupingNode, inputs: Sequence[Operator]) -> Operator:
         prepared = prepare_grouping(node, [each.elements for each in inputs], self.cluster.shards)
         strategy = prepared.stage.strategy
         if not self.finite:
             require_lateness(prepared.stage.label, strategy.windows, strategy.allowed_lateness)
+        if self.bad_records is not None:
+            prepared = evolve(
+                prepared, inputs=tuple(map(partial(self._sifting, node.label), prepared.inputs))
+            )
         upstreams = _union(each.upstreams for each in inputs)
         grouping = ShardedGrouping.of(prepared, list(upstreams.values()), self.cluster)
         self.stages.append(grouping)
@@ -135,6 +166,10 @@ class Graph:
             return grouping.advance(received, _reports(received, inputs, upstreams))
 
         return Operator(Elements(prepared.pair, PANE_META), {id(grouping): FromStage()}, run)
+
+    def _sifting(self, label: str, prepare: ElementsToRows) -> ElementsToRows:
+        """Returns a preparation of rows that leaves out the elements on which it fails."""
+        return lambda frame: self._good(frame, prepare, label)
 
     def _side_input(self, node: WithSide, of: Fold[Node, Operator], steps: tuple[Step, ...]) -> Operator:
         main, side = of(node.input), of(node.side)
@@ -164,6 +199,37 @@ class Graph:
     def drops(self) -> list[Drop]:
         """Returns the drops of all stages in the last instant."""
         return [drop for stage in self.stages for drop in stage.drops()]
+
+    def metrics(self) -> tuple[StageMetrics, ...]:
+        """Returns the metrics of all stages in the last instant."""
+        return tuple(stage.metrics(number) for number, stage in enumerate(self.stages))
+
+    @property
+    def processing_time(self) -> ProcessingTime:
+        """The processing time of the last instant."""
+        return max(stage.states[0].input_clocks[0].clocks.processing_time for stage in self.stages)
+
+    def stored(self) -> list[tuple[StageDescription, Sequence[OperatorState]]]:
+        """Returns the state of each stage, with its description."""
+        return [(stage.description, stage.states) for stage in self.stages]
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Restores the state of all stages; raises ``CheckpointError`` if it is that of another pipeline."""
+        assert checkpoint.manifest is not None, "there is a state"
+        stored = checkpoint.manifest.stages
+        if len(stored) != len(self.stages):
+            raise CheckpointError(
+                f"the checkpoint {checkpoint.folder} has {len(stored)} stages, and the pipeline {len(self.stages)}; "
+                "start the changed pipeline with a new checkpoint"
+            )
+        for stage, before in zip(self.stages, stored, strict=True):
+            if len(before.shards) != self.cluster.shards:
+                raise CheckpointError(
+                    f"the checkpoint {checkpoint.folder} has {len(before.shards)} shards; got shards="
+                    f"{self.cluster.shards}: their number is fixed for the life of a checkpoint"
+                )
+            unchanged = before.description.is_unchanged_in(stage.description)
+            stage.states = [checkpoint.restore(shard, evaluate_all=not unchanged) for shard in before.shards]
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a trigger of any stage becomes ready without new elements."""

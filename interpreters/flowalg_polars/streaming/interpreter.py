@@ -19,6 +19,7 @@ from flowalg.runs.panes import Drop, Pane
 from flowalg.runs.run import Run
 from flowalg.runs.timeline import Timeline
 from flowalg_polars.capabilities import timeline_capabilities
+from flowalg_polars.frames.failures import raise_causes
 from flowalg_polars.frames.pane_frame import panes_of
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
@@ -70,7 +71,8 @@ class PolarsStreaming:
 
         def advance(now: PipelineInstant) -> None:
             arrivals = {name: source.arrival(now) for name, source in sources.items()}
-            rows = operator.run(arrivals).frame.collect()
+            with raise_causes():
+                rows = operator.run(arrivals).frame.collect()
             if rows.height:
                 panes.extend(panes_of(pipeline, rows))
             dropped.extend(graph.drops())

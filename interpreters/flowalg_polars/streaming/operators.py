@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -29,7 +31,16 @@ from flowalg_shard.clocks.exchange import (
     Upstream,
     advance_clocks,
 )
+from flowalg_shard.metrics import (
+    StageMetrics,
+    count_emitted,
+    count_late,
+    shard_metrics,
+    source_metrics,
+    stage_metrics,
+)
 from flowalg_shard.operators import Grouping, OperatorState, Side
+from flowalg_shard.state.compatibility import StageDescription, describe_stage
 from flowalg_shard.state.window_store import Segment, WindowStore
 from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
@@ -81,6 +92,8 @@ class ShardedGrouping:
     states: list[OperatorState]
     emissions: list[Emission] = field(factory=list)
     report: StageReport | None = None
+    received: Reports = field(factory=dict)
+    seconds: float = 0.0
 
     @classmethod
     def of(
@@ -98,6 +111,7 @@ class ShardedGrouping:
 
     def advance(self, inputs: Sequence[Arrival], reports: Reports) -> Arrival:
         """Advances by one instant; returns the panes in order, and the clock report of all shards."""
+        started, self.received = time.perf_counter(), reports
         bundles = self._bundles(inputs)
         clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, [reports])
         self.emissions, received = [], []
@@ -108,7 +122,27 @@ class ShardedGrouping:
             received.append(report)
         self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
         panes = self._panes(stack([emission.panes for emission in self.emissions]), clocks[0].clocks)
+        self.seconds = time.perf_counter() - started
         return Arrival(panes.lazy(), {0: self.report})
+
+    @property
+    def description(self) -> StageDescription:
+        """The facts about the stage that its state depends on."""
+        return describe_stage(self.prepared.stage, str(self.prepared.pair))
+
+    def metrics(self, number: int) -> StageMetrics:
+        """Returns the metrics of the last instant."""
+        assert self.report is not None, "an instant has been"
+        shards = [
+            shard_metrics(
+                self.report.clocks,
+                count_emitted(emission.panes, emission.drops),
+                state,
+                source_metrics(self.operator, [self.received], state) if shard == 0 else (),
+            )
+            for shard, (emission, state) in enumerate(zip(self.emissions, self.states, strict=True))
+        ]
+        return stage_metrics(number, self.label, shards, self.seconds)
 
     def _bundles(self, inputs: Sequence[Arrival]) -> list[list[pl.DataFrame]]:
         """Returns what the input partitions send to each shard."""
@@ -230,6 +264,8 @@ class ShardedSide:
     late: tuple[LateSideElement, ...] = ()
     report: StageReport | None = None
     arrived: int = 0
+    received: tuple[Reports, Reports] = field(factory=lambda: ({}, {}))
+    seconds: float = 0.0
 
     @classmethod
     def of(
@@ -257,6 +293,7 @@ class ShardedSide:
 
     def advance(self, main: Arrival, side: Arrival) -> Arrival:
         """Advances by one instant; returns the elements whose side window is complete, after the steps, in order."""
+        started, self.received = time.perf_counter(), (main.reports, side.reports)
         elements = self._numbered(main.frame.collect())
         values = self._side_rows(side.frame.collect())
         clocks = advance_clocks(
@@ -276,7 +313,28 @@ class ShardedSide:
         self.report = StageReport(clocks[0].clocks, min(each.hold for each in received))
         table = stack(passed)
         frame = self._read(table.sort(_NUMBER), known) if table.height else self._empty
+        self.seconds = time.perf_counter() - started
         return Arrival(frame.lazy(), {0: self.report})
+
+    @property
+    def description(self) -> StageDescription:
+        """The facts about the stage that its state depends on."""
+        return describe_stage(self.stage, f"{self.main.shape} beside {self.side.shape}")
+
+    def metrics(self, number: int) -> StageMetrics:
+        """Returns the metrics of the last instant."""
+        assert self.report is not None, "an instant has been"
+        late = count_late(self.late)
+        shards = [
+            shard_metrics(
+                self.report.clocks,
+                late if shard == 0 else Counter(),
+                state,
+                source_metrics(self.operator, self.received, state) if shard == 0 else (),
+            )
+            for shard, state in enumerate(self.states)
+        ]
+        return stage_metrics(number, self.label, shards, self.seconds)
 
     @property
     def _empty(self) -> pl.DataFrame:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
 from flowalg_columns.names import BAD_RECORD, DROP_REASON, METRICS
 from flowalg_columns.panes import METRICS_COLUMN
-from flowalg_shard import Counts
+from flowalg_shard.metrics import StageMetrics
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -86,25 +85,6 @@ def metrics(stored: DataFrame) -> DataFrame:
     struct = F.struct(*(micros.get(name, col(name)).alias(name) for name in rows.columns))
     shards = rows.select(*map(col, _PLACE), struct.alias("row"))
     return shards.groupBy(*_PLACE).agg(*_aggregates(F.col("row"), None, lambda point: point)).orderBy(*_PLACE)
-
-
-@frozen(kw_only=True)
-class StageMetrics(Counts):
-    """The metrics of one stage in one micro-batch.
-
-    ``number`` is the position of the ``stage`` in the pipeline, from 0. ``processing_time`` and ``watermark`` are its
-    clocks, and ``watermark_lag`` is their difference in seconds; it is ``None`` before the first watermark, and after
-    the end of the input. ``elements`` is the number of elements from the sources that flow into it directly.
-    ``step_seconds`` is the time that its slowest shard took. The others are sums over its shards, as in ``Counts``.
-    """
-
-    number: int
-    stage: str
-    processing_time: datetime
-    watermark: datetime
-    watermark_lag: float | None
-    elements: int
-    step_seconds: float
 
 
 def bad_records(progress: StreamingQueryProgress) -> int:

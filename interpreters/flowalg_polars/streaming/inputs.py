@@ -1,0 +1,129 @@
+"""The inputs of a stream: where the micro-batches of a source come from, and the columns that carry its clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
+
+import polars as pl
+from attrs import field, frozen
+
+from flowalg.data.errors import ArgumentError
+from flowalg.watermarks import WatermarkPolicy
+
+R_co = TypeVar("R_co", covariant=True)
+
+Format: TypeAlias = Literal["parquet", "csv", "jsonl"]
+FORMATS: Final = ("parquet", "csv", "jsonl")
+"""The formats of files: Parquet, CSV with a header, JSON lines."""
+
+StreamColumn: TypeAlias = "str | pl.Expr"
+"""A column of the frames of a source, by name or as an expression."""
+
+
+def _path(folder: str | PathLike[str]) -> str:
+    return fspath(folder)
+
+
+@frozen
+class Files:
+    """A folder of files, which are read in the order of their modification; a micro-batch has ``per_batch`` of them.
+
+    Files must not change once they are in the folder: write them elsewhere and move them into it. Files whose name
+    starts with ``.`` or ``_`` are ignored.
+    """
+
+    folder: str = field(converter=_path)
+    format: Format = "parquet"
+    per_batch: int = field(default=1, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise ArgumentError("Files.format", self.format, f"one of {', '.join(FORMATS)}")
+        if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
+            raise ArgumentError("Files.per_batch", self.per_batch, "an int of 1 or more")
+
+
+@frozen
+class Frames:
+    """An iterable of frames, each a micro-batch. The input ends when it is exhausted.
+
+    After a restart from a checkpoint, the iterable is read from its beginning, and the micro-batches that the
+    checkpoint has are skipped.
+    """
+
+    frames: Iterable[pl.DataFrame]
+
+
+@frozen
+class Records(Generic[R_co]):
+    """An iterable of records, read in a thread as they come. The input ends when it is exhausted.
+
+    A micro-batch has the records that have arrived since the last one, at most ``per_batch`` of them. After a restart
+    from a checkpoint, the iterable is read from its beginning, and the records that the checkpoint has are skipped.
+    """
+
+    records: Iterable[R_co]
+    per_batch: int = field(default=100_000, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
+            raise ArgumentError("Records.per_batch", self.per_batch, "an int of 1 or more")
+
+
+StreamData: TypeAlias = "Files | Frames | Records[object] | str | PathLike[str]"
+"""Where the micro-batches of a source come from; a path is a folder of Parquet files."""
+
+
+def _data(value: StreamData) -> Files | Frames | Records[object]:
+    if isinstance(value, Files | Frames | Records):
+        return value
+    if isinstance(value, str | PathLike):
+        return Files(value)
+    raise ArgumentError(
+        "StreamInput.data", value, "Files(folder), Frames(frames), Records(records), or the path of a folder"
+    )
+
+
+@frozen
+class StreamInput:
+    """The input of a source: its data, and the columns that carry its clocks.
+
+    ``watermark`` is the policy that derives the source's watermark from its event times. The processing time of a
+    micro-batch is the time at which it is read, which is the same on replay. If the source carries processing times
+    itself, ``processing_time`` is their timestamp column, and a micro-batch is at the greatest of its rows.
+    ``partition`` is the column with the name of the source partition of a row.
+
+    Some rows are control rows and not elements; their other fields may be null. ``end_of_input``, a boolean column, is
+    true on a row that ends the input: the watermark then advances to the end of time. ``signal``, a text column, is the
+    name of a signal for ``AtSignal``, which all stages downstream receive. ``tick``, a boolean column, is true on a row
+    that only advances processing time.
+
+    Example::
+
+        StreamInput("scores", BoundedOutOfOrderness(timedelta(seconds=30)))
+        StreamInput(Files("scores", "jsonl"), LagQuantile(0.99), processing_time="seen", partition="device")
+    """
+
+    data: Files | Frames | Records[object] = field(converter=_data)
+    watermark: WatermarkPolicy
+    processing_time: StreamColumn | None = field(default=None, kw_only=True)
+    end_of_input: StreamColumn | None = field(default=None, kw_only=True)
+    partition: StreamColumn | None = field(default=None, kw_only=True)
+    signal: StreamColumn | None = field(default=None, kw_only=True)
+    tick: StreamColumn | None = field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.watermark, WatermarkPolicy):
+            valid = "a watermark policy, such as BoundedOutOfOrderness(timedelta(seconds=30))"
+            raise ArgumentError("StreamInput.watermark", self.watermark, valid)
+        for name in ("processing_time", "end_of_input", "partition", "signal", "tick"):
+            column = getattr(self, name)
+            if column is not None and not isinstance(column, str | pl.Expr):
+                raise ArgumentError(
+                    f"StreamInput.{name}", column, "the name of a column, an expression, or None"
+                )
+
+
+__all__ = ["FORMATS", "Files", "Format", "Frames", "Records", "StreamColumn", "StreamData", "StreamInput"]

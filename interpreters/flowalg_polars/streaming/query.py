@@ -1,0 +1,242 @@
+"""A streaming query: reads micro-batches, advances the pipeline by one instant for each, and commits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime, timedelta
+from os import PathLike
+from typing import Generic, Protocol, TypeVar
+
+import polars as pl
+from attrs import define, field, frozen
+from flowalg_columns.notes import LiftingNote
+from flowalg_shard.metrics import StageMetrics
+
+from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.data.shapes import Shape
+from flowalg.data.time import ProcessingTime, processing_time
+from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.pipeline.structure import last_grouping, sources_of
+from flowalg.runs.clocks import BEGINNING
+from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg.runs.panes import Drop, Pane
+from flowalg_polars.frames.failures import raise_causes
+from flowalg_polars.frames.pane_frame import panes_of, user_columns
+from flowalg_polars.streaming.bad_records import BadRecord, BadRecords
+from flowalg_polars.streaming.checkpoint import Checkpoint, Intent, new_query_id
+from flowalg_polars.streaming.graph import Graph, Operator
+from flowalg_polars.streaming.inputs import StreamInput
+from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.readers import START, Position, Reader, reader_of
+from flowalg_polars.streaming.sources import StreamSource
+from flowalg_polars.streaming.timelines import require_observable
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+
+ONE_SECOND = timedelta(seconds=1)
+
+
+@frozen
+class MicroBatch(Generic[A_co]):
+    """The output of a pipeline in one micro-batch.
+
+    ``rows`` has the leaves of elements and the metadata of panes; ``frame`` the columns that users see. ``dropped`` are
+    the drops of all stages, and ``bad_records`` the records on which a step failed, with ``dead_letters``. ``metrics``
+    has one entry for each stage, in the order of the pipeline.
+    """
+
+    pipeline: PCollection[A_co]
+    number: int
+    query: str
+    processing_time: ProcessingTime
+    rows: pl.DataFrame
+    dropped: tuple[Drop, ...]
+    bad_records: tuple[BadRecord, ...]
+    metrics: tuple[StageMetrics, ...]
+    shape: Shape
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The panes as a frame, with the columns of ``flowalg_polars.batch.compile``, in order."""
+        return self.rows.select(user_columns(self.shape))
+
+    @property
+    def panes(self) -> tuple[Pane[A_co], ...]:
+        """The panes as values, in order."""
+        return panes_of(self.pipeline, self.rows)
+
+
+class Sink(Protocol):
+    """What panes are written to."""
+
+    def __call__(self, batch: MicroBatch[object]) -> None:
+        """Writes a micro-batch, unless it has been written."""
+        ...
+
+
+@frozen
+class Options:
+    """How a query runs; see ``streaming.run``."""
+
+    checkpoint: str | PathLike[str] | None = None
+    follow: bool = False
+    interval: timedelta = ONE_SECOND
+    tick_when_idle: bool = False
+    drain: bool = False
+    dead_letters: bool = False
+    metrics: bool = False
+    shards: int = 1
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("follow", "tick_when_idle", "drain", "dead_letters", "metrics"):
+            if not isinstance(getattr(self, name), bool):
+                raise ArgumentError(name, getattr(self, name), "a bool")
+        if isinstance(self.shards, bool) or not isinstance(self.shards, int) or self.shards < 1:
+            raise ArgumentError("shards", self.shards, "an int of 1 or more")
+        if not isinstance(self.interval, timedelta) or self.interval <= timedelta(0):
+            raise ArgumentError("interval", self.interval, "a positive timedelta")
+
+
+@define
+class Query:
+    """A compiled query, between micro-batches."""
+
+    pipeline: PCollection[object]
+    options: Options
+    sources: Mapping[str, StreamSource]
+    readers: Mapping[str, Reader]
+    graph: Graph
+    operator: Operator
+    shape: Shape
+    bad_records: BadRecords | None
+    positions: dict[str, Position]
+    id: str = field(factory=new_query_id)
+    number: int = 0
+    time: ProcessingTime = BEGINNING.processing_time
+    ended: bool = False
+
+    @classmethod
+    def compile(
+        cls, pipeline: PCollection[object], inputs: Mapping[AnySource, StreamInput], options: Options
+    ) -> Query:
+        """Compiles a pipeline over streams."""
+        root = resolve_accumulation(pipeline.node)
+        last_grouping(root)
+        streams = inputs_by_name(pipeline.node, inputs, "StreamInput(data, watermark)")
+        for name, stream in streams.items():
+            if not isinstance(stream, StreamInput):
+                raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
+            require_observable(stream.watermark, name)
+            if options.tick_when_idle and stream.processing_time is not None:
+                valid = f"False if a source carries processing times, as {name!r} does"
+                raise ArgumentError("tick_when_idle", True, valid)
+        bad = BadRecords() if options.dead_letters else None
+        sources = {node.name: StreamSource(node, streams[node.name], bad) for node in sources_of(root)}
+        upstreams = {name: source.upstream for name, source in sources.items()}
+        cluster = Cluster(shards=options.shards)
+        graph, operator = Graph.compile(root, upstreams, cluster, finite=False, bad_records=bad)
+        readers = {name: reader_of(source.node, source.stream.data) for name, source in sources.items()}
+        positions = dict.fromkeys(sources, START)
+        return cls(
+            pipeline, options, sources, readers, graph, operator, operator.elements.shape, bad, positions
+        )
+
+    @property
+    def notes(self) -> tuple[LiftingNote, ...]:
+        """How each user-defined function runs."""
+        return tuple(self.graph.notes)
+
+    def run(self) -> Iterator[MicroBatch[object]]:
+        """Yields the output of each micro-batch. It is committed when the next one is asked for."""
+        place = self.options.checkpoint
+        opened: AbstractContextManager[Checkpoint | None] = (
+            nullcontext(None) if place is None else Checkpoint.open(place)
+        )
+        with opened as checkpoint:
+            if checkpoint is not None:
+                self.restore(checkpoint)
+            while not self.ended:
+                intent = self.next_intent(checkpoint)
+                if intent is None:
+                    if not self.options.follow:
+                        return
+                    time.sleep(self.options.interval.total_seconds())
+                    continue
+                if checkpoint is not None:
+                    checkpoint.begin(intent)
+                with raise_causes():
+                    batch = self.advance(intent)
+                yield batch
+                if checkpoint is not None:
+                    checkpoint.commit(intent, self.graph.stored())
+
+    def next_intent(self, checkpoint: Checkpoint | None) -> Intent | None:
+        """Returns what the next micro-batch reads; ``None`` if there is nothing to do now."""
+        if checkpoint is not None and (begun := checkpoint.intent) is not None:
+            self.id = begun.query
+            return begun
+        positions = dict(self.positions)
+        found = False
+        for name, reader in self.readers.items():
+            available = reader.available(positions[name])
+            if available is not None:
+                positions[name], found = available.position, True
+        drains = self.options.drain or (checkpoint is not None and checkpoint.drain_requested)
+        ends = drains and not found
+        if not found and not ends and not (self.options.tick_when_idle and self.options.follow):
+            return None
+        if not found and not ends:
+            time.sleep(self.options.interval.total_seconds())
+        now = max(self.time, processing_time(datetime.now(UTC)))
+        return Intent(self.id, self.number, now, positions, ended=ends)
+
+    def advance(self, intent: Intent) -> MicroBatch[object]:
+        """Reads what an intent says, and advances the pipeline by one instant."""
+        arrivals = {}
+        for name, source in self.sources.items():
+            before, after = self.positions[name], intent.positions[name]
+            read = None if before == after else self.readers[name].read(before, after)
+            ended = intent.ended or self.readers[name].has_ended(after)
+            arrivals[name] = source.arrival(read, intent.time, ended=ended)
+        rows = self.operator.run(arrivals).frame.collect()
+        self.positions, self.time = dict(intent.positions), intent.time
+        self.number = intent.batch + 1
+        self.ended = intent.ended or all(
+            reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
+        )
+        return MicroBatch(
+            self.pipeline,
+            intent.batch,
+            self.id,
+            self.graph.processing_time,
+            rows,
+            tuple(self.graph.drops()),
+            () if self.bad_records is None else self.bad_records.take(),
+            self.graph.metrics() if self.options.metrics else (),
+            self.shape,
+        )
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Continues from a checkpoint; raises ``CheckpointError`` if the pipeline is another one."""
+        manifest = checkpoint.manifest
+        if manifest is None:
+            return
+        known = set(manifest.intent.positions)
+        if known != set(self.sources):
+            raise CheckpointError(
+                f"the checkpoint {checkpoint.folder} has the sources {', '.join(sorted(known))}, and the pipeline "
+                f"{', '.join(sorted(self.sources))}; start the changed pipeline with a new checkpoint"
+            )
+        self.graph.restore(checkpoint)
+        self.id, self.number = manifest.intent.query, manifest.intent.batch + 1
+        self.positions, self.time = dict(manifest.intent.positions), manifest.intent.time
+        self.ended = manifest.intent.ended or all(
+            reader.has_ended(self.positions[name]) for name, reader in self.readers.items()
+        )
+
+
+__all__ = ["MicroBatch", "Options", "Query", "Sink"]

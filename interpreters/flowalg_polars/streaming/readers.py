@@ -1,0 +1,276 @@
+"""Readers of stream data: what is available after a position, and the frame between two positions.
+
+A position is a plain value that a checkpoint stores. A reader gives the same frame for the same two positions, also
+after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import Final, Protocol, TypeAlias, cast
+
+import polars as pl
+from attrs import define, field, frozen
+from flowalg_columns.layout import fields_in
+from flowalg_columns.values import write_nested
+
+from flowalg.data.errors import CheckpointError, ElementError
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.pipeline.nodes import SourceNode
+from flowalg_polars.columns import polars_type
+from flowalg_polars.lowering.python_steps import series_of
+from flowalg_polars.streaming.inputs import Files, Frames, Records
+
+Position: TypeAlias = tuple[object, ...]
+"""How far a source has been read: names of files, or a number of micro-batches or records; and whether it has ended."""
+
+START: Final[Position] = ()
+
+
+@frozen
+class Available:
+    """What a reader can read next: the position after it, and whether the input has ended with it."""
+
+    position: Position
+    ended: bool = False
+
+
+class Reader(Protocol):
+    """Reads the data of a source."""
+
+    def available(self, after: Position) -> Available | None:
+        """Returns what can be read after a position; ``None`` if there is nothing now, or nothing more."""
+        ...
+
+    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
+        """Returns the rows between two positions; ``None`` without rows."""
+        ...
+
+    def has_ended(self, after: Position) -> bool:
+        """Whether nothing can follow a position."""
+        ...
+
+
+def reader_of(source: SourceNode, data: Files | Frames | Records[object]) -> Reader:
+    """Returns the reader of a source's data."""
+    match data:
+        case Files():
+            return FileReader(source, data)
+        case Frames(frames=frames):
+            return FrameReader(iter(frames))
+        case Records():
+            return RecordReader(source, data)
+
+
+@define
+class FileReader:
+    """Reads the files of a folder, in the order of their modification."""
+
+    source: SourceNode
+    files: Files
+
+    def available(self, after: Position) -> Available | None:
+        """Returns the next files that are not among those read."""
+        known = frozenset(after)
+        new = [name for name in self._names() if name not in known]
+        return Available((*after, *new[: self.files.per_batch])) if new else None
+
+    def _names(self) -> list[str]:
+        folder = Path(self.files.folder)
+        if not folder.is_dir():
+            raise ElementError(f"source {self.source.name!r}: {self.files.folder} must be a folder of files")
+        found = [
+            (path.stat().st_mtime_ns, path.name)
+            for path in folder.iterdir()
+            if path.is_file() and not path.name.startswith((".", "_"))
+        ]
+        return [name for _, name in sorted(found)]
+
+    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
+        """Returns the rows of the files that are only in the second position."""
+        names = cast("Sequence[str]", until[len(after) :])
+        frames = [self._scan(Path(self.files.folder) / name) for name in names]
+        return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+
+    def has_ended(self, after: Position) -> bool:
+        """A folder never ends."""
+        del after
+        return False
+
+    def _scan(self, path: Path) -> pl.LazyFrame:
+        if not path.exists():
+            raise CheckpointError(
+                f"source {self.source.name!r}: the file {path} is part of a micro-batch, but is missing"
+            )
+        match self.files.format:
+            case "parquet":
+                return pl.scan_parquet(path)
+            case "csv":
+                return read_csv(path, self.source.shape)
+            case "jsonl":
+                return read_json_lines(path, self.source.shape)
+
+
+def read_csv(path: Path, shape: Shape) -> pl.LazyFrame:
+    """Reads a CSV file with a header, whose columns have the types of a shape; others are text."""
+    kinds = {name: polars_type(part) for name, part in fields_in(shape)}
+    text = [name for name, kind in kinds.items() if isinstance(kind, pl.Datetime | pl.Duration | pl.Date)]
+    overrides = {name: pl.String() if name in text else kind for name, kind in kinds.items()}
+    frame = pl.scan_csv(path, schema_overrides=overrides, infer_schema_length=0)
+    return frame.with_columns(_parsed(name, kinds[name]) for name in text)
+
+
+def read_json_lines(path: Path, shape: Shape) -> pl.LazyFrame:
+    """Reads a file of JSON lines, whose fields have the types of a shape."""
+    kinds = {name: polars_type(part) for name, part in fields_in(shape)}
+    text = [name for name, kind in kinds.items() if isinstance(kind, pl.Datetime | pl.Date)]
+    schema = {name: pl.String() if name in text else kind for name, kind in kinds.items()}
+    frame = pl.scan_ndjson(path, schema_overrides=schema)
+    return frame.with_columns(_parsed(name, kinds[name]) for name in text)
+
+
+def _parsed(name: str, kind: pl.DataType) -> pl.Expr:
+    """Returns a text column as times: ISO 8601 with an offset from UTC, days as YYYY-MM-DD."""
+    if isinstance(kind, pl.Datetime):
+        return pl.col(name).str.to_datetime(time_unit="us", time_zone="UTC")
+    return (
+        pl.col(name).str.to_date() if isinstance(kind, pl.Date) else pl.col(name).cast(pl.Int64()).cast(kind)
+    )
+
+
+@define
+class FrameReader:
+    """Reads the frames of an iterator; a position is the number of frames read, and whether they have ended."""
+
+    frames: Iterator[pl.DataFrame]
+    _taken: int = 0
+    _next: pl.DataFrame | None = None
+    _ended: bool = False
+
+    def available(self, after: Position) -> Available | None:
+        """Returns the next frame, or the end."""
+        if self.has_ended(after):
+            return None
+        count = _count(after)
+        if self._peek(count):
+            return Available((count + 1, False))
+        return Available((count, True), ended=True)
+
+    def _peek(self, count: int) -> bool:
+        """Whether there is a frame after ``count`` frames."""
+        while self._taken < count:
+            if next(self.frames, None) is None:
+                raise CheckpointError(
+                    f"the iterable of frames has fewer than the {count} that were read before"
+                )
+            self._taken += 1
+        if self._next is None and not self._ended:
+            self._next = next(self.frames, None)
+            self._ended = self._next is None
+        return self._next is not None
+
+    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
+        """Returns the next frame."""
+        if _count(until) == _count(after) or not self._peek(_count(after)):
+            return None
+        frame, self._next = self._next, None
+        self._taken += 1
+        assert frame is not None
+        return frame.lazy()
+
+    def has_ended(self, after: Position) -> bool:
+        """Whether the iterator was exhausted."""
+        return len(after) > 1 and bool(after[1])
+
+
+def _count(position: Position) -> int:
+    return cast("int", position[0]) if position else 0
+
+
+_END: Final = object()
+
+
+@define
+class RecordReader:
+    """Reads the records of an iterable in a thread; a position is the number of them, and whether they have ended."""
+
+    source: SourceNode
+    records: Records[object]
+    _queue: Queue[object] = field(factory=lambda: Queue(maxsize=200_000))
+    _waiting: list[object] = field(factory=list)
+    _skipped: bool = False
+    _ended: bool = False
+    _error: BaseException | None = None
+    _thread: Thread | None = None
+
+    def available(self, after: Position) -> Available | None:
+        """Returns the records that have arrived, or the end."""
+        if self.has_ended(after):
+            return None
+        self._fill(after)
+        count = _count(after)
+        if self._waiting:
+            taken = min(len(self._waiting), self.records.per_batch)
+            return Available((count + taken, False))
+        return Available((count, True), ended=True) if self._ended else None
+
+    def _fill(self, after: Position) -> None:
+        """Takes the records that have arrived out of the queue."""
+        if self._thread is None:
+            iterator = islice(self.records.records, _count(after), None)
+            self._thread = Thread(target=self._pump, args=(iterator,), daemon=True)
+            self._thread.start()
+        while not self._ended and len(self._waiting) < self.records.per_batch:
+            try:
+                record = self._queue.get(timeout=0.01) if not self._waiting else self._queue.get_nowait()
+            except Empty:
+                return
+            if record is _END:
+                self._ended = True
+                if self._error is not None:
+                    raise self._error
+                return
+            self._waiting.append(record)
+
+    def _pump(self, iterator: Iterator[object]) -> None:
+        try:
+            for record in iterator:
+                self._queue.put(record)
+        except BaseException as error:  # raised again where the records are read
+            self._error = error
+        self._queue.put(_END)
+
+    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
+        """Returns the records between two positions."""
+        wanted = _count(until) - _count(after)
+        while len(self._waiting) < wanted and not self._ended:
+            self._fill(after)
+        if len(self._waiting) < wanted:
+            raise CheckpointError(
+                f"source {self.source.name!r}: the iterable of records has fewer records than were read before"
+            )
+        taken, self._waiting = self._waiting[:wanted], self._waiting[wanted:]
+        if not taken:
+            return None
+        return record_frame(self.source, taken).lazy()
+
+    def has_ended(self, after: Position) -> bool:
+        """Whether the iterable was exhausted."""
+        return len(after) > 1 and bool(after[1])
+
+
+def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:
+    """Returns records as a frame with the fields of their class, or ``value``.
+
+    Raises ``ElementError`` for a record that does not match the source.
+    """
+    array = write_nested(source.shape, records, f"source {source.name!r}: element")
+    column = series_of(array, polars_type(source.shape)).alias("value")
+    return column.struct.unnest() if isinstance(source.shape, RecordOf) else column.to_frame()
+
+
+__all__ = ["START", "Available", "Position", "Reader", "reader_of", "record_frame"]

@@ -1,0 +1,135 @@
+"""Running a streaming query: as an iterator of micro-batches, or to its end with a sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from os import PathLike
+from typing import Final, TypeVar, cast
+
+from attrs import frozen
+
+from flowalg.data.errors import ArgumentError
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.inputs import AnySource
+from flowalg_polars.capabilities import STREAMING
+from flowalg_polars.streaming.inputs import StreamInput
+from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, Options, Query, Sink
+
+A = TypeVar("A")
+
+CAPABILITIES: Final = STREAMING
+"""The capabilities of this interpreter."""
+
+
+def batches(
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    checkpoint: str | PathLike[str] | None = None,
+    follow: bool = False,
+    interval: timedelta = ONE_SECOND,
+    tick_when_idle: bool = False,
+    drain: bool = False,
+    dead_letters: bool = False,
+    metrics: bool = False,
+    shards: int = 1,
+) -> Iterator[MicroBatch[A]]:
+    """Yields the output of a pipeline over streams, micro-batch by micro-batch.
+
+    It ends when all available data are read. With ``follow`` it waits for more, and looks for them at each
+    ``interval``; with ``tick_when_idle`` as well, it runs an empty micro-batch then, so that processing-time triggers
+    and policies do not wait for the next record. When all inputs have ended (iterables do, folders do not), the
+    watermark is at the end of time. With ``drain`` it advances there after the available data, and so it does when
+    ``drain(checkpoint)`` has been called.
+
+    With a ``checkpoint``, a folder, the query goes on where it was stopped or killed. A micro-batch is committed when
+    the next one is asked for, so what the caller does with it happens before. ``shards`` is the number of parts of each
+    stage's state, and is fixed for the life of a checkpoint.
+
+    A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
+    ``dead_letters`` it is in ``MicroBatch.bad_records`` instead. With ``metrics``, ``MicroBatch.metrics`` has those of
+    each stage.
+
+    Raises ``UnboundSourceError``, ``SchemaMismatchError``, ``ArgumentError``, ``CheckpointError``, and
+    ``UnsupportedError`` for features that streaming lacks.
+
+    Example::
+
+        stream = StreamInput("scores", BoundedOutOfOrderness(timedelta(seconds=30)))
+        for batch in streaming.batches(totals, {scores: stream}, drain=True):
+            print(batch.frame)
+    """
+    options = Options(
+        checkpoint,
+        follow=follow,
+        interval=interval,
+        tick_when_idle=tick_when_idle,
+        drain=drain,
+        dead_letters=dead_letters,
+        metrics=metrics,
+        shards=shards,
+    )
+    query = Query.compile(pipeline, inputs, options)
+    return cast("Iterator[MicroBatch[A]]", query.run())
+
+
+@frozen
+class RunSummary:
+    """What a query did: the number of micro-batches, panes, dropped elements and bad records."""
+
+    batches: int
+    panes: int
+    dropped: int
+    bad_records: int
+
+
+def run(
+    pipeline: PCollection[A],
+    inputs: Mapping[AnySource, StreamInput],
+    *,
+    sink: Sink | Sequence[Sink],
+    checkpoint: str | PathLike[str] | None = None,
+    follow: bool = False,
+    interval: timedelta = ONE_SECOND,
+    tick_when_idle: bool = False,
+    drain: bool = False,
+    dead_letters: bool = False,
+    metrics: bool = False,
+    shards: int = 1,
+) -> RunSummary:
+    """Runs a pipeline over streams, and writes each micro-batch to one sink or several.
+
+    A sink is a function of a ``MicroBatch``, such as ``upsert(...)`` or ``changelog(...)`` of ``flowalg_sinks``, which
+    write to a table exactly once. The other arguments and the errors are those of ``batches``.
+    """
+    sinks = [sink] if callable(sink) else list(sink)
+    for each in sinks:
+        if not callable(each):
+            raise ArgumentError("sink", each, "a function of a MicroBatch, or a sequence of such functions")
+    done = RunSummary(0, 0, 0, 0)
+    found = batches(
+        pipeline,
+        inputs,
+        checkpoint=checkpoint,
+        follow=follow,
+        interval=interval,
+        tick_when_idle=tick_when_idle,
+        drain=drain,
+        dead_letters=dead_letters,
+        metrics=metrics,
+        shards=shards,
+    )
+    for batch in found:
+        for each in sinks:
+            each(batch)
+        done = RunSummary(
+            done.batches + 1,
+            done.panes + batch.rows.height,
+            done.dropped + sum(drop.count for drop in batch.dropped),
+            done.bad_records + len(batch.bad_records),
+        )
+    return done
+
+
+__all__ = ["CAPABILITIES", "RunSummary", "batches", "run"]
