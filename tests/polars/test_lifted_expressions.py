@@ -163,6 +163,104 @@ def test_arithmetic_is_exact_with_columns_and_constants(
             assert not differ(expected, in_polars if failed is None else Failed(failed)), (top, divisor)
 
 
+FLOAT_OPERATIONS: Final = tuple(case for case in OPERATIONS if case[1] == FLOAT)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", FLOAT_OPERATIONS, ids=[case[0].name for case in FLOAT_OPERATIONS])
+def test_each_pair_of_edge_floats_has_the_result_of_python(
+    case: tuple[Op, Scalar, Scalar, Callable[[float, float], float]], engine: Engine
+) -> None:
+    """Zeros have the right sign, and results the right last bit, also with one value in all rows."""
+    op, of, result, compute = case
+    pair = TupleOf((of, of))
+    a, b = (Part(Param(pair), index, f"[{index}]", of) for index in range(2))
+    element = Branch(pair, (Leaf(of, pl.col("a")), Leaf(of, pl.col("b"))))
+    frame = pl.LazyFrame({"a": FLOATS})
+    columns: dict[str, pl.Expr] = {}
+    expected: dict[str, list[object]] = {}
+    for number, fixed in enumerate((*FLOATS, 3.0, 7.0, 49.0)):
+        frame = frame.with_columns(pl.lit(fixed).alias(f"b{number}"))
+        same = Branch(pair, (Leaf(of, pl.col("a")), Leaf(of, pl.col(f"b{number}"))))
+        swapped = Branch(pair, (Leaf(of, pl.col(f"b{number}")), Leaf(of, pl.col("a"))))
+        for name, expr, of_pair, turned in (
+            ("constant", Apply(op, (a, Constant(fixed, of)), result, "here"), element, False),
+            ("constant first", Apply(op, (Constant(fixed, of), a), result, "here"), element, True),
+            ("one value", Apply(op, (a, b), result, "here"), same, False),
+            ("one value first", Apply(op, (a, b), result, "here"), swapped, True),
+        ):
+            columns[f"{name} {fixed} {number}"] = compile_scalar(expr, of_pair)[0]
+            expected[f"{name} {fixed} {number}"] = [
+                compute_in_python(compute, *((fixed, x) if turned else (x, fixed))) for x in FLOATS
+            ]
+    found = frame.select("a", **columns).collect(engine=engine)
+    wrong = [
+        (name, top, python, in_polars)
+        for name, results in expected.items()
+        for top, python, in_polars in zip(FLOATS, results, found[name], strict=True)
+        if not isinstance(python, Raised) and differ(python, in_polars)
+    ]
+    assert wrong == []
+
+
+CONSTANT_RECEIVERS: Final[tuple[EdgeFunction, ...]] = (
+    lambda e: "a日ab".replace("a", e.t),
+    lambda e: "a日ab".replace("a", e.t) in e.s,
+    lambda e: "a日ab".find(e.t),
+    lambda e: "a日ab".startswith(e.t),
+    lambda e: "a日ab".endswith(e.t),
+    lambda e: e.t in "a日ab",
+    lambda e: 0.0 // 0.5 + e.f,
+    lambda e: e.f - -0.0 * 2.0,
+    lambda e: e.s[-1:-3],
+    lambda e: e.s[-3:-1] + e.s[-30:2] + e.s[3:-1],
+)
+"""Operations of constants, which Polars does not always repeat for each row, and slices that are empty."""
+OUT_OF_RANGE: Final[tuple[EdgeFunction, ...]] = (
+    lambda e: (e.at + e.d).date().isoformat(),
+    lambda e: (e.at - e.d).date().year,
+    lambda e: (e.day + e.d).isoformat() if e.b else "none",
+    lambda e: e.day.isoformat() if e.x * e.y > 3 else (e.day + e.p).isoformat(),
+    lambda e: e.d * 100 < e.p,
+    lambda e: (e.d * 100) // e.p,
+    lambda e: (e.d * 1000).days if e.b else 0,
+)
+"""Times that are out of range inside an expression, for which Polars has no text."""
+NOT_WIDE_AFTER_ALL: Final[tuple[EdgeFunction, ...]] = (
+    lambda e: e.x * 3 - e.x * 2,
+    lambda e: e.x * -3 + 7,
+    lambda e: -(e.x - 9) * 5,
+    lambda e: e.x - e.x,
+    lambda e: (e.x + e.y) - (e.x + e.y) + e.x,
+    lambda e: e.x * 4 + 1 > e.y,
+    lambda e: e.y >= 1 - e.x * 3,
+    lambda e: e.x * -1 == e.y,
+    lambda e: e.x * 2 < e.y * 3,
+    lambda e: -e.x if e.b else e.x + 2**40,
+    lambda e: e.x + 2**63,
+    lambda e: (2**63 - e.x) // 2,
+    lambda e: e.x * 2**62,
+    lambda e: e.x * -(2**63),
+)
+"""Integers that may exceed 64 bits, for which Polars wraps."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "functions",
+    [CONSTANT_RECEIVERS, OUT_OF_RANGE, NOT_WIDE_AFTER_ALL],
+    ids=["constants", "times", "integers"],
+)
+def test_what_polars_does_unlike_python_has_the_results_of_python(
+    functions: tuple[EdgeFunction, ...], engine: Engine
+) -> None:
+    """Constant receivers, times out of range and integers that wrap agree with Python."""
+    assert [
+        first_opaque(lift_edge_function(f)) for f in functions if first_opaque(lift_edge_function(f))
+    ] == []
+    assert differences(functions, ROWS, engine) == []
+
+
 def test_a_constant_that_exceeds_64_bits_fails() -> None:
     """A constant result that cannot be stored fails in each row."""
     compiled = compile_expression(Constant(2**63, INTEGER), Leaf(INTEGER, pl.col("a")))

@@ -29,7 +29,7 @@ from flowalg.lifting.tree.expressions import (
     Param,
     Part,
 )
-from flowalg.lifting.tree.failures import can_fail_itself, is_wide
+from flowalg.lifting.tree.failures import can_raise_in_engine, is_wide
 from flowalg.lifting.tree.intervals import (
     DAYS,
     DURATIONS,
@@ -60,6 +60,7 @@ from flowalg_polars.expressions.integers import (
     literal,
     long_literal,
 )
+from flowalg_polars.expressions.overflow import either, linear, overflows
 from flowalg_polars.expressions.table import PARTIAL, STORING, TOTAL
 from flowalg_polars.expressions.times import DATE, DURATION, OUT_OF_RANGE, TIMESTAMP
 
@@ -178,12 +179,18 @@ class _Compiler:
             case Op.DURATION:
                 micros, failures = self.bounded(node.args[0], STORED, OVERFLOW, node.location)
                 return micros.cast(DURATION), failures
+            case Op.EQUAL | Op.LESS | Op.LESS_EQUAL if node.args[0].shape == INTEGER:
+                return self.comparison(node) or self.tabled(node)
             case _:
-                columns, failures = self.arguments(node)
-                if node.op in TOTAL:
-                    return TOTAL[node.op](node, *columns), failures
-                column, own = PARTIAL[node.op](node, *columns)
-                return column, _join(failures, own)
+                return self.tabled(node)
+
+    def tabled(self, node: Apply) -> tuple[pl.Expr, Failures]:
+        """Compiles an operation of the tables."""
+        columns, failures = self.arguments(node)
+        if node.op in TOTAL:
+            return TOTAL[node.op](node, *columns), failures
+        column, own = PARTIAL[node.op](node, *columns)
+        return column, _join(failures, own)
 
     def arguments(self, node: Apply) -> tuple[tuple[pl.Expr, ...], Failures]:
         """Compiles the arguments of an operation; integers may have 128 bits unless they are stored."""
@@ -194,9 +201,12 @@ class _Compiler:
         return align(*(number for number, _ in numbers)), _join(*(failed for _, failed in numbers))
 
     def day(self, node: Apply) -> tuple[pl.Expr, Failures]:
-        """Compiles a date; null where it is out of range, since Polars formats no date that is."""
+        """Compiles a date; null where it is out of range, for which Polars has no text.
+
+        A part that fails has an arbitrary value, so the interval of the days holds only if no part can fail.
+        """
         days, failures = self.bounded(node.args[0], DAYS, OUT_OF_RANGE, node.location)
-        if can_fail_itself(node):
+        if can_raise_in_engine(node):
             days = pl.when(days.is_between(DAYS.low, DAYS.high)).then(days)
         return days.cast(DATE), failures
 
@@ -213,11 +223,54 @@ class _Compiler:
             otherwise, otherwise_failures = self.bounded(expr.otherwise, bounds, message, location)
             chosen = _choose_failures(condition, then_failures, otherwise_failures)
             return pl.when(condition).then(then).otherwise(otherwise), _join(failures, chosen)
+        at = location if location is not None else expr.location if isinstance(expr, Apply) else ""
+        wrapped = self.wrapped(expr, bounds) if is_wide(expr) else None
+        if wrapped is not None:
+            column, outside, failures = wrapped
+            return column, _join(failures, () if outside is None else fail_where(outside, at, message))
         number, failures = self.number(expr)
         if not number.is_wide and (bounds == STORED or interval(expr).within(bounds)):
             return number.column, failures
-        at = location if location is not None else expr.location if isinstance(expr, Apply) else ""
         return number.narrow(), _join(failures, fail_where(number.outside(bounds), at, message))
+
+    def wrapped(self, expr: Expr, bounds: Interval) -> tuple[pl.Expr, pl.Expr | None, Failures] | None:
+        """Compiles a wide integer in 64 bits, and whether it is out of bounds; ``None`` if this takes 128 bits."""
+        line = linear(expr)
+        if line is not None:
+            of, failures = self.number(line.of)
+            outside = either(line.is_below(of.column, bounds.low), line.is_above(of.column, bounds.high))
+            return line.wrap(of.column), outside, failures
+        match expr:
+            case Apply(op=op, args=(left, right)) if (
+                op in ARITHMETIC and not is_wide(left) and not is_wide(right)
+            ):
+                (a, left_failures), (b, right_failures) = self.number(left), self.number(right)
+                result = compute(expr, a.column, b.column)
+                outside = either(
+                    overflows(expr, result, a.column, b.column),
+                    None if bounds == STORED else Number(result, is_wide=False).outside(bounds),
+                )
+                return result, outside, _join(left_failures, right_failures, check_divisor(expr, a, b))
+            case _:
+                return None
+
+    def comparison(self, node: Apply) -> tuple[pl.Expr, Failures] | None:
+        """Compares a linear integer that may be wide with one that is not; ``None`` for other arguments."""
+        left, right = node.args
+        line = linear(left if is_wide(left) else right)
+        if line is None or is_wide(left) == is_wide(right):
+            return None
+        compiled = [self.number(line.of if is_wide(arg) else arg) for arg in node.args]
+        of, other = (number.column for number, _ in (compiled if is_wide(left) else reversed(compiled)))
+        below, above = line.is_below(of, STORED.low), line.is_above(of, STORED.high)
+        if is_wide(left):
+            held, lost, gained = TOTAL[node.op](node, line.wrap(of), other), above, below
+        else:
+            held, lost, gained = TOTAL[node.op](node, other, line.wrap(of)), below, above
+        if node.op is Op.EQUAL:
+            lost, gained = either(below, above), None
+        held = held if lost is None else held & ~lost
+        return held if gained is None else held | gained, _join(*(failed for _, failed in compiled))
 
     def number(self, expr: Expr) -> tuple[Number, Failures]:
         """Compiles an unbounded integer."""
@@ -228,7 +281,7 @@ class _Compiler:
                 test, failures = self.single(condition)
                 (a, then_failures), (b, otherwise_failures) = self.number(then), self.number(otherwise)
                 left, right = align(a, b)
-                chosen = Number(pl.when(test).then(left).otherwise(right), a.is_wide or b.is_wide)
+                chosen = Number(pl.when(test).then(left).otherwise(right), is_wide=a.is_wide or b.is_wide)
                 return chosen, _join(failures, _choose_failures(test, then_failures, otherwise_failures))
             case Apply(op=op) if op in ARITHMETIC:
                 return self.arithmetic(expr)

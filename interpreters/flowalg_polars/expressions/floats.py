@@ -1,7 +1,7 @@
 """Operations on floats with Python's results.
 
-In Polars, NaN equals itself and is the greatest float, a constant divisor is replaced by its reciprocal, and the
-remainder is not exact.
+In Polars, NaN equals itself and is the greatest float, and the remainder is not exact. If an operand has one value in
+all rows, Polars divides by its reciprocal, and adds and subtracts zeros without regard to their signs.
 """
 
 from __future__ import annotations
@@ -46,28 +46,51 @@ def less_equal(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
     return below & ~b.is_nan() if _may_be_nan(node.args[1]) else below
 
 
+def add(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Compiles ``+`` of floats."""
+    if not any(map(_is_nonzero, node.args)):
+        a, b = _as_rows(a, b)
+    return a + b
+
+
+def subtract(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Compiles ``-`` of floats."""
+    if not any(map(_is_nonzero, node.args)):
+        a, b = _as_rows(a, b)
+    return a - b
+
+
 def divide(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
     """Compiles ``/`` of floats."""
     return _quotient(node, a, b), check_divisor(node, b, "float division by zero")
 
 
 def _quotient(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
-    """Divides floats, rounded once.
+    """Divides floats, rounded once."""
+    if not _has_exact_reciprocal(node.args[1]):
+        a, b = _as_rows(a, b)
+    return a / b
 
-    Polars multiplies by the reciprocal if the divisor is one value for all rows. A sum with a column prevents that.
+
+def _as_rows(a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Returns columns with a value for each row, for which Polars computes row by row.
+
+    A struct has such columns. Making one copies nothing, except a value that is the same in all rows.
     """
-    top, bottom = node.args
-    if isinstance(top, Constant) or (isinstance(bottom, Constant) and _has_exact_reciprocal(bottom.value)):
-        return a / b
-    zeros = a.is_null().cast(FLOAT)
-    return a / (b + zeros)
+    pair = pl.struct(a.alias("a"), b.alias("b"))
+    return pair.struct.field("a"), pair.struct.field("b")
 
 
-def _has_exact_reciprocal(value: object) -> bool:
-    """Whether a number is a power of two whose reciprocal is a float."""
-    if not isinstance(value, int | float) or not value or not math.isfinite(value):
+def _is_nonzero(expr: Expr) -> bool:
+    """Whether an expression is a constant that is not zero."""
+    return isinstance(expr, Constant) and bool(expr.value)
+
+
+def _has_exact_reciprocal(expr: Expr) -> bool:
+    """Whether an expression is a power of two whose reciprocal is a float too."""
+    if not isinstance(expr, Constant) or not isinstance(expr.value, int | float):
         return False
-    mantissa, exponent = math.frexp(value)
+    mantissa, exponent = math.frexp(expr.value)
     return abs(mantissa) == 0.5 and abs(exponent) < 1000
 
 
@@ -158,6 +181,7 @@ def _is_exact(column: pl.Series) -> pl.Series:
 
 
 __all__ = [
+    "add",
     "check_divisor",
     "divide",
     "divide_integers",
@@ -167,5 +191,6 @@ __all__ = [
     "less_equal",
     "modulo",
     "square_root",
+    "subtract",
     "to_integer",
 ]

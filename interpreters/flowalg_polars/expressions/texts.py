@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from flowalg.data.shapes import TEXT, ListOf, MapOf, OptionalOf, SetOf, Shape
-from flowalg.lifting.tree.expressions import Apply, Constant
+from flowalg.lifting.tree.expressions import Apply, Constant, Param, walk
 from flowalg.lifting.tree.primitives import Op
 from flowalg_polars.expressions.failures import Failures, fail_where
 
@@ -35,8 +35,10 @@ def find(_: Apply, text: pl.Expr, inner: pl.Expr) -> pl.Expr:
     return before.cast(pl.String()).str.len_chars().cast(pl.Int64()).fill_null(-1)
 
 
-def replace(_: Apply, text: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
-    """Compiles ``replace``."""
+def replace(node: Apply, text: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
+    """Compiles ``replace``. Polars needs a column of texts if the new parts are one."""
+    if not any(isinstance(part, Param) for part in walk(node.args[0])):
+        text = pl.when(new.is_not_null()).then(text)
     return text.str.replace_all(old, new, literal=True)
 
 
