@@ -14,8 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+import flowalg_polars
 import flowalg_reference
-import flowalg_shard.local
 import pytest
 from flowalg_tools.pictures.run_facts import run_facts
 from pyspark.sql import SparkSession
@@ -147,7 +147,8 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
     "elements of a picture": lambda depth: run_facts(
         flowalg_reference.run(diamond(depth), {EVENTS: TIMELINE})
     ),
-    "local engine": lambda depth: flowalg_shard.local.Local().run(diamond(depth), {EVENTS: TIMELINE}),
+    "local batch": lambda depth: flowalg_polars.PolarsBatch().run(diamond(depth), {EVENTS: TIMELINE}),
+    "local engine": lambda depth: flowalg_polars.PolarsStreaming().run(diamond(depth), {EVENTS: TIMELINE}),
 }
 
 

@@ -10,8 +10,8 @@ from datetime import timedelta
 
 import pytest
 from attrs import evolve
+from flowalg_polars import Cluster, PolarsStreaming
 from flowalg_reference import Reference, ReferenceBatch
-from flowalg_shard.local import Cluster, Local
 
 from flowalg import (
     KV,
@@ -55,8 +55,8 @@ ENGINES: list[Interpreter] = [
     Reference(),
     Reference(Mode.MICRO_BATCH),
     ReferenceBatch(),
-    Local(),
-    Local(Cluster(partitions=2, shards=3), mode=Mode.CONTINUOUS),
+    PolarsStreaming(),
+    PolarsStreaming(Cluster(partitions=2, shards=3), mode=Mode.CONTINUOUS),
 ]
 
 
@@ -82,7 +82,10 @@ def test_a_drop_has_the_element_or_the_number_of_elements() -> None:
         .at(minute(9), watermark=minute(9))
         .at(minute(10), Score("a", 5, minute(1)), Score("a", 6, minute(1)))
     )
-    on_reference, on_shards = Reference().run(TOTALS, {SCORES: late}), Local().run(TOTALS, {SCORES: late})
+    on_reference, on_shards = (
+        Reference().run(TOTALS, {SCORES: late}),
+        PolarsStreaming().run(TOTALS, {SCORES: late}),
+    )
     assert [drop.element for drop in on_reference.dropped] == [KV("a", 5), KV("a", 6)]
     (drop,) = on_shards.dropped
     assert isinstance(drop, Drop)
@@ -118,7 +121,7 @@ def test_a_merged_session_is_retracted() -> None:
         .at(minute(2), Score("a", 2, minute(1)))
         .end(minute(3))
     )
-    (value,) = Local().run(sessions, {SCORES: timeline}).final_values()
+    (value,) = PolarsStreaming().run(sessions, {SCORES: timeline}).final_values()
     assert value.value == 3
 
 
@@ -168,7 +171,7 @@ def test_generated_watermarks_equal_those_of_the_timeline() -> None:
         processing_time=lambda score: score.at + score.points * MINUTE,
         watermark=BoundedOutOfOrderness(MINUTE),
     )
-    engine = Local(Cluster(partitions=2), generate_watermarks=True)
+    engine = PolarsStreaming(Cluster(partitions=2), generate_watermarks=True)
     expected = Reference(Mode.MICRO_BATCH).run(TOTALS, {SCORES: timeline})
     assert engine.run(TOTALS, {SCORES: timeline}).panes == expected.panes
     with pytest.raises(
@@ -192,5 +195,7 @@ def test_a_mode_must_be_batch_or_stream() -> None:
         ArgumentError, match=r"Reference.mode must be Mode.CONTINUOUS or .*; got 'batch' \(str\)"
     ):
         Reference("batch")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match="Local.mode must be Mode.CONTINUOUS or Mode.MICRO_BATCH"):
-        Local(mode=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(
+        ArgumentError, match="PolarsStreaming.mode must be Mode.CONTINUOUS or Mode.MICRO_BATCH"
+    ):
+        PolarsStreaming(mode=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

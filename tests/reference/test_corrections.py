@@ -24,7 +24,7 @@ from flowalg_laws.strategies.pipelines import (
     use_one_key,
 )
 from flowalg_laws.strategies.times import point
-from flowalg_shard.local import Cluster
+from flowalg_polars import Cluster
 from hypothesis import given, settings
 
 from flowalg import (

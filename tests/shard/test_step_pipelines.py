@@ -14,10 +14,11 @@ from flowalg_laws.conformance import JOBS, check_interpreter
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
-from flowalg_shard.local import Cluster, Local
+from flowalg_polars import Cluster, PolarsStreaming
 from hypothesis import given, settings
 
 from flowalg import AtCount, Count, Mode, Repeat, Sessions, Timeline, WindowingStrategy
+from flowalg.analysis.features import Feature
 from flowalg.data.time import processing_time
 from tests.support.step_pairs import Pair, pairs
 
@@ -44,7 +45,7 @@ def session_panes(*instants: tuple[int, ...]) -> list[tuple[int, int]]:
         timeline = timeline.at(point(number), *records)
     strategy = WindowingStrategy(Sessions(timedelta(minutes=2)), Repeat(AtCount(3)))
     counted = apply_windowing(VALUES, strategy).combine_per_key(Count())
-    panes = Local().run(counted, {READINGS: timeline}).panes
+    panes = PolarsStreaming().run(counted, {READINGS: timeline}).panes
     return [((pane.processing_time - processing_time(point(0))) // 60_000_000, pane.value) for pane in panes]
 
 
@@ -60,11 +61,12 @@ def test_a_merged_window_counts_pending_elements() -> None:
 )
 def test_the_step_conforms(cluster: Cluster) -> None:
     """Every job of the suite passes by oracle, transcript and reference, with watermarks generated in band."""
-    report = check_interpreter(Local(cluster, generate_watermarks=True), ordered=True)
-    assert set(report.ran) == {job.name for job in JOBS}
+    report = check_interpreter(PolarsStreaming(cluster, generate_watermarks=True), ordered=True)
+    assert {*report.ran, *report.rejected} == {job.name for job in JOBS}
+    assert set(report.rejected) == {job.name for job in JOBS if Feature.PERFECT in job.features}
 
 
 @pytest.mark.long
 def test_the_step_conforms_when_it_evaluates_deadlines() -> None:
     """The step conforms as a continuous engine too, when it evaluates triggers at their deadlines."""
-    check_interpreter(Local(mode=Mode.CONTINUOUS), ordered=True)
+    check_interpreter(PolarsStreaming(mode=Mode.CONTINUOUS), ordered=True)

@@ -6,7 +6,6 @@ segments; ``tests/spark/test_state_cache.py`` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 import flowalg_reference as reference
@@ -14,20 +13,19 @@ import polars as pl
 import pytest
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
+from flowalg_polars import PolarsStreaming
 from flowalg_shard import (
     Grouping,
     InputClocks,
-    OperatorOutput,
     OperatorState,
     precombine,
     step,
-    unpack,
 )
-from flowalg_shard.local import Local
+from flowalg_shard.clocks.exchange import StageReport
 from flowalg_shard.state.window_store import KEY_HASH, Segment, WindowStore
 from flowalg_shard.step.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.step.panes import HOLD
-from flowalg_shard.step.shard_state import RANK
+from flowalg_shard.step.shard_state import RANK, Emission
 from flowalg_shard.tables.columns import POSITION, SHARD
 from hypothesis import given, settings
 
@@ -51,7 +49,7 @@ from tests.support.step_pairs import Pair, correction_pairs, pairs
 
 Rows = list[tuple[object, ...]]
 
-original = Grouping.advance
+original = Grouping.step
 
 
 def sorted_rows(table: pl.DataFrame) -> Rows:
@@ -60,26 +58,24 @@ def sorted_rows(table: pl.DataFrame) -> Rows:
     return sorted(own.select(sorted(own.columns)).rows(), key=repr)
 
 
-def advance_and_compare(
+def step_and_compare(
     self: Grouping,
     state: OperatorState,
     input_clocks: tuple[InputClocks, ...],
-    bundles: Sequence[Sequence[bytes]],
-    *,
-    first_shard: bool,
-) -> tuple[OperatorState, OperatorOutput]:
+    bundles: list[pl.DataFrame],
+) -> tuple[OperatorState, Emission, StageReport]:
     """Advances a grouping by an instant, and compares the result with a step over all windows."""
-    after, output = original(self, state, input_clocks, bundles, first_shard=first_shard)
-    (before,), (now,), (arrived,) = state.input_clocks, input_clocks, bundles
+    after, output, report = original(self, state, input_clocks, bundles)
+    (before,), (now,) = state.input_clocks, input_clocks
     everything = state.windows.activate_all().shard_state(before.clocks.watermark)
-    expected, emission = step(self.stage, everything, [unpack(bundle) for bundle in arrived], now.clocks)
+    expected, emission = step(self.stage, everything, bundles, now.clocks)
     found = after.windows.activate_all()
-    assert sorted_rows(unpack(output.panes)) == sorted_rows(emission.panes)
-    assert sorted_rows(unpack(output.drops)) == sorted_rows(emission.drops)
-    assert output.report.hold == emission.hold
+    assert sorted_rows(output.panes) == sorted_rows(emission.panes)
+    assert sorted_rows(output.drops) == sorted_rows(emission.drops)
+    assert report.hold == emission.hold
     assert sorted_rows(found.windows) == sorted_rows(expected.windows)
     assert sorted_rows(found.current_panes) == sorted_rows(expected.current_panes)
-    return after, output
+    return after, output, report
 
 
 @pytest.mark.long
@@ -88,7 +84,7 @@ def advance_and_compare(
 def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair) -> None:
     """A step may leave dormant windows out: panes, drops, hold and state are the same in every instant."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Grouping, "advance", advance_and_compare)
+        patch.setattr(Grouping, "step", step_and_compare)
         assert pair.difference() == ""
 
 
@@ -96,17 +92,14 @@ def active_counts(timeline: Timeline[Reading]) -> list[int]:
     """Returns the number of windows that each instant of a grouping with early and late panes evaluates."""
     counts = []
 
-    def advance_and_count(
+    def step_and_count(
         self: Grouping,
         state: OperatorState,
         input_clocks: tuple[InputClocks, ...],
-        bundles: Sequence[Sequence[bytes]],
-        *,
-        first_shard: bool,
-    ) -> tuple[OperatorState, OperatorOutput]:
-        tables = [unpack(bundle) for bundle in bundles[0]]
-        counts.append(state.windows.activate(self.stage, tables, input_clocks[0].clocks).windows.height)
-        return original(self, state, input_clocks, bundles, first_shard=first_shard)
+        bundles: list[pl.DataFrame],
+    ) -> tuple[OperatorState, Emission, StageReport]:
+        counts.append(state.windows.activate(self.stage, bundles, input_clocks[0].clocks).windows.height)
+        return original(self, state, input_clocks, bundles)
 
     pipeline = VALUES.window(
         FixedWindows(timedelta(minutes=10)),
@@ -115,8 +108,8 @@ def active_counts(timeline: Timeline[Reading]) -> list[int]:
         accumulation=Accumulation.RETRACTING,
     ).combine_per_key(Sum())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Grouping, "advance", advance_and_count)
-        Local().run(pipeline, {READINGS: timeline})
+        patch.setattr(Grouping, "step", step_and_count)
+        PolarsStreaming().run(pipeline, {READINGS: timeline})
     return counts
 
 
@@ -143,7 +136,7 @@ def test_a_window_without_changes_is_dormant() -> None:
     always = Repeat(AtCount(1))
     timeline = Timeline[Reading]().at(point(0), Reading("a", 1, point(1), point(0))).at(point(1)).at(point(2))
     panes = (
-        Local()
+        PolarsStreaming()
         .run(
             VALUES.window(FixedWindows(timedelta(minutes=10)), trigger=always).combine_per_key(Sum()),
             {READINGS: timeline},
@@ -191,7 +184,7 @@ def test_a_dormant_window_is_evaluated_when_it_is_due(
     """A dormant window is evaluated when it is due: its panes have the values and times of the reference."""
     pipeline = VALUES.window(TEN, trigger=trigger, allowed_lateness=FOREVER).combine_per_key(Sum())
     for found in (
-        Local().run(pipeline, {READINGS: timeline}).panes,
+        PolarsStreaming().run(pipeline, {READINGS: timeline}).panes,
         reference.run(pipeline, {READINGS: timeline}).panes,
     ):
         times = [(pane.info.processing_time - processing_time(point(0))) // (60 * 10**6) for pane in found]

@@ -43,8 +43,8 @@ from flowalg_laws.strategies.pipelines import (
     use_one_key,
 )
 from flowalg_laws.strategies.times import durations
+from flowalg_polars import Cluster, PolarsStreaming
 from flowalg_reference import Reference
-from flowalg_shard.local import Cluster, Local
 from flowalg_shard.step.trigger_summary import SummaryColumns
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -79,6 +79,7 @@ from flowalg import (
 from flowalg.data.errors import FlowalgError
 from flowalg.data.time import EventTime
 from flowalg.pipeline.structure import sources_of
+from flowalg.watermarks import Perfect
 from flowalg.windows.window import clamp
 
 MINUTE = 60_000_000
@@ -94,8 +95,11 @@ class Inputs:
 
     @classmethod
     def of_replay(cls, replay: Replay) -> Inputs:
-        """Returns the records of a replay, from which the engine generates the watermark."""
-        return cls(replay.timelines, generates=True, text=describe_run(VALUES, replay))
+        """Returns the records of a replay, from which the engine generates the watermark, unless it is perfect."""
+        timelines = replay.timelines
+        generated = [timeline.generated_by for timeline in timelines.values()]
+        generates = all(by is not None and not isinstance(by.policy, Perfect) for by in generated)
+        return cls(timelines, generates=generates, text=describe_run(VALUES, replay))
 
     @classmethod
     def of_timelines(cls, timeline: Timeline[Reading], other: Timeline[Reading]) -> Inputs:
@@ -126,7 +130,7 @@ class Pair:
         timelines = {
             source: timeline for source, timeline in self.inputs.timelines.items() if source.name in read
         }
-        local = Local(self.cluster, mode=self.mode, generate_watermarks=self.inputs.generates)
+        local = PolarsStreaming(self.cluster, mode=self.mode, generate_watermarks=self.inputs.generates)
         try:
             expected = Reference(self.mode).run(self.pipeline, timelines)
         except FlowalgError as error:

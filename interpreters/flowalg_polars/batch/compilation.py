@@ -32,9 +32,10 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.structure import last_grouping
+from flowalg.pipeline.structure import branches_of, last_grouping
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Pane
+from flowalg_polars.batch.fan_out import fan_out
 from flowalg_polars.batch.flow import Flow, union
 from flowalg_polars.batch.groups import lower_grouping
 from flowalg_polars.batch.joins import lower_co_group, lower_join
@@ -144,6 +145,19 @@ def run(
     return collect(pipeline, compile(pipeline, inputs, time=time))
 
 
+_MOST_PATHS: Final = 16
+"""The most paths to a flatten that is a union. The plan of Polars is a tree: it repeats a collection for each path."""
+
+
+def count_paths(root: Node) -> int:
+    """Returns the number of paths from sources to a node."""
+
+    def count(node: Node, paths: Fold[Node, int]) -> int:
+        return sum(map(paths, node.inputs)) or 1
+
+    return Fold(count)(root)
+
+
 @frozen
 class _Lowering:
     """Lowers the nodes of pipelines to flows. A node with several readers is lowered once."""
@@ -169,6 +183,9 @@ class _Lowering:
             case CoGroupByKey(inputs=inputs):
                 return lower_co_group(node, tuple(map(flow, inputs)), self.time)
             case Flatten(inputs=inputs):
+                branches = branches_of(node)
+                if branches is not None and count_paths(node) > _MOST_PATHS:
+                    return fan_out(flow(branches[0]), branches[1])
                 return union(tuple(map(flow, inputs)))
             case WithSide(input=inner, side=side):
                 return lower_side_input(node, flow(inner), flow(side), ())
