@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Final
 
 import polars as pl
@@ -17,7 +18,7 @@ from flowalg_polars.expressions import compile_expression, compile_scalar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowalg.data.shapes import BOOLEAN, FLOAT, INTEGER, Scalar, TupleOf
+from flowalg.data.shapes import BOOLEAN, DAY, FLOAT, INTEGER, Scalar, TupleOf
 from flowalg.elementwise.functions import describe_function
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Param, Part, first_opaque
 from flowalg.lifting.tree.failures import can_raise_in_engine
@@ -259,6 +260,58 @@ def test_what_polars_does_unlike_python_has_the_results_of_python(
         first_opaque(lift_edge_function(f)) for f in functions if first_opaque(lift_edge_function(f))
     ] == []
     assert differences(functions, ROWS, engine) == []
+
+
+def chain(length: int, step: Callable[[Expr], Expr]) -> Expr:
+    """Returns a number of nested steps."""
+    expr: Expr = Param(FLOAT)
+    for _ in range(length):
+        expr = step(expr)
+    return expr
+
+
+NESTED: Final[dict[str, Callable[[Expr], Expr]]] = {
+    "FLOAT_ADD": lambda of: Apply(Op.FLOAT_ADD, (of, Param(FLOAT)), FLOAT, "here"),
+    "FLOAT_SUBTRACT": lambda of: Apply(Op.FLOAT_SUBTRACT, (Param(FLOAT), of), FLOAT, "here"),
+    "FLOAT_DIVIDE": lambda of: Apply(Op.FLOAT_DIVIDE, (of, Constant(3.0, FLOAT)), FLOAT, "here"),
+    "FLOAT_MODULO": lambda of: Apply(Op.FLOAT_MODULO, (of, Constant(3.0, FLOAT)), FLOAT, "here"),
+    "DIVIDE": lambda of: Apply(
+        Op.DIVIDE, (Apply(Op.FLOOR, (of,), INTEGER, "here"), Constant(3, INTEGER)), FLOAT, "here"
+    ),
+    "DAY": lambda of: Apply(
+        Op.TO_FLOAT,
+        (
+            Apply(
+                Op.DAYS,
+                (Apply(Op.DAY, (Apply(Op.FLOOR, (of,), INTEGER, "here"),), DAY, "here"),),
+                INTEGER,
+                "here",
+            ),
+        ),
+        FLOAT,
+        "here",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_the_value_of_nested_operations_is_linear_in_their_number(name: str) -> None:
+    """Each more operation makes the expression of the value longer by the same amount, so plans stay small."""
+    first, second, third = (
+        len(compile_scalar(chain(length, NESTED[name]), Leaf(FLOAT, pl.col("a")))[0].meta.serialize())
+        for length in (4, 8, 12)
+    )
+    assert third - second < 1.5 * (second - first)
+
+
+def test_a_sum_of_many_floats_is_that_of_python() -> None:
+    """A long sum is computed in order."""
+    values = [0.1, -0.0, 1e308, -2.5]
+    column, failure = compile_scalar(chain(100, NESTED["FLOAT_ADD"]), Leaf(FLOAT, pl.col("a")))
+    assert failure is None
+    assert pl.DataFrame({"a": values}).select(r=column)["r"].to_list() == [
+        reduce(operator.add, [value] * 101) for value in values
+    ]
 
 
 def test_a_constant_that_exceeds_64_bits_fails() -> None:

@@ -201,13 +201,13 @@ class _Compiler:
         return align(*(number for number, _ in numbers)), _join(*(failed for _, failed in numbers))
 
     def day(self, node: Apply) -> tuple[pl.Expr, Failures]:
-        """Compiles a date; null where it is out of range, for which Polars has no text.
+        """Compiles a date. It is in range even where it fails, since Polars has no text for other dates.
 
         A part that fails has an arbitrary value, so the interval of the days holds only if no part can fail.
         """
         days, failures = self.bounded(node.args[0], DAYS, OUT_OF_RANGE, node.location)
         if can_raise_in_engine(node):
-            days = pl.when(days.is_between(DAYS.low, DAYS.high)).then(days)
+            days = days.clip(long_literal(DAYS.low), long_literal(DAYS.high))
         return days.cast(DATE), failures
 
     def bounded(

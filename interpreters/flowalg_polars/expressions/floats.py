@@ -7,7 +7,8 @@ all rows, Polars divides by its reciprocal, and adds and subtracts zeros without
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -48,16 +49,12 @@ def less_equal(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
 
 def add(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
     """Compiles ``+`` of floats."""
-    if not any(map(_is_nonzero, node.args)):
-        a, b = _as_rows(a, b)
-    return a + b
+    return a + b if any(map(_is_nonzero, node.args)) else _by_rows(operator.add, a, b)
 
 
 def subtract(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
     """Compiles ``-`` of floats."""
-    if not any(map(_is_nonzero, node.args)):
-        a, b = _as_rows(a, b)
-    return a - b
+    return a - b if any(map(_is_nonzero, node.args)) else _by_rows(operator.sub, a, b)
 
 
 def divide(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
@@ -67,18 +64,17 @@ def divide(node: Apply, a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, Failures]:
 
 def _quotient(node: Apply, a: pl.Expr, b: pl.Expr) -> pl.Expr:
     """Divides floats, rounded once."""
-    if not _has_exact_reciprocal(node.args[1]):
-        a, b = _as_rows(a, b)
-    return a / b
+    return a / b if _has_exact_reciprocal(node.args[1]) else _by_rows(operator.truediv, a, b)
 
 
-def _as_rows(a: pl.Expr, b: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Returns columns with a value for each row, for which Polars computes row by row.
+def _by_rows(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    """Computes an operation of columns with a value for each row, as those of a struct are.
 
-    A struct has such columns. Making one copies nothing, except a value that is the same in all rows.
+    Making a struct copies nothing, except a value that is the same in all rows. Each operand occurs once, so nested
+    operations do not multiply the plan.
     """
-    pair = pl.struct(a.alias("a"), b.alias("b"))
-    return pair.struct.field("a"), pair.struct.field("b")
+    result = operation(pl.field("a"), pl.field("b")).alias("result")
+    return pl.struct(a.alias("a"), b.alias("b")).struct.with_fields(result).struct.field("result")
 
 
 def _is_nonzero(expr: Expr) -> bool:
