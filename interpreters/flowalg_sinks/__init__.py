@@ -1,1 +1,35 @@
-"""Targets of sinks: SQLite and PostgreSQL tables, each micro-batch written in one transaction."""
+"""Sinks for panes: tables that a query writes exactly once, and their targets, SQLite and PostgreSQL.
+
+``upsert`` maintains a table of the current values: the latest value of each key and window that is not retracted.
+``changelog`` appends every pane. They write to a ``Target``: ``SQLite``, ``PostgreSQL``, or any class with its methods.
+The rows of a micro-batch and its number are one transaction of the target, so a micro-batch that an engine repeats
+changes nothing. Both streaming engines use them.
+"""
+
+from flowalg_sinks.changelogs import Changelog, changelog
+from flowalg_sinks.pane_sink import PaneSink, SinkBatch
+from flowalg_sinks.postgresql import PostgreSQL
+from flowalg_sinks.sqlite import SQLite
+from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
+from flowalg_sinks.upserting import Upsert, upsert
+
+__all__ = [
+    "Cell",
+    "Changelog",
+    "Column",
+    "Kind",
+    "PaneSink",
+    "PostgreSQL",
+    "Row",
+    "SQLite",
+    "SinkBatch",
+    "SinkError",
+    "Table",
+    "Target",
+    "Transaction",
+    "Upsert",
+    "WrittenBatch",
+    "changelog",
+    "upsert",
+]

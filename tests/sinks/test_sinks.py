@@ -21,11 +21,10 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import dense_timelines, free_timelines, once_triggers, windowing_strategies
 from flowalg_laws.strategies.pipelines import GROUPINGS, sum_values
 from flowalg_laws.strategies.times import durations
+from flowalg_sinks import Changelog, SinkBatch, SinkError, Upsert, WrittenBatch, changelog, upsert
+from flowalg_sinks.cells import element_columns, from_cells, to_cells
+from flowalg_sinks.drops import drop_rows, drop_table
 from flowalg_sinks.exactly_once import require_next_batch
-from flowalg_spark.sinks import Changelog, SinkError, Upsert, WrittenBatch, changelog, upsert
-from flowalg_spark.sinks.batches import SinkBatch
-from flowalg_spark.sinks.cells import element_columns, from_cells, to_cells
-from flowalg_spark.sinks.drops import drop_rows, drop_table
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy

@@ -18,6 +18,8 @@ from typing import Final, TypeAlias
 import flowalg_reference as reference
 import psycopg
 import pytest
+from flowalg_sinks import SinkBatch
+from flowalg_sinks.cells import element_columns, from_cells, to_cells
 from flowalg_spark.sinks import (
     Cell,
     Column,
@@ -30,8 +32,6 @@ from flowalg_spark.sinks import (
     WrittenBatch,
     upsert,
 )
-from flowalg_spark.sinks.batches import SinkBatch
-from flowalg_spark.sinks.cells import element_columns, from_cells, to_cells
 from hypothesis import HealthCheck, given, settings
 
 from flowalg import Accumulation, ArgumentError, ElementError, SchemaMismatchError

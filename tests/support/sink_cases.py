@@ -8,9 +8,9 @@ from copy import deepcopy
 from typing import TypeVar
 
 from attrs import define, field
+from flowalg_sinks import Row, Table, Upsert, WrittenBatch
+from flowalg_sinks.cells import to_cells
 from flowalg_sinks.pane_columns import pane_cells, window_cells
-from flowalg_spark.sinks import Row, Table, Upsert, WrittenBatch
-from flowalg_spark.sinks.cells import to_cells
 
 from flowalg import Change, Pane
 

@@ -11,8 +11,7 @@ from flowalg_sinks.sqlite import SQLite
 from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
 from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 
-from flowalg_spark.sinks.changelogs import Changelog, changelog
-from flowalg_spark.sinks.upserting import Upsert, upsert
+from flowalg_spark.sinks.foreach_batch import Changelog, Upsert, changelog, upsert
 
 __all__ = [
     "Cell",

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import pyarrow as pa
-from attrs import frozen
 from flowalg_columns.layout import fields_in
 from flowalg_columns.panes import METRICS_COLUMN, PANE_COLUMNS, read_panes
 from flowalg_sinks.pane_columns import require_element_shape
+from flowalg_sinks.pane_sink import SinkBatch
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.runs.panes import Pane
 from flowalg_spark.frames.pane_frame import flat_columns
 
 A_co = TypeVar("A_co", covariant=True)
@@ -23,14 +22,6 @@ A = TypeVar("A")
 
 _DROP: Final = "__drop"
 _WINDOW: Final = "__window"
-
-
-@frozen
-class SinkBatch(Generic[A_co]):
-    """The panes of a micro-batch, in order, and its drops; ``None`` if its frame has no column ``drop``."""
-
-    panes: tuple[Pane[A_co], ...]
-    drops: tuple[Mapping[str, object], ...] | None
 
 
 def read_batch(pipeline: PCollection[A], frame: DataFrame) -> SinkBatch[A]:
@@ -64,4 +55,4 @@ def _drops(table: pa.Table) -> tuple[Mapping[str, object], ...]:
     return tuple({"drop": row[_DROP], **row[_WINDOW]} for row in rows)
 
 
-__all__ = ["SinkBatch", "read_batch"]
+__all__ = ["read_batch"]

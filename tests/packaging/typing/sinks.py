@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import assert_type
 
+from flowalg_sinks import SinkBatch
 from flowalg_sinks.postgresql import PostgreSQLTransaction
 from flowalg_sinks.sqlite import SQLiteTransaction
 from flowalg_spark import PaneFrame
@@ -28,7 +29,6 @@ from flowalg_spark.sinks import (
     changelog,
     upsert,
 )
-from flowalg_spark.sinks.batches import SinkBatch
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from flowalg import KV, Pane, PCollection

@@ -21,9 +21,9 @@ from typing import Final, TypeAlias
 
 import psycopg
 from attrs import frozen
+from flowalg_sinks.drops import drop_table
 from flowalg_spark import local_session, streaming
 from flowalg_spark.sinks import Changelog, PostgreSQL, SQLite, Upsert, changelog, upsert
-from flowalg_spark.sinks.drops import drop_table
 from pyspark.sql import DataFrame
 
 from flowalg import BoundedOutOfOrderness

@@ -14,7 +14,6 @@ from typing import Final, assert_never, cast
 from flowalg_columns.json_text import decode_json, encode_json, strip_zeros
 from flowalg_columns.layout import PATH_SEPARATOR, Branch, Layout, fields_in, layout_of, leaves
 from flowalg_columns.records import build_records
-from flowalg_sinks.tables import Cell, Column, Kind, Row
 
 from flowalg.data.shapes import (
     BINARY,
@@ -33,6 +32,7 @@ from flowalg.data.shapes import (
     Shape,
     TupleOf,
 )
+from flowalg_sinks.tables import Cell, Column, Kind, Row
 
 _KINDS: Final[dict[Scalar, Kind]] = {
     BOOLEAN: Kind.BOOLEAN,

@@ -7,6 +7,11 @@ from functools import cached_property
 from typing import Final
 
 from attrs import frozen
+
+from flowalg.pipeline.pcollection import PCollection
+from flowalg.runs.panes import Pane
+from flowalg_sinks.cells import element_columns, to_cells
+from flowalg_sinks.options import require_options
 from flowalg_sinks.pane_columns import (
     BATCH_COLUMNS,
     PANE_COLUMNS,
@@ -15,21 +20,16 @@ from flowalg_sinks.pane_columns import (
     require_element_shape,
     window_cells,
 )
+from flowalg_sinks.pane_sink import PaneSink
 from flowalg_sinks.tables import Column, Kind, Row, Table
 from flowalg_sinks.target import Target
-
-from flowalg.pipeline.pcollection import PCollection
-from flowalg.runs.panes import Pane
-from flowalg_spark.sinks.cells import element_columns, to_cells
-from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.pane_sink import PaneSink
 
 _CHANGE: Final = Column("change", Kind.TEXT)
 
 
 @frozen
 class Changelog(PaneSink):
-    """A function for ``writeStream.foreachBatch`` that appends panes to a table; ``changelog`` makes one."""
+    """A sink that appends panes to a table; ``changelog`` makes one."""
 
     @cached_property
     def table(self) -> Table:
@@ -62,20 +62,17 @@ def changelog(
     target: Target,
     *,
     table: str,
-    query: str | None = None,
     since: int = 0,
 ) -> Changelog:
     """Returns a sink that appends every pane to a table: values and retractions, in order, with their micro-batch.
 
-    Pass the result to ``writeStream.foreachBatch`` of a frame that ``streaming.compile`` returned for the same
-    pipeline, with or without drops; drops go to the table ``<table>_drops``. ``query`` and ``since`` are as in
-    ``upsert``.
+    It is for the output of the same pipeline; drops go to the table ``<table>_drops``. ``since`` is as in ``upsert``.
 
     Raises ``ArgumentError``, ``UnsupportedError`` for a pipeline without panes, and ``RecordTypeError`` for elements
     that a table has no columns for.
     """
-    require_options(pipeline, target, table, query, since)
-    sink = Changelog(pipeline, target, table, query, since)
+    require_options(pipeline, target, table, since)
+    sink = Changelog(pipeline, target, table, since)
     # Duplicate column names raise here, not in the first micro-batch.
     _ = sink.table
     return sink

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from flowalg_columns.layout import fields_in
 from flowalg_columns.panes import RESERVED_COLUMNS
-from flowalg_sinks.pane_columns import require_element_shape
-from flowalg_sinks.target import Target
 
 from flowalg.data.errors import ArgumentError, RecordTypeError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
+from flowalg_sinks.pane_columns import require_element_shape
+from flowalg_sinks.target import Target
 
 
-def require_options(pipeline: object, target: object, table: object, query: object, since: object) -> None:
+def require_options(pipeline: object, target: object, table: object, since: object) -> None:
     """Raises ``ArgumentError`` for an invalid argument.
 
     Raises ``UnsupportedError`` or ``RecordTypeError`` for a pipeline whose panes a sink cannot store.
@@ -25,8 +25,6 @@ def require_options(pipeline: object, target: object, table: object, query: obje
         )
     if not isinstance(table, str) or not table:
         raise ArgumentError("table", table, "the name of a table, a non-empty str")
-    if query is not None and (not isinstance(query, str) or not query):
-        raise ArgumentError("query", query, "a name for this checkpoint only, a non-empty str, or None")
     if isinstance(since, bool) or not isinstance(since, int) or since < 0:
         raise ArgumentError("since", since, "the number of a micro-batch, an int of 0 or more")
     last_grouping(pipeline.node)

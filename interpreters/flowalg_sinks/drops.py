@@ -9,14 +9,14 @@ from typing import Final, cast
 from attrs import evolve
 from flowalg_columns.json_text import encode_json
 from flowalg_columns.values import decode
-from flowalg_sinks.pane_columns import BATCH_COLUMNS, WINDOW_COLUMNS
-from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
-from flowalg_sinks.target import Transaction
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
+from flowalg_sinks.pane_columns import BATCH_COLUMNS, WINDOW_COLUMNS
+from flowalg_sinks.tables import Cell, Column, Kind, Row, Table
+from flowalg_sinks.target import Transaction
 
 _COLUMNS: Final = (
     *BATCH_COLUMNS,

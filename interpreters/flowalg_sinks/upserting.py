@@ -9,16 +9,6 @@ from typing import Final
 from attrs import frozen
 from flowalg_columns.json_text import dump_json, json_value
 from flowalg_columns.layout import fields_in
-from flowalg_sinks.pane_columns import (
-    PANE_COLUMNS,
-    WINDOW_COLUMNS,
-    pane_cells,
-    require_element_shape,
-    window_cells,
-)
-from flowalg_sinks.tables import Column, Kind, Row, Table
-from flowalg_sinks.target import Target
-from flowalg_sinks.upsertable import preserves_keys, require_upsertable
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.kv import KV
@@ -26,9 +16,19 @@ from flowalg.data.shapes import RecordOf, Shape, contains_float
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
-from flowalg_spark.sinks.cells import element_columns, field_columns, field_of, to_cells
-from flowalg_spark.sinks.options import require_options
-from flowalg_spark.sinks.pane_sink import PaneSink
+from flowalg_sinks.cells import element_columns, field_columns, field_of, to_cells
+from flowalg_sinks.options import require_options
+from flowalg_sinks.pane_columns import (
+    PANE_COLUMNS,
+    WINDOW_COLUMNS,
+    pane_cells,
+    require_element_shape,
+    window_cells,
+)
+from flowalg_sinks.pane_sink import PaneSink
+from flowalg_sinks.tables import Column, Kind, Row, Table
+from flowalg_sinks.target import Target
+from flowalg_sinks.upsertable import preserves_keys, require_upsertable
 
 KEY_TEXT: Final = Column("key_json", Kind.TEXT)
 """The key as JSON, if it can be or contain ``None``: a primary key cannot be null."""
@@ -36,7 +36,7 @@ KEY_TEXT: Final = Column("key_json", Kind.TEXT)
 
 @frozen
 class Upsert(PaneSink):
-    """A function for ``writeStream.foreachBatch`` that maintains a table of current values; ``upsert`` makes one."""
+    """A sink that maintains a table of current values; ``upsert`` makes one."""
 
     by: tuple[str, ...]
 
@@ -108,26 +108,23 @@ def upsert(
     *,
     table: str,
     by: Sequence[str] | None = None,
-    query: str | None = None,
     since: int = 0,
 ) -> Upsert:
     """Returns a sink that maintains a table of current values: the latest of each key and window that is not retracted.
 
-    Pass the result to ``writeStream.foreachBatch`` of a frame that ``streaming.compile`` returned for the same
-    pipeline, with or without drops; drops go to the table ``<table>_drops``. After each micro-batch, the table has the
-    ``final_values`` of all panes so far.
+    It is for the output of the same pipeline; drops go to the table ``<table>_drops``. After each micro-batch, the
+    table has the ``final_values`` of all panes so far.
 
     Pairs are identified by their ``key``. For other elements, and if a step after the last grouping makes new keys,
     ``by`` names the fields that identify an element within its window; it is empty if each window has one value.
-    ``query`` is the id of the query, if Spark has none (over Connect): a name for this checkpoint only. ``since`` is
-    the first micro-batch that a new table contains.
+    ``since`` is the first micro-batch that a new table contains.
 
     Raises ``UnsupportedError`` for a pipeline whose latest values are not its final values, ``ArgumentError``, and
     ``RecordTypeError`` for elements that a table has no columns for.
     """
-    require_options(pipeline, target, table, query, since)
+    require_options(pipeline, target, table, since)
     require_upsertable(pipeline.node)
-    sink = Upsert(pipeline, target, table, query, since, _key_fields(pipeline, by))
+    sink = Upsert(pipeline, target, table, since, _key_fields(pipeline, by))
     # Duplicate column names raise here, not in the first micro-batch.
     _ = sink.table
     return sink
