@@ -7,9 +7,11 @@ have given beside them. Without a bad record nothing is divided.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import polars as pl
 from attrs import define, field, frozen
+from flowalg_columns.names import BAD_RECORD
 
 from flowalg.data.errors import ElementError, UserFunctionError, ValueRangeError
 from flowalg_polars.frames.failures import raise_causes
@@ -22,6 +24,19 @@ class BadRecord:
     stage: str
     error: str
     record: str
+
+    def drop_fields(self, now: datetime) -> dict[str, object]:
+        """Returns the bad record as sinks store it among the drops."""
+        return {
+            "stage": self.stage,
+            "reason": BAD_RECORD,
+            "count": 1,
+            "key": None,
+            "value": self.record,
+            "error": self.error,
+            "processing_time": now,
+            "watermark": None,
+        }
 
 
 @define

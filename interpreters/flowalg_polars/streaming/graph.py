@@ -38,7 +38,7 @@ from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
 from flowalg_polars.streaming.bad_records import BadRecords, keep_good
 from flowalg_polars.streaming.checkpoint import Checkpoint
-from flowalg_polars.streaming.operators import Arrival, Cluster, ShardedGrouping, ShardedSide
+from flowalg_polars.streaming.operators import Arrival, Cluster, DropFields, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.rows import Elements, ElementsToRows, prepare_grouping, require_lateness
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
@@ -199,6 +199,10 @@ class Graph:
     def drops(self) -> list[Drop]:
         """Returns the drops of all stages in the last instant."""
         return [drop for stage in self.stages for drop in stage.drops()]
+
+    def drop_fields(self) -> list[DropFields]:
+        """Returns the drops of all stages in the last instant as sinks store them."""
+        return [fields for stage in self.stages for fields in stage.drop_fields()]
 
     def metrics(self) -> tuple[StageMetrics, ...]:
         """Returns the metrics of all stages in the last instant."""

@@ -6,9 +6,11 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import polars as pl
 from attrs import define, evolve, field, frozen
+from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.names import (
     CHANGE,
@@ -49,7 +51,8 @@ from flowalg_shard.step.side_inputs import READ_START, LateSideElement, SideStag
 from flowalg_shard.tables.columns import DROPPED, END, POSITION, REASON, SHARD, VALUE
 from flowalg_shard.tables.packing import stack
 
-from flowalg.data.shapes import Shape
+from flowalg.data.kv import KV
+from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import WithSide
@@ -60,6 +63,9 @@ from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
 from flowalg_polars.streaming.packed_results import result_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping, weight_of
+
+DropFields: TypeAlias = Mapping[str, object]
+"""A drop as sinks store it: ``drop`` with its stage, reason, count, key, value and clocks, and its window."""
 
 
 @frozen
@@ -217,6 +223,34 @@ class ShardedGrouping:
                 found.append(Drop(dropped, window, DropReason(reason), clocks.processing_time, count=count))
         return found
 
+    def drop_fields(self) -> list[DropFields]:
+        """Returns the drops of the last instant as sinks store them: one for each key and window."""
+        assert self.report is not None, "an instant has been"
+        found: list[DropFields] = []
+        key, value = (field.shape for field in self.prepared.pair.fields)
+        for emission in self.emissions:
+            table = emission.drops
+            if table.is_empty():
+                continue
+            keys = [encode_json(dropped, key) for dropped in self._keys(table)]
+            values = self._dropped_values(table, value)
+            rows = table.select(START, END, REASON, DROPPED).rows()
+            for dropped, combined, (start, end, reason, count) in zip(keys, values, rows, strict=True):
+                window = Window(EventTime(start), EventTime(end))
+                drop = _drop_of(self.label, reason, count, dropped, combined, self.report.clocks)
+                found.append(_fields(drop, window))
+        return found
+
+    def _dropped_values(self, table: pl.DataFrame, shape: Shape) -> list[str | None]:
+        """Returns the combined value of each drop as JSON; ``None`` where it has none."""
+        first = self.prepared.stage.results[0]
+        present = table[first].is_not_null()
+        elements = self._elements(table.filter(present))
+        layout = key_and_value(layout_of(self.prepared.pair))[1]
+        names = leaf_columns(layout)
+        values = iter(read_elements(layout, elements.select(names).to_arrow()))
+        return [encode_json(next(values), shape) if known else None for known in present.to_list()]
+
     def _keys(self, table: pl.DataFrame) -> list[object]:
         """Returns the keys of some rows as values."""
         layout = key_and_value(layout_of(self.prepared.pair))[0]
@@ -371,12 +405,49 @@ class ShardedSide:
         now = self.report.clocks.processing_time
         return [Drop(late.key, late.window, late.reason, now) for late in self.late]
 
+    def drop_fields(self) -> list[DropFields]:
+        """Returns the late elements of the side in the last instant as sinks store them."""
+        assert self.report is not None, "an instant has been"
+        shape = self.side.shape
+        pairs = isinstance(shape, RecordOf) and shape.cls is KV
+        key = shape.fields[0].shape if pairs and isinstance(shape, RecordOf) else shape
+        return [
+            _fields(
+                _drop_of(
+                    self.label,
+                    late.reason.value,
+                    1,
+                    encode_json(late.key, key),
+                    encode_json(late.value, shape),
+                    self.report.clocks,
+                ),
+                late.window,
+            )
+            for late in self.late
+        ]
+
     def next_deadline(self) -> ProcessingTime | None:
         """A side input waits for no processing time."""
         return None
 
 
 _NUMBER = "__number"
+
+
+def _drop_of(stage: str, reason: str, count: int, key: str, value: str | None, clocks: Clocks) -> DropFields:
+    return {
+        "stage": stage,
+        "reason": reason,
+        "count": count,
+        "key": key,
+        "value": value,
+        "processing_time": clocks.processing_time.datetime,
+        "watermark": clocks.watermark.datetime,
+    }
+
+
+def _fields(drop: DropFields, window: Window) -> DropFields:
+    return {"drop": drop, "start": window.start.datetime, "end": window.end.datetime}
 
 
 def written_rows(
@@ -398,4 +469,4 @@ def written_rows(
     return pl.DataFrame([*columns, *others.get_columns()])
 
 
-__all__ = ["Arrival", "Cluster", "ShardedGrouping", "ShardedSide", "written_rows"]
+__all__ = ["Arrival", "Cluster", "DropFields", "ShardedGrouping", "ShardedSide", "written_rows"]

@@ -13,6 +13,7 @@ import polars as pl
 from attrs import define, field, frozen
 from flowalg_columns.notes import LiftingNote
 from flowalg_shard.metrics import StageMetrics
+from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.shapes import Shape
@@ -29,7 +30,7 @@ from flowalg_polars.streaming.bad_records import BadRecord, BadRecords
 from flowalg_polars.streaming.checkpoint import Checkpoint, Intent, new_query_id
 from flowalg_polars.streaming.graph import Graph, Operator
 from flowalg_polars.streaming.inputs import StreamInput
-from flowalg_polars.streaming.operators import Cluster
+from flowalg_polars.streaming.operators import Cluster, DropFields
 from flowalg_polars.streaming.readers import START, Position, Reader, reader_of
 from flowalg_polars.streaming.sources import StreamSource
 from flowalg_polars.streaming.timelines import require_observable
@@ -58,6 +59,7 @@ class MicroBatch(Generic[A_co]):
     bad_records: tuple[BadRecord, ...]
     metrics: tuple[StageMetrics, ...]
     shape: Shape
+    drop_fields: tuple[DropFields, ...] = field(default=(), repr=False)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -68,6 +70,15 @@ class MicroBatch(Generic[A_co]):
     def panes(self) -> tuple[Pane[A_co], ...]:
         """The panes as values, in order."""
         return panes_of(self.pipeline, self.rows)
+
+    def write_to(self, sink: PaneSink) -> bool:
+        """Writes the panes, drops and bad records to a sink, and returns whether it did not have them already."""
+        now = self.processing_time.datetime
+        bad: list[DropFields] = [
+            {"drop": record.drop_fields(now), "start": None, "end": None} for record in self.bad_records
+        ]
+        output: SinkBatch[object] = SinkBatch(self.panes, (*self.drop_fields, *bad))
+        return sink.write(output, WrittenBatch(self.query, self.number))
 
 
 class Sink(Protocol):
@@ -218,6 +229,7 @@ class Query:
             () if self.bad_records is None else self.bad_records.take(),
             self.graph.metrics() if self.options.metrics else (),
             self.shape,
+            tuple(self.graph.drop_fields()),
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
-from typing import Final, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from attrs import frozen
+from flowalg_sinks import PaneSink
 
 from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
@@ -17,6 +18,9 @@ from flowalg_polars.streaming.inputs import StreamInput
 from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, Options, Query, Sink
 
 A = TypeVar("A")
+
+AnySink: TypeAlias = "Sink | PaneSink"
+"""A function of micro-batches, or a sink of ``flowalg_sinks``."""
 
 CAPABILITIES: Final = STREAMING
 """The capabilities of this interpreter."""
@@ -88,7 +92,7 @@ def run(
     pipeline: PCollection[A],
     inputs: Mapping[AnySource, StreamInput],
     *,
-    sink: Sink | Sequence[Sink],
+    sink: AnySink | Sequence[AnySink],
     checkpoint: str | PathLike[str] | None = None,
     follow: bool = False,
     interval: timedelta = ONE_SECOND,
@@ -100,13 +104,15 @@ def run(
 ) -> RunSummary:
     """Runs a pipeline over streams, and writes each micro-batch to one sink or several.
 
-    A sink is a function of a ``MicroBatch``, such as ``upsert(...)`` or ``changelog(...)`` of ``flowalg_sinks``, which
-    write to a table exactly once. The other arguments and the errors are those of ``batches``.
+    A sink is ``upsert(...)`` or ``changelog(...)`` of ``flowalg_sinks``, which write to a table exactly once if the
+    query has a checkpoint, or a function of a ``MicroBatch``. The other arguments and errors are those of ``batches``.
+
+    Example::
+
+        table = flowalg_sinks.upsert(totals, SQLite("panes.db"), table="totals")
+        streaming.run(totals, {scores: stream}, sink=table, checkpoint="checkpoint")
     """
-    sinks = [sink] if callable(sink) else list(sink)
-    for each in sinks:
-        if not callable(each):
-            raise ArgumentError("sink", each, "a function of a MicroBatch, or a sequence of such functions")
+    sinks = [_writer(each) for each in ([sink] if callable(sink) or isinstance(sink, PaneSink) else sink)]
     done = RunSummary(0, 0, 0, 0)
     found = batches(
         pipeline,
@@ -130,6 +136,23 @@ def run(
             done.bad_records + len(batch.bad_records),
         )
     return done
+
+
+def _writer(sink: object) -> Sink:
+    """Returns a sink as a function of micro-batches; raises ``ArgumentError`` for anything else."""
+    if isinstance(sink, PaneSink):
+        return lambda batch: _write(batch, sink)
+    if callable(sink):
+        return sink
+    raise ArgumentError(
+        "sink",
+        sink,
+        "upsert(...) or changelog(...) of flowalg_sinks, a function of a MicroBatch, or several of them",
+    )
+
+
+def _write(batch: MicroBatch[object], sink: PaneSink) -> None:
+    batch.write_to(sink)
 
 
 __all__ = ["CAPABILITIES", "RunSummary", "batches", "run"]
