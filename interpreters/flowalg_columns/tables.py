@@ -8,15 +8,15 @@ from typing import Final, TypeVar, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flowalg.data.errors import ArgumentError, RecordTypeError, SchemaMismatchError
-from flowalg.data.shapes import OptionalOf, RecordOf, Shape
+from flowalg.data.errors import ArgumentError, ElementError, RecordTypeError, SchemaMismatchError
+from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Shape
 from flowalg.data.values import conform
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.source import Source
 from flowalg.runs.panes import Pane
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
-from flowalg_columns.messages import null_message
+from flowalg_columns.messages import member_message, null_message
 from flowalg_columns.values import AnyColumn, decode, encode
 
 A = TypeVar("A")
@@ -48,10 +48,10 @@ def records_in(source: Source[A], table: pa.Table) -> list[A]:
     """Reads the records of a source from a table, in its order; other columns are ignored.
 
     Raises ``SchemaMismatchError`` for a missing column, a type that cannot be read without loss, and a null in a field
-    that is not optional.
+    that is not optional, and ``ElementError`` for a name that an enum lacks.
     """
     shape = _shape_of(source)
-    columns = [_read_column(source.name, name, field, table) for name, field in fields_in(shape)]
+    columns = [_decoded(read_column(source, name, field, table), field) for name, field in fields_in(shape)]
     if not isinstance(shape, RecordOf):
         return cast("list[A]", columns[0])
     names = [field.name for field in shape.fields]
@@ -120,9 +120,13 @@ def _shape_of(source: object) -> Shape:
     return source.shape
 
 
-def _read_column(source: str, name: str, shape: Shape, table: pa.Table) -> list[object]:
+def read_column(source: Source[object], name: str, shape: Shape, table: pa.Table) -> AnyColumn:
+    """Returns the column of a source's field, in the Arrow type of its shape.
+
+    Raises ``SchemaMismatchError`` and ``ElementError`` as ``records_in`` does.
+    """
     wanted = arrow_type(shape)
-    expected = f"source {source!r}: {name} must be {shape} ({wanted} in Arrow)"
+    expected = f"source {source.name!r}: {name} must be {shape} ({wanted} in Arrow)"
     if name not in table.column_names:
         columns = ", ".join(table.column_names) or "none"
         raise SchemaMismatchError(f"{expected}; got no such column (the columns are {columns})")
@@ -135,9 +139,24 @@ def _read_column(source: str, name: str, shape: Shape, table: pa.Table) -> list[
         raise SchemaMismatchError(f"{expected}; got {column.type}: {error}") from error
     if converted.null_count and not isinstance(shape, OptionalOf):
         row = pc.index(pc.is_null(converted), True).as_py() + 1
-        raise SchemaMismatchError(null_message(source, name, shape, row))
-    values: list[object] = list(converted.to_pylist())
+        raise SchemaMismatchError(null_message(source.name, name, shape, row))
+    members = shape.of if isinstance(shape, OptionalOf) else shape
+    if isinstance(members, EnumOf):
+        _require_members(source, name, members, converted)
+    return converted
+
+
+def _require_members(source: Source[object], name: str, shape: EnumOf, column: AnyColumn) -> None:
+    """Raises ``ElementError`` for the first name in a column that is not the name of a member."""
+    known = pc.is_in(column, pa.array([*shape.cls.__members__, None], pa.string()))
+    if (row := pc.index(known, False).as_py()) >= 0:
+        message = member_message(source.name, name, shape)
+        raise ElementError(f"{message}{column[row].as_py()!r} in row {row + 1}")
+
+
+def _decoded(column: AnyColumn, shape: Shape) -> list[object]:
+    values: list[object] = list(column.to_pylist())
     return [decode(value, shape) for value in values]
 
 
-__all__ = ["arrow_schema_of", "pane_table", "record_rows", "record_table", "records_in"]
+__all__ = ["arrow_schema_of", "pane_table", "read_column", "record_rows", "record_table", "records_in"]

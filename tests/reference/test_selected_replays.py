@@ -17,6 +17,7 @@ from flowalg_laws.strategies import (
 from flowalg_laws.strategies.pipelines import sum_values
 from flowalg_reference import Explanation, ReferenceRun, WhyNot, explain_when
 from flowalg_reference.debugging.explain_window import explain_all_keys, explain_key
+from flowalg_reference.debugging.pane_bounds import find_pane_bounds
 from flowalg_reference.debugging.recorded_runs import history_of, recording_of
 from flowalg_reference.debugging.recording import record
 from flowalg_reference.debugging.selection import NotSeparableError, separable_grouping
@@ -141,6 +142,18 @@ def test_explanations_of_all_keys_do_not_depend_on_the_selection(
         if pane.window == window and (until is None or pane.processing_time <= until)
     ]
     assert list(found) == [explain_when(run, pane) for pane in panes]
+
+
+@settings(max_examples=3 * settings().max_examples)
+@given(separable_runs())
+def test_the_bounds_of_panes_are_those_of_the_run(run: ReferenceRun[object]) -> None:
+    """The first and the last window with a pane are found without a replay of the other windows."""
+    windows = sorted({pane.window for pane in run.panes})
+    try:
+        found = find_pane_bounds(run.spec.pipeline.node, run.spec.mode, history_of(run.spec))
+    except NotSeparableError:
+        return
+    assert found == ((windows[0], windows[-1]) if windows else None)
 
 
 def delayed(then: Trigger) -> PCollection[KV[str, int]]:

@@ -51,8 +51,7 @@ def explain_all_keys(
     Raises ``NotSeparableError`` if the explanations depend on all elements (see ``Selection``).
     """
     grouping = require_separable(root)
-    keys = (key for key, point in history.arrivals(grouping, 0, len(history.times)) if point in window)
-    selection = select_all_panes(grouping, window, keys)
+    selection = select_all_panes(grouping, window, lambda: history.keys_within(grouping, window))
     return tuple(_explain(record_selected(root, grouping, mode, history, selection, until), window))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from flowalg.pipeline.nodes import GroupingNode
 from flowalg.runs.elements import Element
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Instant, Timeline
+from flowalg.windows.window import Window
 from flowalg_reference.debugging.selection import Selection
 from flowalg_reference.operators import Operators
 
@@ -42,6 +43,18 @@ class History(Protocol):
 
     def arrivals(self, grouping: GroupingNode, first: int, last: int) -> Iterator[tuple[object, EventTime]]:
         """Yields the key and the event time of the elements that a grouping receives in a range of instants."""
+        ...
+
+    def keys_within(self, grouping: GroupingNode, span: Window) -> Iterable[object]:
+        """Returns the keys of the elements that a grouping receives with an event time in a span."""
+        ...
+
+    def first_event_time(self, grouping: GroupingNode, start: EventTime) -> EventTime | None:
+        """Returns the least event time at or after a point, of the elements that a grouping receives."""
+        ...
+
+    def last_event_time(self, grouping: GroupingNode, end: EventTime) -> EventTime | None:
+        """Returns the greatest event time before a point, of the elements that a grouping receives."""
         ...
 
     def select(self, grouping: GroupingNode, selection: Selection) -> SelectedInstants:
@@ -103,6 +116,22 @@ class TimelineHistory:
             for element in elements:
                 if isinstance(element.value, KV):
                     yield element.value.key, element.event_time
+
+    def keys_within(self, grouping: GroupingNode, span: Window) -> Iterable[object]:
+        """Returns the keys of the elements that a grouping receives with an event time in a span."""
+        arrivals = self.arrivals(grouping, 0, len(self.instants))
+        return (key for key, point in arrivals if point in span)
+
+    def first_event_time(self, grouping: GroupingNode, start: EventTime) -> EventTime | None:
+        """Returns the least event time at or after a point, of the elements that a grouping receives."""
+        return min((point for point in self._event_times(grouping) if point >= start), default=None)
+
+    def last_event_time(self, grouping: GroupingNode, end: EventTime) -> EventTime | None:
+        """Returns the greatest event time before a point, of the elements that a grouping receives."""
+        return max((point for point in self._event_times(grouping) if point < end), default=None)
+
+    def _event_times(self, grouping: GroupingNode) -> Iterator[EventTime]:
+        return (point for _, point in self.arrivals(grouping, 0, len(self.instants)))
 
     def select(self, grouping: GroupingNode, selection: Selection) -> SelectedInstants:
         """Returns the instants with the selected elements of a grouping."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from attrs import frozen
@@ -90,9 +90,11 @@ def select_panes(grouping: GroupingNode, window: Window, key: object) -> Selecti
     return Selection(frozenset([key]), None if _merges(grouping) else (window,))
 
 
-def select_all_panes(grouping: GroupingNode, window: Window, keys: Iterable[object]) -> Selection:
-    """Selects the elements that affect the panes of a window; ``keys`` are those of the elements in it."""
-    return Selection(frozenset(keys)) if _merges(grouping) else Selection(None, (window,))
+def select_all_panes(
+    grouping: GroupingNode, window: Window, keys: Callable[[], Iterable[object]]
+) -> Selection:
+    """Selects the elements that affect the panes of a window; ``keys`` returns those of the elements in it."""
+    return Selection(frozenset(keys())) if _merges(grouping) else Selection(None, (window,))
 
 
 def _merges(grouping: GroupingNode) -> bool:

@@ -24,12 +24,15 @@ from flowalg import (
     WatermarkPolicy,
     sources,
 )
+from flowalg.pipeline.nodes import GroupingNode
 from flowalg_tools.cli.files import read_table, require_extra
 from flowalg_tools.cli.names import is_qualified_name, load_timelines
 from flowalg_tools.cli.terminal import spinner
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from flowalg_tools.recorded import ColumnHistory
 
 
 @frozen
@@ -91,6 +94,37 @@ def read_timelines(
     if options.replay is not None:
         return _replay_timelines(paths, options.replay)
     return {source: _from_file(source, path, options) for source, path in paths.items()}
+
+
+def read_columns(
+    pipeline: PCollection[object], grouping: GroupingNode, inputs: Sequence[str], options: TimelineOptions
+) -> ColumnHistory | None:
+    """The history of the only source of a pipeline, from the columns of its file.
+
+    ``None`` if ``read_timelines`` is needed: for other inputs, and for data with an error, which it then raises.
+    """
+    is_timeline = len(inputs) == 1 and is_qualified_name(inputs[0])
+    if is_timeline or options.replay is not None or options.processing_time is None:
+        return None
+    paths = bind_paths(pipeline, inputs)
+    if len(paths) != 1:
+        return None
+    ((source, path),) = paths.items()
+    table = read_table(source, path, processing_time=options.processing_time)
+    from flowalg_tools.recorded import UnsuitedDataError, column_history
+
+    try:
+        return column_history(
+            source,
+            grouping,
+            table,
+            options.processing_time,
+            options.watermark,
+            every=options.every,
+            ends=options.ends,
+        )
+    except UnsuitedDataError:
+        return None
 
 
 def _replay_timelines(
@@ -192,6 +226,7 @@ __all__ = [
     "TimelineOptions",
     "bind_paths",
     "errors_in",
+    "read_columns",
     "read_processing_times",
     "read_records",
     "read_timelines",

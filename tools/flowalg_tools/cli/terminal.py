@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.control import strip_control_codes
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 
 def show(text: str, styles: dict[str, str] | None = None) -> None:
-    """Prints lines; a line that begins, after its indentation, with a key of ``styles`` has that style."""
+    """Prints lines; a line that begins, after its indentation, with a key of ``styles`` has that style.
+
+    The styles are those of a terminal. In a file, where there may be many lines, the lines are plain text.
+    """
     out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    if not out.is_terminal:
+        sys.stdout.writelines(f"{strip_control_codes(line)}\n" for line in text.splitlines())
+        return
     for line in text.splitlines():
         content = line.lstrip()
         style = next((style for prefix, style in (styles or {}).items() if content.startswith(prefix)), "")

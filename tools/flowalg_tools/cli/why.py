@@ -8,8 +8,10 @@ from datetime import datetime
 import flowalg_reference as reference
 from flowalg_reference import ReferenceRun
 from flowalg_reference.debugging.explain_window import explain_all_keys, explain_key
+from flowalg_reference.debugging.history import History
+from flowalg_reference.debugging.pane_bounds import find_pane_bounds
 from flowalg_reference.debugging.recorded_runs import history_of
-from flowalg_reference.debugging.selection import NotSeparableError
+from flowalg_reference.debugging.selection import NotSeparableError, separable_grouping
 from flowalg_reference.run import spec_for
 
 from flowalg import (
@@ -24,8 +26,10 @@ from flowalg import (
     processing_time,
 )
 from flowalg.data.shapes import RecordOf, Shape
+from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.structure import last_grouping
-from flowalg_tools.cli.inputs import TimelineOptions, read_timelines
+from flowalg_tools.cli.inputs import TimelineOptions, read_columns, read_timelines
 from flowalg_tools.cli.literals import parse_key, parse_time, parse_window
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show, spinner
@@ -45,19 +49,56 @@ def explain_window(
     loaded = load_pipeline(pipeline)
     selected = parse_window(window, "--window")
     until = None if at is None else parse_time(at, "--at")
-    timelines = read_timelines(loaded, inputs, options)
-    texts = _explain_selected(loaded, timelines, options.mode, selected, key, until)
+    texts = _explain_columns(loaded, inputs, options, selected, key, until)
     if texts is None:
-        with spinner("running the reference interpreter"):
-            run = reference.run(loaded, timelines, mode=options.mode)
-        texts = _explain_run(loaded, run, selected, key, until)
+        timelines = read_timelines(loaded, inputs, options)
+        texts = _explain_timelines(loaded, timelines, options.mode, selected, key, until)
     show("\n\n".join(texts), _STYLES)
+
+
+def _explain_columns(
+    pipeline: PCollection[object],
+    inputs: Sequence[str],
+    options: TimelineOptions,
+    window: Window,
+    key: str | None,
+    until: datetime | None,
+) -> list[str] | None:
+    """The explanations from the columns of a file; ``None`` if they need its records, or if something fails."""
+    root = resolve_accumulation(pipeline.node)
+    grouping = separable_grouping(root)
+    if grouping is None:
+        return None
+    with spinner("reading"):
+        history = read_columns(pipeline, grouping, inputs, options)
+    if history is None:
+        return None
+    return _explain_selected(pipeline, root, options.mode, history, window, key, until)
+
+
+def _explain_timelines(
+    pipeline: PCollection[object],
+    timelines: Mapping[Source[object], Timeline[object]],
+    mode: Mode,
+    window: Window,
+    key: str | None,
+    until: datetime | None,
+) -> list[str]:
+    """The explanations from timelines."""
+    with spinner("running the reference interpreter"):
+        spec = spec_for(pipeline, timelines, mode)
+        texts = _explain_selected(pipeline, spec.pipeline.node, mode, history_of(spec), window, key, until)
+        if texts is not None:
+            return texts
+        run = reference.run(pipeline, timelines, mode=mode)
+    return _explain_run(pipeline, run, window, key, until)
 
 
 def _explain_selected(
     pipeline: PCollection[object],
-    timelines: Mapping[Source[object], Timeline[object]],
+    root: Node,
     mode: Mode,
+    history: History,
     window: Window,
     key: str | None,
     until: datetime | None,
@@ -67,17 +108,17 @@ def _explain_selected(
     A run of all elements then raises the first error.
     """
     try:
-        spec = spec_for(pipeline, timelines, mode)
-        root, history = spec.pipeline.node, history_of(spec)
         time = None if until is None else processing_time(until)
-        if key is None:
-            explanations: Sequence[object] = explain_all_keys(root, mode, history, window, time)
-        else:
+        if key is not None:
             chosen = parse_key(key, key_shape(pipeline), "--key")
-            explanations = explain_key(root, mode, history, chosen, window, time)
+            return list(map(str, explain_key(root, mode, history, chosen, window, time)))
+        explanations = explain_all_keys(root, mode, history, window, time)
+        bounds = None if explanations else find_pane_bounds(root, mode, history)
     except (FlowalgError, NotSeparableError):
         return None
-    return [str(explanation) for explanation in explanations] or None
+    if not explanations:
+        raise _no_pane(window, bounds)
+    return list(map(str, explanations))
 
 
 def _explain_run(
@@ -98,10 +139,16 @@ def _explain_run(
     if panes:
         return [str(reference.explain_when(run, pane)) for pane in panes]
     windows = sorted({pane.window for pane in run.panes})
-    raise ArgumentError(
+    raise _no_pane(window, (windows[0], windows[-1]) if windows else None)
+
+
+def _no_pane(window: Window, bounds: tuple[Window, Window] | None) -> ArgumentError:
+    """The error for a window without a pane; ``bounds`` are the first and the last window with one."""
+    return ArgumentError(
         "--window",
         str(window),
-        "a window of a pane" + (f", from {windows[0]} to {windows[-1]}" if windows else "; the run has none"),
+        "a window of a pane"
+        + ("; the run has none" if bounds is None else f", from {bounds[0]} to {bounds[1]}"),
         why="it has no pane; add --key to see why",
     )
 

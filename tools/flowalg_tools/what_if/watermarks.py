@@ -74,9 +74,10 @@ class PolicyWatermarks:
         return least.reverse().cum_min().forward_fill().reverse().shift(-1)
 
     def _by_instant(self, rows: pl.DataFrame, aggregate: pl.Expr) -> pl.Series:
-        """An aggregate of the rows of each instant; null for instants without rows."""
-        aggregated = rows.group_by(INSTANT).agg(aggregate.alias("aggregate"))
-        instants = pl.DataFrame({INSTANT: np.arange(len(self.observed.times))})
+        """An aggregate of the rows of each instant, which are in order; null for instants without rows."""
+        number = pl.col(INSTANT).set_sorted()
+        aggregated = rows.with_columns(number).group_by(INSTANT).agg(aggregate.alias("aggregate"))
+        instants = pl.DataFrame({INSTANT: np.arange(len(self.observed.times))}).with_columns(number)
         return instants.join(aggregated, on=INSTANT, how="left", maintain_order="left")["aggregate"]
 
     def _reached_by_all(self, policy: WatermarkPolicy) -> pl.Series:

@@ -1,0 +1,195 @@
+"""The history of one source from columns, as ``Timeline.from_records`` would make it of the records."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from attrs import frozen
+from flowalg_columns.layout import layout_of
+from flowalg_columns.values import read_elements
+from flowalg_reference.debugging.history import SelectedInstants
+from flowalg_reference.debugging.selection import Selection
+from flowalg_shard.tables.columns import EVENT_TIME, PARTITION, PROCESSING_TIME
+from numpy.typing import NDArray
+
+from flowalg.data.errors import FlowalgError
+from flowalg.data.time import EventTime, ProcessingTime, duration_of
+from flowalg.pipeline.nodes import GroupingNode
+from flowalg.pipeline.source import Source
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.instants import PipelineInstant
+from flowalg.runs.timeline import Instant
+from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows.window import Window
+from flowalg_tools.recorded.columns import processing_times, record_columns, require_shape
+from flowalg_tools.recorded.elements import ElementColumns, element_columns
+from flowalg_tools.recorded.keys import Rows
+from flowalg_tools.recorded.unsuited import UnsuitedDataError
+from flowalg_tools.what_if.observed import INSTANT, LONGEST, ObservedRecords
+from flowalg_tools.what_if.watermarks import PolicyWatermarks
+
+
+@frozen(eq=False)
+class ColumnHistory:
+    """The history of a source from the columns of its records, which are in order of processing time.
+
+    ``bounds`` has the first row of each instant, and then the number of rows; the end of the input is an instant
+    without rows. ``keyed_times`` has the event times of the elements of the grouping, in the order of their keys.
+    """
+
+    source: Source[object]
+    policy: WatermarkPolicy
+    records: pa.Table
+    processing_times: Rows
+    elements: ElementColumns
+    keyed_times: Rows
+    bounds: Rows
+    clock: Rows
+    watermark: Rows
+    ends: bool
+
+    @property
+    def times(self) -> Sequence[int]:
+        """The processing time of each instant."""
+        return self.clock.data
+
+    @property
+    def watermarks(self) -> Sequence[int]:
+        """The watermark of each instant."""
+        return self.watermark.data
+
+    def latest(self, source: str, until: ProcessingTime) -> Instant[object] | None:
+        """Returns the last instant at or before a processing time, without its elements."""
+        number = bisect_right(self.times, until) - 1
+        return None if number < 0 else self.instant(number, reached=self._reached(number))
+
+    def instant(
+        self, number: int, elements: Sequence[object] = (), *, reached: Mapping[str, EventTime] | None = None
+    ) -> Instant[object]:
+        """Returns an instant with some elements."""
+        time, watermark = ProcessingTime(self.times[number]), EventTime(self.watermarks[number])
+        return Instant(time, tuple(elements), watermark, reached=reached or {})
+
+    def _reached(self, number: int) -> dict[str, EventTime]:
+        """``Instant.reached``: the greatest event time of the only partition, unless it is idle or has no record."""
+        if self.ends and number == len(self.clock) - 1:
+            return {}
+        end = int(self.bounds[number + 1])
+        events, times = self.elements.event_times[:end], self.processing_times[:end]
+        ahead, idle = self.policy.max_ahead_micros, self.policy.idle_micros
+        if ahead is not None:
+            counts = events - times <= min(ahead, LONGEST)
+            events, times = events[counts], times[counts]
+        if not len(events) or (idle is not None and self.times[number] - int(times.max()) >= idle):
+            return {}
+        return {"": EventTime(int(events.max()))}
+
+    def arrivals(self, grouping: GroupingNode, first: int, last: int) -> Iterator[tuple[object, EventTime]]:
+        """Yields the key and the event time of the elements that the grouping receives in a range of instants."""
+        start, end = np.searchsorted(self.elements.kept, self.bounds[[first, last]])
+        keys = self.elements.keys.of(np.arange(start, end))
+        yield from zip(keys, map(EventTime, self.keyed_times[start:end].tolist()), strict=True)
+
+    def keys_within(self, grouping: GroupingNode, span: Window) -> Iterable[object]:
+        """Returns the keys of the elements that the grouping receives with an event time in a span."""
+        return self.elements.keys.of(np.flatnonzero(self._within(span)))
+
+    def first_event_time(self, grouping: GroupingNode, start: EventTime) -> EventTime | None:
+        """Returns the least event time at or after a point, of the elements that the grouping receives."""
+        later = self.keyed_times[self.keyed_times >= start]
+        return EventTime(int(later.min())) if len(later) else None
+
+    def last_event_time(self, grouping: GroupingNode, end: EventTime) -> EventTime | None:
+        """Returns the greatest event time before a point, of the elements that the grouping receives."""
+        earlier = self.keyed_times[self.keyed_times < end]
+        return EventTime(int(earlier.max())) if len(earlier) else None
+
+    def select(self, grouping: GroupingNode, selection: Selection) -> SelectedInstants:
+        """Returns the instants with the selected elements of the grouping."""
+        chosen = np.arange(len(self.keyed_times))
+        if selection.spans is not None:
+            chosen = np.flatnonzero(np.any([self._within(span) for span in selection.spans], axis=0))
+        if selection.keys is not None:
+            chosen = self.elements.keys.rows_of(selection.keys, chosen)
+        rows = self.elements.kept[chosen]
+        numbers = np.searchsorted(self.bounds[:-1], rows, side="right") - 1
+        records = read_elements(layout_of(require_shape(self.source)), self.records.take(rows))
+        together: dict[int, list[object]] = defaultdict(list)
+        for number, record in zip(numbers.tolist(), records, strict=True):
+            together[number].append(record)
+        return _SelectedColumns(self, together)
+
+    def _within(self, span: Window) -> NDArray[np.bool_]:
+        """Whether the event time of each element is in a span."""
+        return (self.keyed_times >= span.start) & (self.keyed_times < span.end)
+
+
+@frozen(eq=False)
+class _SelectedColumns:
+    history: ColumnHistory
+    records: Mapping[int, Sequence[object]]
+
+    @cached_property
+    def busy(self) -> Sequence[int]:
+        return sorted(self.records)
+
+    def at(self, number: int) -> PipelineInstant:
+        instant = self.history.instant(number, self.records.get(number, ()))
+        name = self.history.source.name
+        return PipelineInstant({name: Clocks(instant.processing_time, instant.watermark)}, {name: instant})
+
+
+def column_history(
+    source: Source[object],
+    grouping: GroupingNode,
+    table: pa.Table,
+    processing_time: str,
+    policy: WatermarkPolicy,
+    *,
+    every: timedelta | None,
+    ends: bool,
+) -> ColumnHistory:
+    """Returns the history of the records of a source, which a table has next to their processing times.
+
+    Law: it is the history of ``Timeline.from_records`` of the records. Raises ``UnsuitedDataError`` for data that have
+    an error or must be read as records, and for a policy with percentile watermarks.
+    """
+    if policy.percentiles or not table.num_rows:
+        raise UnsuitedDataError
+    records, times = record_columns(source, table), processing_times(table, processing_time).to_numpy()
+    if np.any(times[1:] < times[:-1]):
+        order = np.argsort(times, kind="stable")
+        times, records = times[order], records.take(order)
+    elements = element_columns(source, grouping, records)
+    try:
+        bounds = _bounds(times, every)
+        number = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        columns = {EVENT_TIME: elements.event_times, PROCESSING_TIME: times, INSTANT: number}
+        rows = pl.DataFrame(columns).with_columns(pl.lit("").alias(PARTITION))
+        observed = ObservedRecords(rows, times[bounds[1:] - 1], ends)
+        watermark = PolicyWatermarks(observed).of(policy)
+    except FlowalgError as error:
+        raise UnsuitedDataError from error
+    if ends:
+        bounds = np.append(bounds, len(times))
+    keyed = elements.event_times[elements.kept]
+    return ColumnHistory(
+        source, policy, records, times, elements, keyed, bounds, observed.clock, watermark, ends
+    )
+
+
+def _bounds(times: Rows, every: timedelta | None) -> Rows:
+    """The first row of each period of processing time, and the number of rows."""
+    period = 1 if every is None else min(duration_of("every", every, allow_zero=False), LONGEST)
+    slots = times // period
+    return np.concatenate([[0], np.flatnonzero(slots[1:] != slots[:-1]) + 1, [len(times)]])
+
+
+__all__ = ["ColumnHistory", "column_history"]

@@ -1,0 +1,10 @@
+"""Data and pipelines that have to be read as records."""
+
+from __future__ import annotations
+
+
+class UnsuitedDataError(Exception):
+    """The data, or the pipeline, must be read as records: they have an error, or columns cannot hold them."""
+
+
+__all__ = ["UnsuitedDataError"]
