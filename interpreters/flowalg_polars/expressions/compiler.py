@@ -141,7 +141,12 @@ class _Compiler:
         assert_never(expr)
 
     def single(self, expr: Expr) -> tuple[pl.Expr, Failures]:
-        """Compiles an expression to one column."""
+        """Compiles an expression to one column.
+
+        An operation is compiled directly, because each call between nested operations limits their depth.
+        """
+        if isinstance(expr, Apply) and expr.shape != INTEGER:
+            return self.operation(expr)
         columns, failures = self.compile(expr)
         return nest(columns), failures
 
@@ -195,9 +200,9 @@ class _Compiler:
     def arguments(self, node: Apply) -> tuple[tuple[pl.Expr, ...], Failures]:
         """Compiles the arguments of an operation; integers may have 128 bits unless they are stored."""
         if node.op in STORING or any(arg.shape != INTEGER for arg in node.args):
-            compiled = [self.single(arg) for arg in node.args]
+            compiled = list(map(self.single, node.args))
             return tuple(column for column, _ in compiled), _join(*(failed for _, failed in compiled))
-        numbers = [self.number(arg) for arg in node.args]
+        numbers = list(map(self.number, node.args))
         return align(*(number for number, _ in numbers)), _join(*(failed for _, failed in numbers))
 
     def day(self, node: Apply) -> tuple[pl.Expr, Failures]:
@@ -299,7 +304,7 @@ class _Compiler:
 
     def arithmetic(self, node: Apply) -> tuple[Number, Failures]:
         """Compiles an arithmetic operation on unbounded integers."""
-        compiled = [self.number(arg) for arg in node.args]
+        compiled = list(map(self.number, node.args))
         args = [number for number, _ in compiled]
         failures = _join(*(failed for _, failed in compiled), check_divisor(node, *args))
         if not is_wide(node):
