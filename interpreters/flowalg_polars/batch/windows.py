@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.windows import AssignWindows, MergeWindows
-from flowalg_shard.step.window_assignment import assigned_in_columns, window_bounds
+from flowalg_shard.step.window_assignment import assigned_in_columns, end_of_fixed, window_bounds
 
 from flowalg.data.shapes import Shape
 from flowalg.data.time import MAX_TIME, MIN_TIME
@@ -64,7 +64,7 @@ def assign_windows(flow: Flow, windows: WindowFn, *, fresh: bool) -> WindowedFlo
         case FixedWindows() if assigned_in_columns(windows):
             start = window_bounds(windows)[0]
             spread = evolve(flow, frame=flow.frame.with_columns(start), meta=_with(flow.meta, START))
-            return WindowedFlow(spread, (START,), pl.col(START), fixed_end(windows))
+            return WindowedFlow(spread, (START,), pl.col(START), end_of_fixed(windows))
         case _:
             return _in_python(flow, windows)
 
@@ -75,13 +75,6 @@ def _with(meta: tuple[str, ...], *names: str) -> tuple[str, ...]:
 
 def _global(flow: Flow) -> WindowedFlow:
     return WindowedFlow(flow, (), pl.lit(MIN_TIME, pl.Int64()), pl.lit(MAX_TIME, pl.Int64()))
-
-
-def fixed_end(windows: FixedWindows) -> pl.Expr:
-    """Returns the end of a fixed window from its start, also for the first window, which starts at ``MIN_TIME``."""
-    first = windows.assign(MIN_TIME, None)[0]
-    end = (pl.col(START) + windows.size_micros).clip(MIN_TIME, MAX_TIME)
-    return pl.when(pl.col(START) == MIN_TIME).then(pl.lit(first.end, pl.Int64())).otherwise(end)
 
 
 def _sliding(flow: Flow, frame: pl.LazyFrame, point: str, windows: SlidingWindows) -> WindowedFlow:
@@ -213,7 +206,6 @@ __all__ = [
     "Slices",
     "WindowedFlow",
     "assign_windows",
-    "fixed_end",
     "key_columns",
     "latest_multiple",
 ]

@@ -5,19 +5,22 @@ from __future__ import annotations
 import polars as pl
 
 from flowalg.data.errors import errors_of
-from flowalg.windows.window_functions import Sessions
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions
+from flowalg_shard.step.column_contents import LARGE, ColumnContents
 from flowalg_shard.step.contents import contents_of
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.trigger_summary import COUNT as SUMMARY_COUNT
 from flowalg_shard.step.trigger_summary import SINCE
-from flowalg_shard.step.window_assignment import assign_windows
+from flowalg_shard.step.window_assignment import assign_windows, end_of_fixed, has_bounds, window_bounds
 from flowalg_shard.tables.columns import (
     COUNT,
+    END,
     EVENT_TIME,
     KEEP,
     NEW,
     POINT,
     SHARD,
+    START,
     WEIGHT,
 )
 
@@ -37,13 +40,11 @@ def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
-    elements = rows.filter(pl.col(KEEP))
+    elements = rows if rows[KEEP].all() else rows.filter(pl.col(KEEP))
     if elements.is_empty():
         return pl.DataFrame()
     contents, summary = contents_of(stage), stage.automaton.summary.of_elements
     window_key = [SHARD, *stage.window_key]
-    if stage.fresh and not stage.preassigned:
-        elements = assign_windows(stage.strategy.windows, elements)
     is_value = pl.col(WEIGHT) > 0 if stage.retractions else pl.lit(True)
     observed = [pl.col(NEW + name) for name, _ in summary.data]
     if summary.counts:
@@ -51,13 +52,47 @@ def _precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
     if keeps_event_times(stage):
         observed.append(pl.col(EVENT_TIME).alias(POINT))
         window_key.append(POINT)
-    assigned = elements.select(
-        *(name for name in window_key if name != POINT), *contents.lift(elements), *observed
-    )
-    if assigned.is_empty():
-        return pl.DataFrame()
+    columns = [*(name for name in window_key if name != POINT), *contents.lift(elements), *observed]
     counted = [pl.len().cast(pl.Int64()).alias(COUNT), *aggregate_summary(stage)]
-    return contents.precombine(assigned, window_key, counted)
+    assigned = _assign(stage, elements.lazy()).select(columns)
+    if elements.height >= LARGE and isinstance(contents, ColumnContents):
+        # One query of Polars' streaming engine, which assigns windows and groups without tables in between.
+        implied = _implied(stage, elements)
+        identity = [name for name in window_key if name not in implied]
+        combined = contents.precombine(assigned.drop(list(implied)), identity, counted)
+        return combined.select(
+            *(implied.get(name, pl.col(name)).alias(name) for name in window_key), pl.exclude(window_key)
+        )
+    table = assigned.collect()
+    return contents.precombine(table, window_key, counted) if table.height else pl.DataFrame()
+
+
+def _implied(stage: Stage, elements: pl.DataFrame) -> dict[str, pl.Expr]:
+    """Returns the columns of a window's key that the others imply, as expressions of these: fewer are grouped by."""
+    implied: dict[str, pl.Expr] = {}
+    shards = elements[SHARD]
+    if shards.min() == shards.max():
+        implied[SHARD] = pl.lit(shards[0], pl.Int32())
+    if stage.fresh and not stage.preassigned:
+        match stage.strategy.windows:
+            case FixedWindows() as fixed:
+                implied[END] = end_of_fixed(fixed)
+            case GlobalWindows() if stage.keys:
+                start, end = window_bounds(GlobalWindows())
+                implied |= {START: start, END: end}
+            case _:
+                pass
+    return implied
+
+
+def _assign(stage: Stage, elements: pl.LazyFrame) -> pl.LazyFrame:
+    """Returns the elements in their windows."""
+    if not stage.fresh or stage.preassigned:
+        return elements
+    windows = stage.strategy.windows
+    if has_bounds(windows):
+        return elements.with_columns(window_bounds(windows))
+    return assign_windows(windows, elements.collect()).lazy()
 
 
 def keeps_event_times(stage: Stage) -> bool:

@@ -7,7 +7,7 @@ Results and errors are those of the algebra's combiners: a sum of integers is ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 import polars as pl
 from attrs import frozen
@@ -70,7 +70,9 @@ class ColumnContents:
             value = value.cast(pl.Int128())
         return value * pl.col(WEIGHT).cast(pl.Int64())
 
-    def combine(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
+    def combine(
+        self, table: pl.DataFrame | pl.LazyFrame, group: Sequence[str], extra: Sequence[pl.Expr]
+    ) -> pl.DataFrame:
         """Returns one row for each group: its merged contents, with ``extra`` aggregates."""
         others = list(extra)
         if self.stage.retractions:
@@ -131,17 +133,23 @@ def _argument(column: AggregateColumn) -> str:
 
 
 def combine_columns(
-    table: pl.DataFrame,
+    table: pl.DataFrame | pl.LazyFrame,
     group: list[str],
     columns: tuple[AggregateColumn, ...],
     extra: list[pl.Expr],
     label: str,
 ) -> pl.DataFrame:
-    """Returns one row for each group: merged accumulators, with ``extra`` aggregates."""
+    """Returns one row for each group: merged accumulators, with ``extra`` aggregates.
+
+    Large tables are grouped by Polars' streaming engine, which is faster there.
+    """
     integer_sums = [name for column in columns for name in _integer_sums(column)]
-    wide = [name for name in integer_sums if _may_overflow(table[name])]
+    wide = _wide_sums(table, integer_sums)
     merge = [_merge(column, name, wide) for column in columns for name in column.accumulators]
-    combined = table.group_by(group).agg(*merge, *extra)
+    if isinstance(table, pl.LazyFrame) or table.height >= LARGE:
+        combined = table.lazy().group_by(group).agg(*merge, *extra).collect(engine="streaming")
+    else:
+        combined = table.group_by(group).agg(*merge, *extra)
     for name in wide:
         outside = combined.filter(~pl.col(name).is_between(MIN_INTEGER, MAX_INTEGER))
         if not outside.is_empty():
@@ -150,6 +158,19 @@ def combine_columns(
                 f"{label}: the sum {outside[name][0]} overflows 64 bits: integers must lie in [-2**63, 2**63); at {key}"
             )
     return combined.with_columns(pl.col(name).cast(pl.Int64) for name in wide)
+
+
+def _wide_sums(table: pl.DataFrame | pl.LazyFrame, sums: list[str]) -> list[str]:
+    """Returns the sums that may need more than 64 bits for some rows of the table, or that have such values."""
+    if not sums:
+        return []
+    if isinstance(table, pl.LazyFrame):
+        table = table.select(sums).collect(engine="streaming")
+    return [name for name in sums if _may_overflow(table[name])]
+
+
+LARGE: Final = 50_000
+"""The number of rows from which the streaming engine is faster."""
 
 
 def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:
@@ -203,4 +224,4 @@ def extract_column(column: AggregateColumn) -> pl.Expr:
     return pl.col(column.result)
 
 
-__all__ = ["ColumnContents", "check_ordered", "combine_columns", "extract_column", "lift_column"]
+__all__ = ["LARGE", "ColumnContents", "check_ordered", "combine_columns", "extract_column", "lift_column"]

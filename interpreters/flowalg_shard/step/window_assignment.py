@@ -56,6 +56,11 @@ def assign_windows(windows: WindowFn, rows: pl.DataFrame) -> pl.DataFrame:
             return rows.with_columns(window_bounds(windows))
 
 
+def has_bounds(windows: WindowFn) -> bool:
+    """Whether ``window_bounds`` has the windows: each event time has one, by arithmetic."""
+    return isinstance(windows, GlobalWindows | FixedWindows | Sessions) and assigned_in_columns(windows)
+
+
 def window_bounds(windows: WindowFn) -> list[pl.Expr]:
     """Returns the window of each event time, as two columns; raises ``UnsupportedError`` for other window functions."""
     point = pl.col(EVENT_TIME)
@@ -69,6 +74,13 @@ def window_bounds(windows: WindowFn) -> list[pl.Expr]:
             return _bounds(point, _micros(gap))
         case _:
             raise UnsupportedError(f"{windows} have no columns")
+
+
+def end_of_fixed(windows: FixedWindows) -> pl.Expr:
+    """Returns the end of a fixed window from its start, also for the first window, which starts at ``MIN_TIME``."""
+    first = windows.assign(MIN_TIME, None)[0]
+    end = (pl.col(START) + windows.size_micros).clip(MIN_TIME, MAX_TIME)
+    return pl.when(pl.col(START) == MIN_TIME).then(pl.lit(first.end, pl.Int64())).otherwise(end)
 
 
 def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:
@@ -96,4 +108,4 @@ def _micros(duration: timedelta) -> Micros:
     return duration_of("a duration", duration, allow_zero=False)
 
 
-__all__ = ["assign_windows", "assigned_in_columns", "window_bounds"]
+__all__ = ["assign_windows", "assigned_in_columns", "end_of_fixed", "has_bounds", "window_bounds"]

@@ -9,7 +9,7 @@ from flowalg_development.mutations.mutant import Replacement
 MEMORY_MUTANTS: Final = (
     Replacement(
         "the hold of a dormant window is ignored",
-        "Grouping.advance",
+        "Grouping.step",
         "min(emission.hold, active.dormant.hold)",
         "emission.hold",
     ),
