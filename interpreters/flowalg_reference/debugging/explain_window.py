@@ -20,7 +20,7 @@ from flowalg_reference.debugging.selection import (
     select_all_panes,
     select_panes,
 )
-from flowalg_reference.debugging.why_not import WhyNot, explain_missing, record_key
+from flowalg_reference.debugging.why_not import WhyNot, explain_missing, record_key, require_hashable
 
 
 def explain_key(
@@ -29,8 +29,10 @@ def explain_key(
     """Explains the panes of a window of a key up to a processing time, or to the end of the run.
 
     With a time, or if there is no pane, the last explanation is why there is no further one. Raises
-    ``NotSeparableError`` if the explanations depend on all elements (see ``Selection``), or if the run has no instant.
+    ``NotSeparableError`` if the explanations depend on all elements (see ``Selection``), or if the run has no instant,
+    and ``ArgumentError`` for a key that is not hashable.
     """
+    require_hashable(key)
     grouping = require_separable(root)
     selection = select_panes(grouping, window, key)
     recording = record_selected(root, grouping, mode, history, selection, until)

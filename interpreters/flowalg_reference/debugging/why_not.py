@@ -112,10 +112,7 @@ def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime |
     """
     if not isinstance(window, Window):
         raise ArgumentError("window", window, "a Window, such as Window(start, end)")
-    try:
-        hash(key)
-    except TypeError as unhashable:
-        raise ArgumentError("key", key, "hashable") from unhashable
+    require_hashable(key)
     spec = spec_of(run)
     until = None if at is None else processing_time(at, argument="at")
     root, mode, history = spec.pipeline.node, spec.mode, history_of(spec)
@@ -126,6 +123,14 @@ def why_not(run: ReferenceRun[A], key: object, window: Window, *, at: datetime |
     if recording.last is None:
         raise ArgumentError("at" if at else "run", at or run, "at or after an instant of the run")
     return explain_missing(root, history, recording, key, window)
+
+
+def require_hashable(key: object) -> None:
+    """Raises ``ArgumentError`` for a key that is not hashable."""
+    try:
+        hash(key)
+    except TypeError as unhashable:
+        raise ArgumentError("key", key, "hashable") from unhashable
 
 
 def record_key(
@@ -214,4 +219,4 @@ def _awaits_watermark(condition: Condition) -> bool:
     return any(map(_awaits_watermark, condition.parts))
 
 
-__all__ = ["Reason", "WhyNot", "explain_missing", "record_key", "why_not"]
+__all__ = ["Reason", "WhyNot", "explain_missing", "record_key", "require_hashable", "why_not"]

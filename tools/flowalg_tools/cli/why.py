@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import flowalg_reference as reference
-from flowalg_reference import ReferenceRun
+from flowalg_reference import RunSpec, WhyNot
+from flowalg_reference.debugging.explain_when import explain_pane
 from flowalg_reference.debugging.explain_window import explain_all_keys, explain_key
 from flowalg_reference.debugging.history import History
 from flowalg_reference.debugging.pane_bounds import find_pane_bounds
-from flowalg_reference.debugging.recorded_runs import history_of
+from flowalg_reference.debugging.recorded_runs import history_of, recording_of
+from flowalg_reference.debugging.recording import Recording, record
 from flowalg_reference.debugging.selection import NotSeparableError, separable_grouping
+from flowalg_reference.debugging.why_not import explain_missing, require_hashable
 from flowalg_reference.run import spec_for
 
 from flowalg import (
     ArgumentError,
     FlowalgError,
     Mode,
-    Pane,
     PCollection,
     Source,
     Timeline,
@@ -90,8 +92,7 @@ def _explain_timelines(
         texts = _explain_selected(pipeline, spec.pipeline.node, mode, history_of(spec), window, key, until)
         if texts is not None:
             return texts
-        run = reference.run(pipeline, timelines, mode=mode)
-    return _explain_run(pipeline, run, window, key, until)
+        return _explain_run(pipeline, spec, timelines, window, key, until)
 
 
 def _explain_selected(
@@ -123,23 +124,45 @@ def _explain_selected(
 
 def _explain_run(
     pipeline: PCollection[object],
-    run: ReferenceRun[object],
+    spec: RunSpec,
+    timelines: Mapping[Source[object], Timeline[object]],
     window: Window,
     key: str | None,
     until: datetime | None,
 ) -> list[str]:
     """The explanations from the whole run."""
-    panes = [
-        pane
-        for pane in run.panes
+    recording = recording_of(spec)
+    explanations = [
+        explain_pane(recording, pane, pane)
+        for pane in recording.panes
         if pane.window == window and (until is None or pane.processing_time.datetime <= until)
     ]
-    if key is not None:
-        return _explain_key(run, panes, parse_key(key, key_shape(pipeline), "--key"), window, until)
-    if panes:
-        return [str(reference.explain_when(run, pane)) for pane in panes]
-    windows = sorted({pane.window for pane in run.panes})
-    raise _no_pane(window, (windows[0], windows[-1]) if windows else None)
+    if key is None and not explanations:
+        windows = sorted({pane.window for pane in recording.panes})
+        raise _no_pane(window, (windows[0], windows[-1]) if windows else None)
+    if key is None:
+        return list(map(str, explanations))
+    chosen = parse_key(key, key_shape(pipeline), "--key")
+    texts = [str(explanation) for explanation in explanations if explanation.key == chosen]
+    if until is None and texts:
+        return texts
+    if recording.last is None:
+        run = reference.run(pipeline, timelines, mode=spec.mode)
+        return [*texts, str(reference.why_not(run, chosen, window, at=until))]
+    return [*texts, str(_explain_missing(spec, recording, chosen, window, until))]
+
+
+def _explain_missing(
+    spec: RunSpec, recording: Recording, key: object, window: Window, until: datetime | None
+) -> WhyNot:
+    """Why a window of a key has no pane, or no further one, from the whole run."""
+    require_hashable(key)
+    root, history = spec.pipeline.node, history_of(spec)
+    if until is not None:
+        recording = record(root, spec.mode, history, processing_time(until, argument="at"))
+    if recording.last is None:
+        raise ArgumentError("at", until, "at or after an instant of the run")
+    return explain_missing(root, history, recording, key, window)
 
 
 def _no_pane(window: Window, bounds: tuple[Window, Window] | None) -> ArgumentError:
@@ -151,21 +174,6 @@ def _no_pane(window: Window, bounds: tuple[Window, Window] | None) -> ArgumentEr
         + ("; the run has none" if bounds is None else f", from {bounds[0]} to {bounds[1]}"),
         why="it has no pane; add --key to see why",
     )
-
-
-def _explain_key(
-    run: ReferenceRun[object],
-    panes: Sequence[Pane[object]],
-    key: object,
-    window: Window,
-    until: datetime | None,
-) -> list[str]:
-    """Why each pane of a key fired and, if there is none or a time was given, why no further one did."""
-    explanations = [reference.explain_when(run, pane) for pane in panes]
-    texts = [str(explanation) for explanation in explanations if explanation.key == key]
-    if until is not None or not texts:
-        texts.append(str(reference.why_not(run, key, window, at=until)))
-    return texts
 
 
 def key_shape(pipeline: PCollection[object]) -> Shape | None:

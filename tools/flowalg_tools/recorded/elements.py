@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -32,14 +32,26 @@ from flowalg.data.shapes import (
 from flowalg.data.time import MAX_TIME, MIN_TIME, micros_of
 from flowalg.data.values import canonicalize, has_float
 from flowalg.elementwise.functions import WithKey, apply_all, require_keyed
-from flowalg.elementwise.steps import Filter, Map, Step, apply_step
+from flowalg.elementwise.steps import Filter, Map, Step, WithTimestamps, apply_step, assign_timestamp
 from flowalg.lifting.analysis import StepAnalysis, analyse, analyse_function, is_keyed
 from flowalg.lifting.tree.expressions import Expr, Param, first_opaque
-from flowalg.pipeline.nodes import CombinePerKey, ElementWise, GroupingNode, Node, SourceNode, WindowInto
+from flowalg.pipeline.graph import Fold, fold
+from flowalg.pipeline.nodes import (
+    CombinePerKey,
+    ElementWise,
+    Flatten,
+    GroupingNode,
+    Node,
+    SourceNode,
+    WindowInto,
+)
 from flowalg.pipeline.source import Source
 from flowalg_tools.recorded.columns import require_shape
 from flowalg_tools.recorded.keys import KeyColumn, KeyList, Keys, Rows
 from flowalg_tools.recorded.unsuited import UnsuitedDataError
+
+_Element: TypeAlias = tuple[int, int, object]
+"""The row of an element, its event time in microseconds since the epoch, and its value."""
 
 _COLUMN_KEYS: Final = (TEXT, INTEGER, optional(TEXT), optional(INTEGER))
 _PLAIN_KEYS: Final = {str, int, bool, bytes, type(None)}
@@ -47,46 +59,41 @@ _PLAIN_KEYS: Final = {str, int, bool, bytes, type(None)}
 
 @frozen(eq=False)
 class ElementColumns:
-    """The event time of each row, in microseconds since the epoch, and the rows that reach the grouping.
+    """The event time of each row for the clocks, and the elements that the grouping receives.
 
-    ``keys`` has the keys of the rows ``kept``, in this order.
+    ``rows`` has the row of each element, in order, ``times`` its event time and ``keys`` its key. Times are
+    microseconds since the epoch.
     """
 
     event_times: Rows
-    kept: Rows
+    rows: Rows
+    times: Rows
     keys: Keys
 
 
 def element_columns(source: Source[object], grouping: GroupingNode, records: pa.Table) -> ElementColumns:
-    """Returns the elements of the records of a source, in their order.
+    """Returns the elements of the records of the only source of a grouping, in their order.
 
-    Raises ``UnsuitedDataError`` if a function fails, if a key or an event time is invalid, and unless ``map`` and
-    ``filter`` alone lead from the source to the grouping.
+    Raises ``UnsuitedDataError`` if a function fails, and if a key or an event time is invalid.
     """
-    steps = tuple(_steps_before(grouping))
     try:
-        return _Rows(source, require_shape(source), records).elements(steps)
+        return _Rows(source, require_shape(source), records).elements(grouping)
     except (FlowalgError, PolarsError) as error:
         raise UnsuitedDataError from error
 
 
-def _steps_before(grouping: GroupingNode) -> Iterator[Step]:
-    if not isinstance(grouping, CombinePerKey):
-        raise UnsuitedDataError
-    yield from _steps(grouping.input)
-
-
-def _steps(node: Node) -> Iterator[Step]:
+def _steps(node: Node) -> tuple[Step, ...] | None:
+    """The steps that lead from a source to a node; ``None`` unless they are ``map`` and ``filter`` alone."""
     match node:
         case SourceNode():
-            return
+            return ()
         case WindowInto(input=inner):
-            yield from _steps(inner)
+            return _steps(inner)
         case ElementWise(input=inner, steps=steps) if all(isinstance(step, Map | Filter) for step in steps):
-            yield from _steps(inner)
-            yield from steps
+            before = _steps(inner)
+            return None if before is None else (*before, *steps)
         case _:
-            raise UnsuitedDataError
+            return None
 
 
 @frozen(eq=False)
@@ -97,14 +104,24 @@ class _Rows:
     shape: Shape
     table: pa.Table
 
-    def elements(self, steps: Sequence[Step]) -> ElementColumns:
+    def elements(self, grouping: GroupingNode) -> ElementColumns:
         events = self._event_times()
         if len(events) and not MIN_TIME <= events.min() <= events.max() < MAX_TIME:
             raise UnsuitedDataError
-        analyses = analyse(tuple(steps), self.shape)
-        if any(each.opaque is not None or each.after is None for each in analyses):
-            return ElementColumns(events, *self._keys_in_python(steps))
-        return ElementColumns(events, *self._keys_in_columns(analyses))
+        steps = _steps(grouping.input) if isinstance(grouping, CombinePerKey) else None
+        if steps is None:
+            return self._received_in_python(grouping, events)
+        analyses = analyse(steps, self.shape)
+        if all(each.opaque is None and each.after is not None for each in analyses):
+            rows, keys = self._keys_in_columns(analyses)
+            return ElementColumns(events, rows, events[rows], keys)
+        match steps:
+            case [Map(function=WithKey(call=call)) as by_key]:
+                found = apply_all(call, self._records, by_key.label)
+                keys = _valid_keys([canonicalize(key, by_key.label) for key in found])
+                return ElementColumns(events, np.arange(len(events)), events, keys)
+            case _:
+                return self._received_in_python(grouping, events)
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -148,25 +165,40 @@ class _Rows:
         names: tuple[str, ...] = leaf_columns(key)
         return rows, KeyList(read_elements(key, frame.select(names).to_arrow()))
 
-    def _keys_in_python(self, steps: Sequence[Step]) -> tuple[Rows, Keys]:
-        """The rows that pass the filters, and their keys, with a call of each function for each record."""
-        rows: Sequence[int] = range(self.table.num_rows)
-        match steps:
-            case [Map(function=WithKey(call=call)) as by_key]:
-                found = apply_all(call, self._records, by_key.label)
-                keys = [canonicalize(key, by_key.label) for key in found]
-            case _:
-                elements = list(enumerate(self._records))
-                for step in steps:
-                    elements = [
-                        (row, canonicalize(value, step.label))
-                        for row, element in elements
-                        for value in apply_step(step, element)
-                    ]
-                rows = [row for row, _ in elements]
-                keys = [require_keyed(element, "the grouping").key for _, element in elements]
-        _require_valid(keys)
-        return np.fromiter(rows, np.int64, len(rows)), KeyList(keys)
+    def _received_in_python(self, grouping: GroupingNode, events: Rows) -> ElementColumns:
+        """The elements after any steps and flattening, with a call of each function for each of them."""
+        numbered = list(zip(range(len(events)), events.tolist(), self._records, strict=True))
+
+        def received(node: Node, of: Fold[Node, list[_Element]]) -> list[_Element]:
+            match node:
+                case SourceNode():
+                    return numbered
+                case WindowInto(input=inner):
+                    return of(inner)
+                case ElementWise(input=inner, steps=steps):
+                    elements = of(inner)
+                    for step in steps:
+                        elements = [after for element in elements for after in _apply(step, element)]
+                    return elements
+                case Flatten(inputs=inputs):
+                    return [element for inner in inputs for element in of(inner)]
+                case _:
+                    raise UnsuitedDataError
+
+        elements = [element for node in grouping.inputs for element in fold(node, received)]
+        elements.sort(key=lambda element: element[0])
+        rows, times = (np.array([element[part] for element in elements], np.int64) for part in (0, 1))
+        keys = [require_keyed(element[2], grouping.label).key for element in elements]
+        return ElementColumns(events, rows, times, _valid_keys(keys))
+
+
+def _apply(step: Step, element: _Element) -> Iterator[_Element]:
+    row, time, value = element
+    if isinstance(step, WithTimestamps):
+        yield row, assign_timestamp(step, value), value
+        return
+    for after in apply_step(step, value):
+        yield row, time, canonicalize(after, step.label)
 
 
 def _evaluate(expression: Expr, shape: Shape, frame: pl.DataFrame) -> pl.DataFrame:
@@ -181,8 +213,8 @@ def _evaluate(expression: Expr, shape: Shape, frame: pl.DataFrame) -> pl.DataFra
     return frame.with_columns(columns).select(column.meta.output_name() for column in columns)
 
 
-def _require_valid(keys: Sequence[object]) -> None:
-    """Raises ``UnsuitedDataError`` for a key that a grouping rejects."""
+def _valid_keys(keys: Sequence[object]) -> Keys:
+    """Some keys; raises ``UnsuitedDataError`` for a key that a grouping rejects."""
     kinds = set(map(type, keys))
     try:
         unfit = not kinds <= _PLAIN_KEYS and (any(map(has_float, keys)) or not set(keys))
@@ -190,6 +222,7 @@ def _require_valid(keys: Sequence[object]) -> None:
         raise UnsuitedDataError from unhashable
     if unfit:
         raise UnsuitedDataError
+    return KeyList(keys)
 
 
 __all__ = ["ElementColumns", "element_columns"]

@@ -41,7 +41,7 @@ class ColumnHistory:
     """The history of a source from the columns of its records, which are in order of processing time.
 
     ``bounds`` has the first row of each instant, and then the number of rows; the end of the input is an instant
-    without rows. ``keyed_times`` has the event times of the elements of the grouping, in the order of their keys.
+    without rows. ``elements`` are those of the grouping.
     """
 
     source: Source[object]
@@ -49,7 +49,6 @@ class ColumnHistory:
     records: pa.Table
     processing_times: Rows
     elements: ElementColumns
-    keyed_times: Rows
     bounds: Rows
     clock: Rows
     watermark: Rows
@@ -93,9 +92,9 @@ class ColumnHistory:
 
     def arrivals(self, grouping: GroupingNode, first: int, last: int) -> Iterator[tuple[object, EventTime]]:
         """Yields the key and the event time of the elements that the grouping receives in a range of instants."""
-        start, end = np.searchsorted(self.elements.kept, self.bounds[[first, last]])
+        start, end = np.searchsorted(self.elements.rows, self.bounds[[first, last]])
         keys = self.elements.keys.of(np.arange(start, end))
-        yield from zip(keys, map(EventTime, self.keyed_times[start:end].tolist()), strict=True)
+        yield from zip(keys, map(EventTime, self.elements.times[start:end].tolist()), strict=True)
 
     def keys_within(self, grouping: GroupingNode, span: Window) -> Iterable[object]:
         """Returns the keys of the elements that the grouping receives with an event time in a span."""
@@ -103,22 +102,22 @@ class ColumnHistory:
 
     def first_event_time(self, grouping: GroupingNode, start: EventTime) -> EventTime | None:
         """Returns the least event time at or after a point, of the elements that the grouping receives."""
-        later = self.keyed_times[self.keyed_times >= start]
+        later = self.elements.times[self.elements.times >= start]
         return EventTime(int(later.min())) if len(later) else None
 
     def last_event_time(self, grouping: GroupingNode, end: EventTime) -> EventTime | None:
         """Returns the greatest event time before a point, of the elements that the grouping receives."""
-        earlier = self.keyed_times[self.keyed_times < end]
+        earlier = self.elements.times[self.elements.times < end]
         return EventTime(int(earlier.max())) if len(earlier) else None
 
     def select(self, grouping: GroupingNode, selection: Selection) -> SelectedInstants:
         """Returns the instants with the selected elements of the grouping."""
-        chosen = np.arange(len(self.keyed_times))
+        chosen = np.arange(len(self.elements.times))
         if selection.spans is not None:
             chosen = np.flatnonzero(np.any([self._within(span) for span in selection.spans], axis=0))
         if selection.keys is not None:
             chosen = self.elements.keys.rows_of(selection.keys, chosen)
-        rows = self.elements.kept[chosen]
+        rows = np.unique(self.elements.rows[chosen])
         numbers = np.searchsorted(self.bounds[:-1], rows, side="right") - 1
         records = read_elements(layout_of(require_shape(self.source)), self.records.take(rows))
         together: dict[int, list[object]] = defaultdict(list)
@@ -128,7 +127,7 @@ class ColumnHistory:
 
     def _within(self, span: Window) -> NDArray[np.bool_]:
         """Whether the event time of each element is in a span."""
-        return (self.keyed_times >= span.start) & (self.keyed_times < span.end)
+        return (self.elements.times >= span.start) & (self.elements.times < span.end)
 
 
 @frozen(eq=False)
@@ -179,10 +178,7 @@ def column_history(
         raise UnsuitedDataError from error
     if ends:
         bounds = np.append(bounds, len(times))
-    keyed = elements.event_times[elements.kept]
-    return ColumnHistory(
-        source, policy, records, times, elements, keyed, bounds, observed.clock, watermark, ends
-    )
+    return ColumnHistory(source, policy, records, times, elements, bounds, observed.clock, watermark, ends)
 
 
 def _bounds(times: Rows, every: timedelta | None) -> Rows:
