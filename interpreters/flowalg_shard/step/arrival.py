@@ -12,11 +12,12 @@ from flowalg.data.time import EventTime
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window_functions import MergingWindowFn
 from flowalg_shard.step.automaton import CLOSED
-from flowalg_shard.step.bundle import keeps_event_times
+from flowalg_shard.step.bundle import aggregate_summary, keeps_event_times
+from flowalg_shard.step.islands import merge_islands, merges_islands
 from flowalg_shard.step.merging import MEMBERS, TO_END, TO_START, merge_windows
 from flowalg_shard.step.shard_state import RANK, ShardState, retracts
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.tables.columns import CHANGED, END, HAS_CURRENT, PANES, POINT, START
+from flowalg_shard.tables.columns import CHANGED, COUNT, END, HAS_CURRENT, PANES, POINT, START
 
 RESTARTS: Final = "__restarts"
 
@@ -49,6 +50,9 @@ def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedElem
     if bundle.is_empty():
         return ArrivedElements(state.windows, state.windows.clear(), bundle, state.current_panes, ())
     strategy = stage.merging
+    if merges_islands(stage):
+        counted = [pl.col(COUNT).sum(), *aggregate_summary(stage)]
+        bundle = merge_islands(stage, bundle, stage.keys, counted, state.watermark)
     return _assign(stage, state, bundle) if strategy is None else _merge(stage, strategy, state, bundle)
 
 

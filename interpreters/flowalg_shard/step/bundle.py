@@ -5,9 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from flowalg.data.errors import errors_of
+from flowalg.data.time import EventTime
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions
 from flowalg_shard.step.column_contents import LARGE, ColumnContents
 from flowalg_shard.step.contents import contents_of
+from flowalg_shard.step.islands import merge_islands, merges_islands
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.trigger_summary import COUNT as SUMMARY_COUNT
 from flowalg_shard.step.trigger_summary import SINCE
@@ -25,7 +27,7 @@ from flowalg_shard.tables.columns import (
 )
 
 
-def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
+def precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None = None) -> pl.DataFrame:
     """Returns a row for each shard, key and window: the contents, trigger summary and number of its elements.
 
     ``rows`` has the key columns of the stage, the shard, the event time and ``KEEP``. It has the argument columns of
@@ -33,13 +35,15 @@ def precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
     order of arrival. It has ``WEIGHT`` if elements may be retractions, ``START`` and ``END`` if elements bring their
     windows, and for each data-driven trigger ``NEW`` plus its name (``evaluate_leaf``).
 
+    ``before`` is the watermark before the instant if it is known here: sessions then merge before they leave.
+
     Law: pre-combining per partition and merging later equals combining at once.
     """
     with errors_of(stage.label):
-        return _precombine(stage, rows)
+        return _precombine(stage, rows, before)
 
 
-def _precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
+def _precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None) -> pl.DataFrame:
     elements = rows if rows[KEEP].all() else rows.filter(pl.col(KEEP))
     if elements.is_empty():
         return pl.DataFrame()
@@ -55,6 +59,11 @@ def _precombine(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
     columns = [*(name for name in window_key if name != POINT), *contents.lift(elements), *observed]
     counted = [pl.len().cast(pl.Int64()).alias(COUNT), *aggregate_summary(stage)]
     assigned = _assign(stage, elements.lazy()).select(columns)
+    if before is not None and merges_islands(stage):
+        # A row is a window with one element, until windows merge.
+        singles = assigned.with_columns(pl.lit(1, pl.Int64()).alias(COUNT)).collect()
+        merged = [pl.col(COUNT).sum(), *aggregate_summary(stage)]
+        return merge_islands(stage, singles, [SHARD, *stage.keys], merged, before)
     if elements.height >= LARGE and isinstance(contents, ColumnContents):
         # One query of Polars' streaming engine, which assigns windows and groups without tables in between.
         implied = _implied(stage, elements)

@@ -71,15 +71,22 @@ class ColumnContents:
         return value * pl.col(WEIGHT).cast(pl.Int64())
 
     def combine(
-        self, table: pl.DataFrame | pl.LazyFrame, group: Sequence[str], extra: Sequence[pl.Expr]
+        self,
+        table: pl.DataFrame | pl.LazyFrame,
+        group: Sequence[str],
+        extra: Sequence[pl.Expr],
+        values: pl.DataFrame | None = None,
     ) -> pl.DataFrame:
-        """Returns one row for each group: its merged contents, with ``extra`` aggregates."""
+        """Returns one row for each group: its merged contents, with ``extra`` aggregates.
+
+        ``values`` has the rows of a lazy table whose query is expensive, in any order.
+        """
         others = list(extra)
         if self.stage.retractions:
             others.append(pl.col(SIZE).sum())
         if self.stage.keeps_times:
             others += [pl.col(EARLIEST).min(), pl.col(LATEST).max()]
-        return combine_columns(table, list(group), self.stage.aggregates, others, self.stage.label)
+        return combine_columns(table, list(group), self.stage.aggregates, others, self.stage.label, values)
 
     precombine = combine
     absorb = combine
@@ -138,13 +145,14 @@ def combine_columns(
     columns: tuple[AggregateColumn, ...],
     extra: list[pl.Expr],
     label: str,
+    values: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Returns one row for each group: merged accumulators, with ``extra`` aggregates.
 
     Large tables are grouped by Polars' streaming engine, which is faster there.
     """
     integer_sums = [name for column in columns for name in _integer_sums(column)]
-    wide = _wide_sums(table, integer_sums)
+    wide = _wide_sums(table if values is None else values, integer_sums)
     merge = [_merge(column, name, wide) for column in columns for name in column.accumulators]
     if isinstance(table, pl.LazyFrame) or table.height >= LARGE:
         combined = table.lazy().group_by(group).agg(*merge, *extra).collect(engine="streaming")

@@ -1,0 +1,68 @@
+"""Sessions that are merged before they meet the windows of the state: one row for each island of elements of a key.
+
+Every element starts as a window of its own, so a dense stream would look up, join and sort one window for each element.
+Merging is associative, so windows that overlap or touch can merge in any order. Two conditions keep the result that of
+single elements: no closed window could drop one of them, and none of them is expired, since a drop names the window of
+its element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from flowalg.data.time import EventTime
+from flowalg.windows.window_functions import Sessions
+from flowalg_shard.step.column_contents import ColumnContents
+from flowalg_shard.step.stage import Stage
+from flowalg_shard.tables.columns import END, START
+from flowalg_shard.tables.packing import stack
+
+_ISLAND: Final = "__island"
+
+
+def merges_islands(stage: Stage) -> bool:
+    """Whether sessions may merge before they meet the windows of the state."""
+    return (
+        isinstance(stage.merging, Sessions)
+        and stage.combiner is None
+        and not stage.retractions
+        and not stage.automaton.finishes
+    )
+
+
+def merge_islands(
+    stage: Stage, table: pl.DataFrame, keys: Sequence[str], extra: Sequence[pl.Expr], before: EventTime
+) -> pl.DataFrame:
+    """Returns a row for each island of windows of a key, with ``extra`` aggregates, and expired windows as they are.
+
+    ``before`` is the watermark before the instant.
+    """
+    limit = stage.expired_up_to(before)
+    expired = table.clear() if limit is None else table.filter(pl.col(END) <= limit)
+    windows = table if limit is None else table.filter(pl.col(END) > limit)
+    if windows.height < 2:
+        return table
+    ordered = windows.lazy().sort(*keys, START)
+    changed = [pl.col(key).ne_missing(pl.col(key).shift(1)) for key in keys]
+    apart = pl.col(START) > _reached(windows, keys)
+    begins = pl.any_horizontal(apart, *changed).fill_null(True)
+    numbered = ordered.with_columns(begins.cum_sum().alias(_ISLAND))
+    bounds = [pl.col(START).min(), pl.col(END).max()]
+    firsts = [pl.col(key).first() for key in keys]
+    merged = ColumnContents(stage).combine(numbered, [_ISLAND], [*firsts, *bounds, *extra], windows)
+    return stack([expired, merged.select(table.columns)])
+
+
+def _reached(windows: pl.DataFrame, keys: Sequence[str]) -> pl.Expr:
+    """Returns the end that the windows of a key before a window have reached, in order of their start."""
+    lengths = windows.select(pl.col(END) - pl.col(START)).to_series()
+    if lengths.min() == lengths.max():
+        return pl.col(END).shift(1)
+    reached = pl.col(END).cum_max().shift(1)
+    return reached.over(list(keys)) if keys else reached
+
+
+__all__ = ["merge_islands", "merges_islands"]
