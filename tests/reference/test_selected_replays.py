@@ -15,7 +15,7 @@ from flowalg_laws.strategies import (
     windowing_strategies,
 )
 from flowalg_laws.strategies.pipelines import sum_values
-from flowalg_reference import Explanation, ReferenceRun, WhyNot, explain_when
+from flowalg_reference import Explanation, Reason, ReferenceRun, WhyNot, explain_when, why_not
 from flowalg_reference.debugging.explain_window import explain_all_keys, explain_key
 from flowalg_reference.debugging.pane_bounds import find_pane_bounds
 from flowalg_reference.debugging.recorded_runs import history_of, recording_of
@@ -192,6 +192,22 @@ def test_a_window_that_is_ready_again_depends_on_all_keys() -> None:
     run = reference.run(pipeline, {SCORES: timeline}, mode=Mode.MICRO_BATCH)
     found = explain_key(run.spec.pipeline.node, run.spec.mode, history_of(run.spec), "a", window, None)
     assert found == explain_by_whole_run(run, "a", window, None)
+
+
+def test_a_window_that_is_ready_again_after_the_last_instant_depends_on_all_keys() -> None:
+    """A window that is ready again after its own last deadline is evaluated at the last deadline of another key."""
+    timeline = (
+        Timeline[Score]()
+        .at(minute(1), Score("a", 1, minute(1)))
+        .at(minute(2), Score("b", 1, minute(1)), watermark=minute(3))
+    )
+    run = reference.run(delayed(AtWatermark()), {SCORES: timeline})
+    window = Window(event_time(minute(0)), event_time(minute(2)))
+    root, history = run.spec.pipeline.node, history_of(run.spec)
+    with pytest.raises(NotSeparableError):
+        explain_key(root, run.spec.mode, history, "a", window, processing_time(minute(9)))
+    found = why_not(run, "a", window, at=minute(9))
+    assert (found.reason, found.processing_time) == (Reason.CLOSED, processing_time(minute(7)))
 
 
 def test_a_timer_that_no_longer_holds_evaluates_nothing() -> None:

@@ -208,11 +208,16 @@ class _Replay:
 
     def _fire_deadlines(self, end: int, until: ProcessingTime) -> None:
         """Replays the deadlines after the last instant, up to a processing time."""
-        if self.separate is not None:
-            self._evaluates_in_every_instant(self.operators.groupings[id(self.separate)])
         if self.mode is Mode.CONTINUOUS:
+            self._require_separable()
             while (deadline := self.operators.next_deadline()) is not None and deadline <= until:
                 self._step(self.instants.at(end - 1).empty_at(deadline))
+                self._require_separable()
+
+    def _require_separable(self) -> None:
+        """Raises ``NotSeparableError`` if a deadline of another key would evaluate a window."""
+        if self.separate is not None:
+            self._evaluates_in_every_instant(self.operators.groupings[id(self.separate)])
 
     def _visit(self, number: int) -> None:
         """Replays an instant, unless it is before the first or has been visited."""
