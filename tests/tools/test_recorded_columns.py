@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from attrs import evolve
-from flowalg_columns.tables import record_table
+from attrs import evolve, frozen
+from flowalg_columns.tables import record_table, records_in
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies import durations, readings, watermark_policies
 from flowalg_reference.debugging.history import TimelineHistory
@@ -26,6 +28,7 @@ from flowalg import (
     Count,
     PCollection,
     ProcessingTime,
+    Source,
     Sum,
     Timeline,
     Timeout,
@@ -134,6 +137,42 @@ def test_the_history_of_columns_is_that_of_their_records(
         instant, original = selected.at(number), all_of_them.at(number)
         assert instant.clocks == original.clocks
         assert set(instant.records("readings")) <= set(original.records("readings"))
+
+
+@frozen
+class Varied:
+    """A record with a field of each kind that columns hold."""
+
+    key: str
+    amount: Decimal
+    sizes: list[int]
+    mean: float | None
+    taken: timedelta
+    at: datetime
+    again: datetime | None
+    raw: bytes
+    good: bool
+
+
+VARIED = Source("varied", Varied, event_time=lambda record: record.at)
+
+
+def test_records_from_columns_equal_those_of_the_file() -> None:
+    """Each record of an instant has the values of the record in the file, and their types."""
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    one = Varied("a", Decimal("1.5"), [1, 2], None, timedelta(seconds=3), at, None, b"x", good=True)
+    other = Varied("a", Decimal(2), [], 2.0, timedelta(0), at + timedelta(hours=1), at, b"", good=False)
+    grouping = grouping_of(VARIED.key_by(lambda record: record.key), Count())
+    table = record_table(VARIED, [other, one])
+    policy = Timeout(timedelta(0))
+    found = column_history(VARIED, grouping, table, "at", policy, every=None, ends=True)
+    selected = found.select(grouping, Selection(frozenset("a")))
+    records = [record for number in selected.busy for record in selected.at(number).records("varied")]
+    assert records == records_in(VARIED, record_table(VARIED, [one, other]))
+    assert list(map(repr, records)) == list(map(repr, records_in(VARIED, record_table(VARIED, [one, other]))))
+    nulls = table.set_column(2, "sizes", pa.array([[1, None], []], pa.list_(pa.int64())))
+    with pytest.raises(UnsuitedDataError):
+        column_history(VARIED, grouping, nulls, "at", policy, every=None, ends=True)
 
 
 def test_data_that_records_must_be_made_of_are_unsuited() -> None:

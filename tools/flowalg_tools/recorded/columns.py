@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from flowalg_columns.layout import fields_in
 from flowalg_columns.tables import read_column
 from flowalg_columns.values import AnyColumn
@@ -14,14 +15,17 @@ from flowalg.data.errors import FlowalgError
 from flowalg.data.shapes import (
     BINARY,
     BOOLEAN,
+    DECIMAL,
     DURATION,
     FLOAT,
     INTEGER,
     TEXT,
     TIMESTAMP,
     EnumOf,
+    ListOf,
     OptionalOf,
     RecordOf,
+    Scalar,
     Shape,
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME
@@ -29,7 +33,7 @@ from flowalg.lifting.operations.records import has_plain_constructor
 from flowalg.pipeline.source import Source
 from flowalg_tools.recorded.unsuited import UnsuitedDataError
 
-_SCALARS: Final = (BINARY, BOOLEAN, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP)
+_SCALARS: Final = (BINARY, BOOLEAN, DECIMAL, DURATION, FLOAT, INTEGER, TEXT, TIMESTAMP)
 """The shapes whose values are valid if their Arrow column is, and times are in range. So are those of an enum."""
 
 
@@ -60,10 +64,15 @@ def require_shape(source: Source[object]) -> Shape:
 
 
 def _require_valid(shape: Shape, column: AnyColumn) -> None:
-    scalar = shape.of if isinstance(shape, OptionalOf) else shape
-    if scalar not in _SCALARS and not isinstance(scalar, EnumOf):
+    value = shape.of if isinstance(shape, OptionalOf) else shape
+    if isinstance(value, ListOf) and isinstance(value.of, Scalar):
+        items = pc.list_flatten(column)
+        if items.null_count:
+            raise UnsuitedDataError
+        _require_valid(value.of, items)
+    elif value not in _SCALARS and not isinstance(value, EnumOf):
         raise UnsuitedDataError
-    if scalar == TIMESTAMP:
+    elif value == TIMESTAMP:
         require_in_range(column)
 
 
