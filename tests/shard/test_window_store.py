@@ -79,7 +79,7 @@ def step_and_compare(
 
 
 @pytest.mark.long
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(pairs() | correction_pairs())
 def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair) -> None:
     """A step may leave dormant windows out: panes, drops, hold and state are the same in every instant."""
