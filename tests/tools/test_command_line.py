@@ -150,9 +150,10 @@ def test_why_reads_a_timeline_of_a_module(folder: Path, capsys: pytest.CaptureFi
     assert "because its window ended" in answer or "was emitted at" in answer
 
 
+@pytest.mark.parametrize("on", ["local", "reference"])
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_run_writes_the_panes_of_a_timeline(
-    suffix: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    suffix: str, on: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Panes have the same columns as in Spark; CSV has a column for each field of a struct."""
     printed = output_of(
@@ -160,6 +161,8 @@ def test_run_writes_the_panes_of_a_timeline(
         *(
             "run",
             "games:STANDINGS",
+            "--on",
+            on,
             "--input",
             f"scores.{suffix}",
             *TIMES_AND_POLICY,
@@ -184,11 +187,11 @@ def test_run_writes_the_panes_of_a_timeline(
             assert rows[0]["event_time"] == "2015-01-01T12:01:59.999999+00:00"
 
 
-def test_run_without_times_is_a_batch(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without ``--processing-time`` every window has one pane."""
-    printed = output_of(
-        capsys, "run", "games:STANDINGS", "--input", "scores=scores.csv", "--output", "panes.parquet"
-    )
+@pytest.mark.parametrize("on", ["local", "reference"])
+def test_run_without_times_is_a_batch(on: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without ``--processing-time`` every window has one pane; the local engine needs no Spark for it."""
+    arguments = ("--input", "scores=scores.csv", "--output", "panes.parquet")
+    printed = output_of(capsys, "run", "games:STANDINGS", "--on", on, *arguments)
     assert printed == "4 panes (4 on time) to panes.parquet\n"
     stored = parquet.read_table(folder / "panes.parquet").to_pylist()
     assert [(row["key"], row["value"]) for row in stored] == [

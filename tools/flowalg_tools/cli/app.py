@@ -15,7 +15,7 @@ from flowalg_tools.cli.explain import explain_pipeline
 from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_policy
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
-from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_reference, run_streaming
+from flowalg_tools.cli.run import Engine, StreamOptions, run_batch, run_local, run_reference, run_streaming
 from flowalg_tools.cli.show import run_demo, run_figures
 from flowalg_tools.cli.terminal import print_error
 from flowalg_tools.cli.what_if import Grid, recommend
@@ -244,7 +244,7 @@ def run(
     pipeline: Pipeline,
     inputs: Inputs,
     output: Annotated[Path, typer.Option(help="A .parquet, .csv or .jsonl file; on Spark, a folder.")],
-    on: Annotated[Engine, typer.Option(help="The interpreter.")] = Engine.REFERENCE,
+    on: Annotated[Engine, typer.Option(help="The interpreter: this process, or Spark.")] = Engine.LOCAL,
     processing_time: ProcessingTime = None,
     watermark: Watermark = None,
     every: Every = None,
@@ -273,19 +273,19 @@ def run(
 ) -> None:
     """Run a pipeline over files and write its panes.
 
-    Example: flowalg run games:STANDINGS --on batch --input scores=scores.parquet --output panes.parquet
+    Example: flowalg run games:STANDINGS --input scores=scores.parquet --output panes.parquet
     """
     match on:
-        case Engine.REFERENCE:
+        case Engine.LOCAL | Engine.REFERENCE:
             reject_options(
-                "--on reference",
+                f"--on {on}",
                 checkpoint=checkpoint,
                 metrics=metrics or None,
                 dead_letters=dead_letters or None,
                 batch_rows=batch_rows,
             )
             options = timeline_options(processing_time, watermark, every, unbounded, None)
-            run_reference(pipeline, inputs, output, options)
+            (run_local if on is Engine.LOCAL else run_reference)(pipeline, inputs, output, options)
         case Engine.BATCH:
             reject_options(
                 "--on batch",

@@ -41,9 +41,9 @@ def read_table(source: Source[object], path: Path, *, processing_time: str | Non
     """Reads the columns of a source's records and their processing times from a file or a folder."""
     if not path.exists():
         raise ArgumentError(f"the input of {source.name}", str(path), "a file or folder that exists")
-    with require_extra("spark"):
+    with require_extra("polars"):
         import pyarrow as pa
-        from flowalg_spark import arrow_schema_of
+        from flowalg_columns.tables import arrow_schema_of
     schema = arrow_schema_of(source)
     if processing_time is not None and processing_time not in schema.names:
         schema = schema.append(pa.field(processing_time, pa.timestamp("us", tz="UTC")))
@@ -89,10 +89,17 @@ def write_panes(pipeline: PCollection[A], panes: Iterable[Pane[A]], path: Path) 
     In CSV each field of a struct is a column, such as ``window.start``.
     """
     kind = format_of(path, "--output")
-    with require_extra("spark"):
-        import pyarrow as pa
-        from flowalg_spark import pane_table
+    with require_extra("polars"):
+        from flowalg_columns.tables import pane_table
     table = pane_table(pipeline, panes)
+    write_table(table, path, kind)
+    return int(table.num_rows)
+
+
+def write_table(table: pa.Table, path: Path, kind: str) -> None:
+    """Writes a table of panes to a file; in CSV each field of a struct is a column."""
+    import pyarrow as pa
+
     path.parent.mkdir(parents=True, exist_ok=True)
     match kind:
         case "parquet":
@@ -108,7 +115,6 @@ def write_panes(pipeline: PCollection[A], panes: Iterable[Pane[A]], path: Path) 
         case _:
             lines = (json.dumps(row, default=_plain, ensure_ascii=False) for row in table.to_pylist())
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return int(table.num_rows)
 
 
 def _plain(value: object) -> object:
@@ -143,4 +149,5 @@ __all__ = [
     "require_extra",
     "write_batches",
     "write_panes",
+    "write_table",
 ]

@@ -194,8 +194,8 @@ def _from_file(source: Source[object], path: Path, options: TimelineOptions) -> 
 
 def read_records(source: Source[object], table: pa.Table, path: Path) -> list[object]:
     """The records of a table that was read from a file, each as a new object."""
-    with require_extra("spark"):
-        from flowalg_spark import records_in
+    with require_extra("polars"):
+        from flowalg_columns.tables import records_in
     with errors_in(path):
         return records_in(source, table)
 

@@ -1,4 +1,4 @@
-"""``flowalg run``: runs a pipeline over files, in any of the three interpreters, and writes files."""
+"""``flowalg run``: runs a pipeline over files, in any of the interpreters, and writes files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,28 @@ from typing import TYPE_CHECKING, Final
 import flowalg_reference as reference
 from attrs import frozen
 
-from flowalg import ArgumentError, PCollection, Source, Timing, WatermarkPolicy
+from flowalg import ArgumentError, FlowalgError, PCollection, Run, Source, Timing, WatermarkPolicy
 from flowalg_tools.cli.failures import describe_failure
-from flowalg_tools.cli.files import format_of, read_table, require_extra, write_batches, write_panes
-from flowalg_tools.cli.inputs import TimelineOptions, bind_paths, read_records, run_timelines
+from flowalg_tools.cli.files import (
+    format_of,
+    read_table,
+    require_extra,
+    write_batches,
+    write_panes,
+    write_table,
+)
+from flowalg_tools.cli.inputs import TimelineOptions, bind_paths, read_records, read_timelines, run_timelines
 from flowalg_tools.cli.names import load_pipeline
 from flowalg_tools.cli.terminal import show, spinner
 from flowalg_tools.live import watch
 
 if TYPE_CHECKING:
+    from flowalg_reference import ReferenceRun
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as T
 
 
+PANE_COLUMNS: Final = ("window", "event_time", "change", "pane")
 _CORRUPT: Final = "__corrupt"
 _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
@@ -35,6 +44,7 @@ _TO_THE_MICROSECOND: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 class Engine(StrEnum):
     """The interpreter that runs the pipeline."""
 
+    LOCAL = "local"
     REFERENCE = "reference"
     BATCH = "batch"
     STREAMING = "streaming"
@@ -73,15 +83,53 @@ def run_reference(pipeline: str, inputs: Sequence[str], output: Path, options: T
     else:
         run = run_timelines(loaded, inputs, options)
     write_panes(loaded, run.panes, output)
+    _report(run, output)
+
+
+def run_local(pipeline: str, inputs: Sequence[str], output: Path, options: TimelineOptions) -> None:
+    """Runs the local engine: over a timeline if processing times are given, otherwise as a batch of columns."""
+    loaded = load_pipeline(pipeline)
+    kind = format_of(output, "--output")
+    with require_extra("polars"):
+        import polars as pl
+        from flowalg_polars import PolarsStreaming, batch
+    if options.processing_time is not None:
+        timelines = read_timelines(loaded, inputs, options)
+        with spinner("running the local engine"):
+            run = PolarsStreaming(mode=options.mode).run(loaded, timelines)
+        write_panes(loaded, run.panes, output)
+        _report(run, output)
+        return
+    paths = bind_paths(loaded, inputs)
+    with spinner("running the local engine"), locate_bad_records(paths, None):
+        frames = {
+            source: pl.DataFrame(read_table(source, path, processing_time=None))
+            for source, path in paths.items()
+        }
+        panes = batch.compile(loaded, frames)
+        element = [name for name in panes.collect_schema().names() if name not in PANE_COLUMNS]
+        rows = panes.sort("window", *element).collect(engine="streaming")
+    write_table(rows.to_arrow(), output, kind)
+    show(
+        f"{rows.height:,} panes ({rows.height:,} on time) to {output}"
+        if rows.height
+        else f"0 panes (none) to {output}"
+    )
+
+
+def _report(run: ReferenceRun[object] | Run[object], output: Path) -> None:
+    """Reports the numbers of panes by timing, and of dropped elements by reason."""
     timings = Counter(pane.timing for pane in run.panes)
     parts = ", ".join(
         f"{timings[timing]:,} {timing.value.replace('_', ' ')}" for timing in Timing if timings[timing]
     )
     show(f"{len(run.panes):,} panes ({parts or 'none'}) to {output}")
     if run.dropped:
-        reasons = Counter(drop.reason.value for drop in run.dropped)
+        reasons: Counter[str] = Counter()
+        for drop in run.dropped:
+            reasons[drop.reason.value] += drop.count
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
-        show(f"{len(run.dropped):,} elements were dropped: {dropped}")
+        show(f"{reasons.total():,} elements were dropped: {dropped}")
 
 
 def run_batch(pipeline: str, inputs: Sequence[str], output: Path) -> None:
@@ -201,7 +249,7 @@ def locate_bad_records(paths: Mapping[Source[object], Path], processing_time: st
     try:
         yield
     except Exception as error:
-        if describe_failure(error) is not None:
+        if isinstance(error, FlowalgError) or describe_failure(error) is not None:
             for source, path in paths.items():
                 read_records(source, read_table(source, path, processing_time=processing_time), path)
         raise
@@ -309,4 +357,12 @@ def _leaves(schema: T.StructType, path: tuple[str, ...]) -> Iterator[Column]:
             yield F.col(".".join(f"`{name}`" for name in names)).alias(".".join(names))
 
 
-__all__ = ["Engine", "StreamOptions", "locate_bad_records", "run_batch", "run_reference", "run_streaming"]
+__all__ = [
+    "Engine",
+    "StreamOptions",
+    "locate_bad_records",
+    "run_batch",
+    "run_local",
+    "run_reference",
+    "run_streaming",
+]
