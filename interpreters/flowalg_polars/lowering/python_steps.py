@@ -29,7 +29,8 @@ def python_column(step: OneToOne, function: Function, element: Columns, result: 
     shape = call.argument_shape
     if call.arguments is not None and shape is not None:
         columns = tuple(evaluate(argument, element) for argument in call.arguments)
-        element = Branch(shape, columns) if isinstance(shape, TupleOf) and len(columns) > 1 else columns[0]
+        first, *others = columns
+        element = Branch(shape, columns) if others and isinstance(shape, TupleOf) else first
     layout = call.layout(element.shape)
     names = leaf_columns(layout_of(element.shape))
     column_of = dict(zip(names, leaf_columns(element), strict=True))
@@ -97,7 +98,6 @@ class PythonPass:
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Returns the frame after the steps."""
-        (batch,) = to_arrow(frame, self.before, self.meta).to_batches() or (None,)
         steps = PythonSteps(
             layout_of(self.before),
             layout_of(self.after),
@@ -105,9 +105,10 @@ class PythonPass:
             False,
             arrow_schema(self.after, self.meta),
         )
-        if batch is None:
-            return pl.DataFrame(schema=frame_schema(self.after, self.meta))
-        return from_arrow(steps.transform(batch), frame_schema(self.after, self.meta))
+        schema = frame_schema(self.after, self.meta)
+        batches = to_arrow(frame, self.before, self.meta).to_batches()
+        frames = [from_arrow(steps.transform(batch), schema) for batch in batches]
+        return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
     def apply(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Returns the lazy frame after the steps."""

@@ -143,7 +143,7 @@ def _writer(sink: object) -> Sink:
     if isinstance(sink, PaneSink):
         return lambda batch: _write(batch, sink)
     if callable(sink):
-        return sink
+        return cast("Sink", sink)
     raise ArgumentError(
         "sink",
         sink,

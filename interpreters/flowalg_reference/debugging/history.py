@@ -89,14 +89,22 @@ class TimelineHistory:
         """The instants of the pipeline."""
         return tuple(pipeline_instants(self.timelines))
 
-    @cached_property
+    @property
     def times(self) -> Sequence[int]:
         """The processing time of each instant."""
-        return [instant.processing_time for instant in self.instants]
+        return self._times
 
     @cached_property
+    def _times(self) -> Sequence[int]:
+        return [instant.processing_time for instant in self.instants]
+
+    @property
     def watermarks(self) -> Sequence[int]:
         """The least watermark of all sources in each instant."""
+        return self._watermarks
+
+    @cached_property
+    def _watermarks(self) -> Sequence[int]:
         return [min(clocks.watermark for clocks in instant.clocks.values()) for instant in self.instants]
 
     @property

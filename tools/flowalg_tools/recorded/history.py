@@ -135,8 +135,12 @@ class _SelectedColumns:
     history: ColumnHistory
     records: Mapping[int, Sequence[object]]
 
-    @cached_property
+    @property
     def busy(self) -> Sequence[int]:
+        return self._busy
+
+    @cached_property
+    def _busy(self) -> Sequence[int]:
         return sorted(self.records)
 
     def at(self, number: int) -> PipelineInstant:
