@@ -28,7 +28,11 @@ from attrs import frozen
 PACKAGES: Final = (
     "flowalg",
     "flowalg_laws",
+    "flowalg_polars",
+    "flowalg_polars.batch",
+    "flowalg_polars.streaming",
     "flowalg_reference",
+    "flowalg_sinks",
     "flowalg_spark",
     "flowalg_spark.batch",
     "flowalg_spark.sinks",

@@ -5,8 +5,8 @@
 
 from flowalg_polars.streaming.checkpoint import drain
 from flowalg_polars.streaming.inputs import Files, Frames, Records, StreamInput
-from flowalg_polars.streaming.query import MicroBatch, Sink
-from flowalg_polars.streaming.running import CAPABILITIES, RunSummary, batches, run
+from flowalg_polars.streaming.query import MicroBatch
+from flowalg_polars.streaming.running import CAPABILITIES, RunSummary, Sink, batches, run
 
 __all__ = [
     "CAPABILITIES",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import polars as pl
 from attrs import define, field, frozen
@@ -79,14 +79,6 @@ class MicroBatch(Generic[A_co]):
         ]
         output: SinkBatch[object] = SinkBatch(self.panes, (*self.drop_fields, *bad))
         return sink.write(output, WrittenBatch(self.query, self.number))
-
-
-class Sink(Protocol):
-    """What panes are written to."""
-
-    def __call__(self, batch: MicroBatch[object]) -> None:
-        """Writes a micro-batch, unless it has been written."""
-        ...
 
 
 @frozen
@@ -251,4 +243,4 @@ class Query:
         )
 
 
-__all__ = ["MicroBatch", "Options", "Query", "Sink"]
+__all__ = ["MicroBatch", "Options", "Query"]

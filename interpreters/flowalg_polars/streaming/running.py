@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 from typing import Final, TypeAlias, TypeVar, cast
@@ -15,11 +15,11 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.inputs import AnySource
 from flowalg_polars.capabilities import STREAMING
 from flowalg_polars.streaming.inputs import StreamInput
-from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, Options, Query, Sink
+from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, Options, Query
 
 A = TypeVar("A")
 
-AnySink: TypeAlias = "Sink | PaneSink"
+Sink: TypeAlias = Callable[[MicroBatch[A]], object] | PaneSink
 """A function of micro-batches, or a sink of ``flowalg_sinks``."""
 
 CAPABILITIES: Final = STREAMING
@@ -92,7 +92,7 @@ def run(
     pipeline: PCollection[A],
     inputs: Mapping[AnySource, StreamInput],
     *,
-    sink: AnySink | Sequence[AnySink],
+    sink: Sink[A] | Sequence[Sink[A]],
     checkpoint: str | PathLike[str] | None = None,
     follow: bool = False,
     interval: timedelta = ONE_SECOND,
@@ -112,7 +112,7 @@ def run(
         table = flowalg_sinks.upsert(totals, SQLite("panes.db"), table="totals")
         streaming.run(totals, {scores: stream}, sink=table, checkpoint="checkpoint")
     """
-    sinks = [_writer(each) for each in ([sink] if callable(sink) or isinstance(sink, PaneSink) else sink)]
+    sinks = [_writer(each) for each in (sink if isinstance(sink, Sequence) else [sink])]
     done = RunSummary(0, 0, 0, 0)
     found = batches(
         pipeline,
@@ -138,12 +138,12 @@ def run(
     return done
 
 
-def _writer(sink: object) -> Sink:
+def _writer(sink: Sink[A]) -> Callable[[MicroBatch[A]], object]:
     """Returns a sink as a function of micro-batches; raises ``ArgumentError`` for anything else."""
     if isinstance(sink, PaneSink):
-        return lambda batch: _write(batch, sink)
+        return lambda batch: batch.write_to(sink)
     if callable(sink):
-        return cast("Sink", sink)
+        return sink
     raise ArgumentError(
         "sink",
         sink,
@@ -151,8 +151,4 @@ def _writer(sink: object) -> Sink:
     )
 
 
-def _write(batch: MicroBatch[object], sink: PaneSink) -> None:
-    batch.write_to(sink)
-
-
-__all__ = ["CAPABILITIES", "RunSummary", "batches", "run"]
+__all__ = ["CAPABILITIES", "RunSummary", "Sink", "batches", "run"]

@@ -1,0 +1,170 @@
+"""The local engine: expressions and the types that both checkers infer; checked, never run."""
+
+# pyright: strict
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import assert_type
+
+import flowalg_sinks
+import polars as pl
+from flowalg_columns.notes import LiftingNote
+from flowalg_polars import (
+    Cluster,
+    PaneFrame,
+    PolarsBatch,
+    PolarsStreaming,
+    batch,
+    collect,
+    final_values,
+    streaming,
+)
+from flowalg_polars.batch import BatchInput
+from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, RunSummary, Sink, StreamInput
+from flowalg_polars.streaming.bad_records import BadRecord
+from flowalg_polars.streaming.inputs import Format, StreamColumn
+from flowalg_shard.metrics import StageMetrics
+from flowalg_sinks import Cell, Changelog, PaneSink, Row, SinkBatch, SQLite, Table, Upsert
+
+from flowalg import KV, BoundedOutOfOrderness, Drop, Pane, PCollection, Run, Source, Timeline, WatermarkPolicy
+from flowalg.analysis.capabilities import Capabilities, Mode
+from flowalg.data.shapes import Shape
+from flowalg.data.time import ProcessingTime
+from tests.packaging.typing.records import Flight
+
+
+def batches(
+    flights: Source[Flight],
+    totals: PCollection[KV[str, int]],
+    names: PCollection[str],
+    data: BatchInput,
+    panes: PaneFrame[KV[str, int]],
+) -> None:
+    """Panes as lazy frames."""
+    frame = pl.DataFrame()
+    assert_type(data, BatchInput)
+    assert_type(batch.CAPABILITIES, Capabilities)
+    assert_type(batch.compile(totals, {flights: frame}, time=datetime.now()), PaneFrame[KV[str, int]])
+    assert_type(
+        batch.compile_all((totals, names), {flights: "flights.parquet"}),
+        tuple[PaneFrame[KV[str, int]], PaneFrame[str]],
+    )
+    assert_type(batch.run(totals, {flights: frame}), tuple[Pane[KV[str, int]], ...])
+    assert_type(panes.lifting, tuple[LiftingNote, ...])
+    assert_type(panes.final_values(by=["key"]), pl.LazyFrame)
+    assert_type(final_values(panes), pl.LazyFrame)
+    assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
+
+
+def interpreters(
+    flights: Source[Flight],
+    totals: PCollection[KV[str, int]],
+    timeline: Timeline[Flight],
+    engine: PolarsStreaming,
+    cluster: Cluster,
+) -> None:
+    """The interpreters over timelines."""
+    assert_type(PolarsBatch(time=datetime.now()), PolarsBatch)
+    assert_type(PolarsBatch().time, datetime | None)
+    assert_type(PolarsBatch().capabilities, Capabilities)
+    assert_type(PolarsBatch().run(totals, {flights: timeline}), Run[KV[str, int]])
+    assert_type(PolarsStreaming(Cluster(shards=2), mode=Mode.CONTINUOUS), PolarsStreaming)
+    assert_type(engine.cluster, Cluster)
+    assert_type(engine.mode, Mode)
+    assert_type(engine.generate_watermarks, bool)
+    assert_type(engine.capabilities, Capabilities)
+    assert_type(engine.run(totals, {flights: timeline}), Run[KV[str, int]])
+    assert_type(Cluster(partitions=2, shards=3, restarts=True), Cluster)
+    assert_type(cluster.partitions, int)
+    assert_type(cluster.shards, int)
+    assert_type(cluster.restarts, bool)
+
+
+def inputs(
+    some: Iterable[Flight],
+    frames: Iterable[pl.DataFrame],
+    files: Files,
+    records: Records[Flight],
+    stream: StreamInput,
+) -> None:
+    """The inputs of a stream."""
+    policy = BoundedOutOfOrderness(timedelta(minutes=1))
+    assert_type(Files("flights", "jsonl", per_batch=2), Files)
+    assert_type(files.folder, str)
+    assert_type(files.format, Format)
+    assert_type(files.per_batch, int)
+    assert_type(Frames(frames), Frames)
+    assert_type(Frames(frames).frames, Iterable[pl.DataFrame])
+    assert_type(Records(some, per_batch=10), Records[Flight])
+    assert_type(records.records, Iterable[Flight])
+    assert_type(records.per_batch, int)
+    assert_type(StreamInput(files, policy, processing_time="seen", partition=pl.col("airport")), StreamInput)
+    assert_type(
+        StreamInput("flights", policy, end_of_input="last", signal="signal", tick="tick"), StreamInput
+    )
+    assert_type(stream.data, Files | Frames | Records[object])
+    assert_type(stream.watermark, WatermarkPolicy)
+    assert_type(stream.processing_time, StreamColumn | None)
+    assert_type(stream.end_of_input, StreamColumn | None)
+    assert_type(stream.partition, StreamColumn | None)
+    assert_type(stream.signal, StreamColumn | None)
+    assert_type(stream.tick, StreamColumn | None)
+
+
+def streams(
+    flights: Source[Flight],
+    totals: PCollection[KV[str, int]],
+    stream: StreamInput,
+    written: Sink[KV[str, int]],
+    write: Callable[[MicroBatch[object]], None],
+) -> None:
+    """Queries over streams."""
+    assert_type(streaming.CAPABILITIES, Capabilities)
+    assert_type(written, Sink[KV[str, int]])
+    assert_type(
+        streaming.batches(totals, {flights: stream}, checkpoint="checkpoint", follow=True),
+        Iterator[MicroBatch[KV[str, int]]],
+    )
+    assert_type(streaming.run(totals, {flights: stream}, sink=written), RunSummary)
+    assert_type(streaming.run(totals, {flights: stream}, sink=[write, written]), RunSummary)
+    assert_type(streaming.run(totals, {flights: stream}, sink=lambda output: output.number), RunSummary)
+    streaming.drain("checkpoint")
+
+
+def outputs(output: MicroBatch[KV[str, int]], sink: PaneSink, done: RunSummary) -> None:
+    """The output of a micro-batch, and of a run."""
+    assert_type(output, MicroBatch[KV[str, int]])
+    assert_type(output.pipeline, PCollection[KV[str, int]])
+    assert_type(output.number, int)
+    assert_type(output.query, str)
+    assert_type(output.processing_time, ProcessingTime)
+    assert_type(output.rows, pl.DataFrame)
+    assert_type(output.frame, pl.DataFrame)
+    assert_type(output.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(output.dropped, tuple[Drop, ...])
+    assert_type(output.bad_records, tuple[BadRecord, ...])
+    assert_type(output.metrics, tuple[StageMetrics, ...])
+    assert_type(output.shape, Shape)
+    assert_type(output.drop_fields, tuple[Mapping[str, object], ...])
+    assert_type(output.write_to(sink), bool)
+    assert_type(done, RunSummary)
+    assert_type(done.batches, int)
+    assert_type(done.panes, int)
+    assert_type(done.dropped, int)
+    assert_type(done.bad_records, int)
+
+
+def sinks(
+    totals: PCollection[KV[str, int]], sink: PaneSink, rows: SinkBatch[KV[str, int]], cell: Cell, row: Row
+) -> None:
+    """Sinks of both streaming engines."""
+    assert_type(flowalg_sinks.upsert(totals, SQLite("panes.db"), table="totals", by=["key"], since=3), Upsert)
+    assert_type(flowalg_sinks.changelog(totals, SQLite("panes.db"), table="log"), Changelog)
+    assert_type(sink, PaneSink)
+    assert_type(sink.table, Table)
+    assert_type(rows.panes, tuple[Pane[KV[str, int]], ...])
+    assert_type(rows.drops, tuple[Mapping[str, object], ...] | None)
+    assert_type(cell, Cell)
+    assert_type(row, Row)
