@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs pages faults figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants check wheel-check clean
+.PHONY: help setup demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-stream
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -70,6 +70,9 @@ streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on ev
 
 faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result must not change (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.faults
+
+faults-local: $(STAMP) ## kill a query of the local engine a hundred times; its tables must not change (minutes)
+	@'$(BIN)/python' -m flowalg_development.faults.local
 
 replay-check: $(STAMP) ## replay streaming runs in the reference, from their recorded metrics
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.replay_check

@@ -43,7 +43,7 @@ class StreamSource:
         """Returns the elements and the clock report of the rows that arrive at a processing time."""
         if rows is None:
             empty = pl.DataFrame(schema=frame_schema(self.node.shape, ELEMENT_META))
-            return Arrival(empty.lazy(), {0: self._report(_control(now, ended=ended))})
+            return Arrival(empty.lazy(), {0: self._report(self._own_control(now, ended=ended))})
         clocked = rows.with_columns(self._clock_columns(now))
         elements, control = clocked, None
         if self._has_control_rows:
@@ -118,11 +118,10 @@ class StreamSource:
         )
 
     def _own_control(self, now: ProcessingTime, *, ended: bool) -> pl.DataFrame:
-        """Returns the control row of a micro-batch: its processing time, unless rows carry it, and whether it ends."""
-        if self.stream.processing_time is not None and not ended:
-            return _control(
-                now, ended=False, partition="" if self.stream.partition is not None else None
-            ).clear()
+        """Returns the control row of a micro-batch: whether it ends the input, and its processing time.
+
+        If rows carry processing times, only they advance the clock.
+        """
         partition = "" if self.stream.partition is not None else None
         carried = self.stream.processing_time is not None
         return _control(None if carried else now, ended=ended, partition=partition)
