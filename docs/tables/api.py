@@ -95,7 +95,11 @@ PAGES: Final = {
             ),
             "Spark batch": ("flowalg_spark.batch", ()),
             "Spark streaming": ("flowalg_spark.streaming", ("CAPABILITIES", "compile", "drain")),
-            "Sinks": ("flowalg_spark.sinks", ()),
+            "Sinks of Spark": ("flowalg_spark.sinks", ("Changelog", "Upsert", "changelog", "upsert")),
+            "The local engine": ("flowalg_polars", ()),
+            "Local batch": ("flowalg_polars.batch", ("CAPABILITIES", "compile", "compile_all", "run")),
+            "Local streaming": ("flowalg_polars.streaming", ()),
+            "Sinks": ("flowalg_sinks", ()),
         },
     ),
     "laws": Page(

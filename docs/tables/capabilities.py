@@ -5,20 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import flowalg_polars
 import flowalg_reference
-from flowalg_spark import batch, streaming
+import flowalg_spark
 
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import Area, Feature
 
 PATH: Final = Path(__file__).parents[1] / "capabilities.md"
-INTERPRETERS: Final = (flowalg_reference.CAPABILITIES, batch.CAPABILITIES, streaming.CAPABILITIES)
+INTERPRETERS: Final = (
+    flowalg_reference.CAPABILITIES,
+    flowalg_polars.batch.CAPABILITIES,
+    flowalg_polars.streaming.CAPABILITIES,
+    flowalg_spark.batch.CAPABILITIES,
+    flowalg_spark.streaming.CAPABILITIES,
+)
 
 HEAD: Final = """\
 # What runs where
 
 `make docs` generates this page from the capabilities that the interpreters export as data
-(`flowalg_reference.CAPABILITIES`, `flowalg_spark.batch.CAPABILITIES`, `flowalg_spark.streaming.CAPABILITIES`).
+(`flowalg_reference.CAPABILITIES`, and `CAPABILITIES` in `flowalg_polars.batch`, `flowalg_polars.streaming`,
+`flowalg_spark.batch` and `flowalg_spark.streaming`).
 `flowalg_laws.check_interpreter` tests both directions: an interpreter rejects a pipeline with a missing feature at
 compilation, and runs any other pipeline with the results of the reference. A dash marks a feature that does not apply
 to a batch, in which each window has one on-time pane.

@@ -14,16 +14,16 @@ from flowalg.analysis.capabilities import Mode
 
 def test_batch_conforms() -> None:
     """A batch has the panes of the reference over one instant."""
-    check_interpreter(PolarsBatch(), generated=50)
+    check_interpreter(PolarsBatch(), generated=20)
 
 
 @pytest.mark.parametrize(
     "interpreter",
     [
         PolarsStreaming(),
-        PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)),
-        PolarsStreaming(generate_watermarks=True),
-        PolarsStreaming(mode=Mode.CONTINUOUS),
+        pytest.param(PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)), marks=pytest.mark.long),
+        pytest.param(PolarsStreaming(generate_watermarks=True), marks=pytest.mark.long),
+        pytest.param(PolarsStreaming(mode=Mode.CONTINUOUS), marks=pytest.mark.long),
     ],
     ids=["one shard", "divided and restarted", "generated watermarks", "continuous"],
 )
