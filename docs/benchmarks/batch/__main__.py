@@ -20,7 +20,8 @@ from pyspark.sql import functions as F
 from docs.benchmarks.batch import others
 from docs.benchmarks.batch.data import ROWS, Files, Offer, Sale, files
 from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
-from docs.benchmarks.batch.queries import OFFERS, QUERIES, SALES, Query, summary
+from docs.benchmarks.batch.pipelines import OFFERS, SALES
+from docs.benchmarks.batch.queries import QUERIES, Query, summary
 from docs.benchmarks.results import Results
 from flowalg import Source
 

@@ -62,12 +62,21 @@ def _resident() -> int:
     return total
 
 
-def run_in_turns(rivals: Mapping[str, Callable[[], object]], rounds: int) -> Mapping[str, Sequence[Run]]:
+def run_in_turns(
+    rivals: Mapping[str, Callable[[], object]],
+    rounds: int,
+    *,
+    warm_up: float = WARM,
+    least: float | None = None,
+) -> Mapping[str, Sequence[Run]]:
     """Runs all rivals in turns, in alternating order, for at least this number of rounds.
 
-    After a warm-up that does not count, rounds continue until each rival has run for ``LONG_ENOUGH`` in total.
+    After a warm-up that does not count, rounds continue until each rival has run for ``least`` seconds in total;
+    this defaults to ``LONG_ENOUGH``, or ``LONGER`` for short runs.
     """
-    warm = _run_rounds(rivals, 1, WARM)
+    warm = _run_rounds(rivals, 1, warm_up)
+    if least is not None:
+        return _run_rounds(rivals, rounds, least)
     short = min(median_seconds(runs) for runs in warm.values()) < 1
     return _run_rounds(rivals, rounds, LONGER if short else LONG_ENOUGH)
 

@@ -24,7 +24,7 @@ from flowalg_spark import batch, local_session
 from pyspark.sql import DataFrame
 
 from docs.benchmarks.batch.data import Sale, files
-from docs.benchmarks.batch.queries import SALES
+from docs.benchmarks.batch.pipelines import SALES
 from flowalg import Count, PCollection
 from flowalg.data.shapes import INTEGER, Shape, shape_of
 from flowalg.elementwise.functions import Call

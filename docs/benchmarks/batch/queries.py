@@ -6,55 +6,17 @@ Both return the same rows: before the measurement, ``summary`` compares them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Final
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
-from docs.benchmarks.batch.data import Offer, Sale
-from flowalg import (
-    Count,
-    FixedWindows,
-    Max,
-    Mean,
-    PCollection,
-    Sessions,
-    SlidingWindows,
-    Source,
-    Sum,
-    TopN,
-)
-
-SALES: Final = Source("sales", Sale, event_time=lambda s: s.at)
-OFFERS: Final = Source("offers", Offer, event_time=lambda o: o.at)
-MINUTE: Final = timedelta(minutes=1)
-
-by_user: Final = SALES.key_by(lambda s: s.user)
-amounts: Final = by_user.map_values(lambda s: s.amount)
-
-
-@frozen
-class Stats:
-    """Several aggregates."""
-
-    sales: int
-    amount: int
-    most: int
-    mean_price: float
-
-
-@frozen
-class Large:
-    """The result of the map over sales."""
-
-    user: str
-    country: str
-    doubled: int
+from docs.benchmarks.batch.pipelines import PIPELINES, grade
+from flowalg import PCollection
 
 
 @frozen
@@ -72,17 +34,6 @@ class Query:
     output: tuple[str, ...] = ("key", "window", "value")
     lifted: bool = True
     joins: bool = False
-
-
-def grade(note: str) -> int:
-    """A function that is not lifted: the greatest digit sum of a note's two numbers."""
-    best = 0
-    for number in note.split(" of "):
-        total = 0
-        for digit in number:
-            total += ord(digit) - 48
-        best = max(best, total)
-    return best
 
 
 def _fixed_sum(sales: DataFrame, offers: DataFrame) -> DataFrame:
@@ -148,74 +99,50 @@ def _python_function(sales: DataFrame, offers: DataFrame) -> DataFrame:
 
 
 def _queries() -> Iterator[Query]:
-    in_minutes = amounts.window(FixedWindows(MINUTE))
-    yield Query("fixed-window sum", in_minutes.combine_per_key(Sum()), _fixed_sum)
-    several = by_user.window(FixedWindows(MINUTE)).combine_per_key(
-        Count(),
-        Sum.of(lambda s: s.amount),
-        Max.of(lambda s: s.amount),
-        Mean.of(lambda s: s.price),
-        into=Stats,
-    )
+    def query(
+        name: str,
+        by_hand: Callable[[DataFrame, DataFrame], DataFrame],
+        of_panes: tuple[str, ...] = ("key", "window.start", "value"),
+        of_rows: tuple[str, ...] = ("user", "window.start", "value"),
+        output: tuple[str, ...] = ("key", "window", "value"),
+    ) -> Query:
+        return Query(name, PIPELINES[name], by_hand, of_panes, of_rows, output)
+
+    yield query("fixed-window sum", _fixed_sum)
     names = ("sales", "amount", "most", "mean_price")
-    yield Query(
+    yield query(
         "several aggregates at once",
-        several,
         _several,
         ("key", "window.start", *(f"value.{name}" for name in names)),
         ("user", "window.start", *names),
         ("key", "window", "value.*"),
     )
-    sliding = amounts.window(SlidingWindows(timedelta(minutes=2), timedelta(seconds=30)))
-    yield Query("sliding mean", sliding.combine_per_key(Mean()), _sliding_mean)
-    sessions = by_user.window(Sessions(timedelta(seconds=30)))
-    yield Query(
-        "session count",
-        sessions.combine_per_key(Count()),
-        _sessions,
-        of_rows=("user", "session_window.start", "value"),
-    )
-    large = SALES.filter(lambda s: s.amount > 250 and s.country != "jp").map(
-        lambda s: Large(s.user, s.country, s.amount * 2)
-    )
-    keyed = large.key_by(lambda s: (s.country, s.doubled > 1500)).window(FixedWindows(MINUTE))
-    yield Query(
+    yield query("sliding mean", _sliding_mean)
+    yield evolve(query("session count", _sessions), of_rows=("user", "session_window.start", "value"))
+    yield query(
         "filter, map and re-key, count",
-        keyed.combine_per_key(Count()),
         _filter_and_re_key,
         ("key._1", "key._2", "window.start", "value"),
         ("country", "high", "window.start", "value"),
     )
-    greatest = in_minutes.combine_per_key(Sum()).map(lambda pair: pair.value).combine_globally(Max())
-    yield Query(
+    yield query(
         "two stages",
-        greatest,
         _two_stages,
         ("window.start", "value"),
         ("window.start", "value"),
         ("window", "value"),
     )
-    offered = OFFERS.key_by(lambda o: o.user).map_values(lambda o: o.discount).window(FixedWindows(MINUTE))
-    yield Query(
+    joined = query(
         "windowed join",
-        in_minutes.inner_join(offered),
         _join,
         ("key", "window.start", "value._1", "value._2"),
         ("user", "window.start", "amount", "discount"),
         ("key", "window", "value.*"),
-        joins=True,
     )
-    prices = SALES.key_by(lambda s: s.country).map_values(lambda s: s.price)
-    top = prices.window(FixedWindows(MINUTE)).combine_per_key(TopN(10))
-    yield Query("top ten per window", top, _top_ten, of_rows=("country", "window.start", "value"))
-    graded = SALES.key_by(lambda s: grade(s.note)).window(FixedWindows(MINUTE))
-    yield Query(
-        "a function in Python",
-        graded.combine_per_key(Count()),
-        _python_function,
-        of_rows=("key", "window.start", "value"),
-        lifted=False,
-    )
+    yield evolve(joined, joins=True)
+    yield evolve(query("top ten per window", _top_ten), of_rows=("country", "window.start", "value"))
+    in_python = query("a function in Python", _python_function)
+    yield evolve(in_python, of_rows=("key", "window.start", "value"), lifted=False)
 
 
 QUERIES: Final = tuple(_queries())
@@ -236,4 +163,4 @@ def summary(frame: DataFrame, columns: tuple[str, ...]) -> tuple[int, int]:
     return int(row["rows"]), int(row["hash"] or 0)
 
 
-__all__ = ["OFFERS", "QUERIES", "SALES", "Query", "grade", "summary"]
+__all__ = ["QUERIES", "Query", "summary"]

@@ -1,0 +1,98 @@
+"""Times every batch query on the local engine, in Polars and in DuckDB, in turns: ``make bench-local``.
+
+``python -m docs.benchmarks.local [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/local.json`` and keeps
+its results for other queries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+os.environ.setdefault("POLARS_MAX_THREADS", "2")
+
+import polars as pl
+
+from docs.benchmarks.batch.data import ROWS, files
+from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
+from docs.benchmarks.local.by_hand import COLUMNS, numbered
+from docs.benchmarks.local.rivals import BUILD, peak_memory, rivals
+from docs.benchmarks.results import Results
+
+RESULTS: Final = Results(BUILD / "bench" / "local.json", "query", list(COLUMNS))
+WARM: Final = 1.0
+"""Warm-up seconds of each rival."""
+
+
+def compare(query: str, rows: int, rounds: int, seconds: float) -> dict[str, object]:
+    """Times all rivals of a query; raises ``ValueError`` if their results differ."""
+    found = rivals(query, files(BUILD / "bench" / "data", rows))
+    summaries = {}
+    for name, compute in found.items():
+        answer = numbered(compute())
+        summaries[name] = (answer.height, int(answer.hash_rows(seed=0).cast(pl.Int128()).sum()))
+    if len(set(summaries.values())) > 1:
+        raise ValueError(f"{query}: the results differ: {summaries} (rows, hash)")
+    runs = run_in_turns(found, rounds, warm_up=WARM, least=seconds)
+    medians = {name: median_seconds(measured) for name, measured in runs.items()}
+    return {
+        "query": query,
+        "rows": rows,
+        "rounds": len(runs["flowalg"]),
+        **{f"{name}_s": round(median, 3) for name, median in medians.items()},
+        "to_polars": round(medians["flowalg"] / medians["polars"], 3),
+        "to_duckdb": round(medians["flowalg"] / medians["duckdb"], 3),
+        **{f"{name}_peak_mib": peak_memory(query, name, rows) >> 20 for name in found},
+        "load": round(os.getloadavg()[0], 1),
+        **{f"{name}_all_s": [round(run.seconds, 3) for run in measured] for name, measured in runs.items()},
+    }
+
+
+HEADINGS: Final = {
+    "query": "query",
+    "flowalg_s": "flowalg",
+    "polars_s": "Polars",
+    "duckdb_s": "DuckDB",
+    "to_polars": "ratio to Polars",
+    "to_duckdb": "ratio to DuckDB",
+    "flowalg_peak_mib": "peak MiB",
+    "polars_peak_mib": "Polars",
+    "duckdb_peak_mib": "DuckDB",
+}
+
+
+def table(results: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """The results as the table of ``docs/performance.md``."""
+    yield f"| {' | '.join(HEADINGS.values())} |"
+    yield f"| --- |{' ---: |' * (len(HEADINGS) - 1)}"
+    for result in results:
+        yield f"| {' | '.join(str(result[name]) for name in HEADINGS)} |"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints a line for each query, and saves the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=ROWS, help="sales in the data (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=7, help="timed runs of each, at least (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=10, help="timed seconds of each, at least (%(default)s)"
+    )
+    parser.add_argument("--only", default="", help="only the queries with this word in their name")
+    options = parser.parse_args(arguments)
+    for query in COLUMNS:
+        if options.only in query:
+            result = compare(query, options.rows, options.rounds, options.seconds)
+            RESULTS.save(result)
+            print(
+                f"{query:30} {result['flowalg_s']:>8} s, Polars {result['polars_s']:>8} s, "
+                f"DuckDB {result['duckdb_s']:>8} s, ratios {result['to_polars']}, {result['to_duckdb']}",
+                flush=True,
+            )
+    print(*table(RESULTS.load()), sep="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
