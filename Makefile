@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants check wheel-check clean
-.PHONY: bench-reference bench-batch bench-stream
+.PHONY: bench-reference bench-batch bench-local bench-stream
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -40,6 +40,9 @@ bench-reference: $(STAMP) ## time the reference interpreter on the flights, at t
 
 bench-batch: $(STAMP) ## compare Spark batch with the same queries by hand, on 10 million rows (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.batch
+
+bench-local: $(STAMP) ## compare the local engine with Polars and DuckDB by hand, on 10 million rows (minutes)
+	@'$(BIN)/python' -m docs.benchmarks.local
 
 bench-stream: $(STAMP) ## compare micro-batches with Spark's own operators and a processor by hand (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.stream

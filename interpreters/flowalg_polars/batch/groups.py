@@ -83,8 +83,9 @@ def _group_natively(
         ]
         bounds = time_aggregates(windowed, strategy, pl.col(EARLIEST).min(), pl.col(LATEST).max())
     else:
-        windowed = assign_windows(flow, strategy.windows, fresh=effective.fresh)
-        if any(aggregate.ordered for aggregate in aggregates):
+        ordered = any(aggregate.ordered for aggregate in aggregates)
+        windowed = assign_windows(flow, strategy.windows, fresh=effective.fresh, stable=ordered)
+        if ordered:
             windowed = number_rows(windowed)
         merged = [part for parts in named for part in parts]
         bounds = time_aggregates(windowed, strategy, point.min(), point.max())
