@@ -97,7 +97,7 @@ PAGES: Final = {
             "Spark streaming": ("flowalg_spark.streaming", ("CAPABILITIES", "compile", "drain")),
             "Sinks of Spark": ("flowalg_spark.sinks", ("Changelog", "Upsert", "changelog", "upsert")),
             "The local engine": ("flowalg_polars", ()),
-            "Local batch": ("flowalg_polars.batch", ("CAPABILITIES", "compile", "compile_all", "run")),
+            "Local batch": ("flowalg_polars.batch", ()),
             "Local streaming": ("flowalg_polars.streaming", ()),
             "Sinks": ("flowalg_sinks", ()),
         },
