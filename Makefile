@@ -129,7 +129,8 @@ define CHECK_TOP_LEVEL
 import sys, zipfile
 
 found = {name.split("/")[0] for name in zipfile.ZipFile(sys.argv[1]).namelist()}
-packages = {"flowalg", "flowalg_laws", "flowalg_reference", "flowalg_shard", "flowalg_sinks", "flowalg_spark", "flowalg_tools"}
+engines = {"flowalg_reference", "flowalg_polars", "flowalg_spark"}
+packages = {"flowalg", "flowalg_laws", "flowalg_columns", "flowalg_shard", "flowalg_sinks", "flowalg_tools"} | engines
 info = {name for name in found if name.endswith(".dist-info")}
 assert found - info == packages and len(info) == 1, f"top level of the wheel: {sorted(found)}"
 assert f"{info.pop()}/licenses/LICENSE" in zipfile.ZipFile(sys.argv[1]).namelist(), "the wheel has no licence"
@@ -156,9 +157,10 @@ wheel-check: $(STAMP) ## build the wheel and test it in clean environments, with
 	$(WHEEL_DIR)/plain/bin/python -m pip install --quiet $(WHEEL_DIR)/*.whl
 	@$(WHEEL_DIR)/plain/bin/python -I -c "$$CHECK_PLAIN"
 	@'$(BIN)/python' -m venv $(WHEEL_DIR)/extras
+	$(WHEEL_DIR)/extras/bin/python -m pip install --quiet "$$(echo $(WHEEL_DIR)/*.whl)[polars]"
+	@$(WHEEL_DIR)/extras/bin/python -I -c 'import flowalg_polars.batch, flowalg_polars.streaming, flowalg_sinks'
 	$(WHEEL_DIR)/extras/bin/python -m pip install --quiet "$$(echo $(WHEEL_DIR)/*.whl)[spark,laws]"
-	@$(WHEEL_DIR)/extras/bin/python -I -c \
-		'import flowalg, flowalg_laws, flowalg_reference, flowalg_shard, flowalg_sinks, flowalg_spark'
+	@$(WHEEL_DIR)/extras/bin/python -I -c 'import flowalg_laws, flowalg_reference, flowalg_spark'
 	@rm -rf $(WHEEL_DIR)
 	@echo 'wheel-check: the wheel is complete, and plain without its extras'
 
