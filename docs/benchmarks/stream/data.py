@@ -28,9 +28,12 @@ class Reading:
     at: datetime
 
 
-def files(folder: Path, rows: int, count: int) -> list[Path]:
-    """Returns files of readings, each of one minute and up to half a minute before it; generates missing ones."""
-    generated = folder / f"stream-{rows}-{count}-{SEED}"
+def files(folder: Path, rows: int, count: int, late: float = 0.0) -> list[Path]:
+    """Returns files of readings, each of one minute and up to half a minute before it; generates missing ones.
+
+    ``late`` is the share of readings that are up to another two minutes older.
+    """
+    generated = folder / f"stream-{rows}-{count}-{late}-{SEED}"
     if not generated.exists():
         unfinished = generated.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -39,6 +42,7 @@ def files(folder: Path, rows: int, count: int) -> list[Path]:
         begin = int(BEGIN.timestamp()) * 1_000_000
         for number in range(count):
             times = begin + number * MINUTE + random.integers(-DISORDER, MINUTE, rows)
+            times -= (random.random(rows) < late) * random.integers(0, 2 * MINUTE, rows)
             table = pl.DataFrame(
                 {
                     "sensor": random.integers(0, KEYS, rows),

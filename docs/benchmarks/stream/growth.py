@@ -12,7 +12,8 @@ import polars as pl
 from attrs import frozen
 
 from docs.benchmarks.stream.data import BEGIN, KEYS, SEED
-from docs.benchmarks.stream.queries import AT_ALL_TIMES, VALUES, Rival, compile_rival
+from docs.benchmarks.stream.pipelines import AT_ALL_TIMES, VALUES
+from docs.benchmarks.stream.queries import Rival, compile_rival
 from flowalg import AtCount, FixedWindows, GlobalWindows, Repeat, Sum
 
 OPEN: Final = (10_000, 1_000_000, 5_000_000)

@@ -14,46 +14,15 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from docs.benchmarks.stream.data import DISORDER, Reading
-from flowalg import (
-    Accumulation,
-    AtCount,
-    AtWatermark,
-    BoundedOutOfOrderness,
-    FixedWindows,
-    Max,
-    PCollection,
-    Sessions,
-    Source,
-    Sum,
-)
+from docs.benchmarks.stream.data import DISORDER
+from docs.benchmarks.stream.pipelines import CORRECTED, ON_TIME, READINGS, SESSIONS, TWO_STAGES
+from flowalg import BoundedOutOfOrderness, PCollection
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues
 
 Rival = Callable[[DataFrame], DataFrame]
 """A function from the readings of a stream to the output of a query."""
-
-MINUTE: Final = timedelta(minutes=1)
-READINGS: Final = Source("readings", Reading, event_time=lambda reading: reading.at)
-VALUES: Final = READINGS.key_by(lambda reading: reading.sensor).map_values(lambda reading: reading.value)
-EACH: Final = AtCount(1)
-AT_ALL_TIMES: Final = AtWatermark().with_early_firings(EACH).with_late_firings(EACH)
-
-ON_TIME: Final = VALUES.window(FixedWindows(MINUTE), allowed_lateness=timedelta(0)).combine_per_key(Sum())
-CORRECTED: Final = VALUES.window(
-    FixedWindows(MINUTE),
-    trigger=AT_ALL_TIMES,
-    accumulation=Accumulation.RETRACTING,
-    allowed_lateness=MINUTE,
-).combine_per_key(Sum())
-SESSIONS: Final = VALUES.window(
-    Sessions(timedelta(seconds=30)),
-    trigger=AT_ALL_TIMES,
-    accumulation=Accumulation.RETRACTING,
-    allowed_lateness=MINUTE,
-).combine_per_key(Sum())
-TWO_STAGES: Final = ON_TIME.map(lambda pair: pair.value).combine_globally(Max())
 
 
 def compile_rival(pipeline: PCollection[object]) -> Rival:

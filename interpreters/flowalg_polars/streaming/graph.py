@@ -32,13 +32,13 @@ from flowalg.pipeline.nodes import (
     WindowInto,
     WithSide,
 )
-from flowalg.runs.panes import Drop
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
 from flowalg_polars.streaming.bad_records import BadRecords, keep_good
 from flowalg_polars.streaming.checkpoint import Checkpoint
-from flowalg_polars.streaming.operators import Arrival, Cluster, DropFields, ShardedGrouping, ShardedSide
+from flowalg_polars.streaming.drops import StageDrops
+from flowalg_polars.streaming.operators import Arrival, Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.rows import Elements, ElementsToRows, prepare_grouping, require_lateness
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
@@ -196,13 +196,9 @@ class Graph:
         )
         return self._steps(operator, steps[len(together) :])
 
-    def drops(self) -> list[Drop]:
-        """Returns the drops of all stages in the last instant."""
-        return [drop for stage in self.stages for drop in stage.drops()]
-
-    def drop_fields(self) -> list[DropFields]:
-        """Returns the drops of all stages in the last instant as sinks store them."""
-        return [fields for stage in self.stages for fields in stage.drop_fields()]
+    def drops(self) -> tuple[StageDrops, ...]:
+        """Returns the drops of each stage in the last instant."""
+        return tuple(stage.drops() for stage in self.stages)
 
     def metrics(self) -> tuple[StageMetrics, ...]:
         """Returns the metrics of all stages in the last instant."""

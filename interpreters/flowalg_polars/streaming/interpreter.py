@@ -75,7 +75,7 @@ class PolarsStreaming:
                 rows = operator.run(arrivals).frame.collect()
             if rows.height:
                 panes.extend(panes_of(pipeline, rows))
-            dropped.extend(graph.drops())
+            dropped.extend(drop for drops in graph.drops() for drop in drops.values())
 
         before: PipelineInstant | None = None
         for now in pipeline_instants(timelines):

@@ -6,12 +6,10 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import polars as pl
 from attrs import define, evolve, field, frozen
-from flowalg_columns.json_text import encode_json
-from flowalg_columns.layout import key_and_value, layout_of, leaf_columns, leaves
+from flowalg_columns.layout import layout_of, leaves
 from flowalg_columns.names import (
     CHANGE,
     EVENT_TIME,
@@ -48,24 +46,18 @@ from flowalg_shard.step.bundle import precombine
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import READ_START, LateSideElement, SideStage
-from flowalg_shard.tables.columns import DROPPED, END, POSITION, REASON, SHARD, VALUE
+from flowalg_shard.tables.columns import END, POSITION, SHARD, VALUE
 from flowalg_shard.tables.packing import stack
 
-from flowalg.data.kv import KV
-from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.shapes import Shape
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
-from flowalg.runs.panes import Drop, DropReason
-from flowalg.windows.window import Window
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
-from flowalg_polars.streaming.packed_results import result_columns
+from flowalg_polars.streaming.drops import GroupingDrops, SideDrops, pair_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping, weight_of
-
-DropFields: TypeAlias = Mapping[str, object]
-"""A drop as sinks store it: ``drop`` with its stage, reason, count, key, value and clocks, and its window."""
 
 
 @frozen
@@ -190,76 +182,17 @@ class ShardedGrouping:
             CHANGE: pl.col(_EMITTED[CHANGE]).cast(pl.String()),
             TIMING: pl.col(_EMITTED[TIMING]).cast(pl.String()),
         }
-        element = self._elements(ordered)
+        element = pair_columns(self.prepared, ordered)
         return element.with_columns(
             ordered.select(column.alias(name) for name, column in meta.items()).get_columns()
         )
 
-    def _elements(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Returns the columns of pairs, from the keys and the results of a table."""
-        stage = self.prepared.stage
-        key, value = key_and_value(layout_of(self.prepared.pair))
-        keys = [pl.col(old).alias(new) for old, new in zip(stage.keys, leaf_columns(key), strict=True)]
-        if stage.combiner is None:
-            results = [
-                pl.col(old).alias(new) for old, new in zip(stage.results, leaf_columns(value), strict=True)
-            ]
-            return table.select(*keys, *results)
-        return table.select(*keys).with_columns(result_columns(table, value, stage.label))
-
-    def drops(self) -> list[Drop]:
+    def drops(self) -> GroupingDrops:
         """Returns the drops of the last instant."""
         assert self.report is not None, "an instant has been"
-        clocks = self.report.clocks
-        found = []
-        for emission in self.emissions:
-            table = emission.drops
-            if table.is_empty():
-                continue
-            keys = self._keys(table)
-            for dropped, start, end, reason, count in zip(
-                keys, *(table[name].to_list() for name in (START, END, REASON, DROPPED)), strict=True
-            ):
-                window = Window(EventTime(start), EventTime(end))
-                found.append(Drop(dropped, window, DropReason(reason), clocks.processing_time, count=count))
-        return found
-
-    def drop_fields(self) -> list[DropFields]:
-        """Returns the drops of the last instant as sinks store them: one for each key and window."""
-        assert self.report is not None, "an instant has been"
-        found: list[DropFields] = []
-        key, value = (field.shape for field in self.prepared.pair.fields)
-        for emission in self.emissions:
-            table = emission.drops
-            if table.is_empty():
-                continue
-            keys = [encode_json(dropped, key) for dropped in self._keys(table)]
-            values = self._dropped_values(table, value)
-            rows = table.select(START, END, REASON, DROPPED).rows()
-            for dropped, combined, (start, end, reason, count) in zip(keys, values, rows, strict=True):
-                window = Window(EventTime(start), EventTime(end))
-                drop = _drop_of(self.label, reason, count, dropped, combined, self.report.clocks)
-                found.append(_fields(drop, window))
-        return found
-
-    def _dropped_values(self, table: pl.DataFrame, shape: Shape) -> list[str | None]:
-        """Returns the combined value of each drop as JSON; ``None`` where it has none."""
-        first = self.prepared.stage.results[0]
-        present = table[first].is_not_null()
-        elements = self._elements(table.filter(present))
-        layout = key_and_value(layout_of(self.prepared.pair))[1]
-        names = leaf_columns(layout)
-        values = iter(read_elements(layout, elements.select(names).to_arrow()))
-        return [encode_json(next(values), shape) if known else None for known in present.to_list()]
-
-    def _keys(self, table: pl.DataFrame) -> list[object]:
-        """Returns the keys of some rows as values."""
-        layout = key_and_value(layout_of(self.prepared.pair))[0]
-        names = leaf_columns(layout)
-        renamed = table.select(
-            pl.col(old).alias(new) for old, new in zip(self.prepared.stage.keys, names, strict=True)
+        return GroupingDrops(
+            self.prepared, self.report.clocks, [emission.drops for emission in self.emissions]
         )
-        return read_elements(layout, renamed.to_arrow())
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a trigger becomes ready without new elements."""
@@ -400,32 +333,10 @@ class ShardedSide:
             rows.apply_step(step)
         return written_rows(rows, self.after, self.main.meta, table, self.steps, self.label)
 
-    def drops(self) -> list[Drop]:
+    def drops(self) -> SideDrops:
         """Returns the late elements of the side in the last instant."""
         assert self.report is not None, "an instant has been"
-        now = self.report.clocks.processing_time
-        return [Drop(late.key, late.window, late.reason, now) for late in self.late]
-
-    def drop_fields(self) -> list[DropFields]:
-        """Returns the late elements of the side in the last instant as sinks store them."""
-        assert self.report is not None, "an instant has been"
-        shape = self.side.shape
-        pairs = isinstance(shape, RecordOf) and shape.cls is KV
-        key = shape.fields[0].shape if pairs and isinstance(shape, RecordOf) else shape
-        return [
-            _fields(
-                _drop_of(
-                    self.label,
-                    late.reason.value,
-                    1,
-                    encode_json(late.key, key),
-                    encode_json(late.value, shape),
-                    self.report.clocks,
-                ),
-                late.window,
-            )
-            for late in self.late
-        ]
+        return SideDrops(self.label, self.side.shape, self.report.clocks, self.late)
 
     def next_deadline(self) -> ProcessingTime | None:
         """A side input waits for no processing time."""
@@ -433,22 +344,6 @@ class ShardedSide:
 
 
 _NUMBER = "__number"
-
-
-def _drop_of(stage: str, reason: str, count: int, key: str, value: str | None, clocks: Clocks) -> DropFields:
-    return {
-        "stage": stage,
-        "reason": reason,
-        "count": count,
-        "key": key,
-        "value": value,
-        "processing_time": clocks.processing_time.datetime,
-        "watermark": clocks.watermark.datetime,
-    }
-
-
-def _fields(drop: DropFields, window: Window) -> DropFields:
-    return {"drop": drop, "start": window.start.datetime, "end": window.end.datetime}
 
 
 def written_rows(
@@ -470,4 +365,4 @@ def written_rows(
     return pl.DataFrame([*columns, *others.get_columns()])
 
 
-__all__ = ["Arrival", "Cluster", "DropFields", "ShardedGrouping", "ShardedSide", "written_rows"]
+__all__ = ["Arrival", "Cluster", "ShardedGrouping", "ShardedSide", "written_rows"]

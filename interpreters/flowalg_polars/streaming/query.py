@@ -28,9 +28,10 @@ from flowalg_polars.frames.failures import raise_causes
 from flowalg_polars.frames.pane_frame import panes_of, user_columns
 from flowalg_polars.streaming.bad_records import BadRecord, BadRecords
 from flowalg_polars.streaming.checkpoint import Checkpoint, Intent, new_query_id
+from flowalg_polars.streaming.drops import DropFields, StageDrops
 from flowalg_polars.streaming.graph import Graph, Operator
 from flowalg_polars.streaming.inputs import StreamInput
-from flowalg_polars.streaming.operators import Cluster, DropFields
+from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.readers import START, Position, Reader, reader_of
 from flowalg_polars.streaming.sources import StreamSource
 from flowalg_polars.streaming.timelines import require_observable
@@ -45,9 +46,9 @@ ONE_SECOND = timedelta(seconds=1)
 class MicroBatch(Generic[A_co]):
     """The output of a pipeline in one micro-batch.
 
-    ``rows`` has the leaves of elements and the metadata of panes; ``frame`` the columns that users see. ``dropped`` are
-    the drops of all stages, and ``bad_records`` the records on which a step failed, with ``dead_letters``. ``metrics``
-    has one entry for each stage, in the order of the pipeline.
+    ``rows`` has the leaves of elements and the metadata of panes; ``frame`` the columns that users see. ``dropped``
+    are the drops of all stages, and ``dropped_count`` the number of their elements. ``bad_records`` are the records on
+    which a step failed, with ``dead_letters``. ``metrics`` has one entry for each stage, in the order of the pipeline.
     """
 
     pipeline: PCollection[A_co]
@@ -55,11 +56,10 @@ class MicroBatch(Generic[A_co]):
     query: str
     processing_time: ProcessingTime
     rows: pl.DataFrame
-    dropped: tuple[Drop, ...]
+    stage_drops: tuple[StageDrops, ...] = field(repr=False)
     bad_records: tuple[BadRecord, ...]
     metrics: tuple[StageMetrics, ...]
     shape: Shape
-    drop_fields: tuple[DropFields, ...] = field(default=(), repr=False)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -71,13 +71,24 @@ class MicroBatch(Generic[A_co]):
         """The panes as values, in order."""
         return panes_of(self.pipeline, self.rows)
 
+    @property
+    def dropped(self) -> tuple[Drop, ...]:
+        """The drops of all stages as values."""
+        return tuple(drop for drops in self.stage_drops for drop in drops.values())
+
+    @property
+    def dropped_count(self) -> int:
+        """The number of elements that all stages dropped."""
+        return sum(drops.count for drops in self.stage_drops)
+
     def write_to(self, sink: PaneSink) -> bool:
         """Writes the panes, drops and bad records to a sink, and returns whether it did not have them already."""
         now = self.processing_time.datetime
         bad: list[DropFields] = [
             {"drop": record.drop_fields(now), "start": None, "end": None} for record in self.bad_records
         ]
-        output: SinkBatch[object] = SinkBatch(self.panes, (*self.drop_fields, *bad))
+        dropped = [fields for drops in self.stage_drops for fields in drops.fields()]
+        output: SinkBatch[object] = SinkBatch(self.panes, (*dropped, *bad))
         return sink.write(output, WrittenBatch(self.query, self.number))
 
 
@@ -217,11 +228,10 @@ class Query:
             self.id,
             self.graph.processing_time,
             rows,
-            tuple(self.graph.drops()),
+            self.graph.drops(),
             () if self.bad_records is None else self.bad_records.take(),
             self.graph.metrics() if self.options.metrics else (),
             self.shape,
-            tuple(self.graph.drop_fields()),
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:

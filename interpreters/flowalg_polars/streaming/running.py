@@ -132,7 +132,7 @@ def run(
         done = RunSummary(
             done.batches + 1,
             done.panes + batch.rows.height,
-            done.dropped + sum(drop.count for drop in batch.dropped),
+            done.dropped + batch.dropped_count,
             done.bad_records + len(batch.bad_records),
         )
     return done

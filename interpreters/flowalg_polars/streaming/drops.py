@@ -1,0 +1,169 @@
+"""What the stages of a query drop in one instant: counted at once, and as values or fields of sinks when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+import polars as pl
+from attrs import frozen
+from flowalg_columns.json_text import encode_json
+from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
+from flowalg_columns.names import START
+from flowalg_columns.values import read_elements
+from flowalg_shard.step.side_inputs import LateSideElement
+from flowalg_shard.tables.columns import DROPPED, END, REASON
+
+from flowalg.data.kv import KV
+from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.time import EventTime
+from flowalg.runs.clocks import Clocks
+from flowalg.runs.panes import Drop, DropReason
+from flowalg.windows.window import Window
+from flowalg_polars.streaming.packed_results import result_columns
+from flowalg_polars.streaming.rows import PreparedGrouping
+
+DropFields: TypeAlias = Mapping[str, object]
+"""A drop as sinks store it: ``drop`` with its stage, reason, count, key, value and clocks, and its window."""
+
+
+class StageDrops(Protocol):
+    """The drops of a stage in one instant."""
+
+    @property
+    def count(self) -> int:
+        """The number of dropped elements."""
+        ...
+
+    def values(self) -> list[Drop]:
+        """Returns the drops as values."""
+        ...
+
+    def fields(self) -> list[DropFields]:
+        """Returns the drops as sinks store them: one for each key and window."""
+        ...
+
+
+@frozen
+class GroupingDrops:
+    """The late elements of a grouping, as tables: a row for each key and window."""
+
+    prepared: PreparedGrouping
+    clocks: Clocks
+    tables: Sequence[pl.DataFrame]
+
+    @property
+    def count(self) -> int:
+        """The number of dropped elements."""
+        return sum(int(table[DROPPED].sum()) for table in self.tables if table.height)
+
+    def values(self) -> list[Drop]:
+        """Returns the drops as values."""
+        now = self.clocks.processing_time
+        return [
+            Drop(key, window, DropReason(reason), now, count=count)
+            for table in self.tables
+            for key, (window, reason, count) in zip(self._keys(table), _facts(table), strict=True)
+        ]
+
+    def fields(self) -> list[DropFields]:
+        """Returns the drops as sinks store them."""
+        found: list[DropFields] = []
+        key, value = (field.shape for field in self.prepared.pair.fields)
+        for table in self.tables:
+            if table.is_empty():
+                continue
+            keys = [encode_json(dropped, key) for dropped in self._keys(table)]
+            combined = self._values(table, value)
+            for dropped, text, (window, reason, count) in zip(keys, combined, _facts(table), strict=True):
+                drop = _drop(self.prepared.stage.label, reason, count, dropped, text, self.clocks)
+                found.append(_fields(drop, window))
+        return found
+
+    def _values(self, table: pl.DataFrame, shape: Shape) -> list[str | None]:
+        """Returns the combined value of each drop as JSON; ``None`` where it has none."""
+        present = table[self.prepared.stage.results[0]].is_not_null()
+        elements = pair_columns(self.prepared, table.filter(present))
+        layout = key_and_value(layout_of(self.prepared.pair))[1]
+        names = leaf_columns(layout)
+        values = iter(read_elements(layout, elements.select(names).to_arrow()))
+        return [encode_json(next(values), shape) if known else None for known in present.to_list()]
+
+    def _keys(self, table: pl.DataFrame) -> list[object]:
+        """Returns the keys of some rows as values."""
+        if table.is_empty():
+            return []
+        layout = key_and_value(layout_of(self.prepared.pair))[0]
+        return read_elements(layout, table.select(_key_columns(self.prepared)).to_arrow())
+
+
+@frozen
+class SideDrops:
+    """The late elements of a side input of a shape."""
+
+    label: str
+    shape: Shape
+    clocks: Clocks
+    late: Sequence[LateSideElement]
+
+    @property
+    def count(self) -> int:
+        """The number of dropped elements."""
+        return len(self.late)
+
+    def values(self) -> list[Drop]:
+        """Returns the drops as values."""
+        now = self.clocks.processing_time
+        return [Drop(late.key, late.window, late.reason, now) for late in self.late]
+
+    def fields(self) -> list[DropFields]:
+        """Returns the drops as sinks store them."""
+        shape = self.shape
+        key = shape.fields[0].shape if isinstance(shape, RecordOf) and shape.cls is KV else shape
+        found = []
+        for late in self.late:
+            texts = encode_json(late.key, key), encode_json(late.value, shape)
+            found.append(_fields(_drop(self.label, late.reason.value, 1, *texts, self.clocks), late.window))
+        return found
+
+
+def pair_columns(prepared: PreparedGrouping, table: pl.DataFrame) -> pl.DataFrame:
+    """Returns the columns of pairs, from the keys and the results of a table of the step."""
+    stage = prepared.stage
+    keys = _key_columns(prepared)
+    value = key_and_value(layout_of(prepared.pair))[1]
+    if stage.combiner is not None:
+        return table.select(*keys).with_columns(result_columns(table, value, stage.label))
+    names = zip(stage.results, leaf_columns(value), strict=True)
+    return table.select(*keys, *(pl.col(old).alias(new) for old, new in names))
+
+
+def _key_columns(prepared: PreparedGrouping) -> list[pl.Expr]:
+    key = key_and_value(layout_of(prepared.pair))[0]
+    return [pl.col(old).alias(new) for old, new in zip(prepared.stage.keys, leaf_columns(key), strict=True)]
+
+
+def _facts(table: pl.DataFrame) -> list[tuple[Window, str, int]]:
+    return [
+        (Window(EventTime(start), EventTime(end)), reason, count)
+        for start, end, reason, count in table.select(START, END, REASON, DROPPED).rows()
+    ]
+
+
+def _drop(stage: str, reason: str, count: int, key: str, value: str | None, clocks: Clocks) -> DropFields:
+    return {
+        "stage": stage,
+        "reason": reason,
+        "count": count,
+        "key": key,
+        "value": value,
+        "processing_time": clocks.processing_time.datetime,
+        "watermark": clocks.watermark.datetime,
+    }
+
+
+def _fields(drop: DropFields, window: Window) -> DropFields:
+    return {"drop": drop, "start": window.start.datetime, "end": window.end.datetime}
+
+
+__all__ = ["DropFields", "GroupingDrops", "SideDrops", "StageDrops", "pair_columns"]
