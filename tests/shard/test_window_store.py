@@ -22,12 +22,14 @@ from flowalg_shard import (
     step,
 )
 from flowalg_shard.clocks.exchange import StageReport
+from flowalg_shard.state import window_store
 from flowalg_shard.state.window_store import KEY_HASH, Segment, WindowStore
 from flowalg_shard.step.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import RANK, Emission
 from flowalg_shard.tables.columns import POSITION, SHARD
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from flowalg import (
     FOREVER,
@@ -80,10 +82,14 @@ def step_and_compare(
 
 @pytest.mark.long
 @settings(max_examples=100)
-@given(pairs() | correction_pairs())
-def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair) -> None:
-    """A step may leave dormant windows out: panes, drops, hold and state are the same in every instant."""
+@given(pairs() | correction_pairs(), st.sampled_from((0, window_store.WHOLE)))
+def test_a_step_over_the_active_windows_equals_a_step_over_all(pair: Pair, whole: int) -> None:
+    """A step may leave dormant windows out: panes, drops, hold and state are the same in every instant.
+
+    That is so whether small segments are taken out whole, or their windows are always looked up.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window_store, "WHOLE", whole)
         patch.setattr(Grouping, "step", step_and_compare)
         assert pair.difference() == ""
 

@@ -55,14 +55,18 @@ class GroupingDrops:
     @property
     def count(self) -> int:
         """The number of dropped elements."""
-        return sum(int(table[DROPPED].sum()) for table in self.tables if table.height)
+        return sum(int(table[DROPPED].sum()) for table in self._filled)
+
+    @property
+    def _filled(self) -> list[pl.DataFrame]:
+        return [table for table in self.tables if not table.is_empty()]
 
     def values(self) -> list[Drop]:
         """Returns the drops as values."""
         now = self.clocks.processing_time
         return [
             Drop(key, window, DropReason(reason), now, count=count)
-            for table in self.tables
+            for table in self._filled
             for key, (window, reason, count) in zip(self._keys(table), _facts(table), strict=True)
         ]
 
@@ -70,9 +74,7 @@ class GroupingDrops:
         """Returns the drops as sinks store them."""
         found: list[DropFields] = []
         key, value = (field.shape for field in self.prepared.pair.fields)
-        for table in self.tables:
-            if table.is_empty():
-                continue
+        for table in self._filled:
             keys = [encode_json(dropped, key) for dropped in self._keys(table)]
             combined = self._values(table, value)
             for dropped, text, (window, reason, count) in zip(keys, combined, _facts(table), strict=True):
@@ -91,8 +93,6 @@ class GroupingDrops:
 
     def _keys(self, table: pl.DataFrame) -> list[object]:
         """Returns the keys of some rows as values."""
-        if table.is_empty():
-            return []
         layout = key_and_value(layout_of(self.prepared.pair))[0]
         return read_elements(layout, table.select(_key_columns(self.prepared)).to_arrow())
 

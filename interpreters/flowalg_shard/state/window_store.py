@@ -6,6 +6,9 @@ segments of similar size are compacted, so that there are few.
 
 Windows are looked up by the hash of their key: of key and window, or of the key alone where windows merge. Windows with
 the same hash are taken out and hidden together. That is harmless, and it keeps windows together that may merge.
+
+A segment that has hardly more windows than elements arrive is taken out whole, without lookups, so what lookups need
+(when a window is due, and the order of hashes) is computed when it is first used.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Final
 from uuid import uuid4
 
 import polars as pl
-from attrs import evolve, field, frozen
+from attrs import define, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
@@ -38,6 +41,9 @@ KEY_HASH: Final = "__key_hash"
 
 _FEW: Final = 2
 """A segment of at most so many times the size of the next one is compacted with it."""
+
+WHOLE: Final = 2
+"""A segment of at most so many windows for each arriving row is taken out whole."""
 
 
 def hashed_columns(stage: Stage) -> tuple[str, ...]:
@@ -61,24 +67,42 @@ def sort_by_hash(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return hashed if hashes.is_sorted() else hashed.sort(KEY_HASH)
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Segment:
-    """Windows as they were after one instant or several, sorted by hash, and the tombstones of removed ones.
+    """Windows as they were after one instant or several, and the tombstones of removed ones.
 
-    ``windows`` have ``NEXT_WATERMARK``, ``NEXT_TIME`` and ``HOLD``. ``current_panes`` are those of the windows.
-    ``tombstones`` have the hashes that this segment hides in older segments without a window of its own. Hashes are of
-    the columns ``hashed``.
+    ``current_panes`` are those of the windows. ``tombstones`` have the hashes that this segment hides in older segments
+    without a window of its own. Hashes are of the columns ``hashed``. ``plain`` are the windows without the columns
+    ``NEXT_WATERMARK``, ``NEXT_TIME`` and ``HOLD``; ``wake_up`` returns the windows with them, and is
+    ``None`` once ``plain`` has them.
     """
 
     hashed: tuple[str, ...]
-    windows: pl.DataFrame
+    plain: pl.DataFrame
     current_panes: pl.DataFrame
     tombstones: pl.DataFrame
+    wake_up: Callable[[], pl.DataFrame] | None = None
     name: str = field(factory=lambda: uuid4().hex)
+    _ordered: bool = False
 
-    @cached_property
+    @property
+    def windows(self) -> pl.DataFrame:
+        """The windows, with the columns that say when they are due."""
+        if self.wake_up is not None:
+            self.plain, self.wake_up = self.wake_up(), None
+        return self.plain
+
+    def order(self) -> None:
+        """Sorts windows and current panes by their hash, which becomes a column, if they are not sorted yet."""
+        if not self._ordered:
+            self.plain = sort_by_hash(self.windows, self.hashed)
+            self.current_panes = sort_by_hash(self.current_panes, self.hashed)
+            self._ordered = True
+
+    @property
     def hashes(self) -> pl.Series:
         """The hashes that this segment hides in older segments."""
+        self.order()
         tables = [table[KEY_HASH] for table in (self.windows, self.tombstones) if not table.is_empty()]
         return pl.concat(tables).unique() if tables else _NO_HASHES
 
@@ -94,15 +118,13 @@ class Segment:
     def restore(cls, name: str, payload: bytes) -> Segment:
         """The segment of packed bytes."""
         hashed, *tables = pickle.loads(payload)  # trusted: written by ``packed``
-        windows, panes, tombstones = (sort_by_hash(unpack(table), hashed) for table in tables)
-        return cls(hashed, windows, panes, tombstones, name)
+        windows, panes, tombstones = map(unpack, tables)
+        return cls(hashed, windows, panes, sort_by_hash(tombstones, hashed), name=name)
 
     @cached_property
     def size(self) -> int:
         """The size of its tables in bytes."""
-        return sum(
-            int(table.estimated_size()) for table in (self.windows, self.current_panes, self.tombstones)
-        )
+        return sum(int(table.estimated_size()) for table in (self.plain, self.current_panes, self.tombstones))
 
     @cached_property
     def next_watermark(self) -> int:
@@ -123,50 +145,69 @@ class Segment:
 _NO_HASHES: Final = pl.Series(KEY_HASH, [], pl.UInt64())
 
 
+@frozen
+class Masks:
+    """Which windows and current panes of a segment are visible, in the order of their hashes."""
+
+    windows: pl.Series
+    panes: pl.Series
+
+
 @frozen(eq=False)
 class VisibleSegment:
-    """A segment without the rows that newer segments hide: masks mark the visible windows and panes."""
+    """A segment without the rows that newer segments hide; without masks all of it is visible."""
 
     segment: Segment
-    visible_windows: pl.Series
-    visible_panes: pl.Series
-
-    @classmethod
-    def whole(cls, segment: Segment) -> VisibleSegment:
-        """A segment of which nothing is hidden."""
-        return cls(segment, _all_true(segment.windows), _all_true(segment.current_panes))
+    masks: Masks | None = None
 
     @cached_property
+    def window_count(self) -> int:
+        """The number of visible windows."""
+        return self.segment.plain.height if self.masks is None else int(self.masks.windows.sum())
+
+    @property
     def size(self) -> int:
         """The number of visible windows and tombstones."""
-        return int(self.visible_windows.sum()) + self.segment.tombstones.height
+        return self.window_count + self.segment.tombstones.height
 
     @property
     def windows(self) -> pl.DataFrame:
         """The visible windows."""
-        return self.segment.windows.filter(self.visible_windows)
+        return self.segment.plain if self.masks is None else self.segment.plain.filter(self.masks.windows)
 
     @property
     def current_panes(self) -> pl.DataFrame:
         """Their current panes."""
-        return self.segment.current_panes.filter(self.visible_panes)
+        panes = self.segment.current_panes
+        return panes if self.masks is None else panes.filter(self.masks.panes)
+
+    @property
+    def hidden(self) -> list[pl.DataFrame]:
+        """The tombstones of the segment, and its windows that are not visible."""
+        masks, tombstones = self.masks, self.segment.tombstones
+        return [tombstones] if masks is None else [tombstones, self.segment.plain.filter(~masks.windows)]
 
     def due(self, clocks: Clocks) -> pl.Series:
         """The hashes of the windows that are due by the clocks."""
         watermark, segment = greatest_watermark(clocks), self.segment
         if segment.next_watermark > watermark and segment.next_time > clocks.processing_time:
             return _NO_HASHES
+        segment.order()
         windows = segment.windows.lazy().select(KEY_HASH, NEXT_WATERMARK, NEXT_TIME)
         due = (pl.col(NEXT_WATERMARK) <= watermark) | (pl.col(NEXT_TIME) <= clocks.processing_time)
-        return windows.filter(self.visible_windows).filter(due).collect()[KEY_HASH]
+        visible = windows if self.masks is None else windows.filter(self.masks.windows)
+        return visible.filter(due).collect()[KEY_HASH]
 
     def take(self, hashes: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame, VisibleSegment]:
         """The windows with some hashes, their current panes, and what stays visible."""
-        windows, windows_left = _take(self.segment.windows, self.visible_windows, hashes)
-        panes, panes_left = _take(self.segment.current_panes, self.visible_panes, hashes)
+        self.segment.order()
+        windows, panes = self.segment.windows, self.segment.current_panes
+        masks = self.masks or Masks(_all_true(windows), _all_true(panes))
+        windows, windows_left = _take(windows, masks.windows, hashes)
+        panes, panes_left = _take(panes, masks.panes, hashes)
         if windows.is_empty() and panes.is_empty():
             return windows, panes, self
-        return windows, panes, evolve(self, visible_windows=windows_left, visible_panes=panes_left)
+        return windows, panes, VisibleSegment(self.segment, Masks(windows_left, panes_left))
 
     @cached_property
     def hold(self) -> int:
@@ -180,9 +221,9 @@ class VisibleSegment:
 
     def _least(self, name: str, of_segment: int, otherwise: int) -> int:
         """The least visible value of a column, given the least of the whole segment."""
-        if of_segment == otherwise or self.visible_windows.all():
+        if of_segment == otherwise or self.masks is None or self.masks.windows.all():
             return of_segment
-        return _least(self.segment.windows.select(name).filter(self.visible_windows), name, otherwise)
+        return _least(self.segment.windows.select(name).filter(self.masks.windows), name, otherwise)
 
 
 @frozen(eq=False)
@@ -206,7 +247,7 @@ class WindowStore:
         parts: list[VisibleSegment] = []
         hidden: list[pl.Series] = []
         for name in reversed(names):
-            part = VisibleSegment.whole(segment(name))
+            part = VisibleSegment(segment(name))
             if hidden:
                 _, _, part = part.take(pl.concat(hidden).unique())
             parts.insert(0, part)
@@ -215,8 +256,7 @@ class WindowStore:
 
     def activate_all(self) -> ActiveWindows:
         """All windows, dormant or not, taken out."""
-        windows = stack([part.windows for part in self.parts])
-        return ActiveWindows(windows, stack([part.current_panes for part in self.parts]), WindowStore())
+        return ActiveWindows.of(self.parts, WindowStore(), [])
 
     @property
     def next_deadline(self) -> ProcessingTime | None:
@@ -228,20 +268,25 @@ class WindowStore:
         """The active windows of an instant, taken out: those that elements may join, and those that are due."""
         if self.evaluate_all or activates_all(stage, clocks):
             return self.activate_all()
+        bundles = [table for table in arriving if not table.is_empty()]
+        many = WHOLE * sum(table.height for table in bundles)
+        whole = [part for part in self.parts if part.window_count <= many]
+        others = [part for part in self.parts if part.window_count > many]
+        if not others:
+            return self.activate_all()
         hashed = hashed_columns(stage)
-        wanted = [hash_rows(table, hashed) for table in arriving if not table.is_empty()]
-        wanted += [part.due(clocks) for part in self.parts]
+        wanted = [hash_rows(table, hashed) for table in bundles] + [part.due(clocks) for part in others]
         hashes = pl.concat(wanted).unique() if wanted else _NO_HASHES
         if not len(hashes):
-            return ActiveWindows(pl.DataFrame(), pl.DataFrame(), self)
-        taken = [part.take(hashes) for part in self.parts]
-        windows, panes = stack([table for table, _, _ in taken]), stack([table for _, table, _ in taken])
-        return ActiveWindows(windows, panes, WindowStore(tuple(part for _, _, part in taken)))
+            return ActiveWindows.of(whole, WindowStore(tuple(others)), [])
+        taken = [part.take(hashes) for part in others]
+        dormant = WindowStore(tuple(part for _, _, part in taken))
+        return ActiveWindows.of(whole, dormant, [(windows, panes) for windows, panes, _ in taken])
 
     @property
     def window_count(self) -> int:
         """The number of windows."""
-        return sum(int(part.visible_windows.sum()) for part in self.parts)
+        return sum(part.window_count for part in self.parts)
 
     @property
     def size(self) -> int:
@@ -255,65 +300,94 @@ class WindowStore:
 
     def append(self, segment: Segment) -> WindowStore:
         """The store with one more segment, compacted with those before it that are not much larger."""
-        parts = [*self.parts, VisibleSegment.whole(segment)]
+        parts = [*self.parts, VisibleSegment(segment)]
         while len(parts) > 1 and parts[-2].size <= _FEW * parts[-1].size:
             newer, older = parts.pop(), parts.pop()
-            parts.append(VisibleSegment.whole(_compact(older, newer, oldest=not parts)))
-        if len(parts) == 1 and parts[0].segment.windows.is_empty():
+            parts.append(VisibleSegment(_compact(older, newer, oldest=not parts)))
+        if len(parts) == 1 and parts[0].segment.plain.is_empty():
             return WindowStore()
         return WindowStore(tuple(parts))
 
 
 @frozen(eq=False)
 class ActiveWindows:
-    """The windows that an instant evaluates, their current panes, and the store of the dormant ones."""
+    """The windows that an instant evaluates, their current panes, and the store of the dormant ones.
+
+    ``hidden`` has rows whose hashes must stay hidden in the segments of the dormant windows.
+    """
 
     windows: pl.DataFrame
     current_panes: pl.DataFrame
     dormant: WindowStore
+    hidden: Sequence[pl.DataFrame]
+
+    @classmethod
+    def of(
+        cls,
+        whole: Sequence[VisibleSegment],
+        dormant: WindowStore,
+        taken: Sequence[tuple[pl.DataFrame, pl.DataFrame]],
+    ) -> ActiveWindows:
+        """Whole segments, and windows with their current panes that were taken from others."""
+        tables = [(part.windows, part.current_panes) for part in whole]
+        windows, panes = (
+            (
+                stack([table.drop(_LOOKUP, strict=False) for table in part])
+                for part in zip(*tables, *taken, strict=True)
+            )
+            if tables or taken
+            else (pl.DataFrame(), pl.DataFrame())
+        )
+        hidden = [] if not dormant.parts else [windows, *(table for part in whole for table in part.hidden)]
+        return cls(windows, panes, dormant, hidden)
 
     def shard_state(self, watermark: EventTime) -> ShardState:
         """The state for the step, with the watermark of the instant before."""
-        windows = self.windows.drop(KEY_HASH, NEXT_WATERMARK, NEXT_TIME, HOLD, strict=False)
-        return ShardState(windows, watermark, self.current_panes.drop(KEY_HASH, strict=False))
+        return ShardState(self.windows, watermark, self.current_panes)
 
     def put_back(self, stage: Stage, after: ShardState, clocks: Clocks) -> WindowStore:
         """The store with the active windows as they are after the step."""
         hashed = hashed_columns(stage)
-        windows = after.windows
-        if not windows.is_empty():
-            windows = sort_by_hash(with_wakeups(stage, after, clocks), hashed)
-        tombstones = _tombstones([self.windows], windows, hashed)
-        if windows.is_empty() and tombstones.is_empty():
+
+        def wake_up() -> pl.DataFrame:
+            return with_wakeups(stage, after, clocks)
+
+        tombstones = _tombstones(self.hidden, after.windows, hashed)
+        if after.windows.is_empty() and tombstones.is_empty():
             return self.dormant
-        panes = sort_by_hash(after.current_panes, hashed)
-        return self.dormant.append(Segment(hashed, windows, panes, tombstones))
+        needed = None if after.windows.is_empty() else wake_up
+        return self.dormant.append(Segment(hashed, after.windows, after.current_panes, tombstones, needed))
+
+
+_LOOKUP: Final = (KEY_HASH, NEXT_WATERMARK, NEXT_TIME, HOLD)
+"""The columns that only the store needs."""
 
 
 def _compact(older: VisibleSegment, newer: VisibleSegment, *, oldest: bool) -> Segment:
     """Two successive segments as one; the oldest of all needs no tombstones."""
+    for part in (older, newer):
+        part.segment.order()
     windows = stack([older.windows, newer.windows])
     panes = stack([older.current_panes, newer.current_panes])
-    windows, panes = (table if table.is_empty() else table.sort(KEY_HASH) for table in (windows, panes))
     hashed = newer.segment.hashed
-    hidden = [
-        table
-        for part in (older, newer)
-        for table in (part.segment.tombstones, part.segment.windows.filter(~part.visible_windows))
-    ]
-    tombstones = pl.DataFrame() if oldest else _tombstones(hidden, windows, hashed)
-    return Segment(hashed, windows, panes, tombstones)
+    hidden = [] if oldest else [*older.hidden, *newer.hidden]
+    return Segment(hashed, windows, panes, _tombstones(hidden, windows, hashed))
 
 
-def _tombstones(hidden: list[pl.DataFrame], windows: pl.DataFrame, hashed: Sequence[str]) -> pl.DataFrame:
+def _tombstones(hidden: Sequence[pl.DataFrame], windows: pl.DataFrame, hashed: Sequence[str]) -> pl.DataFrame:
     """The hashes of hidden rows that no window has."""
-    tombstones = stack([table.select(*hashed, KEY_HASH) for table in hidden if not table.is_empty()])
-    if tombstones.is_empty():
-        return tombstones
-    tombstones = tombstones.unique(KEY_HASH).sort(KEY_HASH)
+    tables = [
+        table.select(hashed).with_columns(hash_rows(table, hashed))
+        for table in hidden
+        if not table.is_empty()
+    ]
+    if not tables:
+        return pl.DataFrame()
+    tombstones = pl.concat(tables).unique(KEY_HASH).sort(KEY_HASH)
     if windows.is_empty():
         return tombstones
-    return tombstones.join(windows, on=KEY_HASH, how="anti", maintain_order="left")
+    known = hash_rows(windows, hashed).implode()
+    return tombstones.filter(~pl.col(KEY_HASH).is_in(known))
 
 
 def _take(table: pl.DataFrame, visible: pl.Series, hashes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:

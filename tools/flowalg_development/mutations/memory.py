@@ -58,13 +58,13 @@ MEMORY_MUTANTS: Final = (
     Replacement(
         "compaction loses tombstones",
         "_compact",
-        "pl.DataFrame() if oldest else _tombstones(hidden, windows, hashed)",
-        "pl.DataFrame()",
+        "[] if oldest else [*older.hidden, *newer.hidden]",
+        "[]",
     ),
     Replacement(
         "a removed window leaves no tombstone",
         "ActiveWindows.put_back",
-        "_tombstones([self.windows], windows, hashed)",
+        "_tombstones(self.hidden, after.windows, hashed)",
         "pl.DataFrame()",
     ),
     Replacement(
