@@ -11,7 +11,7 @@ from attrs import define, evolve, field, frozen
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
-from flowalg_shard.clocks.exchange import FromStage, Report, Reports, Upstream
+from flowalg_shard.clocks.exchange import FromStage, Report, Upstream
 from flowalg_shard.metrics import StageMetrics
 
 from flowalg.data.errors import CheckpointError, UnsupportedError
@@ -35,10 +35,11 @@ from flowalg.pipeline.nodes import (
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
+from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
 from flowalg_polars.streaming.bad_records import BadRecords, keep_good
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.drops import StageDrops
-from flowalg_polars.streaming.operators import Arrival, Cluster, ShardedGrouping, ShardedSide
+from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.rows import Elements, ElementsToRows, prepare_grouping, require_lateness
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
@@ -139,13 +140,13 @@ class Graph:
         """Returns elements after a program; with dead letters, without those on which it fails."""
         if self.bad_records is None:
             return program.apply(frame)
-        return self._good(frame, lambda part: program.apply(part).collect(), label).lazy()
+        return self._good(frame, program.apply, label).lazy()
 
     def _good(
-        self, frame: pl.LazyFrame, work: Callable[[pl.LazyFrame], pl.DataFrame], label: str
+        self, frame: pl.LazyFrame, work: Callable[[pl.LazyFrame], pl.LazyFrame], label: str
     ) -> pl.DataFrame:
         assert self.bad_records is not None, "there are dead letters"
-        return keep_good(frame.collect(), lambda part: work(part.lazy()), self.bad_records, label)
+        return keep_good(frame.collect(), lambda part: work(part.lazy()).collect(), self.bad_records, label)
 
     def _grouping(self, node: GroupingNode, inputs: Sequence[Operator]) -> Operator:
         prepared = prepare_grouping(node, [each.elements for each in inputs], self.cluster.shards)
@@ -163,13 +164,13 @@ class Graph:
 
         def run(arrivals: Arrivals) -> Arrival:
             received = [each.run(arrivals) for each in inputs]
-            return grouping.advance(received, _reports(received, inputs, upstreams))
+            return grouping.advance([each.frame for each in received], _reports(received, inputs, upstreams))
 
         return Operator(Elements(prepared.pair, PANE_META), {id(grouping): FromStage()}, run)
 
     def _sifting(self, label: str, prepare: ElementsToRows) -> ElementsToRows:
         """Returns a preparation of rows that leaves out the elements on which it fails."""
-        return lambda frame: self._good(frame, prepare, label)
+        return lambda frame: self._good(frame, prepare, label).lazy()
 
     def _side_input(self, node: WithSide, of: Fold[Node, Operator], steps: tuple[Step, ...]) -> Operator:
         main, side = of(node.input), of(node.side)
@@ -244,8 +245,7 @@ def _once(run: Run, *, collect: bool) -> Run:
     def remembering(arrivals: Arrivals) -> Arrival:
         if not last or last[0][0] is not arrivals:
             arrival = run(arrivals)
-            frame = arrival.frame.collect().lazy() if collect else arrival.frame
-            last[:] = [(arrivals, Arrival(frame, arrival.reports))]
+            last[:] = [(arrivals, arrival.collected if collect else arrival)]
         return last[0][1]
 
     return remembering
@@ -257,9 +257,9 @@ def _union(several: Iterable[Mapping[int, Upstream]]) -> dict[int, Upstream]:
 
 def _reports(
     received: Sequence[Arrival], inputs: Sequence[Operator], upstreams: Mapping[int, Upstream]
-) -> Reports:
+) -> Arriving:
     """Returns the reports of a union by the position of the upstream: two paths from one upstream are one."""
-    found: dict[int, Report] = {}
+    found: dict[int, Report | Observation] = {}
     for arrival, each in zip(received, inputs, strict=True):
         for position, identity in enumerate(each.upstreams):
             if position in arrival.reports:

@@ -56,6 +56,7 @@ from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
+from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
 from flowalg_polars.streaming.drops import GroupingDrops, SideDrops, pair_columns
 from flowalg_polars.streaming.rows import Elements, PreparedGrouping, weight_of
 
@@ -70,14 +71,6 @@ class Cluster:
     partitions: int = 1
     shards: int = 1
     restarts: bool = False
-
-
-@frozen
-class Arrival:
-    """The output of an operator in one instant: its elements in order, and the clock reports of its upstreams."""
-
-    frame: pl.LazyFrame
-    reports: Reports
 
 
 @define
@@ -107,10 +100,13 @@ class ShardedGrouping:
         """The label of the grouping."""
         return self.prepared.stage.label
 
-    def advance(self, inputs: Sequence[Arrival], reports: Reports) -> Arrival:
+    def advance(self, inputs: Sequence[pl.LazyFrame], arriving: Arriving) -> Arrival:
         """Advances by one instant; returns the panes in order, and the clock report of all shards."""
-        started, self.received = time.perf_counter(), reports
-        bundles = self._bundles(inputs)
+        started = time.perf_counter()
+        prepared = [prepare(each) for prepare, each in zip(self.prepared.inputs, inputs, strict=True)]
+        rows, (reports,) = collect_together(prepared, [arriving])
+        self.received = reports
+        bundles = self._bundles(stack(rows))
         clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, [reports])
         self.emissions, received = [], []
         for shard, parts in enumerate(bundles):
@@ -142,12 +138,9 @@ class ShardedGrouping:
         ]
         return stage_metrics(number, self.label, shards, self.seconds)
 
-    def _bundles(self, inputs: Sequence[Arrival]) -> list[list[pl.DataFrame]]:
+    def _bundles(self, rows: pl.DataFrame) -> list[list[pl.DataFrame]]:
         """Returns what the input partitions send to each shard."""
         stage, cluster = self.prepared.stage, self.cluster
-        rows = stack(
-            [prepare(each.frame) for prepare, each in zip(self.prepared.inputs, inputs, strict=True)]
-        )
         if rows.is_empty():
             return [[] for _ in range(cluster.shards)]
         parts = (
@@ -261,12 +254,11 @@ class ShardedSide:
 
     def advance(self, main: Arrival, side: Arrival) -> Arrival:
         """Advances by one instant; returns the elements whose side window is complete, after the steps, in order."""
-        started, self.received = time.perf_counter(), (main.reports, side.reports)
-        elements = self._numbered(main.frame.collect())
-        values = self._side_rows(side.frame.collect())
-        clocks = advance_clocks(
-            self.operator.inputs, self.states[0].input_clocks, [main.reports, side.reports]
-        )
+        started = time.perf_counter()
+        rows, reports = collect_together([main.frame, side.frame], [main.reports, side.reports])
+        self.received = (reports[0], reports[1])
+        elements, values = self._numbered(rows[0]), self._side_rows(rows[1])
+        clocks = advance_clocks(self.operator.inputs, self.states[0].input_clocks, reports)
         passed, received = [], []
         known: dict[EventTime, object] = {}
         for shard in range(self.cluster.shards):
@@ -365,4 +357,4 @@ def written_rows(
     return pl.DataFrame([*columns, *others.get_columns()])
 
 
-__all__ = ["Arrival", "Cluster", "ShardedGrouping", "ShardedSide", "written_rows"]
+__all__ = ["Cluster", "ShardedGrouping", "ShardedSide", "written_rows"]

@@ -6,6 +6,7 @@ after a restart.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -72,22 +73,29 @@ class FileReader:
 
     source: SourceNode
     files: Files
+    _listed: list[str] = field(factory=list)
 
     def available(self, after: Position) -> Available | None:
-        """Returns the next files that are not among those read."""
-        known = frozenset(after)
-        new = [name for name in self._names() if name not in known]
-        return Available((*after, *new[: self.files.per_batch])) if new else None
+        """Returns the next files that are not among those read.
+
+        The folder is listed when all files of the last list are read.
+        """
+        read = frozenset(after)
+        self._listed = [name for name in self._listed if name not in read]
+        if not self._listed:
+            self._listed = [name for name in self._names() if name not in read]
+        return Available((*after, *self._listed[: self.files.per_batch])) if self._listed else None
 
     def _names(self) -> list[str]:
         folder = Path(self.files.folder)
         if not folder.is_dir():
             raise ElementError(f"source {self.source.name!r}: {self.files.folder} must be a folder of files")
-        found = [
-            (path.stat().st_mtime_ns, path.name)
-            for path in folder.iterdir()
-            if path.is_file() and not path.name.startswith((".", "_"))
-        ]
+        with os.scandir(folder) as entries:
+            found = [
+                (entry.stat().st_mtime_ns, entry.name)
+                for entry in entries
+                if entry.is_file() and not entry.name.startswith((".", "_"))
+            ]
         return [name for _, name in sorted(found)]
 
     def read(self, after: Position, until: Position) -> pl.LazyFrame | None:

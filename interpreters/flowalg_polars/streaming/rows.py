@@ -33,7 +33,7 @@ from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import arrow_schema, frame_schema, from_arrow, to_arrow
 
-ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.DataFrame]
+ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
 @frozen
@@ -135,10 +135,10 @@ class _ColumnRows:
     shards: int
     python: bool
 
-    def __call__(self, frame: pl.LazyFrame) -> pl.DataFrame:
+    def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         if self.python:
             frame = _with_python_columns(self.stage, self.elements, frame.collect()).lazy()
-        return frame.select(*_row_columns(self.stage, self.elements, self.shards), *self.columns).collect()
+        return frame.select(*_row_columns(self.stage, self.elements, self.shards), *self.columns)
 
 
 @frozen
@@ -150,13 +150,13 @@ class _ObjectRows:
     tag: int | None
     shards: int
 
-    def __call__(self, frame: pl.LazyFrame) -> pl.DataFrame:
+    def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         rows = _with_python_columns(self.stage, self.elements, frame.collect())
         values = _values(self.elements, rows)
         tag = self.tag
         packed = [pickle.dumps(value if tag is None else Tagged(tag, value)) for value in values]
         with_values = rows.with_columns(pl.Series(VALUE, packed, pl.Binary()))
-        return with_values.select(*_row_columns(self.stage, self.elements, self.shards), VALUE)
+        return with_values.lazy().select(*_row_columns(self.stage, self.elements, self.shards), VALUE)
 
 
 def _values(elements: Elements, rows: pl.DataFrame) -> list[object]:

@@ -9,18 +9,19 @@ from attrs import define, field
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import ENDED, EVENT_TIME, PARTITION, PROCESSING_TIME, SIGNAL
 from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
-from flowalg_shard.clocks.reports import source_report
+from flowalg_shard.clocks.reports import observation, observed_report, source_report
 from flowalg_shard.tables.columns import KEEP
 
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
+from flowalg.watermarks import ClockSummary
 from flowalg_polars.lowering.binding import bind_source
 from flowalg_polars.lowering.programs import Program
 from flowalg_polars.lowering.python_steps import frame_schema
 from flowalg_polars.meta import ELEMENT_META
+from flowalg_polars.streaming.arrivals import Arrival, Observation
 from flowalg_polars.streaming.bad_records import BadRecords, keep_good
 from flowalg_polars.streaming.inputs import StreamColumn, StreamInput
-from flowalg_polars.streaming.operators import Arrival
 
 _CLOCKS: Final = (PROCESSING_TIME, PARTITION)
 
@@ -43,7 +44,7 @@ class StreamSource:
         """Returns the elements and the clock report of the rows that arrive at a processing time."""
         if rows is None:
             empty = pl.DataFrame(schema=frame_schema(self.node.shape, ELEMENT_META))
-            return Arrival(empty.lazy(), {0: self._report(self._own_control(now, ended=ended))})
+            return Arrival(empty.lazy(), {0: self._own_report(now, ended=ended)})
         clocked = rows.with_columns(self._clock_columns(now))
         elements, control = clocked, None
         if self._has_control_rows:
@@ -53,16 +54,17 @@ class StreamSource:
         bound = program.apply(elements)
         if self.bad_records is not None or _in_python(program):
             bound = self._bind(elements.collect(), program).lazy()
-        observed = bound.select(EVENT_TIME, *self._kept).collect()
-        reported = pl.concat(
-            [
-                observed.with_columns(pl.lit(None, pl.String()).alias(SIGNAL), pl.lit(False).alias(ENDED)),
-                *([] if control is None else [self._control_rows(control)]),
-                self._own_control(now, ended=ended),
-            ]
-        )
+        policy, partitioned = self.stream.watermark, self.stream.partition is not None
+        known = self._own_report(now, ended=ended)
+        if control is not None:
+            known = known.merge(source_report(policy, self._control_rows(control)))
+
+        def report(seen: pl.DataFrame) -> SourceReport:
+            return observed_report(policy, seen).merge(known)
+
         names = leaf_columns(layout_of(self.node.shape))
-        return Arrival(bound.select(*names, *ELEMENT_META), {0: self._report(reported)})
+        query = observation(policy, bound, partitioned=partitioned)
+        return Arrival(bound.select(*names, *ELEMENT_META), {0: Observation(query, report)})
 
     def _bind(self, rows: pl.DataFrame, program: Program) -> pl.DataFrame:
         """Returns the elements of some rows. With dead letters, bad records are left out and kept aside."""
@@ -75,9 +77,6 @@ class StreamSource:
             f"Source({self.node.name!r})",
             rows.drop(*self._kept, KEEP, SIGNAL, ENDED, strict=False),
         )
-
-    def _report(self, rows: pl.DataFrame) -> SourceReport:
-        return source_report(self.stream.watermark, rows)
 
     @property
     def _has_control_rows(self) -> bool:
@@ -117,14 +116,13 @@ class StreamSource:
             pl.lit(None, pl.Int64()).alias(EVENT_TIME), *self._kept, pl.col(SIGNAL), pl.col(ENDED)
         )
 
-    def _own_control(self, now: ProcessingTime, *, ended: bool) -> pl.DataFrame:
-        """Returns the control row of a micro-batch: whether it ends the input, and its processing time.
+    def _own_report(self, now: ProcessingTime, *, ended: bool) -> SourceReport:
+        """Returns the report of a micro-batch itself: whether it ends the input, and its processing time.
 
         If rows carry processing times, only they advance the clock.
         """
-        partition = "" if self.stream.partition is not None else None
         carried = self.stream.processing_time is not None
-        return _control(None if carried else now, ended=ended, partition=partition)
+        return SourceReport(ClockSummary({}, None if carried else now, ended=ended))
 
     def _program(self, frame: pl.LazyFrame) -> Program:
         schema = dict(frame.collect_schema())
@@ -132,16 +130,6 @@ class StreamSource:
         if key not in self._programs:
             self._programs[key] = bind_source(self.node, schema, self._kept)
         return self._programs[key]
-
-
-def _control(now: ProcessingTime | None, *, ended: bool, partition: str | None = None) -> pl.DataFrame:
-    columns: dict[str, object] = {EVENT_TIME: [None], PROCESSING_TIME: [now]}
-    schema: dict[str, pl.DataType] = {EVENT_TIME: pl.Int64(), PROCESSING_TIME: pl.Int64()}
-    if partition is not None:
-        columns[PARTITION], schema[PARTITION] = [partition], pl.String()
-    columns |= {SIGNAL: [None], ENDED: [ended]}
-    schema |= {SIGNAL: pl.String(), ENDED: pl.Boolean()}
-    return pl.DataFrame(columns, schema=schema)
 
 
 def _column(column: StreamColumn) -> pl.Expr:

@@ -20,7 +20,7 @@ from flowalg.runs.timeline import Timeline
 from flowalg.watermarks import Perfect, WatermarkPolicy
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import series_of
-from flowalg_polars.streaming.operators import Arrival
+from flowalg_polars.streaming.arrivals import Arrival
 
 
 @frozen

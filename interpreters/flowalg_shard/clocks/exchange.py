@@ -42,6 +42,12 @@ class SourceReport:
     signals: frozenset[str] = frozenset()
     elements: int = 0
 
+    def merge(self, other: SourceReport) -> SourceReport:
+        """The report of the rows of both."""
+        return SourceReport(
+            self.clock.merge(other.clock), self.signals | other.signals, self.elements + other.elements
+        )
+
 
 @frozen
 class StageReport:
@@ -68,9 +74,7 @@ def merge_reports(several: Iterable[Reports]) -> dict[int, Report]:
 def _merge(one: Report, other: Report) -> Report:
     match one, other:
         case SourceReport(), SourceReport():
-            return SourceReport(
-                one.clock.merge(other.clock), one.signals | other.signals, one.elements + other.elements
-            )
+            return one.merge(other)
         case StageReport(), StageReport():
             return StageReport(one.clocks, min(one.hold, other.hold))
         case _:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 import polars as pl
 
 from flowalg.data.time import EventTime, Micros, ProcessingTime
 from flowalg.watermarks import ClockSummary, PartitionClock, WatermarkPolicy
 from flowalg.watermarks.lags import lag_of
+from flowalg.watermarks.summaries import later
 from flowalg_shard.clocks.exchange import (
     FromSource,
     FromStage,
@@ -71,43 +72,65 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
 
     A row is a record if it has an event time: ``OBSERVED_TIME`` if there is that column, else ``EVENT_TIME``.
     """
-    event_time = pl.col(OBSERVED_TIME if OBSERVED_TIME in rows.columns else EVENT_TIME)
-    by = [PARTITION] if PARTITION in rows.columns else []
+    event_time = OBSERVED_TIME if OBSERVED_TIME in rows.columns else EVENT_TIME
+    records = rows.lazy().filter(pl.col(event_time).is_not_null())
+    seen = observation(policy, records, event_time, partitioned=PARTITION in rows.columns).collect()
     signals = rows[SIGNAL].drop_nulls().unique().to_list() if SIGNAL in rows.columns else []
+    ended = ENDED in rows.columns and bool(rows[ENDED].any())
     latest = rows[PROCESSING_TIME].max()
     assert latest is None or isinstance(latest, int)
-    records = rows.select(*by, event_time.alias("event"), pl.col(PROCESSING_TIME).alias("processing"))
-    records = records.filter(pl.col("event").is_not_null())
-    elements = records.height
-    ahead = policy.max_ahead_micros
-    if ahead is not None:
-        records = records.filter(pl.col("event") - pl.col("processing") <= ahead)
-    most = [pl.col("event").max(), pl.col("processing").max()]
-    furthest = records.group_by(by).agg(most) if by else records.select(pl.lit("").alias(PARTITION), *most)
-    partitions = {
-        name: PartitionClock(EventTime(event), ProcessingTime(time))
-        for name, event, time in furthest.iter_rows()
-        if event is not None
-    }
-    lags = _lags(records, policy.resolution_micros) if policy.keeps_lags else {}
-    clock = ClockSummary(
-        partitions,
-        None if latest is None else ProcessingTime(latest),
-        ended=ENDED in rows.columns and bool(rows[ENDED].any()),
-        lags=lags,
-    )
-    return SourceReport(clock, frozenset(signals), elements)
+    control = ClockSummary({}, None if latest is None else ProcessingTime(latest), ended=ended)
+    report = observed_report(policy, seen)
+    return SourceReport(report.clock.merge(control), frozenset(signals), report.elements)
 
 
-def _lags(records: pl.DataFrame, resolution: Micros) -> dict[Micros, int]:
-    """The number of records by lag. Lags are rounded up to multiples of the resolution before they are counted."""
-    lag = (pl.col("processing") - pl.col("event")).clip(lower_bound=0)
-    whole = -(-lag).floordiv(resolution) * resolution
+_TOO_FAR: Final = "too_far"
+_LAG: Final = "lag"
+_EVENT: Final = "event"
+_PROCESSING: Final = "processing"
+_COUNT: Final = "count"
+
+
+def observation(
+    policy: WatermarkPolicy, records: pl.LazyFrame, event_time: str = EVENT_TIME, *, partitioned: bool
+) -> pl.LazyFrame:
+    """A query for what a policy observes of records: a few rows, which ``observed_report`` reads."""
+    event, processing = pl.col(event_time), pl.col(PROCESSING_TIME)
+    group = [pl.col(PARTITION)] if partitioned else []
+    if policy.max_ahead_micros is not None:
+        group.append((event - processing > policy.max_ahead_micros).alias(_TOO_FAR))
+    if policy.keeps_lags:
+        # Rounded up to multiples of the resolution.
+        lag = (processing - event).clip(lower_bound=0)
+        group.append((-(-lag).floordiv(policy.resolution_micros) * policy.resolution_micros).alias(_LAG))
+    greatest = [
+        event.max().alias(_EVENT),
+        processing.max().alias(_PROCESSING),
+        pl.len().cast(pl.Int64()).alias(_COUNT),
+    ]
+    return records.group_by(group).agg(greatest) if group else records.select(greatest)
+
+
+def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport:
+    """The report of the records of an ``observation``."""
+    partitions: dict[str, PartitionClock] = {}
     lags: dict[Micros, int] = {}
-    for exact, count in records.group_by(whole.alias("lag")).agg(pl.len()).iter_rows():
-        rounded = lag_of(EventTime(0), ProcessingTime(exact), resolution)
-        lags[rounded] = lags.get(rounded, 0) + count
-    return lags
+    latest: ProcessingTime | None = None
+    elements = 0
+    for row in seen.iter_rows(named=True):
+        if not row[_COUNT]:
+            continue
+        elements += row[_COUNT]
+        clock = PartitionClock(EventTime(row[_EVENT]), ProcessingTime(row[_PROCESSING]))
+        latest = later(latest, clock.latest_processing)
+        if row.get(_TOO_FAR):
+            continue
+        name = row.get(PARTITION, "")
+        partitions[name] = partitions[name].merge(clock) if name in partitions else clock
+        if policy.keeps_lags:
+            lag = lag_of(EventTime(0), ProcessingTime(row[_LAG]), policy.resolution_micros)
+            lags[lag] = lags.get(lag, 0) + row[_COUNT]
+    return SourceReport(ClockSummary(partitions, latest, lags=lags), frozenset(), elements)
 
 
-__all__ = ["reports_of", "source_report", "stage_report"]
+__all__ = ["observation", "observed_report", "reports_of", "source_report", "stage_report"]
