@@ -11,6 +11,7 @@ from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import START
 from flowalg_columns.values import read_elements
+from flowalg_shard.step.shard_state import Late
 from flowalg_shard.step.side_inputs import LateSideElement
 from flowalg_shard.tables.columns import DROPPED, END, REASON
 
@@ -46,27 +47,27 @@ class StageDrops(Protocol):
 
 @frozen
 class GroupingDrops:
-    """The late elements of a grouping, as tables: a row for each key and window."""
+    """The late elements of a grouping, by shard."""
 
     prepared: PreparedGrouping
     clocks: Clocks
-    tables: Sequence[pl.DataFrame]
+    shards: Sequence[Late]
 
     @property
     def count(self) -> int:
         """The number of dropped elements."""
-        return sum(int(table[DROPPED].sum()) for table in self._filled)
+        return sum(late.count for late in self.shards)
 
     @property
-    def _filled(self) -> list[pl.DataFrame]:
-        return [table for table in self.tables if not table.is_empty()]
+    def _tables(self) -> list[pl.DataFrame]:
+        return [late.table for late in self.shards if not late.table.is_empty()]
 
     def values(self) -> list[Drop]:
         """Returns the drops as values."""
         now = self.clocks.processing_time
         return [
             Drop(key, window, DropReason(reason), now, count=count)
-            for table in self._filled
+            for table in self._tables
             for key, (window, reason, count) in zip(self._keys(table), _facts(table), strict=True)
         ]
 
@@ -74,7 +75,7 @@ class GroupingDrops:
         """Returns the drops as sinks store them."""
         found: list[DropFields] = []
         key, value = (field.shape for field in self.prepared.pair.fields)
-        for table in self._filled:
+        for table in self._tables:
             keys = [encode_json(dropped, key) for dropped in self._keys(table)]
             combined = self._values(table, value)
             for dropped, text, (window, reason, count) in zip(keys, combined, _facts(table), strict=True):

@@ -6,6 +6,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import polars as pl
 from attrs import define, evolve, field, frozen
@@ -54,6 +55,7 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows, SlidingWindows
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
@@ -163,11 +165,7 @@ class ShardedGrouping:
         pair = self.prepared.pair
         if table.is_empty():
             return pl.DataFrame(schema=frame_schema(pair, PANE_META))
-        stage = self.prepared.stage
-        window = (ORDER_END, ORDER_START) if ORDER_END in table.columns else (END, START)
-        position = (POSITION,) if POSITION in table.columns else ()
-        order = [*window, *stage.keys, *position]
-        ordered = table.sort(order, maintain_order=True) if table.height > 1 else table
+        ordered = _sorted(table, self._order(table)) if table.height > 1 else table
         meta = {
             **{name: pl.col(_EMITTED.get(name, name)) for name in PANE_META},
             PANE_TIME: pl.lit(clocks.processing_time, pl.Int64()),
@@ -180,11 +178,20 @@ class ShardedGrouping:
             ordered.select(column.alias(name) for name, column in meta.items()).get_columns()
         )
 
+    def _order(self, table: pl.DataFrame) -> list[str]:
+        """Returns the columns that order panes. A retraction stands before the value that replaces it."""
+        stage = self.prepared.stage
+        if stage.merging is not None and POSITION in table.columns:
+            return [ORDER_END, ORDER_START, *stage.keys, POSITION]
+        # Windows of one size that end together begin together.
+        one_size = isinstance(stage.strategy.windows, FixedWindows | SlidingWindows | GlobalWindows)
+        return [END, *(() if one_size else (START,)), *stage.keys]
+
     def drops(self) -> GroupingDrops:
         """Returns the drops of the last instant."""
         assert self.report is not None, "an instant has been"
         return GroupingDrops(
-            self.prepared, self.report.clocks, [emission.drops for emission in self.emissions]
+            self.prepared, self.report.clocks, [emission.late for emission in self.emissions]
         )
 
     def next_deadline(self) -> ProcessingTime | None:
@@ -201,6 +208,14 @@ _EMITTED = {
     IS_LAST: "is_last",
 }
 """The columns of a pane in an emission, by their names in a frame."""
+
+
+def _sorted(table: pl.DataFrame, order: Sequence[str]) -> pl.DataFrame:
+    """Returns a table in order; rows that are equal in it stay as they are."""
+    if len(order) > 2:
+        return table.sort(order, maintain_order=True)
+    # For two columns this is faster than sorting by both at once.
+    return reduce(lambda rows, name: rows.sort(name, maintain_order=True), reversed(order), table)
 
 
 def _restarted(stored: OperatorState) -> OperatorState:

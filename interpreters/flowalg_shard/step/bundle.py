@@ -72,6 +72,9 @@ def _precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None) -> p
         return combined.select(
             *(implied.get(name, pl.col(name)).alias(name) for name in window_key), pl.exclude(window_key)
         )
+    if before is not None and stage.merging is None and isinstance(contents, ColumnContents):
+        # The step combines all rows of a window, so combining these few here would only cost time.
+        return assigned.with_columns(pl.lit(1, pl.Int64()).alias(COUNT)).collect()
     table = assigned.collect()
     return contents.precombine(table, window_key, counted) if table.height else pl.DataFrame()
 

@@ -123,13 +123,17 @@ def _retract(
     window_key = list(stage.window_key)
     emitting = table.filter(EMITS).select(*window_key, EMITS_VALUE, IS_LAST, TIMING)
     retractions = current_panes.join(emitting, on=window_key, how="inner", nulls_equal=True)
-    final = pl.col(RANK) == pl.col(RANK).max().over(window_key)
+    # Only a merged window has several current panes.
+    one_each = stage.merging is None
+    final = pl.lit(True) if one_each else pl.col(RANK) == pl.col(RANK).max().over(window_key)
     retracted = retractions.with_columns(
         (pl.col(IS_LAST) & ~pl.col(EMITS_VALUE) & final).alias(IS_LAST)
     ).select(*_pane_columns(stage, Change.RETRACTION), pl.col(IS_LAST), *_order_columns(stage, pl.col(RANK)))
     bounds = retractions.select(PANE_START, PANE_END)
     retracted = retracted.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))
     others = table.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(window_key)
+    if others.is_empty():
+        return retracted, current_panes.clear()
     return retracted, current_panes.join(others, on=window_key, how="semi", nulls_equal=True)
 
 
@@ -182,8 +186,11 @@ def with_holds(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -
 
 
 def _hold(stage: Stage, table: pl.DataFrame, current_panes: pl.DataFrame) -> EventTime:
-    """Returns the least hold of all windows."""
-    least = with_holds(stage, table, current_panes)[HOLD].min()
+    """Returns the least hold of all windows, which is that of windows with pending changes."""
+    pending = table.filter(CHANGED)
+    if pending.is_empty():
+        return MAX_TIME
+    least = with_holds(stage, pending, current_panes)[HOLD].min()
     assert least is None or isinstance(least, int)
     return MAX_TIME if least is None else EventTime(least)
 

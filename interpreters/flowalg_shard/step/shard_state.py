@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import polars as pl
 from attrs import field, frozen
 
+from flowalg.data.errors import errors_of
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.runs.panes import DropReason
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.contents import contents_of
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.tables.columns import CHANGED, HAS_CURRENT, PANES, PENDING
+from flowalg_shard.tables.columns import CHANGED, COUNT, DROPPED, HAS_CURRENT, PANES, PENDING, REASON
+from flowalg_shard.tables.packing import stack
 
 RANK: Final = "__rank"
 PANE_START: Final = "__pane_start"
@@ -33,18 +37,58 @@ class ShardState:
     current_panes: pl.DataFrame = field(factory=pl.DataFrame)
 
 
+@frozen(eq=False)
+class Late:
+    """The elements that an instant dropped, as rows of its bundle, by reason."""
+
+    stage: Stage
+    rows: tuple[tuple[DropReason, pl.DataFrame], ...]
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return sum(int(rows[COUNT].sum()) for _, rows in self.rows if not rows.is_empty())
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """A row for all elements of a key and window with one reason: their number and combined value."""
+        with errors_of(self.stage.label):
+            return stack([self._combined(reason, rows) for reason, rows in self.rows])
+
+    def _combined(self, reason: DropReason, rows: pl.DataFrame) -> pl.DataFrame:
+        if rows.is_empty():
+            return pl.DataFrame()
+        stage, contents = self.stage, contents_of(self.stage)
+        merged = contents.absorb(rows, stage.window_key, [pl.col(COUNT).sum()])
+        merged = merged.with_columns(pl.lit(True).alias(CHANGED)).with_columns(
+            contents.has_value.alias(CHANGED)
+        )
+        emitted = contents.extract(merged.filter(CHANGED))
+        without_value = merged.filter(~pl.col(CHANGED)).select(*stage.window_key, COUNT)
+        found = emitted.select(*stage.window_key, *stage.results, COUNT)
+        return (
+            pl.concat([found, without_value], how="diagonal")
+            .with_columns(pl.lit(reason.value).alias(REASON))
+            .rename({COUNT: DROPPED})
+        )
+
+
 @frozen
 class Emission:
-    """The output of an instant: panes (key, window, results and pane columns), and drops.
+    """The output of an instant: panes (key, window, results and pane columns), and late elements.
 
-    A row of ``drops`` is for all elements of one key and window that were dropped in this instant, with their number
-    and combined value. ``hold`` is the earliest event time of the panes of pending changes; the output watermark waits
-    for it (``Clocks.with_hold``).
+    ``hold`` is the earliest event time of the panes of pending changes; the output watermark waits for it
+    (``Clocks.with_hold``).
     """
 
     panes: pl.DataFrame
-    drops: pl.DataFrame
+    late: Late
     hold: EventTime = MAX_TIME
+
+    @property
+    def drops(self) -> pl.DataFrame:
+        """The late elements: a row for each key, window and reason."""
+        return self.late.table
 
 
 def retracts(stage: Stage) -> bool:
@@ -70,6 +114,7 @@ __all__ = [
     "PANE_START",
     "RANK",
     "Emission",
+    "Late",
     "ShardState",
     "bookkeeping_columns",
     "retracts",

@@ -8,22 +8,18 @@ import polars as pl
 
 from flowalg.data.errors import errors_of
 from flowalg.runs.clocks import Clocks
-from flowalg.runs.panes import DropReason
 from flowalg_shard.step.arrival import RESTARTS, ArrivedElements, arrive
 from flowalg_shard.step.contents import Contents, contents_of
 from flowalg_shard.step.panes import emit
-from flowalg_shard.step.shard_state import Emission, ShardState, bookkeeping_columns, state_columns
+from flowalg_shard.step.shard_state import Emission, Late, ShardState, bookkeeping_columns, state_columns
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.trigger_summary import SINCE
 from flowalg_shard.tables.columns import (
     CHANGED,
-    COUNT,
-    DROPPED,
     HAS_CURRENT,
     NEW,
     PANES,
     PENDING,
-    REASON,
 )
 from flowalg_shard.tables.packing import stack
 
@@ -45,17 +41,17 @@ def _step(
 ) -> tuple[ShardState, Emission]:
     arrived = arrive(stage, state, stack(bundles))
     contents = contents_of(stage)
-    drops = stack([_drops(stage, contents, rows, reason) for reason, rows in arrived.dropped])
+    late = Late(stage, arrived.dropped)
     table = stack([arrived.untouched, _absorb(stage, contents, arrived, clocks)])
     if table.is_empty():
-        return ShardState(watermark=clocks.watermark), Emission(pl.DataFrame(), drops)
+        return ShardState(watermark=clocks.watermark), Emission(pl.DataFrame(), late)
     automaton = stage.automaton
     if clocks.signals:
         table = table.with_columns(**automaton.observe_signals(clocks.signals))
     table = automaton.evaluate(table, stage.window_key[-1], clocks)
     known = ShardState(table, state.watermark, arrived.current_panes)
     after, panes, hold = emit(stage, contents, known, clocks)
-    return after, Emission(panes, drops, hold)
+    return after, Emission(panes, late, hold)
 
 
 def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: Clocks) -> pl.DataFrame:
@@ -109,22 +105,6 @@ def _observe(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
 
 def _where(condition: pl.Expr, columns: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
     return {name: pl.when(condition).then(expr).otherwise(pl.col(name)) for name, expr in columns.items()}
-
-
-def _drops(stage: Stage, contents: Contents, dropped: pl.DataFrame, reason: DropReason) -> pl.DataFrame:
-    """Returns a row for each key and window with dropped elements."""
-    if dropped.is_empty():
-        return pl.DataFrame()
-    merged = contents.absorb(dropped, stage.window_key, [pl.col(COUNT).sum()])
-    merged = merged.with_columns(pl.lit(True).alias(CHANGED)).with_columns(contents.has_value.alias(CHANGED))
-    emitted = contents.extract(merged.filter(CHANGED))
-    without_value = merged.filter(~pl.col(CHANGED)).select(*stage.window_key, COUNT)
-    rows = emitted.select(*stage.window_key, *stage.results, COUNT)
-    return (
-        pl.concat([rows, without_value], how="diagonal")
-        .with_columns(pl.lit(reason.value).alias(REASON))
-        .rename({COUNT: DROPPED})
-    )
 
 
 __all__ = [
