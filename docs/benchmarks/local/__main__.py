@@ -1,7 +1,7 @@
-"""Times every batch query on the local engine, in Polars and in DuckDB, in turns: ``make bench-local``.
+"""Times the local engine: batches beside Polars and DuckDB, streams beside Polars by hand: ``make bench-local``.
 
-``python -m docs.benchmarks.local [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/local.json`` and keeps
-its results for other queries.
+``python -m docs.benchmarks.local [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/local.json`` and
+``local-streams.json``, and keeps the results of other cases.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import polars as pl
 
 from docs.benchmarks.batch.data import ROWS, files
 from docs.benchmarks.batch.measuring import median_seconds, run_in_turns
+from docs.benchmarks.local import streaming
 from docs.benchmarks.local.by_hand import COLUMNS, numbered
 from docs.benchmarks.local.rivals import BUILD, peak_memory, rivals
 from docs.benchmarks.results import Results
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--seconds", type=float, default=10, help="timed seconds of each, at least (%(default)s)"
     )
-    parser.add_argument("--only", default="", help="only the queries with this word in their name")
+    parser.add_argument("--only", default="", help="only the cases with this word in their name")
     options = parser.parse_args(arguments)
     for query in COLUMNS:
         if options.only in query:
@@ -92,6 +93,7 @@ def main(arguments: Sequence[str]) -> None:
                 flush=True,
             )
     print(*table(RESULTS.load()), sep="\n")
+    streaming.run(options.only, options.rounds)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,11 @@ def peak_memory(query: str, rival: str, rows: int) -> int:
 def main(query: str, rival: str, rows: int) -> None:
     """Prints the peak memory of this process after one run."""
     rivals(query, files(BUILD / "bench" / "data", rows))[rival]()
+    print_peak_memory()
+
+
+def print_peak_memory() -> None:
+    """Prints the peak resident memory of this process, in bytes."""
     # Unlike ru_maxrss, the high-water mark does not include the process that started this one.
     status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     (kilobytes,) = (line.split()[1] for line in status if line.startswith("VmHWM"))
@@ -74,4 +79,4 @@ if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
 
 
-__all__ = ["BUILD", "CORES", "peak_memory", "rivals"]
+__all__ = ["BUILD", "CORES", "peak_memory", "print_peak_memory", "rivals"]

@@ -19,8 +19,8 @@ from flowalg_spark import local_session
 from pyspark.sql import DataFrame, SparkSession
 
 from docs.benchmarks.results import Results
-from docs.benchmarks.stream.data import files
-from docs.benchmarks.stream.growth import GROWTHS, OPEN, ROWS, Growth, seed
+from docs.benchmarks.stream.data import files, seed_file
+from docs.benchmarks.stream.growth import GROWTHS, OPEN, ROWS, Growth
 from docs.benchmarks.stream.memory import peaks
 from docs.benchmarks.stream.queries import CASES, Case
 from docs.benchmarks.stream.running import Phases, add_files, continue_query
@@ -133,7 +133,7 @@ def measure_growth(
     folders = {count: scratch / str(count) for count in OPEN}
     opening = {}
     for count, folder in folders.items():
-        add_files([seed(data, count, growth.first_key)], folder)
+        add_files([seed_file(data, count, growth.first_key)], folder)
         (batch,) = continue_query(spark, growth.rival, "flowalg", folder)
         opening[count] = batch["triggerExecution"]
     warm, first = run_in_turns(

@@ -58,4 +58,20 @@ def files(folder: Path, rows: int, count: int, late: float = 0.0) -> list[Path]:
     return sorted(generated.iterdir())
 
 
-__all__ = ["BEGIN", "DISORDER", "KEYS", "MINUTE", "Reading", "files"]
+def seed_file(folder: Path, windows: int, first_key: int) -> Path:
+    """Returns a file with a reading for each of ``windows`` keys in the first minute; generates it if it is missing."""
+    path = folder / f"stream-open-{windows}-{first_key}-{SEED}.parquet"
+    if not path.exists():
+        unfinished = path.with_suffix(".unfinished")
+        table = pl.DataFrame(
+            {"sensor": pl.int_range(first_key, first_key + windows, eager=True)}
+        ).with_columns(
+            pl.lit(1, pl.Int64()).alias("value"), pl.lit(BEGIN).cast(pl.Datetime("us", "UTC")).alias("at")
+        )
+        table.write_parquet(unfinished)
+        shutil.move(unfinished, path)
+        os.utime(path, (999_999_999, 999_999_999))
+    return path
+
+
+__all__ = ["BEGIN", "DISORDER", "KEYS", "MINUTE", "Reading", "files", "seed_file"]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
-import polars as pl
 from attrs import frozen
 
-from docs.benchmarks.stream.data import BEGIN, KEYS, SEED
+from docs.benchmarks.stream.data import KEYS
 from docs.benchmarks.stream.pipelines import AT_ALL_TIMES, VALUES
 from docs.benchmarks.stream.queries import Rival, compile_rival
 from flowalg import AtCount, FixedWindows, GlobalWindows, Repeat, Sum
@@ -50,20 +46,4 @@ GROWTHS: Final = (
 )
 
 
-def seed(folder: Path, windows: int, first_key: int) -> Path:
-    """Returns a file with a reading for each of ``windows`` keys in the first minute; generates it if it is missing."""
-    path = folder / f"stream-open-{windows}-{first_key}-{SEED}.parquet"
-    if not path.exists():
-        unfinished = path.with_suffix(".unfinished")
-        table = pl.DataFrame(
-            {"sensor": pl.int_range(first_key, first_key + windows, eager=True)}
-        ).with_columns(
-            pl.lit(1, pl.Int64()).alias("value"), pl.lit(BEGIN).cast(pl.Datetime("us", "UTC")).alias("at")
-        )
-        table.write_parquet(unfinished)
-        shutil.move(unfinished, path)
-        os.utime(path, (999_999_999, 999_999_999))
-    return path
-
-
-__all__ = ["GROWTHS", "OPEN", "ROWS", "Growth", "seed"]
+__all__ = ["GROWTHS", "OPEN", "ROWS", "Growth"]
