@@ -15,6 +15,7 @@ from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.strategies.times import point
 from flowalg_polars import Cluster, PolarsStreaming
+from flowalg_shard.step import bundle, column_contents
 from hypothesis import given, settings
 
 from flowalg import AtCount, Count, Mode, Repeat, Sessions, Timeline, WindowingStrategy
@@ -35,6 +36,15 @@ def test_the_step_equals_the_reference_on_pipelines(pair: Pair) -> None:
 def test_the_step_equals_the_reference_on_many_pipelines(pair: Pair) -> None:
     """The step has the panes and drops of the reference on many more pipelines."""
     assert pair.difference() == ""
+
+
+@given(pairs())
+def test_large_bundles_are_combined_alike(pair: Pair) -> None:
+    """The way of large bundles and tables, which Polars' streaming engine groups, has the same panes and drops."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundle, "LARGE", 1)
+        patch.setattr(column_contents, "LARGE", 1)
+        assert pair.difference() == ""
 
 
 def session_panes(*instants: tuple[int, ...]) -> list[tuple[int, int]]:

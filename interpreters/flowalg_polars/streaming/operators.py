@@ -150,8 +150,7 @@ class ShardedGrouping:
             if cluster.partitions == 1
             else [rows.gather_every(cluster.partitions, part) for part in range(cluster.partitions)]
         )
-        before = self.states[0].input_clocks[0].clocks.watermark
-        combined = [precombine(stage, part, before) for part in parts]
+        combined = [precombine(stage, part, alone=True) for part in parts]
         filled = [part for part in combined if not part.is_empty()]
         if cluster.shards == 1:
             return [[part.drop(SHARD) for part in filled]]

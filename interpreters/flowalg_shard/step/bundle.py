@@ -5,11 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from flowalg.data.errors import errors_of
-from flowalg.data.time import EventTime
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions
 from flowalg_shard.step.column_contents import LARGE, ColumnContents
 from flowalg_shard.step.contents import contents_of
-from flowalg_shard.step.islands import merge_islands, merges_islands
+from flowalg_shard.step.islands import merges_islands
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.trigger_summary import COUNT as SUMMARY_COUNT
 from flowalg_shard.step.trigger_summary import SINCE
@@ -27,7 +26,7 @@ from flowalg_shard.tables.columns import (
 )
 
 
-def precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None = None) -> pl.DataFrame:
+def precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool = False) -> pl.DataFrame:
     """Returns a row for each shard, key and window: the contents, trigger summary and number of its elements.
 
     ``rows`` has the key columns of the stage, the shard, the event time and ``KEEP``. It has the argument columns of
@@ -35,15 +34,15 @@ def precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None = None
     order of arrival. It has ``WEIGHT`` if elements may be retractions, ``START`` and ``END`` if elements bring their
     windows, and for each data-driven trigger ``NEW`` plus its name (``evaluate_leaf``).
 
-    ``before`` is the watermark before the instant if it is known here: sessions then merge before they leave.
+    A bundle that stays in the process, ``alone``, is smaller only where that saves time.
 
     Law: pre-combining per partition and merging later equals combining at once.
     """
     with errors_of(stage.label):
-        return _precombine(stage, rows, before)
+        return _precombine(stage, rows, alone=alone)
 
 
-def _precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None) -> pl.DataFrame:
+def _precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool) -> pl.DataFrame:
     elements = rows if rows[KEEP].all() else rows.filter(pl.col(KEEP))
     if elements.is_empty():
         return pl.DataFrame()
@@ -59,12 +58,11 @@ def _precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None) -> p
     columns = [*(name for name in window_key if name != POINT), *contents.lift(elements), *observed]
     counted = [pl.len().cast(pl.Int64()).alias(COUNT), *aggregate_summary(stage)]
     assigned = _assign(stage, elements.lazy()).select(columns)
-    if before is not None and merges_islands(stage):
-        # A row is a window with one element, until windows merge.
-        singles = assigned.with_columns(pl.lit(1, pl.Int64()).alias(COUNT)).collect()
-        merged = [pl.col(COUNT).sum(), *aggregate_summary(stage)]
-        return merge_islands(stage, singles, [SHARD, *stage.keys], merged, before)
-    if elements.height >= LARGE and isinstance(contents, ColumnContents):
+    islands, large = merges_islands(stage), elements.height >= LARGE
+    if alone and (islands or (isinstance(contents, ColumnContents) and stage.merging is None and not large)):
+        # The step combines all elements of a window or session, so combining them here would only cost time.
+        return assigned.with_columns(pl.lit(1, pl.Int64()).alias(COUNT)).collect()
+    if large and isinstance(contents, ColumnContents):
         # One query of Polars' streaming engine, which assigns windows and groups without tables in between.
         implied = _implied(stage, elements)
         identity = [name for name in window_key if name not in implied]
@@ -72,9 +70,6 @@ def _precombine(stage: Stage, rows: pl.DataFrame, before: EventTime | None) -> p
         return combined.select(
             *(implied.get(name, pl.col(name)).alias(name) for name in window_key), pl.exclude(window_key)
         )
-    if before is not None and stage.merging is None and isinstance(contents, ColumnContents):
-        # The step combines all rows of a window, so combining these few here would only cost time.
-        return assigned.with_columns(pl.lit(1, pl.Int64()).alias(COUNT)).collect()
     table = assigned.collect()
     return contents.precombine(table, window_key, counted) if table.height else pl.DataFrame()
 

@@ -75,18 +75,21 @@ class ColumnContents:
         table: pl.DataFrame | pl.LazyFrame,
         group: Sequence[str],
         extra: Sequence[pl.Expr],
-        values: pl.DataFrame | None = None,
+        *,
+        adjacent: bool = False,
     ) -> pl.DataFrame:
         """Returns one row for each group: its merged contents, with ``extra`` aggregates.
 
-        ``values`` has the rows of a lazy table whose query is expensive, in any order.
+        The rows of a group may be ``adjacent``.
         """
         others = list(extra)
         if self.stage.retractions:
             others.append(pl.col(SIZE).sum())
         if self.stage.keeps_times:
             others += [pl.col(EARLIEST).min(), pl.col(LATEST).max()]
-        return combine_columns(table, list(group), self.stage.aggregates, others, self.stage.label, values)
+        return combine_columns(
+            table, list(group), self.stage.aggregates, others, self.stage.label, adjacent=adjacent
+        )
 
     precombine = combine
     absorb = combine
@@ -145,16 +148,17 @@ def combine_columns(
     columns: tuple[AggregateColumn, ...],
     extra: list[pl.Expr],
     label: str,
-    values: pl.DataFrame | None = None,
+    *,
+    adjacent: bool = False,
 ) -> pl.DataFrame:
     """Returns one row for each group: merged accumulators, with ``extra`` aggregates.
 
-    Large tables are grouped by Polars' streaming engine, which is faster there.
+    Large tables are grouped by Polars' streaming engine, which is faster there unless groups are adjacent rows.
     """
     integer_sums = [name for column in columns for name in _integer_sums(column)]
-    wide = _wide_sums(table if values is None else values, integer_sums)
+    wide = _wide_sums(table, integer_sums)
     merge = [_merge(column, name, wide) for column in columns for name in column.accumulators]
-    if isinstance(table, pl.LazyFrame) or table.height >= LARGE:
+    if isinstance(table, pl.LazyFrame) or (table.height >= LARGE and not adjacent):
         combined = table.lazy().group_by(group).agg(*merge, *extra).collect(engine="streaming")
     else:
         combined = table.group_by(group).agg(*merge, *extra)
@@ -177,7 +181,7 @@ def _wide_sums(table: pl.DataFrame | pl.LazyFrame, sums: list[str]) -> list[str]
     return [name for name in sums if _may_overflow(table[name])]
 
 
-LARGE: Final = 50_000
+LARGE: Final = 150_000
 """The number of rows from which the streaming engine is faster."""
 
 

@@ -45,15 +45,27 @@ def merge_islands(
     windows = table if limit is None else table.filter(pl.col(END) > limit)
     if windows.height < 2:
         return table
-    ordered = windows.lazy().sort(*keys, START)
-    changed = [pl.col(key).ne_missing(pl.col(key).shift(1)) for key in keys]
-    apart = pl.col(START) > _reached(windows, keys)
-    begins = pl.any_horizontal(apart, *changed).fill_null(True)
-    numbered = ordered.with_columns(begins.cum_sum().alias(_ISLAND))
+    ordered = windows.sort(*keys, START)
+    island = number_islands(keys, windows).set_sorted().alias(_ISLAND)
     bounds = [pl.col(START).min(), pl.col(END).max()]
     firsts = [pl.col(key).first() for key in keys]
-    merged = ColumnContents(stage).combine(numbered, [_ISLAND], [*firsts, *bounds, *extra], windows)
+    aggregates = [*firsts, *bounds, *extra]
+    merged = ColumnContents(stage).combine(ordered.with_columns(island), [_ISLAND], aggregates, adjacent=True)
     return stack([expired, merged.select(table.columns)])
+
+
+def number_islands(keys: Sequence[str], windows: pl.DataFrame) -> pl.Expr:
+    """Returns the number of the island of each window: windows of a key that overlap or touch have the same number.
+
+    The expression is for the windows in the order of their keys and starts.
+    """
+    changed = [pl.col(key).ne_missing(pl.col(key).shift(1)) for key in keys]
+    apart = pl.col(START) > _reached(windows, keys)
+    return pl.any_horizontal(apart, *changed).fill_null(True).cum_sum()
+
+
+_BEYOND: Final = 2**64
+"""More than the distance of any two ends."""
 
 
 def _reached(windows: pl.DataFrame, keys: Sequence[str]) -> pl.Expr:
@@ -61,8 +73,12 @@ def _reached(windows: pl.DataFrame, keys: Sequence[str]) -> pl.Expr:
     lengths = windows.select(pl.col(END) - pl.col(START)).to_series()
     if lengths.min() == lengths.max():
         return pl.col(END).shift(1)
-    reached = pl.col(END).cum_max().shift(1)
-    return reached.over(list(keys)) if keys else reached
+    if not keys:
+        return pl.col(END).cum_max().shift(1)
+    # The greatest end so far of each key: where a new key begins, all ends are further by more than any earlier one.
+    changed = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift(1)) for key in keys)
+    offset = changed.cum_sum().cast(pl.Int128()) * _BEYOND
+    return (offset + pl.col(END)).cum_max().shift(1) - offset
 
 
-__all__ = ["merge_islands", "merges_islands"]
+__all__ = ["merge_islands", "merges_islands", "number_islands"]

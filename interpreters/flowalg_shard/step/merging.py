@@ -10,6 +10,7 @@ import polars as pl
 from flowalg.data.time import EventTime
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import MergingWindowFn, Sessions
+from flowalg_shard.step.islands import number_islands
 from flowalg_shard.tables.columns import END, START
 
 TO_START: Final = "__to_start"
@@ -37,20 +38,16 @@ def merge_windows(
     )
     windows = both.group_by(window_key).agg(pl.col(_LIVE).any()).sort(window_key)
     session = isinstance(strategy, Sessions)
-    numbered = _group_touching(keys, windows) if session else _group_by_function(strategy, keys, windows)
+    numbered = (
+        windows.with_columns(number_islands(keys, windows).alias(_GROUP))
+        if session
+        else _group_by_function(strategy, keys, windows)
+    )
     return numbered.with_columns(
         pl.col(START).min().over(_GROUP).alias(TO_START),
         pl.col(END).max().over(_GROUP).alias(TO_END),
         pl.col(_LIVE).cast(pl.Int64()).sum().over(_GROUP).alias(MEMBERS),
     ).drop(_LIVE, _GROUP)
-
-
-def _group_touching(keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
-    """Returns sorted windows with a group number: windows of a key that overlap or touch have the same number."""
-    reached = pl.col(END).cum_max().shift(1)
-    before = reached.over(list(keys)) if keys else reached
-    apart = (pl.col(START) > before).fill_null(True)
-    return windows.with_columns(apart.cum_sum().alias(_GROUP))
 
 
 def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
