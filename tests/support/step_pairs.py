@@ -130,7 +130,8 @@ class Pair:
         timelines = {
             source: timeline for source, timeline in self.inputs.timelines.items() if source.name in read
         }
-        local = PolarsStreaming(self.cluster, mode=self.mode, generate_watermarks=self.inputs.generates)
+        generates = self.inputs.generates and self.mode is Mode.MICRO_BATCH
+        local = PolarsStreaming(self.cluster, mode=self.mode, generate_watermarks=generates)
         try:
             expected = Reference(self.mode).run(self.pipeline, timelines)
         except FlowalgError as error:
@@ -222,8 +223,12 @@ def add_count(values: Values) -> Values:
 
 
 def use_tuple_keys(values: Values) -> Values:
-    """Returns values under tuple keys, which have no column of their own."""
-    return values.map(lambda pair: KV(cast("str", (pair.key, None)), pair.value))
+    """Returns values under tuple keys, which have several columns, one of them null."""
+    tuples = values.map(
+        lambda pair: KV((pair.key, cast("int | None", None)), pair.value),
+        result=KV[tuple[str, int | None], int],
+    )
+    return cast("Values", tuples)
 
 
 def use_integer_keys(values: Values) -> Values:

@@ -33,7 +33,8 @@ class PolarsStreaming:
     """Polars streaming as an interpreter: whole pipelines, instant by instant, in one process.
 
     ``mode`` is when processing-time triggers are evaluated. With ``generate_watermarks``, the timeline's policy
-    generates the watermarks again instead of reading them from its instants. ``cluster`` divides the run, as a test of
+    generates the watermarks again instead of reading them from its instants; not with ``Mode.CONTINUOUS``, which adds
+    instants. ``cluster`` divides the run, as a test of
     the engine; neither changes the result.
     """
 
@@ -47,6 +48,9 @@ class PolarsStreaming:
                 "PolarsStreaming.cluster", self.cluster, "a Cluster, such as Cluster(shards=2)"
             )
         require_mode("PolarsStreaming.mode", self.mode)
+        if self.generate_watermarks and self.mode is Mode.CONTINUOUS:
+            # Deadlines lie between the instants of a timeline, where a policy would observe more than it recorded.
+            raise ArgumentError("PolarsStreaming.generate_watermarks", True, "False with Mode.CONTINUOUS")
 
     @property
     def capabilities(self) -> Capabilities:
