@@ -68,6 +68,9 @@ laws-thorough: $(STAMP) ## test every law on 2,000 generated values
 step-thorough: $(STAMP) ## compare the shard step with the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m flowalg_development.step_thorough
 
+local-thorough: $(STAMP) ## compare the local engine with the reference on 10,000 generated pipelines (minutes)
+	@'$(BIN)/python' -m flowalg_development.local_thorough
+
 streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on every job and 200 generated pipelines (half an hour)
 	@$(WITH_JAVA) '$(BIN)/python' -m flowalg_development.streaming_thorough
 
@@ -88,7 +91,7 @@ test: $(STAMP) ## run the tests, except the thorough ones (minutes)
 
 test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS)
-	@$(MAKE) --no-print-directory laws-thorough step-thorough streaming-thorough
+	@$(MAKE) --no-print-directory laws-thorough step-thorough local-thorough streaming-thorough
 
 # An environment of its own, so that the newest PySpark stays in .venv.
 OLDEST := build/oldest

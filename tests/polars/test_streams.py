@@ -153,7 +153,7 @@ def test_a_stream_goes_on_from_its_checkpoint(runs: list[int]) -> None:
                 panes = summary([batch])
                 # The last micro-batch of a stopped run is not committed, so it is repeated.
                 assert found.setdefault(batch.number, panes) == panes
-            batches.close()  # type: ignore[attr-defined]  # a generator
+            batches.close()
         assert [pane for number in sorted(found) for pane in found[number]] == whole
 
 
@@ -313,7 +313,7 @@ def test_a_sink_is_written_once(tmp_path: Path) -> None:
         batch = next(stopped)
         assert batch.write_to(table)
         assert batch.write_to(log)
-    stopped.close()  # type: ignore[attr-defined]  # a generator
+    stopped.close()
     done = streaming.run(TOTALS, {SCORES: stream_of()}, sink=[table, log], checkpoint=checkpoint)
     assert done.batches == len(BATCHES)
     panes = [pane for batch in streaming.batches(TOTALS, {SCORES: stream_of()}) for pane in batch.panes]

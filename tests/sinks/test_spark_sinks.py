@@ -16,12 +16,13 @@ from typing import Final
 import pytest
 from attrs import frozen
 from flowalg_columns.json_text import encode_json
+from flowalg_columns.observed_rows import observed_batches
 from flowalg_sinks.cells import element_columns, from_cells, to_cells
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark import batch, final_values, record_table, streaming
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, upsert
-from flowalg_spark.streaming.timelines import InstantFiles, generating_input, observed_batches
+from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

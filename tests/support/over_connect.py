@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import flowalg_reference
+from flowalg_columns.observed_rows import observed_batches
 from flowalg_laws.conformance import BATCH_JOBS, JOBS, Job, check_interpreter, covering, examine_interpreter
 from flowalg_laws.conformance.drawing import full_line
 from flowalg_spark import (
@@ -26,7 +27,7 @@ from flowalg_spark import (
     streaming,
 )
 from flowalg_spark.sinks import SQLite, upsert
-from flowalg_spark.streaming.timelines import InstantFiles, generating_input, observed_batches
+from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sum

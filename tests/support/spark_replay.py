@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, field, frozen
 from flowalg_columns.arrow_types import arrow_type
+from flowalg_columns.observed_rows import observed_batches
 from flowalg_columns.values import encode
 from flowalg_spark import SparkStreaming, StreamInput, collect, collect_drops, streaming
 from flowalg_spark.streaming.interpreter import run_to_end
-from flowalg_spark.streaming.timelines import InstantFiles, generating_input, observed_batches
+from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from attrs import field, frozen
+from flowalg_columns.observed_rows import require_policy
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.data.errors import ArgumentError
@@ -23,7 +24,7 @@ from flowalg_polars.frames.failures import raise_causes
 from flowalg_polars.frames.pane_frame import panes_of
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
-from flowalg_polars.streaming.timelines import ObservedClocks, PublishedClocks, require_policy
+from flowalg_polars.streaming.timelines import ObservedClocks, PublishedClocks, require_observable
 
 A = TypeVar("A")
 
@@ -93,7 +94,9 @@ class PolarsStreaming:
     def _source(self, node: SourceNode, timeline: Timeline[object]) -> PublishedClocks | ObservedClocks:
         if not self.generate_watermarks:
             return PublishedClocks(node)
-        return ObservedClocks(node, timeline, require_policy(node.name, timeline))
+        generated_by = require_policy(node.name, timeline)
+        require_observable(generated_by.policy, node.name)
+        return ObservedClocks(node, timeline, generated_by)
 
 
 __all__ = ["PolarsStreaming"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
@@ -164,7 +164,7 @@ class Query:
         """How each user-defined function runs."""
         return tuple(self.graph.notes)
 
-    def run(self) -> Iterator[MicroBatch[object]]:
+    def run(self) -> Generator[MicroBatch[object], None, None]:
         """Yields the output of each micro-batch. It is committed when the next one is asked for."""
         place = self.options.checkpoint
         opened: AbstractContextManager[Checkpoint | None] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 from typing import Final, TypeAlias, TypeVar, cast
@@ -38,7 +38,7 @@ def batches(
     dead_letters: bool = False,
     metrics: bool = False,
     shards: int = 1,
-) -> Iterator[MicroBatch[A]]:
+) -> Generator[MicroBatch[A], None, None]:
     """Yields the output of a pipeline over streams, micro-batch by micro-batch.
 
     It ends when all available data are read. With ``follow`` it waits for more, and looks for them at each
@@ -48,7 +48,8 @@ def batches(
     ``drain(checkpoint)`` has been called.
 
     With a ``checkpoint``, a folder, the query goes on where it was stopped or killed. A micro-batch is committed when
-    the next one is asked for, so what the caller does with it happens before. ``shards`` is the number of parts of each
+    the next one is asked for, so what the caller does with it happens before; ``close()`` leaves the last one
+    uncommitted and the checkpoint free for another query. ``shards`` is the number of parts of each
     stage's state, and is fixed for the life of a checkpoint.
 
     A bad record fails the query: one that has a null or an impossible event time, or makes a user function raise. With
@@ -75,7 +76,7 @@ def batches(
         shards=shards,
     )
     query = Query.compile(pipeline, inputs, options)
-    return cast("Iterator[MicroBatch[A]]", query.run())
+    return cast("Generator[MicroBatch[A], None, None]", query.run())
 
 
 @frozen

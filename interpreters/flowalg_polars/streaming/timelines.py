@@ -10,7 +10,7 @@ from flowalg_columns.values import write_arrays
 from flowalg_shard.clocks.exchange import FromSource, FromStage, StageReport, Upstream
 from flowalg_shard.clocks.reports import source_report
 
-from flowalg.data.errors import ArgumentError, UnsupportedError
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.time import MAX_TIME
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.elements import read_records
@@ -112,17 +112,4 @@ def require_observable(policy: WatermarkPolicy, source: str) -> None:
         )
 
 
-def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
-    """Returns the policy of a timeline and its observations; raises ``ArgumentError`` if no policy generated it."""
-    if timeline.generated_by is not None:
-        require_observable(timeline.generated_by.policy, source)
-    if timeline.generated_by is None:
-        raise ArgumentError(
-            f"the input of source {source!r}",
-            timeline,
-            "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
-        )
-    return timeline.generated_by
-
-
-__all__ = ["ObservedClocks", "PublishedClocks", "element_frame", "require_observable", "require_policy"]
+__all__ = ["ObservedClocks", "PublishedClocks", "element_frame", "require_observable"]

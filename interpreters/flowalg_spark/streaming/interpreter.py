@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from attrs import field, frozen
+from flowalg_columns.observed_rows import observed_batches
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -28,7 +29,6 @@ from flowalg_spark.streaming.compilation import StreamInput, compile, compile_so
 from flowalg_spark.streaming.timelines import (
     InstantFiles,
     generating_input,
-    observed_batches,
     publishing_streams,
 )
 

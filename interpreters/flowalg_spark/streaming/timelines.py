@@ -16,6 +16,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import frozen
+from flowalg_columns.observed_rows import ENDS, MARKS, PARTITION, SIGNAL, TICK, TIME, Row, require_policy
 from flowalg_columns.tables import arrow_schema_of, record_rows
 from flowalg_shard import FromStage, StageReport
 from pyspark.sql import DataFrame, SparkSession
@@ -23,35 +24,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from flowalg.data.errors import ArgumentError
-from flowalg.data.time import MAX_TIME
 from flowalg.pipeline.source import Source
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
-from flowalg.runs.micro_batches import GeneratedBy
 from flowalg.runs.timeline import Timeline
 from flowalg_spark.lowering.binding import StreamColumns
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.stream import SourceStream
 
-_TICK: Final = "instant_tick"
-_TIME: Final = "instant_time"
-_PARTITION: Final = "instant_partition"
-_SIGNAL: Final = "instant_signal"
-_ENDS: Final = "instant_ends"
 _CLOCKS: Final = "instant_clocks"
-_MARKS: Final[dict[str, pa.DataType]] = {
-    _TICK: pa.bool_(),
-    _TIME: pa.timestamp("us", tz="UTC"),
-    _PARTITION: pa.string(),
-    _SIGNAL: pa.string(),
-    _ENDS: pa.bool_(),
-    _CLOCKS: pa.binary(),
-}
+_MARKS: Final[dict[str, pa.DataType]] = {**MARKS, _CLOCKS: pa.binary()}
 """The columns of control rows in the files."""
 
 _FIRST_FILE: Final = 1_000_000_000
 """The modification time of the first file; Spark reads files in the order of modification."""
-
-Row = dict[str, object]
 
 
 @frozen
@@ -91,40 +76,7 @@ def published_batches(source: Source[object], instants: Iterable[PipelineInstant
     """Returns the micro-batches of a source with the clocks of its timeline."""
     for now in instants:
         clocks = pickle.dumps(StageReport(now.clocks[source.name]))
-        yield [*record_rows(source, now.records(source.name)), {_TICK: True, _CLOCKS: clocks}]
-
-
-def observed_batches(
-    source: Source[object], timeline: Timeline[object], instants: Iterable[PipelineInstant]
-) -> Iterator[list[Row]]:
-    """Returns the micro-batches of a source with the observations of its timeline's policy."""
-    generated_by = require_policy(source.name, timeline)
-    for now in instants:
-        records, instant = now.records(source.name), now.instants.get(source.name)
-        rows: list[Row] = []
-        observations = map(generated_by.observe, records)
-        for row, observation in zip(record_rows(source, records), observations, strict=True):
-            rows.append(
-                row | {_TIME: observation.processing_time.datetime, _PARTITION: observation.partition}
-            )
-        tick: Row = {_TICK: True, _TIME: now.processing_time.datetime}
-        rows.append(tick)
-        if instant is not None:
-            ends = instant is timeline.instants[-1] and instant.watermark == MAX_TIME and not records
-            rows[-1] = tick | {_ENDS: ends}
-            rows += [tick | {_SIGNAL: signal} for signal in sorted(instant.signals)]
-        yield rows
-
-
-def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
-    """Returns the policy of a timeline and its observations; raises ``ArgumentError`` if no policy generated it."""
-    if timeline.generated_by is None:
-        raise ArgumentError(
-            f"the input of source {source!r}",
-            timeline,
-            "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
-        )
-    return timeline.generated_by
+        yield [*record_rows(source, now.records(source.name)), {TICK: True, _CLOCKS: clocks}]
 
 
 def publishing_streams(
@@ -139,7 +91,7 @@ def publishing_streams(
     for number, (name, source) in enumerate(sources.items()):
         files = InstantFiles(folder / str(number), source)
         files.write(published_batches(source, instants))
-        clocks = StreamColumns(F.lit(0), None, F.col(_TICK), report=F.col(_CLOCKS))
+        clocks = StreamColumns(F.lit(0), None, F.col(TICK), report=F.col(_CLOCKS))
         streams[name] = SourceStream(files.read(spark), clocks, FromStage())
     return streams
 
@@ -149,19 +101,17 @@ def generating_input(spark: SparkSession, files: InstantFiles, timeline: Timelin
     return StreamInput(
         files.read(spark),
         require_policy(files.source.name, timeline).policy,
-        processing_time=F.col(_TIME),
-        end_of_input=F.col(_ENDS),
-        partition=F.col(_PARTITION),
-        signal=F.col(_SIGNAL),
-        tick=F.col(_TICK),
+        processing_time=F.col(TIME),
+        end_of_input=F.col(ENDS),
+        partition=F.col(PARTITION),
+        signal=F.col(SIGNAL),
+        tick=F.col(TICK),
     )
 
 
 __all__ = [
     "InstantFiles",
     "generating_input",
-    "observed_batches",
     "published_batches",
     "publishing_streams",
-    "require_policy",
 ]

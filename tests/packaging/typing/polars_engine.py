@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import assert_type
 
@@ -125,7 +125,7 @@ def streams(
     assert_type(written, Sink[KV[str, int]])
     assert_type(
         streaming.batches(totals, {flights: stream}, checkpoint="checkpoint", follow=True),
-        Iterator[MicroBatch[KV[str, int]]],
+        Generator[MicroBatch[KV[str, int]], None, None],
     )
     assert_type(streaming.run(totals, {flights: stream}, sink=written), RunSummary)
     assert_type(streaming.run(totals, {flights: stream}, sink=[write, written]), RunSummary)

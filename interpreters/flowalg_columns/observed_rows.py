@@ -1,0 +1,79 @@
+"""The rows of a stream that repeats a timeline: its records with what the timeline's policy observed, and control rows.
+
+A stream of these rows generates the watermarks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from flowalg.data.errors import ArgumentError
+from flowalg.data.time import MAX_TIME
+from flowalg.pipeline.source import Source
+from flowalg.runs.instants import PipelineInstant
+from flowalg.runs.micro_batches import GeneratedBy
+from flowalg.runs.timeline import Timeline
+from flowalg_columns.tables import record_rows
+
+TICK: Final = "instant_tick"
+TIME: Final = "instant_time"
+PARTITION: Final = "instant_partition"
+SIGNAL: Final = "instant_signal"
+ENDS: Final = "instant_ends"
+MARKS: Final[dict[str, pa.DataType]] = {
+    TICK: pa.bool_(),
+    TIME: pa.timestamp("us", tz="UTC"),
+    PARTITION: pa.string(),
+    SIGNAL: pa.string(),
+    ENDS: pa.bool_(),
+}
+"""The columns of a row besides those of its record."""
+
+Row: TypeAlias = dict[str, object]
+
+
+def observed_batches(
+    source: Source[object], timeline: Timeline[object], instants: Iterable[PipelineInstant]
+) -> Iterator[list[Row]]:
+    """Returns the micro-batches of a source with the observations of its timeline's policy."""
+    generated_by = require_policy(source.name, timeline)
+    for now in instants:
+        records, instant = now.records(source.name), now.instants.get(source.name)
+        rows: list[Row] = []
+        observations = map(generated_by.observe, records)
+        for row, observation in zip(record_rows(source, records), observations, strict=True):
+            rows.append(row | {TIME: observation.processing_time.datetime, PARTITION: observation.partition})
+        tick: Row = {TICK: True, TIME: now.processing_time.datetime}
+        rows.append(tick)
+        if instant is not None:
+            ends = instant is timeline.instants[-1] and instant.watermark == MAX_TIME and not records
+            rows[-1] = tick | {ENDS: ends}
+            rows += [tick | {SIGNAL: signal} for signal in sorted(instant.signals)]
+        yield rows
+
+
+def require_policy(source: str, timeline: Timeline[object]) -> GeneratedBy:
+    """Returns the policy of a timeline and its observations; raises ``ArgumentError`` if no policy generated it."""
+    if timeline.generated_by is None:
+        raise ArgumentError(
+            f"the input of source {source!r}",
+            timeline,
+            "a timeline that a watermark policy generated, such as Timeline.from_records(..., watermark=...)",
+        )
+    return timeline.generated_by
+
+
+__all__ = [
+    "ENDS",
+    "MARKS",
+    "PARTITION",
+    "SIGNAL",
+    "TICK",
+    "TIME",
+    "Row",
+    "observed_batches",
+    "require_policy",
+]

@@ -1,0 +1,93 @@
+"""Timelines as queries of the local engine, which are stopped and started again from their checkpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import field, frozen
+from flowalg_columns.observed_rows import (
+    ENDS,
+    MARKS,
+    PARTITION,
+    SIGNAL,
+    TICK,
+    TIME,
+    observed_batches,
+    require_policy,
+)
+from flowalg_columns.tables import arrow_schema_of
+from flowalg_polars import streaming
+from flowalg_polars.streaming import MicroBatch, StreamInput
+
+from flowalg import Capabilities, Drop, Pane, PCollection, Run, Source, Timeline
+from flowalg.runs.inputs import AnySource
+from flowalg.runs.instants import pipeline_instants
+
+A = TypeVar("A")
+
+
+@frozen
+class LocalQueries:
+    """The local engine, as a query over a stream that repeats a timeline: one micro-batch for each instant.
+
+    The query is dropped after each number of further micro-batches in ``stops``, the last of which is not committed,
+    and starts again from its checkpoint.
+    """
+
+    shards: int = 1
+    stops: Sequence[int] = field(default=())
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The capabilities of local streaming."""
+        return streaming.CAPABILITIES
+
+    def run(self, pipeline: PCollection[A], inputs: Mapping[AnySource, Timeline[object]]) -> Run[A]:
+        """Runs the query to the end of the timelines."""
+        found: dict[int, MicroBatch[A]] = {}
+        with TemporaryDirectory(prefix="flowalg-") as folder:
+            streams = streams_of(inputs, Path(folder))
+            for stop in (*self.stops, None):
+                batches = streaming.batches(
+                    pipeline,
+                    streams,
+                    checkpoint=Path(folder) / "checkpoint",
+                    shards=self.shards,
+                )
+                for batch in islice(batches, stop):
+                    found[batch.number] = batch
+                batches.close()
+        panes: tuple[Pane[A], ...] = tuple(pane for batch in found.values() for pane in batch.panes)
+        dropped: tuple[Drop, ...] = tuple(drop for batch in found.values() for drop in batch.dropped)
+        return Run(panes, dropped)
+
+
+def streams_of(inputs: Mapping[AnySource, Timeline[object]], folder: Path) -> dict[AnySource, StreamInput]:
+    """Returns a stream for each source, with a file, and so a micro-batch, for each instant of the pipeline."""
+    instants = tuple(pipeline_instants({source.name: timeline for source, timeline in inputs.items()}))
+    streams: dict[AnySource, StreamInput] = {}
+    for source, timeline in inputs.items():
+        schema = pa.schema([*arrow_schema_of(source), *(pa.field(*mark) for mark in MARKS.items())])
+        files = folder / source.name
+        files.mkdir()
+        for number, rows in enumerate(observed_batches(cast("Source[object]", source), timeline, instants)):
+            path = files / f"{number:04}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+            os.utime(path, (number, number))
+        streams[source] = StreamInput(
+            files,
+            require_policy(source.name, timeline).policy,
+            processing_time=TIME,
+            end_of_input=ENDS,
+            partition=PARTITION,
+            signal=SIGNAL,
+            tick=TICK,
+        )
+    return streams

@@ -1,0 +1,66 @@
+"""Compares the local engine with the reference interpreter on thousands of generated pipelines.
+
+``python -m flowalg_development.local_thorough [N]`` runs N cases, 10,000 by default, in one process per core: a batch,
+or a query over a stream with one to three shards, which is stopped up to three times and starts again from its
+checkpoint on disk. The last line is ``local: K of N equal``. Each run generates new cases unless ``--seed`` is given.
+If any differ, it prints the shortest of these and exits with 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from flowalg_development.generated import Case, run_cases
+
+if TYPE_CHECKING:
+    from flowalg_laws.conformance.jobs.replay import Replay
+    from hypothesis.strategies import SearchStrategy
+
+    from flowalg import Interpreter, PCollection
+
+
+@frozen
+class LocalCase:
+    """A pipeline on the local engine: a batch, or a query."""
+
+    interpreter: Interpreter
+    pipeline: PCollection[object]
+    replay: Replay
+
+    def difference(self) -> str:
+        """Returns how the panes, in order, and the drops differ from those of the reference."""
+        from flowalg_laws.conformance.judges import Engine, expected_outcome, failures_of
+
+        engine = Engine(self.interpreter.capabilities, ordered=True, drops=True)
+        expected = expected_outcome(self.pipeline, self.replay, engine)
+        run = self.interpreter.run(self.pipeline, self.replay.timelines)
+        return "\n".join(failures_of(self.pipeline, self.replay, run, expected, engine))
+
+    def __str__(self) -> str:
+        from flowalg_laws.conformance.generated import describe_run
+
+        return f"{self.interpreter}\n{describe_run(self.pipeline, self.replay)}"
+
+
+def cases() -> SearchStrategy[Case]:
+    """Returns generated batches and queries; imported in the process that runs them."""
+    from flowalg_laws.conformance.generated import replays
+    from flowalg_laws.strategies.pipelines import pipelines
+    from flowalg_polars import PolarsBatch
+    from hypothesis import strategies as st
+
+    from tests.support.local_queries import LocalQueries
+
+    queries = st.builds(LocalQueries, st.integers(1, 3), st.lists(st.integers(1, 3), max_size=3))
+    batch, stream = PolarsBatch().capabilities, LocalQueries().capabilities
+    return st.one_of(
+        st.builds(LocalCase, st.just(PolarsBatch()), pipelines(batch), replays(batch)),
+        st.builds(LocalCase, queries, pipelines(stream), replays(stream)),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases("local", "flowalg_development.local_thorough", __doc__, cases, sys.argv[1:]))
