@@ -319,7 +319,7 @@ def test_a_streaming_run_can_be_replayed(folder: Path, capsys: pytest.CaptureFix
 @pytest.mark.spark
 @pytest.mark.thorough
 def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
-    """``flowalg demo`` in an empty folder succeeds and writes panes and pictures."""
+    """``flowalg demo`` in an empty folder runs all engines and writes panes and pictures."""
     finished = subprocess.run(
         [sys.executable, "-m", "flowalg_tools", "demo", "--output", "demo"],
         capture_output=True,
@@ -329,9 +329,28 @@ def test_all_interpreters_agree_in_the_demo(tmp_path: Path) -> None:
     )
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.splitlines()[-1].startswith(
-        "demo: all interpreters agree (streaming and batch on 19,4"
+        "demo: all interpreters agree (4 engines over the year on 19,4"
     )
     assert {"reference.parquet", "storm.svg"} <= {file.name for file in tmp_path.glob("demo/*")}
+
+
+@pytest.mark.long
+def test_the_demo_without_java_leaves_spark_out(tmp_path: Path) -> None:
+    """Without Java the demo runs the other engines, and says what it left out."""
+    finished = subprocess.run(
+        [sys.executable, "-m", "flowalg_tools", "demo", "--output", "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": ""},
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "Spark is left out: it needs Java 17 or newer" in finished.stdout
+    assert "local streaming" in finished.stdout
+    assert finished.stdout.splitlines()[-1].startswith(
+        "demo: all interpreters agree (2 engines over the year on 19,4"
+    )
 
 
 def test_diff_shows_a_timeline_that_distinguishes_two_triggers(capsys: pytest.CaptureFixture[str]) -> None:

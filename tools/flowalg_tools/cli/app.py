@@ -312,7 +312,7 @@ def run(
 def demo(
     output: Annotated[Path, typer.Option(help="The folder for panes and a picture.")] = Path("build", "demo"),
 ) -> None:
-    """Run a year of New York's departures in all three interpreters (about a minute); exits with 1 if they differ.
+    """Run a year of New York's departures in all interpreters (about a minute); exits with 1 if they differ.
 
     Example: flowalg demo --output demo
     """

@@ -9,10 +9,8 @@ from flowalg_tools.cli.terminal import show
 
 
 def run_demo(folder: Path) -> bool:
-    """Runs the flights in all three interpreters; returns whether they agree."""
+    """Runs the flights in all interpreters; returns whether they agree."""
     with require_extra("demo"):
-        import flowalg_spark  # noqa: F401  # so that a missing extra is reported first
-
         from flowalg_tools.flights.demo import run_demo as run
     return run(folder)
 
