@@ -11,6 +11,7 @@ and panes of the reference interpreter.
 
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.tables import arrow_schema_of, pane_table, record_table, records_in
+from flowalg_shard.replay import ReplayLog
 
 from flowalg_spark import batch, sinks, streaming
 from flowalg_spark.batch.interpreter import SparkBatch
@@ -24,7 +25,7 @@ from flowalg_spark.state.open_windows import open_windows
 from flowalg_spark.streaming.compilation import StreamInput
 from flowalg_spark.streaming.interpreter import SparkStreaming
 from flowalg_spark.streaming.metrics import StageMetrics, bad_records, metrics, stage_metrics
-from flowalg_spark.streaming.replay import ReplayLog, replay_log
+from flowalg_spark.streaming.replay import replay_log
 
 __all__ = [
     "LiftingNote",

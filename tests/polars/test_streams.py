@@ -5,11 +5,14 @@ These tests catch faults in reading inputs, in what a checkpoint stores, and in 
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 
 import flowalg_reference as reference
@@ -19,8 +22,10 @@ import pytest
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput
 from flowalg_sinks import SQLite
+from flowalg_tools.live import show
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from flowalg import (
     FOREVER,
@@ -383,3 +388,76 @@ def test_metrics_are_those_of_each_stage() -> None:
     assert (
         sum(metric.on_time + metric.early + metric.late for batch in batches for metric in batch.metrics) > 4
     )
+
+
+def test_a_replay_of_the_metrics_in_the_reference_has_the_same_panes() -> None:
+    """The replay log of a run, with its records, gives the timeline on which the reference emits the same panes."""
+    batches = list(streaming.batches(TOTALS, {SCORES: stream_of()}, metrics=True, drain=True))
+    records = [record for batch in BATCHES for record in batch]
+    timeline = streaming.replay_log(batches).timeline(SCORES, records)
+    replayed = reference.run(TOTALS, {SCORES: timeline}, mode=Mode.MICRO_BATCH)
+    assert [pane for batch in batches for pane in batch.panes] == list(replayed.panes)
+    with pytest.raises(ArgumentError, match="number 0 is missing"):
+        streaming.replay_log(batches[1:])
+    without = list(streaming.batches(TOTALS, {SCORES: stream_of()}))
+    with pytest.raises(ArgumentError, match="pass metrics=True"):
+        streaming.replay_log(without)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_open_windows_reads_the_live_windows_of_a_checkpoint(tmp_path: Path, shards: int) -> None:
+    """While a query runs, its checkpoint has the windows that have not expired, and when they are due."""
+    checkpoint = tmp_path / "checkpoint"
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        streaming.open_windows(checkpoint)
+    query = streaming.batches(
+        TOTALS, {SCORES: stream_of()}, checkpoint=checkpoint, shards=shards, metrics=True
+    )
+    next(query)
+    live = 0
+    for batch in islice(query, 2):
+        # The micro-batch before this one is committed.
+        found = streaming.open_windows(checkpoint)
+        assert found.height == live or batch.number == 1
+        assert (found["next_watermark"] >= found["window"].struct.field("end")).all()
+        assert found.columns == [
+            *("stage", "shard", "key", "window", "panes", "pending", "next_watermark", "next_time")
+        ]
+        live = batch.metrics[0].windows
+    assert live > 0, "windows are open"
+    query.close()
+    with pytest.raises(ArgumentError, match="an int from 0 to 0"):
+        streaming.open_windows(checkpoint, stage=1)
+
+
+def test_the_live_view_shows_totals_and_yields_all_batches() -> None:
+    """``show`` yields the micro-batches, and its last view has the panes by timing and the drops of the run."""
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, width=180)
+    batches = list(show(streaming.batches(TOTALS, {SCORES: stream_of()}, metrics=True), console=console))
+    text = re.sub(r"\x1b\[[^m]*[a-zA-Z]", "", output.getvalue())
+    last = text[text.rindex(f"batch {len(batches) - 1}:") :]
+    assert f"{sum(map(len, BATCHES))} rows so far" in last
+    (line,) = (line for line in last.splitlines() if line.strip().startswith("combine_"))
+    cells = re.split(r"\s{2,}", line.strip())
+    panes = [pane for batch in batches for pane in batch.panes]
+    timings = [
+        sum(pane.timing.value == timing and pane.change.value == "value" for pane in panes)
+        for timing in ("early", "on_time", "late")
+    ]
+    assert [int(cell) for cell in cells[4:7]] == timings
+    assert int(cells[8]) == sum(batch.dropped_count for batch in batches)
+    silent = io.StringIO()
+    assert len(list(show(iter(batches), console=Console(file=silent)))) == len(batches)
+    assert not silent.getvalue()
+
+
+def test_a_missing_clock_column_is_named() -> None:
+    """An input that names a column which the rows lack fails with the argument, the column and those there are."""
+    stream = StreamInput(
+        Frames([frame_of(BATCHES[0])]), WATERMARK, processing_time="seen", partition="device"
+    )
+    with pytest.raises(
+        SchemaMismatchError, match=r"StreamInput\.processing_time is 'seen'.* they have team, points"
+    ):
+        streaming.run(TOTALS, {SCORES: stream}, sink=print)

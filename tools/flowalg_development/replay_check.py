@@ -1,8 +1,9 @@
 """Replays streaming runs in the reference interpreter, from their recorded metrics: ``make replay-check``.
 
-The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics. Each
-replay log, with the records in their order, gives the timelines of the run. The reference must emit the same panes and
-drop the same elements. The last line is ``replay: equal``, or ``replay: different`` with exit code 1.
+The flights of the demo, and a workload with early, late and retracting panes, run as streams with metrics, on the local
+engine and on Spark. Each replay log, with the records in their order, gives the timelines of the run. The reference
+must emit the same panes and drop the same elements. The last line is ``replay: equal``, or ``replay: different`` with
+exit code 1.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from typing import TYPE_CHECKING, Final
 import flowalg_reference as reference
 import pyarrow.parquet as pq
 from attrs import frozen
+from flowalg_polars import streaming as local_streaming
+from flowalg_shard.replay import ReplayLog
 from flowalg_spark import StreamInput, collect, local_session, replay_log, streaming
 from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_tools.flights import WATERMARK, departures, hourly
 from flowalg_tools.flights.data import clean, read_flights, write_replay
 from flowalg_tools.flights.demo import MICRO_BATCHES
+from flowalg_tools.flights.on_spark import why_not
 from flowalg_tools.flights.pipeline import records_of
 from pyspark.sql import functions as F
 
-from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source
+from flowalg import BoundedOutOfOrderness, Mode, Pane, PCollection, Source, WatermarkPolicy
 from flowalg_development.faults.query import DISORDER, VISITS, Visit, make_input, pipeline
-from tests.support.spark_replay import stream_of
+from tests.support.spark_replay import END
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,58 +42,88 @@ SHOWN: Final = 5
 
 @frozen
 class Case:
-    """A pipeline over one source, the stream, and its records in the order in which it receives them."""
+    """A pipeline over one source: its files, one for each micro-batch, and its records in the order of arrival."""
 
     name: str
     pipeline: PCollection[object]
     source: Source[object]
-    stream: StreamInput
+    watermark: WatermarkPolicy
+    processing_time: str
+    end_of_input: str
     records: Sequence[object]
 
 
-def flights(spark: SparkSession, folder: Path) -> Case:
+@frozen
+class StreamRun:
+    """A streaming run: its panes, the number of elements that it dropped, and its replay log."""
+
+    panes: Sequence[Pane[object]]
+    dropped: int
+    log: ReplayLog
+
+
+def flights(folder: Path) -> Case:
     """The departures of the year, as in the demo."""
     cleaned = clean(read_flights())
     write_replay(cleaned, folder, MICRO_BATCHES)
-    frame = spark.readStream.schema(spark.read.parquet(str(folder)).schema).option("maxFilesPerTrigger", 1)
-    stream = StreamInput(
-        frame.parquet(str(folder)), WATERMARK, processing_time=F.col("actual"), end_of_input=F.col("last")
-    )
-    return Case("flights", hourly, departures, stream, records_of(cleaned.departed))
+    return Case("flights", hourly, departures, WATERMARK, "actual", "last", records_of(cleaned.departed))
 
 
-def visits(spark: SparkSession, folder: Path) -> Case:
+def visits(folder: Path) -> Case:
     """Sessions and counts of sessions, with early, late and retracting panes in both groupings."""
     make_input(folder)
-    stream = stream_of(spark, folder, BoundedOutOfOrderness(DISORDER))
     rows = (row for file in sorted(folder.glob("*.parquet")) for row in pq.read_table(file).to_pylist())
     records = [
         Visit(row["visitor"], row["value"], row["at"], row["seen"])
         for row in rows
         if row["visitor"] is not None
     ]
-    return Case("visits", pipeline(folder / "fail"), VISITS, stream, records)
+    watermark = BoundedOutOfOrderness(DISORDER)
+    return Case("visits", pipeline(folder / "fail"), VISITS, watermark, "seen", END, records)
 
 
-def replays_equally(spark: SparkSession, case: Case, folder: Path) -> bool:
-    """Runs a case as a stream, replays it in the reference, and returns whether both agree."""
-    frame = streaming.compile(case.pipeline, {case.source: case.stream}, metrics=True)
-    run_to_end(frame.with_metrics(), folder / "out", folder / "checkpoint")
+def run_on_local(case: Case, folder: Path) -> StreamRun:
+    """Runs a case on the local engine."""
+    stream = local_streaming.StreamInput(
+        folder / "in", case.watermark, processing_time=case.processing_time, end_of_input=case.end_of_input
+    )
+    batches = list(local_streaming.batches(case.pipeline, {case.source: stream}, metrics=True))
+    panes = [pane for batch in batches for pane in batch.panes]
+    dropped = sum(batch.dropped_count for batch in batches)
+    return StreamRun(panes, dropped, local_streaming.replay_log(batches))
+
+
+def run_on_spark(spark: SparkSession, case: Case, folder: Path) -> StreamRun:
+    """Runs a case on Spark."""
+    frame = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
+    stream = StreamInput(
+        frame.option("maxFilesPerTrigger", 1).parquet(str(folder / "in")),
+        case.watermark,
+        processing_time=F.col(case.processing_time),
+        end_of_input=F.col(case.end_of_input),
+    )
+    compiled = streaming.compile(case.pipeline, {case.source: stream}, metrics=True)
+    run_to_end(compiled.with_metrics(), folder / "out", folder / "checkpoint")
     stored = spark.read.parquet(str(folder / "out"))
-    panes = collect(case.pipeline, stored)
-    log = replay_log(stored)
-    timeline = log.timeline(case.source, case.records)
+    return StreamRun(collect(case.pipeline, stored), count_dropped(stored), replay_log(stored))
+
+
+def replays_equally(engine: str, case: Case, run: StreamRun) -> bool:
+    """Replays a run in the reference, prints what it was, and returns whether both agree."""
+    timeline = run.log.timeline(case.source, case.records)
     replayed = reference.run(case.pipeline, {case.source: timeline}, mode=Mode.MICRO_BATCH)
-    kinds = Counter(str(kind) for pane in panes for kind in (pane.timing.value, pane.change.value))
-    dropped = count_dropped(stored)
+    kinds = Counter(str(kind) for pane in run.panes for kind in (pane.timing.value, pane.change.value))
     print(
-        f"{case.name}: {len(log.batches)} micro-batches, {len(case.records):,} records, {len(panes):,} panes "
-        f"({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), {dropped:,} dropped",
+        f"{case.name} on {engine}: {len(run.log.batches)} micro-batches, {len(case.records):,} records, "
+        f"{len(run.panes):,} panes ({', '.join(f'{count:,} {kind}' for kind, count in sorted(kinds.items()))}), "
+        f"{run.dropped:,} dropped",
         flush=True,
     )
-    messages = list(differences(panes, replayed.panes))
-    if dropped != len(replayed.dropped):
-        messages.append(f"the stream dropped {dropped} elements, and the reference {len(replayed.dropped)}")
+    messages = list(differences(run.panes, replayed.panes))
+    if run.dropped != len(replayed.dropped):
+        messages.append(
+            f"the stream dropped {run.dropped} elements, and the reference {len(replayed.dropped)}"
+        )
     print(*messages[:SHOWN], sep="\n", end="\n" if messages else "")
     return not messages
 
@@ -109,17 +143,26 @@ def differences(stream: Sequence[Pane[object]], reference: Sequence[Pane[object]
 
 
 def main() -> int:
-    """Runs all cases and prints a summary."""
+    """Runs all cases on both engines and prints a summary; without Java, only on the local engine."""
     with TemporaryDirectory() as scratch:
-        spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
-        try:
-            results = []
-            for make in (flights, visits):
-                folder = Path(scratch) / make.__name__
-                folder.mkdir()
-                results.append(replays_equally(spark, make(spark, folder / "in"), folder))
-        finally:
-            spark.stop()
+        cases = {}
+        for make in (flights, visits):
+            folder = Path(scratch) / make.__name__
+            folder.mkdir()
+            cases[folder] = make(folder / "in")
+        results = [
+            replays_equally("the local engine", case, run_on_local(case, folder))
+            for folder, case in cases.items()
+        ]
+        if (reason := why_not()) is not None:
+            print(f"Spark is left out: {reason}.")
+        else:
+            spark = local_session("flowalg replay", cores=2, log=Path(scratch) / "spark.log")
+            try:
+                for folder, case in cases.items():
+                    results.append(replays_equally("Spark", case, run_on_spark(spark, case, folder)))
+            finally:
+                spark.stop()
     print("replay: equal" if all(results) else "replay: different")
     return 0 if all(results) else 1
 

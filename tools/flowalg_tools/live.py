@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from attrs import define, field
 from rich.box import SIMPLE
@@ -19,9 +20,12 @@ from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME, MIN_TIME, event_time
 
 if TYPE_CHECKING:
-    from flowalg_spark import StageMetrics
+    from flowalg_polars.streaming import MicroBatch
+    from flowalg_shard.metrics import StageMetrics
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
+
+A = TypeVar("A")
 
 _COUNTS: Final = ("early", "on_time", "late", "retraction", "expired", "closed")
 _COLUMNS: Final = (
@@ -61,16 +65,33 @@ class QueryView:
         for batch in progress:
             if batch.batchId <= self.batch or "addBatch" not in batch.durationMs:
                 continue
-            self.batch = batch.batchId
-            self.rows += batch.numInputRows
-            self.rate = batch.processedRowsPerSecond
-            self.seconds = batch.durationMs["triggerExecution"] / 1000
-            self.bad_records += bad_records(batch)
-            for stage in stage_metrics(batch):
-                self.stages[stage.number] = stage
-                totals = self.totals.setdefault(stage.number, Counter())
-                for name in _COUNTS:
-                    totals[name] += getattr(stage, name)
+            self.add(
+                batch.batchId,
+                batch.numInputRows,
+                batch.processedRowsPerSecond,
+                batch.durationMs["triggerExecution"] / 1000,
+                bad_records(batch),
+                stage_metrics(batch),
+            )
+
+    def add(
+        self,
+        batch: int,
+        rows: int,
+        rate: float,
+        seconds: float,
+        bad_records: int,
+        stages: Iterable[StageMetrics],
+    ) -> None:
+        """Adds a batch."""
+        self.batch, self.rate, self.seconds = batch, rate, seconds
+        self.rows += rows
+        self.bad_records += bad_records
+        for stage in stages:
+            self.stages[stage.number] = stage
+            totals = self.totals.setdefault(stage.number, Counter())
+            for name in _COUNTS:
+                totals[name] += getattr(stage, name)
 
     @property
     def table(self) -> Table:
@@ -122,6 +143,34 @@ def watch(query: StreamingQuery, *, console: Console | None = None) -> None:
                 view.update(progress.table)
 
 
+def show(batches: Iterable[MicroBatch[A]], *, console: Console | None = None) -> Iterator[MicroBatch[A]]:
+    """Yields the micro-batches of a local query, and shows its progress until it ends.
+
+    The batches are those of ``flowalg_polars.streaming.batches(..., metrics=True)``. Nothing is shown if the output is
+    not a terminal.
+
+    Example::
+
+        for batch in show(streaming.batches(totals, {scores: stream}, metrics=True)):
+            batch.write_to(table)
+    """
+    out = Console(file=sys.stderr) if console is None else console
+    if not out.is_terminal:
+        yield from batches
+        return
+    progress = QueryView()
+    with Live(Spinner("dots", "waiting for the first batch"), console=out) as view:
+        started = perf_counter()
+        for batch in batches:
+            if not batch.metrics:
+                raise ArgumentError("batches", batch, "micro-batches with metrics: pass metrics=True")
+            seconds, rows = perf_counter() - started, sum(source.elements for source in batch.sources)
+            progress.add(batch.number, rows, rows / seconds, seconds, len(batch.bad_records), batch.metrics)
+            view.update(progress.table)
+            yield batch
+            started = perf_counter()
+
+
 def _point(time: datetime) -> str:
     """A watermark, to the second."""
     if not MIN_TIME < event_time(time) < MAX_TIME:
@@ -137,4 +186,4 @@ def _size(count: float) -> str:
     return f"{count:.1f} GB"
 
 
-__all__ = ["QueryView", "watch"]
+__all__ = ["QueryView", "show", "watch"]

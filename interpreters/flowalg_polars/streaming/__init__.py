@@ -1,10 +1,12 @@
 """A pipeline over unbounded input, micro-batch by micro-batch, in one process.
 
-``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input.
+``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input. ``open_windows`` reads
+the live windows of a checkpoint, and ``replay_log`` gives the clocks of a run to the reference interpreter.
 """
 
 from flowalg_polars.streaming.checkpoint import drain
 from flowalg_polars.streaming.inputs import Files, Frames, Records, StreamInput
+from flowalg_polars.streaming.inspection import open_windows, replay_log
 from flowalg_polars.streaming.query import MicroBatch
 from flowalg_polars.streaming.running import CAPABILITIES, RunSummary, Sink, batches, run
 
@@ -19,5 +21,7 @@ __all__ = [
     "StreamInput",
     "batches",
     "drain",
+    "open_windows",
+    "replay_log",
     "run",
 ]

@@ -109,6 +109,17 @@ class Checkpoint:
             checkpoint._remove_obsolete()
             yield checkpoint
 
+    @classmethod
+    def read(cls, folder: str | PathLike[str]) -> Checkpoint:
+        """Returns a checkpoint as it is now; a query may be using it. Raises ``CheckpointError`` if there is none."""
+        path = Path(folder)
+        manifest = _load(path / _MANIFEST, Manifest)
+        if manifest is None:
+            raise CheckpointError(
+                f"{path} is no checkpoint of the local engine, or its query has not committed a micro-batch yet"
+            )
+        return cls(path, manifest)
+
     @property
     def intent(self) -> Intent | None:
         """The intent of a micro-batch that was begun and not committed."""

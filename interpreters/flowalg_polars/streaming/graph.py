@@ -12,7 +12,7 @@ from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.notes import LiftingNote, note_of
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromStage, Report, Upstream
-from flowalg_shard.metrics import StageMetrics
+from flowalg_shard.metrics import SourceMetrics, StageMetrics
 
 from flowalg.data.errors import CheckpointError, UnsupportedError
 from flowalg.data.shapes import Shape
@@ -204,6 +204,11 @@ class Graph:
     def metrics(self) -> tuple[StageMetrics, ...]:
         """Returns the metrics of all stages in the last instant."""
         return tuple(stage.metrics(number) for number, stage in enumerate(self.stages))
+
+    def source_metrics(self) -> tuple[SourceMetrics, ...]:
+        """Returns the metrics of all sources in the last instant."""
+        found = {source.source: source for stage in self.stages for source in stage.sources()}
+        return tuple(found.values())
 
     @property
     def processing_time(self) -> ProcessingTime:

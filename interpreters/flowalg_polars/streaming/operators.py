@@ -33,6 +33,7 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
 )
 from flowalg_shard.metrics import (
+    SourceMetrics,
     StageMetrics,
     count_emitted,
     count_late,
@@ -126,6 +127,10 @@ class ShardedGrouping:
         """The facts about the stage that its state depends on."""
         return describe_stage(self.prepared.stage, str(self.prepared.pair))
 
+    def sources(self) -> tuple[SourceMetrics, ...]:
+        """Returns the metrics of the sources that flow into the stage directly."""
+        return source_metrics(self.operator, [self.received], self.states[0])
+
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         assert self.report is not None, "an instant has been"
@@ -134,7 +139,7 @@ class ShardedGrouping:
                 self.report.clocks,
                 count_emitted(emission.panes, emission.drops),
                 state,
-                source_metrics(self.operator, [self.received], state) if shard == 0 else (),
+                self.sources() if shard == 0 else (),
             )
             for shard, (emission, state) in enumerate(zip(self.emissions, self.states, strict=True))
         ]
@@ -295,6 +300,10 @@ class ShardedSide:
         """The facts about the stage that its state depends on."""
         return describe_stage(self.stage, f"{self.main.shape} beside {self.side.shape}")
 
+    def sources(self) -> tuple[SourceMetrics, ...]:
+        """Returns the metrics of the sources that flow into the stage directly."""
+        return source_metrics(self.operator, self.received, self.states[0])
+
     def metrics(self, number: int) -> StageMetrics:
         """Returns the metrics of the last instant."""
         assert self.report is not None, "an instant has been"
@@ -304,7 +313,7 @@ class ShardedSide:
                 self.report.clocks,
                 late if shard == 0 else Counter(),
                 state,
-                source_metrics(self.operator, self.received, state) if shard == 0 else (),
+                self.sources() if shard == 0 else (),
             )
             for shard, state in enumerate(self.states)
         ]

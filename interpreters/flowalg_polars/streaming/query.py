@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import polars as pl
 from attrs import define, field, frozen
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard.metrics import StageMetrics
+from flowalg_shard.metrics import SourceMetrics, StageMetrics
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
 from flowalg.data.errors import ArgumentError, CheckpointError
@@ -48,7 +48,8 @@ class MicroBatch(Generic[A_co]):
 
     ``rows`` has the leaves of elements and the metadata of panes; ``frame`` the columns that users see. ``dropped``
     are the drops of all stages, and ``dropped_count`` the number of their elements. ``bad_records`` are the records on
-    which a step failed, with ``dead_letters``. ``metrics`` has one entry for each stage, in the order of the pipeline.
+    which a step failed, with ``dead_letters``. ``metrics`` has one entry for each stage, in the order of the pipeline,
+    and ``sources`` one for each source that flows into a stage; both are empty without ``metrics=True``.
     """
 
     pipeline: PCollection[A_co]
@@ -56,9 +57,10 @@ class MicroBatch(Generic[A_co]):
     query: str
     processing_time: ProcessingTime
     rows: pl.DataFrame
-    stage_drops: tuple[StageDrops, ...] = field(repr=False)
+    _stage_drops: tuple[StageDrops, ...] = field(repr=False)
     bad_records: tuple[BadRecord, ...]
     metrics: tuple[StageMetrics, ...]
+    sources: tuple[SourceMetrics, ...]
     shape: Shape
 
     @property
@@ -74,12 +76,12 @@ class MicroBatch(Generic[A_co]):
     @property
     def dropped(self) -> tuple[Drop, ...]:
         """The drops of all stages as values."""
-        return tuple(drop for drops in self.stage_drops for drop in drops.values())
+        return tuple(drop for drops in self._stage_drops for drop in drops.values())
 
     @property
     def dropped_count(self) -> int:
         """The number of elements that all stages dropped."""
-        return sum(drops.count for drops in self.stage_drops)
+        return sum(drops.count for drops in self._stage_drops)
 
     def write_to(self, sink: PaneSink) -> bool:
         """Writes the panes, drops and bad records to a sink, and returns whether it did not have them already."""
@@ -87,7 +89,7 @@ class MicroBatch(Generic[A_co]):
         bad: list[DropFields] = [
             {"drop": record.drop_fields(now), "start": None, "end": None} for record in self.bad_records
         ]
-        dropped = [fields for drops in self.stage_drops for fields in drops.fields()]
+        dropped = [fields for drops in self._stage_drops for fields in drops.fields()]
         output: SinkBatch[object] = SinkBatch(self.panes, (*dropped, *bad))
         return sink.write(output, WrittenBatch(self.query, self.number))
 
@@ -231,6 +233,7 @@ class Query:
             self.graph.drops(),
             () if self.bad_records is None else self.bad_records.take(),
             self.graph.metrics() if self.options.metrics else (),
+            self.graph.source_metrics() if self.options.metrics else (),
             self.shape,
         )
 

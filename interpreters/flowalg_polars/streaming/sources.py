@@ -12,6 +12,7 @@ from flowalg_shard.clocks.exchange import FromSource, SourceReport, Upstream
 from flowalg_shard.clocks.reports import observation, observed_report, source_report
 from flowalg_shard.tables.columns import KEEP
 
+from flowalg.data.errors import SchemaMismatchError
 from flowalg.data.time import ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.watermarks import ClockSummary
@@ -45,6 +46,7 @@ class StreamSource:
         if rows is None:
             empty = pl.DataFrame(schema=frame_schema(self.node.shape, ELEMENT_META))
             return Arrival(empty.lazy(), {0: self._own_report(now, ended=ended)})
+        self._require_columns(rows)
         clocked = rows.with_columns(self._clock_columns(now))
         elements, control = clocked, None
         if self._has_control_rows:
@@ -65,6 +67,21 @@ class StreamSource:
         names = leaf_columns(layout_of(self.node.shape))
         query = observation(policy, bound, partitioned=partitioned)
         return Arrival(bound.select(*names, *ELEMENT_META), {0: Observation(query, report)})
+
+    def _require_columns(self, rows: pl.LazyFrame) -> None:
+        """Raises ``SchemaMismatchError`` if a column that the input names is missing."""
+        stream = self.stream
+        arguments = ("processing_time", "end_of_input", "partition", "signal", "tick")
+        named = {name: column for name in arguments if isinstance(column := getattr(stream, name), str)}
+        if not named:
+            return
+        known = rows.collect_schema().names()
+        for argument, column in named.items():
+            if column not in known:
+                raise SchemaMismatchError(
+                    f"source {self.node.name!r}: StreamInput.{argument} is {column!r}, which is no column of its rows; "
+                    f"they have {', '.join(known)}"
+                )
 
     def _bind(self, rows: pl.DataFrame, program: Program) -> pl.DataFrame:
         """Returns the elements of some rows. With dead letters, bad records are left out and kept aside."""

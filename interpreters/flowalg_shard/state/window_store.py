@@ -85,11 +85,15 @@ class Segment:
     name: str = field(factory=lambda: uuid4().hex)
     _ordered: bool = False
 
+    def wake_up_windows(self) -> None:
+        """Adds the columns that say when windows are due, if they are not there yet."""
+        if self.wake_up is not None:
+            self.plain, self.wake_up = self.wake_up(), None
+
     @property
     def windows(self) -> pl.DataFrame:
         """The windows, with the columns that say when they are due."""
-        if self.wake_up is not None:
-            self.plain, self.wake_up = self.wake_up(), None
+        self.wake_up_windows()
         return self.plain
 
     def order(self) -> None:

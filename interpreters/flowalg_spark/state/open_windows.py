@@ -7,20 +7,17 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Final
 
-import polars as pl
 from flowalg_shard import WindowStore
-from flowalg_shard.step.dormancy import ALWAYS, NEVER, NEXT_TIME, NEXT_WATERMARK
-from flowalg_shard.tables.columns import CHANGED, END, PANES, START
+from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
+from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.packing import stack
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from flowalg.data.errors import ArgumentError, CheckpointError
-from flowalg.data.time import MAX_TIME
 from flowalg_spark.state.state_format import Head
 
-_OWN: Final = ("stage", "shard", "window", "panes", "pending", "next_watermark", "next_time")
 _EMPTY: Final = (
     "stage string, shard int, window struct<start timestamp, end timestamp>, panes bigint, pending boolean, "
     "next_watermark timestamp, next_time timestamp"
@@ -65,17 +62,14 @@ def open_windows(session: SparkSession, checkpoint: str | PathLike[str], *, stag
     for row in rows("shard", "key", "value"):
         (shard,) = row["key"]
         head = Head.of(shard, tuple(row["value"]))
-        tables += [
-            _visible(head.stage.label, shard, part.windows, part.segment.hashed)
-            for part in _windows(head, chunks).parts
-        ]
+        tables.append(live_windows(head.stage.label, shard, _windows(head, chunks)))
     windows = stack(tables)
     if windows.is_empty():
         return session.createDataFrame([], _EMPTY)
     found = session.createDataFrame(windows.to_arrow())
     window = F.struct(F.timestamp_micros(START).alias("start"), F.timestamp_micros(END).alias("end"))
     times = [F.timestamp_micros(name).alias(name) for name in ("next_watermark", "next_time")]
-    key = [F.col(f"`{name}`") for name in found.columns if name not in (*_OWN, START, END)]
+    key = [F.col(f"`{name}`") for name in found.columns if name not in OWN_COLUMNS]
     return found.select("stage", "shard", *key, window.alias("window"), "panes", "pending", *times)
 
 
@@ -84,27 +78,6 @@ def _windows(head: Head, chunks: Mapping[tuple[str, int], bytes]) -> WindowStore
         return chunks.get((name, number))
 
     return head.stored(lambda entry: head.segment(entry, read_chunk)).windows
-
-
-def _visible(label: str, shard: int, windows: pl.DataFrame, by: tuple[str, ...]) -> pl.DataFrame:
-    """Returns the windows of a shard in the columns of the result, with times in microseconds."""
-    if windows.is_empty():
-        return windows
-    key = [pl.col(name).alias(name.replace("/", ".")) for name in by if name not in (START, END)]
-    next_watermark = pl.when((pl.col(NEXT_WATERMARK) != ALWAYS) & (pl.col(NEXT_WATERMARK) < MAX_TIME)).then(
-        pl.col(NEXT_WATERMARK)
-    )
-    return windows.select(
-        pl.lit(label).alias("stage"),
-        pl.lit(shard, pl.Int32()).alias("shard"),
-        *key,
-        START,
-        END,
-        pl.col(PANES).alias("panes"),
-        pl.col(CHANGED).alias("pending"),
-        next_watermark.alias("next_watermark"),
-        pl.when(pl.col(NEXT_TIME) != NEVER).then(pl.col(NEXT_TIME)).alias("next_time"),
-    )
 
 
 __all__ = ["open_windows"]

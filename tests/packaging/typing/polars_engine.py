@@ -25,7 +25,8 @@ from flowalg_polars.batch import BatchInput
 from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, RunSummary, Sink, StreamInput
 from flowalg_polars.streaming.bad_records import BadRecord
 from flowalg_polars.streaming.inputs import Format, StreamColumn
-from flowalg_shard.metrics import StageMetrics
+from flowalg_shard.metrics import SourceMetrics, StageMetrics
+from flowalg_shard.replay import ReplayLog
 from flowalg_sinks import Cell, Changelog, PaneSink, Row, SinkBatch, SQLite, Table, Upsert
 
 from flowalg import KV, BoundedOutOfOrderness, Drop, Pane, PCollection, Run, Source, Timeline, WatermarkPolicy
@@ -131,6 +132,8 @@ def streams(
     assert_type(streaming.run(totals, {flights: stream}, sink=[write, written]), RunSummary)
     assert_type(streaming.run(totals, {flights: stream}, sink=lambda output: output.number), RunSummary)
     streaming.drain("checkpoint")
+    assert_type(streaming.open_windows("checkpoint", stage=1), pl.DataFrame)
+    assert_type(streaming.replay_log([]), ReplayLog)
 
 
 def outputs(output: MicroBatch[KV[str, int]], sink: PaneSink, done: RunSummary) -> None:
@@ -146,6 +149,7 @@ def outputs(output: MicroBatch[KV[str, int]], sink: PaneSink, done: RunSummary) 
     assert_type(output.dropped, tuple[Drop, ...])
     assert_type(output.bad_records, tuple[BadRecord, ...])
     assert_type(output.metrics, tuple[StageMetrics, ...])
+    assert_type(output.sources, tuple[SourceMetrics, ...])
     assert_type(output.shape, Shape)
     assert_type(output.dropped_count, int)
     assert_type(output.write_to(sink), bool)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import assert_type
 
 import pyarrow as pa
+from flowalg_shard.replay import ReplayBatch
 from flowalg_spark import (
     LiftingNote,
     PaneFrame,
@@ -35,7 +36,6 @@ from flowalg_spark import (
     streaming,
 )
 from flowalg_spark.lowering.binding import StreamColumns
-from flowalg_spark.streaming.replay import MicroBatch
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType
@@ -138,7 +138,7 @@ def replays(log: ReplayLog, flights: Source[Flight], stored: DataFrame, table: p
     """The replay of a run."""
     assert_type(replay_log(stored), ReplayLog)
     assert_type(replay_log(table), ReplayLog)
-    assert_type(log.batches, tuple[MicroBatch, ...])
+    assert_type(log.batches, tuple[ReplayBatch, ...])
     flown: list[Flight] = []
     assert_type(log.timeline(flights, flown), Timeline[Flight])
 
