@@ -10,6 +10,8 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
@@ -20,7 +22,8 @@ import flowalg_sinks
 import polars as pl
 import pytest
 from flowalg_polars import streaming
-from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput
+from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput, graph
+from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_sinks import SQLite
 from flowalg_tools.live import show
 from hypothesis import given
@@ -357,6 +360,30 @@ def test_a_damaged_or_different_checkpoint_is_refused(tmp_path: Path) -> None:
     manifest.write_bytes(bytes(stored))
     with pytest.raises(CheckpointError, match="is damaged: its manifest has the wrong checksum"):
         next(streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path))
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_checkpoint_of_another_placement_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
+    """A query with several shards does not go on if keys have other hashes; with one shard the hash has no effect."""
+    list(streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path, shards=shards))
+    monkeypatch.setattr(graph, "placement_fingerprint", lambda: placement_fingerprint() + 1)
+    goes_on = streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path, shards=shards)
+    if shards == 1:
+        assert list(goes_on) == []
+    else:
+        with pytest.raises(
+            CheckpointError, match="a version of Polars with another hash of keys; this is Polars"
+        ):
+            next(goes_on)
+
+
+def test_the_fingerprint_of_the_placement_is_that_of_any_process() -> None:
+    """Another process computes the same fingerprint, so a query goes on after a restart."""
+    program = "from flowalg_polars.streaming.placement import *; print(placement_fingerprint())"
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(other.stdout) == placement_fingerprint()
 
 
 def test_bad_arguments_name_what_is_valid() -> None:

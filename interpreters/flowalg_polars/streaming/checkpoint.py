@@ -24,11 +24,12 @@ from flowalg_shard.clocks.exchange import InputClocks
 
 from flowalg.data.errors import CheckpointError
 from flowalg.data.time import ProcessingTime
+from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.readers import Position
 
 A = TypeVar("A")
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the layout; a checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
@@ -76,12 +77,13 @@ class StoredStage:
 class Manifest:
     """The state of a query after a micro-batch: what it has read, and the state of its stages.
 
-    ``small`` has the bytes of small segments.
+    ``small`` has the bytes of small segments. ``placement`` is the fingerprint of the hash that places keys on shards.
     """
 
     intent: Intent
     stages: tuple[StoredStage, ...]
     small: Mapping[str, bytes]
+    placement: int
 
 
 @define
@@ -142,7 +144,7 @@ class Checkpoint:
         )
         if self._stored:
             _sync_folder(self.folder / _SEGMENTS)
-        manifest = Manifest(intent, stored, small)
+        manifest = Manifest(intent, stored, small, placement_fingerprint())
         _replace(self.folder / _MANIFEST, manifest)
         self.manifest = manifest
         self._remove_obsolete()

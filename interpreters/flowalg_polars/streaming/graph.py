@@ -40,6 +40,7 @@ from flowalg_polars.streaming.bad_records import BadRecords, keep_good
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.drops import StageDrops
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
+from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_polars.streaming.rows import Elements, ElementsToRows, prepare_grouping, require_lateness
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
@@ -227,6 +228,12 @@ class Graph:
             raise CheckpointError(
                 f"the checkpoint {checkpoint.folder} has {len(stored)} stages, and the pipeline {len(self.stages)}; "
                 "start the changed pipeline with a new checkpoint"
+            )
+        if self.cluster.shards > 1 and checkpoint.manifest.placement != placement_fingerprint():
+            raise CheckpointError(
+                f"the checkpoint {checkpoint.folder} was written by a version of Polars with another hash of keys; "
+                f"this is Polars {pl.__version__}, which would place keys on other shards; continue with the version "
+                "that wrote it, or start the query with a new checkpoint"
             )
         for stage, before in zip(self.stages, stored, strict=True):
             if len(before.shards) != self.cluster.shards:

@@ -18,7 +18,7 @@ from flowalg_shard import Stage, aggregate_columns
 from flowalg_shard.step.stage import runs_in_columns
 from flowalg_shard.step.trigger_summary import evaluate_leaf
 from flowalg_shard.step.window_assignment import assigned_in_columns
-from flowalg_shard.tables.columns import KEEP, NEW, SHARD, VALUE, WEIGHT
+from flowalg_shard.tables.columns import KEEP, NEW, VALUE, WEIGHT
 
 from flowalg.data.errors import UnsupportedError, errors_of
 from flowalg.data.shapes import RecordOf, Shape
@@ -32,6 +32,7 @@ from flowalg_polars.columns import columns_of
 from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
 from flowalg_polars.lowering.python_steps import arrow_schema, frame_schema, from_arrow, to_arrow
+from flowalg_polars.streaming.placement import shard_of
 
 ElementsToRows: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 
@@ -177,13 +178,6 @@ def _row_columns(stage: Stage, elements: Elements, shards: int) -> list[pl.Expr]
     return [*keys, *others, shard_of(key, shards)]
 
 
-def shard_of(key: Sequence[pl.Expr], shards: int) -> pl.Expr:
-    """Returns the shard of a row, by the hash of its key."""
-    if shards == 1 or not key:
-        return pl.lit(0, pl.Int32()).alias(SHARD)
-    return (pl.struct(*key).hash() % shards).cast(pl.Int32()).alias(SHARD)
-
-
 def weight_of(meta: tuple[str, ...]) -> pl.Expr:
     """Returns the weight of a row: -1 for a retraction, else 1."""
     if CHANGE not in meta:
@@ -230,6 +224,5 @@ __all__ = [
     "PreparedGrouping",
     "prepare_grouping",
     "require_lateness",
-    "shard_of",
     "weight_of",
 ]
