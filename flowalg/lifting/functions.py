@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import islice
 from types import CodeType, FunctionType
 from typing import Final
 
@@ -25,11 +24,13 @@ from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.python.source import syntax_of
 from flowalg.lifting.python.syntax_names import describe_statement
 from flowalg.lifting.syntax import annotated_shape, lift_condition, lift_expression
-from flowalg.lifting.tree.expressions import Constant, Expr, Opaque, walk
+from flowalg.lifting.tree.expressions import Constant, Expr, Opaque, children
 from flowalg.lifting.tree.failures import always_evaluated, can_fail
 
 LARGEST: Final = 2000
 """An expression with more nodes than this is left to Python."""
+DEEPEST: Final = 150
+"""An expression with more levels than this is left to Python, since expressions are compiled by recursion."""
 _MOST_FORKS: Final = 6
 """An ``if`` without ``return`` duplicates the statements after it; a function with more of them is left to Python."""
 
@@ -88,8 +89,16 @@ def _bind(
 
 
 def _limit_size(lifted: Expr, location: str) -> Expr:
-    if sum(1 for _ in islice(walk(lifted), LARGEST + 1)) > LARGEST:
-        return Opaque(lifted.shape, f"an expression of more than {LARGEST} nodes", location)
+    """Returns the expression, opaque if it is too large or too deep."""
+    left, nodes = [(lifted, 1)], 0
+    while left:
+        expr, depth = left.pop()
+        nodes += 1
+        if nodes > LARGEST:
+            return Opaque(lifted.shape, f"an expression of more than {LARGEST} nodes", location)
+        if depth > DEEPEST:
+            return Opaque(lifted.shape, f"operations nested more than {DEEPEST} deep", location)
+        left += [(child, depth + 1) for child in children(expr)]
     return lifted
 
 
@@ -174,4 +183,4 @@ def _returns(statements: Sequence[ast.stmt]) -> bool:
             return False
 
 
-__all__ = ["LARGEST", "lift_function"]
+__all__ = ["DEEPEST", "LARGEST", "lift_function"]

@@ -33,7 +33,10 @@ def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
 
 def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Expr:
     if isinstance(f, FunctionType):
-        return lift_function(f, arguments, {}, ())
+        try:
+            return lift_function(f, arguments, {}, ())
+        except RecursionError:
+            return Opaque(annotated_shape(f), "operations nested too deep to be read", describe_function(f))
     location = describe_function(f)
     lifted = lift_builtin_call(f, arguments, {}, location)
     if lifted is not None:

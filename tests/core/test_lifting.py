@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from returns.result import Failure, Success
 
-from flowalg.data.shapes import shape_of
+from flowalg.data.shapes import INTEGER, shape_of
 from flowalg.elementwise.functions import Call, describe_function
 from flowalg.lifting.lift import lift
 from flowalg.lifting.python.source import KNOWN, RUNNING, syntax_of
@@ -67,15 +68,21 @@ def test_a_captured_scalar_is_lifted_with_its_value() -> None:
     assert first_opaque(lift_edge_function(add([3]))) is not None
 
 
-def test_a_function_whose_source_file_has_changed_stays_in_python(tmp_path: Path) -> None:
-    """A function whose source file has changed since its import stays in Python."""
-    path = tmp_path / "edited.py"
-    path.write_text("f = lambda e: e.x + 1\n")
-    spec = importlib.util.spec_from_file_location("edited", path)
+def load(path: Path) -> ModuleType:
+    """Returns the module of a file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def test_a_function_whose_source_file_has_changed_stays_in_python(tmp_path: Path) -> None:
+    """A function whose source file has changed since its import stays in Python."""
+    path = tmp_path / "edited.py"
+    path.write_text("f = lambda e: e.x + 1\n")
+    module = load(path)
     path.write_text("f = lambda e: e.x - 1\n")
     opaque = first_opaque(lift_edge_function(module.f))
     assert opaque is not None
@@ -144,6 +151,28 @@ def test_a_function_whose_expression_is_too_large_stays_in_python() -> None:
     opaque = first_opaque(lift_edge_function(lambda e: nested(e.x)))
     assert opaque is not None
     assert opaque.reason == "an expression of more than 2000 nodes"
+
+
+@pytest.mark.parametrize(
+    ("operations", "result", "reason"),
+    [
+        (70, "add(e.x)", None),
+        (80, "add(add(e.x))", "operations nested more than 150 deep"),
+        (2000, "add(e.x)", "operations nested too deep to be read"),
+    ],
+)
+def test_a_function_whose_operations_are_nested_too_deep_stays_in_python(
+    tmp_path: Path, operations: int, result: str, reason: str | None
+) -> None:
+    """A function that recursion over its expression could not compile stays in Python, with its result type."""
+    helper = ["def add(x):", *["    x = x + 1"] * operations, "    return x"]
+    lines = [*helper, "def deep(e) -> int:", f"    return {result}"]
+    path = tmp_path / f"deep_{operations}.py"
+    path.write_text("\n".join(lines))
+    expression = lift_edge_function(load(path).deep)
+    opaque = first_opaque(expression)
+    assert (opaque.reason if opaque else None) == reason
+    assert expression.shape == INTEGER
 
 
 def test_a_name_that_is_assigned_later_is_local() -> None:
