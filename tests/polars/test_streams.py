@@ -21,7 +21,7 @@ import flowalg_reference as reference
 import flowalg_sinks
 import polars as pl
 import pytest
-from flowalg_polars import streaming
+from flowalg_polars import PolarsBatch, streaming
 from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput, graph
 from flowalg_polars.streaming.placement import placement_fingerprint
 from flowalg_sinks import SQLite
@@ -488,3 +488,20 @@ def test_a_missing_clock_column_is_named() -> None:
         SchemaMismatchError, match=r"StreamInput\.processing_time is 'seen'.* they have team, points"
     ):
         streaming.run(TOTALS, {SCORES: stream}, sink=print)
+
+
+def test_the_exception_of_a_function_is_the_cause_of_the_error() -> None:
+    """The error of a query has the exception that a user-defined function raised as its cause, in batch too."""
+
+    def fail(score: Score) -> int:
+        raise LookupError(score.team)
+
+    failing = SCORES.key_by(lambda s: s.team).map_values(fail, result=int)
+    totals = failing.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(Sum())
+    with pytest.raises(UserFunctionError) as raised:
+        streaming.run(totals, {SCORES: stream_of()}, sink=print)
+    assert isinstance(raised.value.__cause__, LookupError)
+    assert type(raised.value) is UserFunctionError
+    with pytest.raises(UserFunctionError) as raised:
+        PolarsBatch().run(totals, {SCORES: frame_of(BATCHES[0]).lazy()})
+    assert isinstance(raised.value.__cause__, LookupError)

@@ -19,6 +19,7 @@ from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
+from flowalg_polars.frames.failures import keep_causes
 from flowalg_polars.lowering.failures import evaluate
 from flowalg_polars.meta import META_TYPES
 
@@ -41,7 +42,8 @@ def python_column(step: OneToOne, function: Function, element: Columns, result: 
     def body(columns: Sequence[pl.Series]) -> pl.Series:
         rows, *arrays = columns
         whole = [array.new_from_index(0, len(rows)) if len(array) != len(rows) else array for array in arrays]
-        return series_of(compute([array.to_arrow() for array in whole]), kind)
+        with keep_causes():
+            return series_of(compute([array.to_arrow() for array in whole]), kind)
 
     # The event time is an argument so that a function of constants is called for each row.
     return pl.map_batches([pl.col(EVENT_TIME), *arguments], body, return_dtype=kind, is_elementwise=True)
