@@ -1,4 +1,4 @@
-"""``docs/lifting.md``: which functions run inside Spark, generated from the test cases."""
+"""``docs/lifting.md``: which functions run inside the engines, generated from the test cases."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ from tests.support.lifting.rows import Edge
 PATH: Final = Path(__file__).parents[1] / "lifting.md"
 
 _HEAD: Final = """\
-# What runs inside Spark
+# What runs inside the engines
 
-`make docs` generates this page from the test cases of `tests/spark/test_lifted_columns.py`. Each case compares Spark
-with Python on hundreds of rows of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years
-1 to 9999, daylight-saving transitions, `None`. The tests run with Spark's ANSI mode on and off, in two time zones,
-and with compiled and interpreted expressions.
+`make docs` generates this page from the cases of `tests/spark/test_lifted_columns.py` and
+`tests/polars/test_lifted_expressions.py`. Each case compares Spark, and the local engine on Polars, with Python on
+hundreds of rows of edge values: limits of 64 bits, NaN, infinities and -0.0, text beyond ASCII, years 1 to 9999,
+daylight-saving transitions, `None`. Spark is tested with its ANSI mode on and off, in two time zones, and with compiled
+and interpreted expressions.
 
-A lifted function becomes Spark columns. A function that is not lifted runs in Python over Arrow batches, with the same
-result. `explain()` names the functions that are not lifted, with the reason and the source location.
+A lifted function becomes Spark columns, or expressions of Polars. A function that is not lifted runs in Python over
+Arrow batches, with the same result. `explain()` of Spark's and of the local engine's frames names the functions that
+are not lifted, with the reason and the source location.
 
 - A lifted function returns exactly what Python returns, bit for bit. Where Python raises, or where an integer to be
   stored exceeds 64 bits, the query fails with a message that names the location in the function. The only difference:
-  Spark does not compute a field that no later step reads, so an error in that field does not occur.
+  an engine does not compute a field that no later step reads, so an error in that field does not occur.
 - A *captured* variable has the value of the time when the pipeline is compiled, even if it is reassigned later. Only
   immutable values are captured.
 - Elements are instances of exactly the class that a collection declares, so the methods of that class run.

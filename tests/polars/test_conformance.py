@@ -5,10 +5,13 @@ These tests catch faults in the lowering of a node, in the order of panes, and i
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from flowalg_laws import check_interpreter
-from flowalg_polars import Cluster, PolarsBatch, PolarsStreaming
+from flowalg_laws.kit.readings import READINGS
+from flowalg_polars import Cluster, PolarsBatch, PolarsStreaming, batch
 
+from flowalg import Sum
 from flowalg.analysis.capabilities import Mode
 
 
@@ -30,3 +33,18 @@ def test_batch_conforms() -> None:
 def test_streaming_conforms(interpreter: PolarsStreaming) -> None:
     """A stream has the panes of the reference, in order, however it is divided."""
     check_interpreter(interpreter, ordered=True, generated=20)
+
+
+def test_explain_says_how_functions_run() -> None:
+    """``explain`` of a batch names each function and how it runs, before Polars' plan."""
+    pairs = READINGS.key_by(lambda reading: reading.key).map_values(
+        lambda reading: hash(reading.value), result=int
+    )
+    point = pl.Datetime("us", "UTC")
+    schema = {"key": pl.String(), "value": pl.Int64(), "at": point, "seen": point}
+    frame = batch.compile(pairs.combine_per_key(Sum()), {READINGS: pl.DataFrame(schema=schema)})
+    text = frame.explain()
+    assert text.startswith("== Functions ==\n")
+    assert [str(note) for note in frame.lifting] == text.split("\n\n")[0].splitlines()[1:]
+    assert any("in Python" in str(note) for note in frame.lifting)
+    assert "key_by" in text

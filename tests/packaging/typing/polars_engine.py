@@ -54,6 +54,7 @@ def batches(
     )
     assert_type(batch.run(totals, {flights: frame}), tuple[Pane[KV[str, int]], ...])
     assert_type(panes.lifting, tuple[LiftingNote, ...])
+    assert_type(panes.explain(), str)
     assert_type(panes.final_values(by=["key"]), pl.LazyFrame)
     assert_type(final_values(panes), pl.LazyFrame)
     assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
