@@ -135,9 +135,7 @@ class PaneFrame(pl.LazyFrame, Generic[A_co]):
         """How each user-defined function runs: as Polars columns, or in Python with the reason."""
         return self._notes
 
-    def explain(  # type: ignore[override]  # the options of Polars differ between its versions
-        self, **options: object
-    ) -> str:
+    def explain(self, **options: object) -> str:
         """Returns how each user-defined function runs, followed by Polars' plan; ``options`` are those of Polars."""
         plan = super().explain(**options)  # type: ignore[arg-type]  # Polars checks its options
         return "\n".join(["== Functions ==", *map(str, self._notes), "", plan])
