@@ -1,7 +1,7 @@
 """Times the local engine: batches beside Polars and DuckDB, streams beside Polars by hand: ``make bench-local``.
 
-``python -m docs.benchmarks.local [--rows N] [--rounds N] [--only WORD]`` writes ``build/bench/local.json`` and
-``local-streams.json``, and keeps the results of other cases.
+``python -m docs.benchmarks.local [--rows N] [--rounds N] [--only WORD] [--spark]`` writes ``local.json`` and
+``local-streams.json`` in ``build/bench``, and keeps the results of other cases.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def main(arguments: Sequence[str]) -> None:
         "--seconds", type=float, default=10, help="timed seconds of each, at least (%(default)s)"
     )
     parser.add_argument("--only", default="", help="only the cases with this word in their name")
+    parser.add_argument("--spark", action="store_true", help="run the streams on time on Spark too")
     options = parser.parse_args(arguments)
     for query in COLUMNS:
         if options.only in query:
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str]) -> None:
                 flush=True,
             )
     print(*table(RESULTS.load()), sep="\n")
-    streaming.run(options.only, options.rounds)
+    streaming.run(options.only, options.rounds, spark=options.spark)
 
 
 if __name__ == "__main__":

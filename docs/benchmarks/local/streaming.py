@@ -20,7 +20,9 @@ from docs.benchmarks.local.streams import (
     EVERYTHING,
     FILES,
     HOURS,
+    LARGE,
     MEDIUM,
+    SMALL,
     STREAMS,
     Batches,
     Rival,
@@ -47,6 +49,7 @@ WARM: Final = 2
 NAMES: Final = [
     *(case.name for case in STREAMS),
     *(f"{name}, {count:,}" for name in GROWTHS for count in OPEN),
+    *(f"Spark streaming, {rows:,} rows" for rows in (LARGE, MEDIUM, SMALL)),
 ]
 RESULTS: Final = Results(BUILD / "bench" / "local-streams.json", "case", NAMES)
 
@@ -141,6 +144,26 @@ def measure_growth(name: str, rounds: int) -> Iterator[dict[str, object]]:
         }
 
 
+def compare_with_spark() -> Iterator[dict[str, object]]:
+    """Yields the time of a micro-batch on Spark streaming, and its ratio to that of the local engine."""
+    from docs.benchmarks.local.on_spark import median_seconds
+
+    cases = [case for case in STREAMS if case.name.startswith("on time")]
+    inputs = [files(DATA, case.rows, case.files, LATE)[:FILES] for case in cases]
+    known = {result["case"]: result for result in RESULTS.load()}
+    for case, seconds in zip(cases, median_seconds(inputs), strict=True):
+        local = known[case.name]["flowalg_p50_ms"]
+        assert isinstance(local, float)
+        spark = 1000 * seconds
+        yield {
+            "case": f"Spark streaming, {case.rows:,} rows",
+            "rows": case.rows,
+            "spark_p50_ms": round(spark),
+            "flowalg_p50_ms": local,
+            "times": round(spark / local, 1),
+        }
+
+
 def tables(results: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """The results as the tables of ``docs/performance.md``."""
     yield "| case | p50 ms | p99 ms | rival | p50 ms | p99 ms | ratio | peak MiB | rival |"
@@ -158,10 +181,17 @@ def tables(results: Sequence[Mapping[str, object]]) -> Iterator[str]:
     for result in results:
         if "growth" in result:
             yield f"| {result['case']} | {result['flowalg_p50_ms']} | {result['growth']} |"
+    yield ""
+    yield "| case | ms on Spark | ms on the local engine | times |"
+    yield "| --- | ---: | ---: | ---: |"
+    for result in results:
+        if "times" in result:
+            columns = [result[name] for name in ("case", "spark_p50_ms", "flowalg_p50_ms", "times")]
+            yield f"| {' | '.join(map(str, columns))} |"
 
 
-def run(only: str, rounds: int) -> None:
-    """Times the cases with a word in their name; prints a line for each, and all results."""
+def run(only: str, rounds: int, *, spark: bool) -> None:
+    """Times the cases with a word in their name, perhaps also on Spark; prints a line for each, and all results."""
     for case in STREAMS:
         if only in case.name:
             result = compare(case, rounds)
@@ -176,6 +206,10 @@ def run(only: str, rounds: int) -> None:
                     f"{result['case']:55} {result['flowalg_p50_ms']:>7} ms, growth {result['growth']}",
                     flush=True,
                 )
+    if spark:
+        for result in compare_with_spark():
+            RESULTS.save(result)
+            print(f"{result['case']:40} {result['spark_p50_ms']} ms, {result['times']} times", flush=True)
     print(*tables(RESULTS.load()), sep="\n")
 
 
