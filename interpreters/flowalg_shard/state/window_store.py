@@ -39,6 +39,9 @@ from flowalg_shard.tables.packing import pack, stack, unpack
 
 KEY_HASH: Final = "__key_hash"
 
+_LOOKUP: Final = (KEY_HASH, NEXT_WATERMARK, NEXT_TIME, HOLD)
+"""The columns that only the store needs."""
+
 _FEW: Final = 2
 """A segment of at most so many times the size of the next one is compacted with it."""
 
@@ -127,8 +130,9 @@ class Segment:
 
     @cached_property
     def size(self) -> int:
-        """The size of its tables in bytes."""
-        return sum(int(table.estimated_size()) for table in (self.plain, self.current_panes, self.tombstones))
+        """The size of its tables in bytes, without the columns for lookups, which may not be there yet."""
+        tables = (self.plain, self.current_panes, self.tombstones)
+        return sum(int(table.drop(_LOOKUP, strict=False).estimated_size()) for table in tables)
 
     @cached_property
     def next_watermark(self) -> int:
@@ -361,10 +365,6 @@ class ActiveWindows:
             return self.dormant
         needed = None if after.windows.is_empty() else wake_up
         return self.dormant.append(Segment(hashed, after.windows, after.current_panes, tombstones, needed))
-
-
-_LOOKUP: Final = (KEY_HASH, NEXT_WATERMARK, NEXT_TIME, HOLD)
-"""The columns that only the store needs."""
 
 
 def _compact(older: VisibleSegment, newer: VisibleSegment, *, oldest: bool) -> Segment:
