@@ -1,23 +1,29 @@
 """The papers' figures from real streaming queries, one micro-batch for each instant: ``make figures-streaming``.
 
+They run on the local engine, and then on Spark.
+
 The watermark is a custom policy: a function from the processing time to the figure's curve. A row without a value is a
 tick, which advances the processing time. There is a tick at each whole minute, when the figures' triggers are due.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+import flowalg_polars
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, frozen
 from flowalg_spark import StreamInput, collect, local_session, streaming
+from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_tools.figures.figure_run import FigureRun, differences, figure_pane
 from flowalg_tools.figures.listing import Listing, Scores
 from flowalg_tools.figures.listings import LISTINGS
@@ -28,10 +34,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from flowalg import (
     FOREVER,
+    KV,
     ClockView,
     CustomPolicy,
     EventTime,
     GlobalWindows,
+    Pane,
     PCollection,
     ProcessingTime,
     Run,
@@ -42,7 +50,7 @@ from flowalg.data.time import processing_time
 from flowalg.pipeline.nodes import CombinePerKey, ElementWise, Node, WindowInto
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 TEAM: Final = "team"
 _MINUTE: Final = timedelta(minutes=1)
@@ -140,48 +148,90 @@ def write(folder: Path, steps: Sequence[Step]) -> None:
         os.utime(path, (stamp, stamp))
 
 
-def run_figure(spark: SparkSession, figure: PublishedFigure, listing: Listing, folder: Path) -> FigureRun:
+@frozen
+class Dropped:
+    """A drop of one datum: its team, value, reason and time."""
+
+    team: str
+    value: int
+    reason: str
+    time: datetime
+
+    @classmethod
+    def of(cls, drop: Mapping[str, object]) -> Dropped:
+        """Returns a drop from the fields in which engines store it."""
+        team, value, reason, time = (drop[name] for name in ("key", "value", "reason", "processing_time"))
+        assert isinstance(team, str)
+        assert isinstance(value, int)
+        assert isinstance(reason, str)
+        assert isinstance(time, datetime)
+        return cls(team, value, reason, time)
+
+
+@frozen
+class Output:
+    """The panes of a query, and what it dropped."""
+
+    panes: Sequence[Pane[KV[str, int]]]
+    drops: Sequence[Dropped]
+
+
+Engine: TypeAlias = Callable[[Scores, Sequence[Step], Path], Output]
+"""A function that runs a pipeline over micro-batches, in a folder that has them as files in ``plays``."""
+
+
+def run_figure(engine: Engine, figure: PublishedFigure, listing: Listing, folder: Path) -> FigureRun:
     """Runs a streaming query over a figure's input."""
     steps = steps_of(figure)
     write(folder / "plays", steps)
     keyed = PLAYS.key_by(lambda play: play.team).map_values(lambda play: play.value)
     pipeline = _with_unlimited_lateness(listing.build(keyed))
-    frame = (
-        spark.readStream.schema(from_arrow_schema(_SCHEMA))
-        .option("maxFilesPerTrigger", 1)
-        .parquet(str(folder / "plays"))
-    )
-    plays = StreamInput(
-        frame,
-        _policy(steps),
-        processing_time=F.col("seen"),
-        tick=F.col("value").isNull(),
-    )
-    _run(streaming.compile(pipeline, {PLAYS: plays}).with_drops(), folder)
-    stored = spark.read.parquet(str(folder / "out"))
-    panes = [pane for pane in collect(pipeline, stored) if pane.element.key == TEAM]
-    drops = [_Drop.of(row) for row in stored.filter("drop is not null").select("drop").toArrow().to_pylist()]
-    dropped = {(drop.time, drop.value) for drop in drops if drop.team == TEAM}
+    output = engine(pipeline, steps, folder)
+    panes = [pane for pane in output.panes if pane.element.key == TEAM]
+    dropped = {(drop.time, drop.value) for drop in output.drops if drop.team == TEAM}
     return FigureRun(
         Run(tuple(panes), ()),
         tuple(figure_pane(pane) for pane in panes),
         tuple(arrival for arrival in figure.arrivals if _time_and_value(arrival) in dropped),
-        tuple(_closings(figure, steps, {drop.team for drop in drops if drop.reason == "expired"})),
+        tuple(_closings(figure, steps, {drop.team for drop in output.drops if drop.reason == "expired"})),
     )
 
 
-def _run(frame: DataFrame, folder: Path) -> None:
-    query = (
-        frame.writeStream.format("parquet")
-        .option("path", str(folder / "out"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
+def on_local(pipeline: Scores, steps: Sequence[Step], folder: Path) -> Output:
+    """Runs a pipeline on the local engine."""
+    stream = flowalg_polars.streaming.StreamInput(
+        folder / "plays", _policy(steps), processing_time="seen", tick=pl.col("value").is_null()
     )
-    try:
-        query.awaitTermination()
-    finally:
-        query.stop()
+    batches = list(flowalg_polars.streaming.batches(pipeline, {PLAYS: stream}))
+    drops = [
+        Dropped.of({**drop, **{name: json.loads(str(drop[name])) for name in ("key", "value")}})
+        for batch in batches
+        for fields in batch.drop_fields
+        if isinstance(drop := fields["drop"], dict)
+    ]
+    return Output([pane for batch in batches for pane in batch.panes], drops)
+
+
+def on_spark(spark: SparkSession) -> Engine:
+    """Returns a function that runs a pipeline on Spark."""
+
+    def run(pipeline: Scores, steps: Sequence[Step], folder: Path) -> Output:
+        frame = (
+            spark.readStream.schema(from_arrow_schema(_SCHEMA))
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(folder / "plays"))
+        )
+        plays = StreamInput(
+            frame, _policy(steps), processing_time=F.col("seen"), tick=F.col("value").isNull()
+        )
+        run_to_end(
+            streaming.compile(pipeline, {PLAYS: plays}).with_drops(), folder / "out", folder / "checkpoint"
+        )
+        stored = spark.read.parquet(str(folder / "out"))
+        rows = stored.filter("drop is not null").select("drop").toArrow().to_pylist()
+        return Output(collect(pipeline, stored), [Dropped.of(row["drop"]) for row in rows])
+
+    return run
 
 
 def _policy(steps: Sequence[Step]) -> CustomPolicy:
@@ -212,25 +262,6 @@ def _node_with_unlimited_lateness(node: Node) -> Node:
             return node
 
 
-@frozen
-class _Drop:
-    team: str
-    value: int
-    reason: str
-    time: datetime
-
-    @classmethod
-    def of(cls, row: dict[str, dict[str, object]]) -> _Drop:
-        """Returns a drop from a row."""
-        drop = row["drop"]
-        team, value, reason, time = (drop[name] for name in ("key", "value", "reason", "processing_time"))
-        assert isinstance(team, str)
-        assert isinstance(value, int)
-        assert isinstance(reason, str)
-        assert isinstance(time, datetime)
-        return cls(team, value, reason, time)
-
-
 def _time_and_value(arrival: Arrival) -> tuple[datetime, int]:
     return arrival.processing_time, arrival.datum.value
 
@@ -245,22 +276,26 @@ def _closings(figure: PublishedFigure, steps: Sequence[Step], dropped_probes: se
 
 
 def main() -> int:
-    """Runs all figures, and returns the number of figures that differ from the published ones."""
-    right = 0
-    figures = read_figures()
+    """Runs all figures on both engines, and returns the number of figures that differ from the published ones."""
     with TemporaryDirectory() as name:
+        wrong = compare_all("the local engine", on_local, _make_folder(Path(name) / "local"))
         spark = local_session("flowalg figures", log=Path(name) / "spark.log")
         try:
-            for figure_id, figure in figures.items():
-                different = differences(
-                    figure,
-                    run_figure(spark, figure, LISTINGS[figure_id], _make_folder(Path(name) / figure_id)),
-                )
-                right += not different
-                print(f"{figure_id:25} {'; '.join(map(str, different)) or 'ok'}", flush=True)
+            return wrong + compare_all("streaming", on_spark(spark), _make_folder(Path(name) / "spark"))
         finally:
             spark.stop()
-    print(f"figures on streaming: {right} of {len(figures)}")
+
+
+def compare_all(name: str, engine: Engine, folder: Path) -> int:
+    """Runs all figures on an engine, and returns the number of those that differ."""
+    figures = read_figures()
+    right = 0
+    for figure_id, figure in figures.items():
+        run = run_figure(engine, figure, LISTINGS[figure_id], _make_folder(folder / figure_id))
+        different = differences(figure, run)
+        right += not different
+        print(f"{figure_id:25} {'; '.join(map(str, different)) or 'ok'}", flush=True)
+    print(f"figures on {name}: {right} of {len(figures)}", flush=True)
     return len(figures) - right
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import flowalg_reference as reference
 import flowalg_sinks
@@ -56,6 +57,7 @@ from flowalg import (
     UnsupportedError,
     UserFunctionError,
 )
+from flowalg.data.errors import ElementError
 from flowalg.data.time import MAX_TIME, event_time, processing_time
 from flowalg.watermarks import Observation
 from tests.support.scores import NOON, SCORES, Score
@@ -505,3 +507,47 @@ def test_the_exception_of_a_function_is_the_cause_of_the_error() -> None:
     with pytest.raises(UserFunctionError) as raised:
         PolarsBatch().run(totals, {SCORES: frame_of(BATCHES[0]).lazy()})
     assert isinstance(raised.value.__cause__, LookupError)
+
+
+BAD_CSV = """team,points,at
+red,5,2024-01-01T12:00:00Z
+red,five,2024-01-01T12:00:01Z
+red,1.5,2024-01-01T12:00:01Z
+blue,7
+blue,8,2024-01-01T12:00:02Z,9
+blue,9,noon
+blue,3,2024-01-01T12:00:03Z
+"""
+BAD_LINES = """{"team": "red", "points": 5, "at": "2024-01-01T12:00:00Z"}
+{"team": "red", "points": "five", "at": "2024-01-01T12:00:01Z"}
+{"team": "red", "points": 1.5, "at": "2024-01-01T12:00:01Z"}
+{"team": "blue", "points"
+null
+{"team": "blue", "points": true, "at": "2024-01-01T12:00:01Z"}
+{"team": "blue", "points": 3, "at": "2024-01-01T12:00:03Z"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "first"),
+    [
+        ("csv", BAD_CSV, r"row 2.*five|row 4 must have 3 columns"),
+        ("jsonl", BAD_LINES, r"row 4 is not valid JSON"),
+    ],
+)
+def test_texts_that_cannot_be_read_are_bad_records(
+    tmp_path: Path, kind: Literal["csv", "jsonl"], text: str, first: str
+) -> None:
+    """A text of another type never becomes a number or a null: it is a dead letter, or fails with file and row."""
+    (tmp_path / f"0.{kind}").write_text(text)
+    stream = StreamInput(Files(tmp_path, kind), WATERMARK)
+    with pytest.raises(ElementError, match=first) as raised:
+        streaming.run(TOTALS, {SCORES: stream}, sink=print)
+    assert str(tmp_path / f"0.{kind}") in str(raised.value)
+    (batch, _) = streaming.batches(TOTALS, {SCORES: stream}, dead_letters=True, drain=True)
+    assert [(pane.key, pane.value) for pane in batch.panes] == [("blue", 3), ("red", 5)]
+    lines = text.splitlines()[1:] if kind == "csv" else text.splitlines()
+    assert [json.loads(bad.record)["text"] for bad in batch.bad_records] == lines[1:-1]
+    for number, bad in enumerate(batch.bad_records, start=2):
+        assert f"row {number}" in bad.error
+        assert bad.stage == "Source('scores')"

@@ -30,8 +30,9 @@ def _path(folder: str | PathLike[str]) -> str:
 class Files:
     """A folder of files, which are read in the order of their modification; a micro-batch has ``per_batch`` of them.
 
-    Files must not change once they are in the folder: write them elsewhere and move them into it. Files whose name
-    starts with ``.`` or ``_`` are ignored.
+    The texts of CSV and JSON lines must have the types of the source's records; a column that they lack has the type
+    that its texts suggest. Files must not change once they are in the folder: write them elsewhere and move them into
+    it. Files whose name starts with ``.`` or ``_`` are ignored.
     """
 
     folder: str = field(converter=_path)

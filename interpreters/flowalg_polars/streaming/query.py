@@ -83,14 +83,22 @@ class MicroBatch(Generic[A_co]):
         """The number of elements that all stages dropped."""
         return sum(drops.count for drops in self._stage_drops)
 
+    @property
+    def drop_fields(self) -> tuple[DropFields, ...]:
+        """The drops of all stages as sinks store them.
+
+        Each is for one key and window: ``drop`` with the stage, reason, count, key and combined value (both as JSON)
+        and clocks, and the ``start`` and ``end`` of its window.
+        """
+        return tuple(fields for drops in self._stage_drops for fields in drops.fields())
+
     def write_to(self, sink: PaneSink) -> bool:
         """Writes the panes, drops and bad records to a sink, and returns whether it did not have them already."""
         now = self.processing_time.datetime
         bad: list[DropFields] = [
             {"drop": record.drop_fields(now), "start": None, "end": None} for record in self.bad_records
         ]
-        dropped = [fields for drops in self._stage_drops for fields in drops.fields()]
-        output: SinkBatch[object] = SinkBatch(self.panes, (*dropped, *bad))
+        output: SinkBatch[object] = SinkBatch(self.panes, (*self.drop_fields, *bad))
         return sink.write(output, WrittenBatch(self.query, self.number))
 
 
@@ -215,7 +223,7 @@ class Query:
         arrivals = {}
         for name, source in self.sources.items():
             before, after = self.positions[name], intent.positions[name]
-            read = None if before == after else self.readers[name].read(before, after)
+            read = None if before == after else self.readers[name].read(before, after, self.bad_records)
             ended = intent.ended or self.readers[name].has_ended(after)
             arrivals[name] = source.arrival(read, intent.time, ended=ended)
         rows = self.operator.run(arrivals).frame.collect()

@@ -6,24 +6,29 @@ after a restart.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import Final, Protocol, TypeAlias, cast
+from typing import Final, Literal, Protocol, TypeAlias, cast
 
 import polars as pl
+import pyarrow as pa
 from attrs import define, field, frozen
+from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
+from flowalg_columns.text_files import describe_bad_cell, parse_records, parse_text
 from flowalg_columns.values import write_nested
 
 from flowalg.data.errors import CheckpointError, ElementError
-from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import series_of
+from flowalg_polars.streaming.bad_records import BadRecord, BadRecords
 from flowalg_polars.streaming.inputs import Files, Frames, Records
 
 Position: TypeAlias = tuple[object, ...]
@@ -47,8 +52,8 @@ class Reader(Protocol):
         """Returns what can be read after a position; ``None`` if there is nothing now, or nothing more."""
         ...
 
-    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
-        """Returns the rows between two positions; ``None`` without rows."""
+    def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
+        """Returns the rows between two positions, ``None`` without rows; unreadable ones may be bad records."""
         ...
 
     def has_ended(self, after: Position) -> bool:
@@ -98,10 +103,10 @@ class FileReader:
             ]
         return [name for _, name in sorted(found)]
 
-    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
+    def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the rows of the files that are only in the second position."""
         names = cast("Sequence[str]", until[len(after) :])
-        frames = [self._scan(Path(self.files.folder) / name) for name in names]
+        frames = [self._scan(Path(self.files.folder) / name, bad) for name in names]
         return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
 
     def has_ended(self, after: Position) -> bool:
@@ -109,7 +114,7 @@ class FileReader:
         del after
         return False
 
-    def _scan(self, path: Path) -> pl.LazyFrame:
+    def _scan(self, path: Path, bad: BadRecords | None) -> pl.LazyFrame:
         if not path.exists():
             raise CheckpointError(
                 f"source {self.source.name!r}: the file {path} is part of a micro-batch, but is missing"
@@ -118,36 +123,39 @@ class FileReader:
             case "parquet":
                 return pl.scan_parquet(path)
             case "csv":
-                return read_csv(path, self.source.shape)
+                return read_text(self.source, path, "csv", bad)
             case "jsonl":
-                return read_json_lines(path, self.source.shape)
+                return read_text(self.source, path, "json", bad)
 
 
-def read_csv(path: Path, shape: Shape) -> pl.LazyFrame:
-    """Reads a CSV file with a header, whose columns have the types of a shape; others are text."""
-    kinds = {name: polars_type(part) for name, part in fields_in(shape)}
-    text = [name for name, kind in kinds.items() if isinstance(kind, pl.Datetime | pl.Duration | pl.Date)]
-    overrides = {name: pl.String() if name in text else kind for name, kind in kinds.items()}
-    frame = pl.scan_csv(path, schema_overrides=overrides, infer_schema_length=0)
-    return frame.with_columns(_parsed(name, kinds[name]) for name in text)
+def read_text(
+    source: SourceNode, path: Path, kind: Literal["csv", "json"], bad: BadRecords | None
+) -> pl.LazyFrame:
+    """Reads a CSV file with a header, or JSON lines, whose fields have the types of the source's records.
 
+    A text that has another type is a bad record, or an ``ElementError`` that names the file, row, column and value.
+    """
+    types = {name: arrow_type(shape) for name, shape in fields_in(source.shape)}
+    durations = [name for name, type_ in types.items() if pa.types.is_duration(type_)]
+    schema = pa.schema({**types, **dict.fromkeys(durations, pa.int64())})
+    data = path.read_bytes()
+    if bad is None:
+        try:
+            table = parse_text(data, kind, schema)
+        except pa.ArrowException as error:
+            described = describe_bad_cell(data, kind, schema) or error
+            raise ElementError(f"source {source.name!r}: {path}: {described}") from error
+    else:
+        stage = f"Source({source.name!r})"
 
-def read_json_lines(path: Path, shape: Shape) -> pl.LazyFrame:
-    """Reads a file of JSON lines, whose fields have the types of a shape."""
-    kinds = {name: polars_type(part) for name, part in fields_in(shape)}
-    text = [name for name, kind in kinds.items() if isinstance(kind, pl.Datetime | pl.Date)]
-    schema = {name: pl.String() if name in text else kind for name, kind in kinds.items()}
-    frame = pl.scan_ndjson(path, schema_overrides=schema)
-    return frame.with_columns(_parsed(name, kinds[name]) for name in text)
+        def reject(error: str, text: str) -> None:
+            found = BadRecord(stage, f"source {source.name!r}: {path}: {error}", json.dumps({"text": text}))
+            bad.found.append(found)
 
-
-def _parsed(name: str, kind: pl.DataType) -> pl.Expr:
-    """Returns a text column as times: ISO 8601 with an offset from UTC, days as YYYY-MM-DD."""
-    if isinstance(kind, pl.Datetime):
-        return pl.col(name).str.to_datetime(time_unit="us", time_zone="UTC")
-    return (
-        pl.col(name).str.to_date() if isinstance(kind, pl.Date) else pl.col(name).cast(pl.Int64()).cast(kind)
-    )
+        table = parse_records(data, kind, schema, reject)
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame), "a table is a frame"
+    return frame.lazy().with_columns(pl.col(name).cast(pl.Duration("us")) for name in durations)
 
 
 @define
@@ -181,8 +189,9 @@ class FrameReader:
             self._ended = self._next is None
         return self._next is not None
 
-    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
+    def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the next frame."""
+        del bad
         if _count(until) == _count(after) or not self._peek(_count(after)):
             return None
         frame, self._next = self._next, None
@@ -252,8 +261,9 @@ class RecordReader:
             self._error = error
         self._queue.put(_END)
 
-    def read(self, after: Position, until: Position) -> pl.LazyFrame | None:
+    def read(self, after: Position, until: Position, bad: BadRecords | None) -> pl.LazyFrame | None:
         """Returns the records between two positions."""
+        del bad
         wanted = _count(until) - _count(after)
         while len(self._waiting) < wanted and not self._ended:
             self._fill(after)

@@ -7,6 +7,7 @@ from typing import Final
 from attrs import frozen
 
 from flowalg_development.mutations.clocks import HOLD_MUTANTS, WATERMARK_MUTANTS
+from flowalg_development.mutations.local import LOCAL_MUTANTS
 from flowalg_development.mutations.memory import MEMORY_MUTANTS
 from flowalg_development.mutations.mutant import Mutant, Sources
 from flowalg_development.mutations.operators import sample
@@ -54,6 +55,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
         Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),
+        Area("local", ("streams", "conformance", "watermarks"), LOCAL_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(sources, sampled))),
     )
 

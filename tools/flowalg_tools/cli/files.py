@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from flowalg import ArgumentError, FlowalgError, MissingExtraError, Pane, PCollection, Source
-from flowalg_tools.cli.cells import describe_bad_cell, parse_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +56,7 @@ def read_table(source: Source[object], path: Path, *, processing_time: str | Non
 def _read(path: Path, kind: str, schema: pa.Schema) -> pa.Table:
     """Reads a file; raises ``UnreadableFileError``, which names the file, and the row, column and value if it can."""
     import pyarrow as pa
+    from flowalg_columns.text_files import describe_bad_cell, parse_text
     from pyarrow import parquet
 
     try:

@@ -1,32 +1,74 @@
-"""Parses CSV and JSON lines, and finds the cell that cannot be parsed."""
+"""Parses CSV and JSON lines strictly, and finds the cells and records that cannot be parsed."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+from pyarrow import json as arrow_json
+
+_NO_OBJECT: Final = re.compile(rb"^[ \t]*[^{\s]", re.MULTILINE)
+"""The beginning of a line that is no JSON object; pyarrow may crash on it."""
 
 
 def parse_text(data: bytes, kind: str, schema: pa.Schema) -> pa.Table:
     """Parses CSV or JSON lines; raises ``pa.ArrowException`` if the text does not have the schema."""
-    from pyarrow import csv as arrow_csv
-    from pyarrow import json as arrow_json
-
     if kind == "csv":
         types = {field.name: field.type for field in schema}
         options = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
         # Without threads: one that still reads when an error ends the process aborts it.
         reading = arrow_csv.ReadOptions(use_threads=False)
         return arrow_csv.read_csv(io.BytesIO(data), read_options=reading, convert_options=options)
+    if _NO_OBJECT.search(data):
+        raise pa.ArrowInvalid("a line is no JSON object")
     explicit = arrow_json.ParseOptions(explicit_schema=schema)
     return arrow_json.read_json(
         io.BytesIO(data), read_options=arrow_json.ReadOptions(use_threads=False), parse_options=explicit
     )
+
+
+def parse_records(data: bytes, kind: str, schema: pa.Schema, reject: Callable[[str, str], None]) -> pa.Table:
+    """Parses the records of a file that have the schema; the others are rejected, each with its error and its text.
+
+    Raises ``pa.ArrowException`` if it is not the text of records, such as a file without a header.
+    """
+    try:
+        return parse_text(data, kind, schema)
+    except pa.ArrowException:
+        text = data.decode(errors="backslashreplace")
+    if kind == "csv":
+        header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+        lines = [_csv_line(row) for row in rows if row]
+        head = _csv_line(header)
+    else:
+        lines, head = list(filter(str.strip, text.splitlines(keepends=True))), ""
+    empty = parse_text(head.encode(), kind, schema) if kind == "csv" else schema.empty_table()
+
+    def good(first: int, last: int) -> pa.Table:
+        part = (head + "".join(lines[first:last])).encode()
+        try:
+            return parse_text(part, kind, schema)
+        except pa.ArrowException as error:
+            if last - first == 1:
+                described = describe_bad_cell(part, kind, schema) or str(error)
+                reject(re.sub(r"^row 1\b", f"row {last}", described), lines[first].rstrip("\r\n"))
+                return empty
+            middle = (first + last) // 2
+            return pa.concat_tables([good(first, middle), good(middle, last)], promote_options="permissive")
+
+    return good(0, len(lines)) if lines else empty
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerow(cells)
+    return out.getvalue()
 
 
 def describe_bad_cell(data: bytes, kind: str, schema: pa.Schema) -> str | None:
@@ -54,8 +96,6 @@ def describe_bad_cell(data: bytes, kind: str, schema: pa.Schema) -> str | None:
 
 
 def _describe_type(field: pa.Field[pa.DataType]) -> str:
-    import pyarrow as pa
-
     is_time = pa.types.is_timestamp(field.type)
     return "a time, such as 2024-01-01T12:00:00Z" if is_time else f"of type {field.type}"
 
@@ -93,8 +133,6 @@ def _first_bad(cells: Sequence[object], field: pa.Field[pa.DataType], kind: str)
 
 
 def _parses(cells: Sequence[object], field: pa.Field[pa.DataType], kind: str) -> bool:
-    import pyarrow as pa
-
     out = io.StringIO()
     if kind == "csv":
         csv.writer(out, quoting=csv.QUOTE_ALL).writerows([[field.name], *([cell] for cell in cells)])
@@ -107,4 +145,4 @@ def _parses(cells: Sequence[object], field: pa.Field[pa.DataType], kind: str) ->
     return True
 
 
-__all__ = ["describe_bad_cell", "parse_text"]
+__all__ = ["describe_bad_cell", "parse_records", "parse_text"]
