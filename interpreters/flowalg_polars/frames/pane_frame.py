@@ -33,7 +33,7 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, nest, unnest
-from flowalg_polars.frames.failures import raise_causes
+from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.final_values import final_values
 from flowalg_polars.lowering.python_steps import to_arrow
 

@@ -19,7 +19,7 @@ from flowalg.elementwise.functions import Function
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg_polars.columns import Columns, columns_of, flatten_columns, polars_type, unnest
-from flowalg_polars.frames.failures import keep_causes
+from flowalg_polars.errors import keep_causes
 from flowalg_polars.lowering.failures import evaluate
 from flowalg_polars.meta import META_TYPES
 

@@ -5,9 +5,9 @@ the live windows of a checkpoint, and ``replay_log`` gives the clocks of a run t
 """
 
 from flowalg_polars.streaming.checkpoint import drain
-from flowalg_polars.streaming.inputs import Files, Frames, Records, StreamInput
 from flowalg_polars.streaming.inspection import open_windows, replay_log
 from flowalg_polars.streaming.query import MicroBatch
+from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, StreamInput
 from flowalg_polars.streaming.running import CAPABILITIES, RunSummary, Sink, batches, run
 
 __all__ = [

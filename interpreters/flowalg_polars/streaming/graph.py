@@ -36,11 +36,11 @@ from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
-from flowalg_polars.streaming.bad_records import BadRecords, keep_good
 from flowalg_polars.streaming.checkpoint import Checkpoint
 from flowalg_polars.streaming.drops import StageDrops
 from flowalg_polars.streaming.operators import Cluster, ShardedGrouping, ShardedSide
 from flowalg_polars.streaming.placement import placement_fingerprint
+from flowalg_polars.streaming.reading.bad_records import BadRecords, keep_good
 from flowalg_polars.streaming.rows import Elements, ElementsToRows, prepare_grouping, require_lateness
 
 Arrivals: TypeAlias = Mapping[str, Arrival]

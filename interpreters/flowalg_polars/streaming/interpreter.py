@@ -20,7 +20,7 @@ from flowalg.runs.panes import Drop, Pane
 from flowalg.runs.run import Run
 from flowalg.runs.timeline import Timeline
 from flowalg_polars.capabilities import timeline_capabilities
-from flowalg_polars.frames.failures import raise_causes
+from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import panes_of
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster

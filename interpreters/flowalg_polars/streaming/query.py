@@ -24,15 +24,15 @@ from flowalg.pipeline.structure import last_grouping, sources_of
 from flowalg.runs.clocks import BEGINNING
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.panes import Drop, Pane
-from flowalg_polars.frames.failures import raise_causes
+from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import panes_of, user_columns
-from flowalg_polars.streaming.bad_records import BadRecord, BadRecords
 from flowalg_polars.streaming.checkpoint import Checkpoint, Intent, new_query_id
 from flowalg_polars.streaming.drops import DropFields, StageDrops
 from flowalg_polars.streaming.graph import Graph, Operator
-from flowalg_polars.streaming.inputs import StreamInput
 from flowalg_polars.streaming.operators import Cluster
-from flowalg_polars.streaming.readers import START, Position, Reader, reader_of
+from flowalg_polars.streaming.reading.bad_records import BadRecord, BadRecords
+from flowalg_polars.streaming.reading.inputs import StreamInput
+from flowalg_polars.streaming.reading.readers import START, Position, Reader, reader_of
 from flowalg_polars.streaming.sources import StreamSource
 from flowalg_polars.streaming.timelines import require_observable
 

@@ -14,8 +14,8 @@ from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.inputs import AnySource
 from flowalg_polars.capabilities import STREAMING
-from flowalg_polars.streaming.inputs import StreamInput
 from flowalg_polars.streaming.query import ONE_SECOND, MicroBatch, Options, Query
+from flowalg_polars.streaming.reading.inputs import StreamInput
 
 A = TypeVar("A")
 

@@ -21,8 +21,8 @@ from flowalg_polars.lowering.programs import Program
 from flowalg_polars.lowering.python_steps import frame_schema
 from flowalg_polars.meta import ELEMENT_META
 from flowalg_polars.streaming.arrivals import Arrival, Observation
-from flowalg_polars.streaming.bad_records import BadRecords, keep_good
-from flowalg_polars.streaming.inputs import StreamColumn, StreamInput
+from flowalg_polars.streaming.reading.bad_records import BadRecords, keep_good
+from flowalg_polars.streaming.reading.inputs import StreamColumn, StreamInput
 
 _CLOCKS: Final = (PROCESSING_TIME, PARTITION)
 

@@ -23,8 +23,8 @@ from flowalg_polars import (
 )
 from flowalg_polars.batch import BatchInput
 from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, RunSummary, Sink, StreamInput
-from flowalg_polars.streaming.bad_records import BadRecord
-from flowalg_polars.streaming.inputs import Format, StreamColumn
+from flowalg_polars.streaming.reading.bad_records import BadRecord
+from flowalg_polars.streaming.reading.inputs import Format, StreamColumn
 from flowalg_shard.metrics import SourceMetrics, StageMetrics
 from flowalg_shard.replay import ReplayLog
 from flowalg_sinks import Cell, Changelog, PaneSink, Row, SinkBatch, SQLite, Table, Upsert

@@ -55,7 +55,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),
         Area("memory", ("window_store", "state_cache"), MEMORY_MUTANTS),
-        Area("local", ("streams", "conformance", "watermarks"), LOCAL_MUTANTS),
+        Area("local", ("streams", "local_conformance", "watermarks"), LOCAL_MUTANTS),
         Area("operators", _SEMANTICS, tuple(sample(sources, sampled))),
     )
 

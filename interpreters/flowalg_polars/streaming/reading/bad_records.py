@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 from flowalg_columns.names import BAD_RECORD
 
 from flowalg.data.errors import ElementError, UserFunctionError, ValueRangeError
-from flowalg_polars.frames.failures import raise_causes
+from flowalg_polars.errors import raise_causes
 
 
 @frozen

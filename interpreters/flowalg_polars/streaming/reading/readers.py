@@ -28,8 +28,8 @@ from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import series_of
-from flowalg_polars.streaming.bad_records import BadRecord, BadRecords
-from flowalg_polars.streaming.inputs import Files, Frames, Records
+from flowalg_polars.streaming.reading.bad_records import BadRecord, BadRecords
+from flowalg_polars.streaming.reading.inputs import Files, Frames, Records
 
 Position: TypeAlias = tuple[object, ...]
 """How far a source has been read: names of files, or a number of micro-batches or records; and whether it has ended."""
