@@ -12,8 +12,9 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -51,11 +52,13 @@ from flowalg import (
     Repeat,
     SchemaMismatchError,
     Sessions,
+    SlidingWindows,
     Sum,
     Timeline,
     ToList,
     UnsupportedError,
     UserFunctionError,
+    WindowFn,
 )
 from flowalg.data.errors import ElementError
 from flowalg.data.time import MAX_TIME, event_time, processing_time
@@ -551,3 +554,44 @@ def test_texts_that_cannot_be_read_are_bad_records(
     for number, bad in enumerate(batch.bad_records, start=2):
         assert f"row {number}" in bad.error
         assert bad.stage == "Source('scores')"
+
+
+def test_a_micro_batch_that_was_begun_is_repeated_as_it_was(tmp_path: Path) -> None:
+    """A query that stops within a micro-batch repeats it with the same files and time, though more files have come."""
+    files = tmp_path / "in"
+    files.mkdir()
+    arrive(files, 0, BATCHES[0])
+    stream = StreamInput(Files(files, per_batch=5), WATERMARK)
+    query = streaming.batches(TOTALS, {SCORES: stream}, checkpoint=tmp_path / "checkpoint")
+    begun = next(query)
+    query.close()
+    arrive(files, 1, BATCHES[1])
+    again, after = streaming.batches(TOTALS, {SCORES: stream}, checkpoint=tmp_path / "checkpoint")
+    assert (again.number, again.processing_time, again.panes) == (0, begun.processing_time, begun.panes)
+    assert [pane.value for pane in after.panes if pane.change.value == "value"] == [5, 3]
+
+
+def test_dropped_elements_are_counted_and_reachable() -> None:
+    """Late elements of one window and micro-batch are one drop, with their number, key and combined value."""
+    late = [Score("a", 2, NOON), Score("a", 5, NOON + 10 * timedelta(seconds=1))]
+    frames = [frame_of([Score("b", 1, NOON + 60 * MINUTE)]), frame_of(late)]
+    _, batch, _ = streaming.batches(TOTALS, {SCORES: StreamInput(Frames(frames), WATERMARK)})
+    assert batch.dropped_count == 2
+    assert [(drop.key, drop.count, drop.window.start) for drop in batch.dropped] == [
+        ("a", 2, event_time(NOON))
+    ]
+    (fields,) = batch.drop_fields
+    drop = fields["drop"]
+    assert isinstance(drop, dict)
+    assert (drop["key"], drop["value"], drop["count"], drop["reason"]) == ('"a"', "7", 2, "expired")
+
+
+@pytest.mark.parametrize("windows", [FixedWindows, partial(SlidingWindows, period=2 * MINUTE)])
+def test_windows_of_a_batch_begin_at_their_offset(windows: Callable[..., WindowFn]) -> None:
+    """The windows of a batch begin at multiples of their period after the offset, as in the reference."""
+    totals = POINTS.window(windows(4 * MINUTE, offset=MINUTE)).combine_per_key(Sum())
+    records = [score for batch in BATCHES for score in batch]
+    found = PolarsBatch().run(totals, {SCORES: frame_of(records).lazy()}).panes
+    given = Timeline[Score]().at(NOON, *records).at(NOON, watermark=MAX_TIME.datetime)
+    wanted = reference.run(totals, {SCORES: given}).panes
+    assert {(p.key, p.window, p.value) for p in found} == {(p.key, p.window, p.value) for p in wanted}
