@@ -406,10 +406,11 @@ def _take(table: pl.DataFrame, visible: pl.Series, hashes: pl.Series) -> tuple[p
 
 
 def _positions(ordered: pl.Series, hashes: pl.Series) -> pl.Series:
-    """The positions of some hashes in a sorted column."""
+    """The positions of some hashes in a sorted column, most of which it may not have."""
     first = ordered.search_sorted(hashes, "left")
-    after = ordered.search_sorted(hashes, "right")
-    found = pl.DataFrame({"first": first, "after": after}).filter(pl.col("after") > pl.col("first"))
+    known = ordered.gather(first.clip(upper_bound=len(ordered) - 1)) == hashes
+    first, after = first.filter(known), ordered.search_sorted(hashes.filter(known), "right")
+    found = pl.DataFrame({"first": first, "after": after})
     return found.select(pl.int_ranges("first", "after").explode())["first"]
 
 
