@@ -23,7 +23,7 @@ def test_batch_conforms() -> None:
 @pytest.mark.parametrize(
     "interpreter",
     [
-        PolarsStreaming(),
+        pytest.param(PolarsStreaming(), marks=pytest.mark.long),
         pytest.param(PolarsStreaming(Cluster(partitions=2, shards=3, restarts=True)), marks=pytest.mark.long),
         pytest.param(PolarsStreaming(generate_watermarks=True), marks=pytest.mark.long),
         pytest.param(PolarsStreaming(mode=Mode.CONTINUOUS), marks=pytest.mark.long),

@@ -26,9 +26,10 @@ import pytest
 from flowalg_polars import PolarsBatch, streaming
 from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput, graph
 from flowalg_polars.streaming.placement import placement_fingerprint
+from flowalg_shard.step import bundle
 from flowalg_sinks import SQLite
 from flowalg_tools.live import show
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -152,6 +153,7 @@ def test_a_stream_has_the_panes_of_the_reference(pipeline: PCollection[object]) 
     assert summary(streaming.batches(pipeline, {SCORES: stream_of()})) == expected(pipeline, BATCHES)
 
 
+@settings(max_examples=8)
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=6))
 def test_a_stream_goes_on_from_its_checkpoint(runs: list[int]) -> None:
     """A query that is stopped after any micro-batches, committed or not, has the output of one that is not stopped."""
@@ -571,8 +573,10 @@ def test_a_micro_batch_that_was_begun_is_repeated_as_it_was(tmp_path: Path) -> N
     assert [pane.value for pane in after.panes if pane.change.value == "value"] == [5, 3]
 
 
-def test_dropped_elements_are_counted_and_reachable() -> None:
+@pytest.mark.parametrize("large", [1, 1_000_000])
+def test_dropped_elements_are_counted_and_reachable(monkeypatch: pytest.MonkeyPatch, large: int) -> None:
     """Late elements of one window and micro-batch are one drop, with their number, key and combined value."""
+    monkeypatch.setattr(bundle, "LARGE", large)
     late = [Score("a", 2, NOON), Score("a", 5, NOON + 10 * timedelta(seconds=1))]
     frames = [frame_of([Score("b", 1, NOON + 60 * MINUTE)]), frame_of(late)]
     _, batch, _ = streaming.batches(TOTALS, {SCORES: StreamInput(Frames(frames), WATERMARK)})
