@@ -599,3 +599,24 @@ def test_windows_of_a_batch_begin_at_their_offset(windows: Callable[..., WindowF
     given = Timeline[Score]().at(NOON, *records).at(NOON, watermark=MAX_TIME.datetime)
     wanted = reference.run(totals, {SCORES: given}).panes
     assert {(p.key, p.window, p.value) for p in found} == {(p.key, p.window, p.value) for p in wanted}
+
+
+@pytest.mark.parametrize("damage", ["no Parquet", "cut off", "other columns"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, damage: str) -> None:
+    """An error about a file names the source and the file, in a stream; in a batch it names the source."""
+    path = tmp_path / "0.parquet"
+    frame_of(BATCHES[0]).write_parquet(path)
+    match damage:
+        case "no Parquet":
+            path.write_text("team,points")
+        case "cut off":
+            path.write_bytes(path.read_bytes()[:200])
+        case _:
+            pl.DataFrame({"team": ["a"], "points": ["five"]}).write_parquet(path)
+    with pytest.raises(
+        (ElementError, SchemaMismatchError), match=r"'scores'.*must|'scores'.*as Parquet"
+    ) as raised:
+        streaming.run(TOTALS, {SCORES: StreamInput(tmp_path, WATERMARK)}, sink=print)
+    assert str(path) in str(raised.value)
+    with pytest.raises((ElementError, SchemaMismatchError), match="'scores'"):
+        PolarsBatch().run(TOTALS, {SCORES: str(tmp_path)})

@@ -42,7 +42,7 @@ from flowalg_polars.batch.joins import lower_co_group, lower_join
 from flowalg_polars.batch.side_inputs import lower_side_input
 from flowalg_polars.capabilities import BATCH
 from flowalg_polars.frames.pane_frame import PaneFrame, collect, pane_frame
-from flowalg_polars.lowering.binding import bind_source
+from flowalg_polars.lowering.binding import bind_source, scan_parquet
 from flowalg_polars.lowering.programs import compile_steps
 
 A = TypeVar("A")
@@ -129,7 +129,7 @@ def lazy_frame(source: str, data: object) -> pl.LazyFrame:
             return data.lazy()
         case str() | PathLike():
             path = Path(fspath(cast("str | PathLike[str]", data)))
-            return pl.scan_parquet(path / "**/*.parquet" if path.is_dir() else path)
+            return scan_parquet(source, path / "**/*.parquet" if path.is_dir() else path)
         case _:
             raise ArgumentError(
                 f"the input of source {source!r}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Final, assert_never
 
 import polars as pl
@@ -46,6 +47,17 @@ from flowalg_polars.lowering.python_steps import apply_as_column
 from flowalg_polars.meta import ELEMENT_META
 
 _SMALL: Final = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16)
+
+
+def scan_parquet(source: str, files: Path) -> pl.LazyFrame:
+    """Returns Parquet files as a frame; raises ``ElementError`` if their schema cannot be read."""
+    frame = pl.scan_parquet(files)
+    try:
+        frame.collect_schema()
+    except (pl.exceptions.ComputeError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ElementError(f"source {source!r}: {files} cannot be read as Parquet: {reason}") from error
+    return frame
 
 
 def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> None:
@@ -256,4 +268,5 @@ __all__ = [
     "require_in_range",
     "require_schema",
     "require_valid",
+    "scan_parquet",
 ]

@@ -23,10 +23,11 @@ from flowalg_columns.layout import fields_in
 from flowalg_columns.text_files import describe_bad_cell, parse_records, parse_text
 from flowalg_columns.values import write_nested
 
-from flowalg.data.errors import CheckpointError, ElementError
+from flowalg.data.errors import CheckpointError, ElementError, SchemaMismatchError
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
 from flowalg_polars.columns import polars_type
+from flowalg_polars.lowering.binding import require_schema, scan_parquet
 from flowalg_polars.lowering.python_steps import series_of
 from flowalg_polars.streaming.reading.bad_records import BadRecord, BadRecords
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records
@@ -121,7 +122,12 @@ class FileReader:
             )
         match self.files.format:
             case "parquet":
-                return pl.scan_parquet(path)
+                frame = scan_parquet(self.source.name, path)
+                try:
+                    require_schema(self.source, frame.collect_schema())
+                except SchemaMismatchError as error:
+                    raise SchemaMismatchError(f"{path}: {error}") from None
+                return frame
             case "csv":
                 return read_text(self.source, path, "csv", bad)
             case "jsonl":
