@@ -337,15 +337,9 @@ class ActiveWindows:
         taken: Sequence[tuple[pl.DataFrame, pl.DataFrame]],
     ) -> ActiveWindows:
         """Whole segments, and windows with their current panes that were taken from others."""
-        tables = [(part.windows, part.current_panes) for part in whole]
-        windows, panes = (
-            (
-                stack([table.drop(_LOOKUP, strict=False) for table in part])
-                for part in zip(*tables, *taken, strict=True)
-            )
-            if tables or taken
-            else (pl.DataFrame(), pl.DataFrame())
-        )
+        tables = [*((part.windows, part.current_panes) for part in whole), *taken]
+        windows = stack([windows.drop(_LOOKUP, strict=False) for windows, _ in tables])
+        panes = stack([panes.drop(_LOOKUP, strict=False) for _, panes in tables])
         hidden = [] if not dormant.parts else [windows, *(table for part in whole for table in part.hidden)]
         return cls(windows, panes, dormant, hidden)
 
