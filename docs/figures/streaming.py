@@ -22,15 +22,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import evolve, frozen
-from flowalg_spark import StreamInput, collect, local_session, streaming
-from flowalg_spark.streaming.interpreter import run_to_end
 from flowalg_tools.figures.figure_run import FigureRun, differences, figure_pane
 from flowalg_tools.figures.listing import Listing, Scores
 from flowalg_tools.figures.listings import LISTINGS
 from flowalg_tools.figures.published import NOON, Arrival, Closing, PublishedFigure, read_figures
 from flowalg_tools.figures.timelines import timeline_of
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
+from flowalg_tools.flights.on_spark import why_not
 
 from flowalg import (
     FOREVER,
@@ -214,6 +211,10 @@ def on_local(pipeline: Scores, steps: Sequence[Step], folder: Path) -> Output:
 
 def on_spark(spark: SparkSession) -> Engine:
     """Returns a function that runs a pipeline on Spark."""
+    from flowalg_spark import StreamInput, collect, streaming
+    from flowalg_spark.streaming.interpreter import run_to_end
+    from pyspark.sql import functions as F
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     def run(pipeline: Scores, steps: Sequence[Step], folder: Path) -> Output:
         frame = (
@@ -276,9 +277,17 @@ def _closings(figure: PublishedFigure, steps: Sequence[Step], dropped_probes: se
 
 
 def main() -> int:
-    """Runs all figures on both engines, and returns the number of figures that differ from the published ones."""
+    """Runs all figures on both engines, and returns the number that differ from the published ones.
+
+    Without Java it runs them on the local engine only.
+    """
     with TemporaryDirectory() as name:
         wrong = compare_all("the local engine", on_local, _make_folder(Path(name) / "local"))
+        if (reason := why_not()) is not None:
+            print(f"Spark is left out: {reason}.")
+            return wrong
+        from flowalg_spark import local_session
+
         spark = local_session("flowalg figures", log=Path(name) / "spark.log")
         try:
             return wrong + compare_all("streaming", on_spark(spark), _make_folder(Path(name) / "spark"))

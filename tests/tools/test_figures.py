@@ -19,6 +19,7 @@ from flowalg_tools.figures.listings import LISTINGS
 from flowalg_tools.figures.page import page
 from flowalg_tools.figures.published import FigurePane, PublishedFigure, read_figures
 
+from docs.figures import streaming
 from flowalg import Timing
 
 FIGURES = read_figures()
@@ -30,6 +31,13 @@ GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 def figure_run(name: str) -> FigureRun:
     """Runs the listing of a figure."""
     return run_figure(FIGURES[name], LISTINGS[name])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_as_published_as_a_query_of_the_local_engine(name: str, tmp_path: Path) -> None:
+    """A real query over files, one for each instant, has every pane, drop and closing of the papers."""
+    found = streaming.run_figure(streaming.on_local, FIGURES[name], LISTINGS[name], tmp_path)
+    assert differences(FIGURES[name], found) == ()
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -48,7 +48,7 @@ def recommend(
 
     The windows and the keys are those of the first grouping.
     """
-    with require_extra("spark"):
+    with require_extra("polars"):
         from flowalg_tools.what_if import what_if
     loaded = load_pipeline(pipeline)
     paths = bind_paths(loaded, [records_path])
