@@ -75,21 +75,26 @@ def _precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool) -> pl.DataFram
 
 
 def _implied(stage: Stage, elements: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Returns the columns of a window's key that the others imply, as expressions of these: fewer are grouped by."""
-    implied: dict[str, pl.Expr] = {}
+    """Returns the columns of shard and window that the others imply, as expressions of these."""
+    implied = implied_bounds(stage)
     shards = elements[SHARD]
     if shards.min() == shards.max():
         implied[SHARD] = pl.lit(shards[0], pl.Int32())
-    if stage.fresh and not stage.preassigned:
-        match stage.strategy.windows:
-            case FixedWindows() as fixed:
-                implied[END] = end_of_fixed(fixed)
-            case GlobalWindows() if stage.keys:
-                start, end = window_bounds(GlobalWindows())
-                implied |= {START: start, END: end}
-            case _:
-                pass
     return implied
+
+
+def implied_bounds(stage: Stage) -> dict[str, pl.Expr]:
+    """Returns the bounds of windows that the rest of a window's key implies, so that fewer columns are grouped by."""
+    if not stage.fresh or stage.preassigned:
+        return {}
+    match stage.strategy.windows:
+        case FixedWindows() as fixed:
+            return {END: end_of_fixed(fixed)}
+        case GlobalWindows() if stage.keys:
+            start, end = window_bounds(GlobalWindows())
+            return {START: start, END: end}
+        case _:
+            return {}
 
 
 def _assign(stage: Stage, elements: pl.LazyFrame) -> pl.LazyFrame:
@@ -116,4 +121,4 @@ def aggregate_summary(stage: Stage) -> list[pl.Expr]:
     return [expr for expr in summary.aggregate(NEW) if expr.meta.output_name() != NEW + SINCE]
 
 
-__all__ = ["aggregate_summary", "keeps_event_times", "precombine"]
+__all__ = ["aggregate_summary", "implied_bounds", "keeps_event_times", "precombine"]

@@ -158,7 +158,7 @@ def combine_columns(
     integer_sums = [name for column in columns for name in _integer_sums(column)]
     wide = _wide_sums(table, integer_sums)
     merge = [_merge(column, name, wide) for column in columns for name in column.accumulators]
-    if isinstance(table, pl.LazyFrame) or (table.height >= LARGE and not adjacent):
+    if isinstance(table, pl.LazyFrame) or (table.height >= STREAMED and not adjacent):
         combined = table.lazy().group_by(group).agg(*merge, *extra).collect(engine="streaming")
     else:
         combined = table.group_by(group).agg(*merge, *extra)
@@ -182,7 +182,10 @@ def _wide_sums(table: pl.DataFrame | pl.LazyFrame, sums: list[str]) -> list[str]
 
 
 LARGE: Final = 150_000
-"""The number of rows from which the streaming engine is faster."""
+"""The number of rows from which combining elements before the step is faster, in a query of the streaming engine."""
+
+STREAMED: Final = 50_000
+"""The number of rows from which the streaming engine groups faster."""
 
 
 def _integer_sums(column: AggregateColumn) -> tuple[str, ...]:

@@ -121,8 +121,9 @@ def _retract(
     if current_panes.is_empty():
         return None, current_panes
     window_key = list(stage.window_key)
-    emitting = table.filter(EMITS).select(*window_key, EMITS_VALUE, IS_LAST, TIMING)
-    retractions = current_panes.join(emitting, on=window_key, how="inner", nulls_equal=True)
+    decisions = table.select(*window_key, EMITS, EMITS_VALUE, EXPIRES, IS_LAST, TIMING)
+    known = current_panes.join(decisions, on=window_key, how="inner", nulls_equal=True)
+    retractions = known.filter(EMITS)
     # Only a merged window has several current panes.
     one_each = stage.merging is None
     final = pl.lit(True) if one_each else pl.col(RANK) == pl.col(RANK).max().over(window_key)
@@ -131,10 +132,7 @@ def _retract(
     ).select(*_pane_columns(stage, Change.RETRACTION), pl.col(IS_LAST), *_order_columns(stage, pl.col(RANK)))
     bounds = retractions.select(PANE_START, PANE_END)
     retracted = retracted.with_columns(bounds[PANE_START].alias(START), bounds[PANE_END].alias(END))
-    others = table.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(window_key)
-    if others.is_empty():
-        return retracted, current_panes.clear()
-    return retracted, current_panes.join(others, on=window_key, how="semi", nulls_equal=True)
+    return retracted, known.filter(~pl.col(EMITS) & ~pl.col(EXPIRES)).select(current_panes.columns)
 
 
 def _with_emitted(stage: Stage, emitted: pl.DataFrame, current_panes: pl.DataFrame) -> pl.DataFrame:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import polars as pl
 
 from flowalg.data.errors import errors_of
 from flowalg.runs.clocks import Clocks
 from flowalg_shard.step.arrival import RESTARTS, ArrivedElements, arrive
+from flowalg_shard.step.bundle import implied_bounds
 from flowalg_shard.step.contents import Contents, contents_of
 from flowalg_shard.step.panes import emit
-from flowalg_shard.step.shard_state import Emission, Late, ShardState, bookkeeping_columns, state_columns
+from flowalg_shard.step.shard_state import (
+    Emission,
+    Late,
+    ShardState,
+    bookkeeping_columns,
+    retracts,
+    state_columns,
+)
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.trigger_summary import SINCE
 from flowalg_shard.tables.columns import (
@@ -22,6 +31,11 @@ from flowalg_shard.tables.columns import (
     PENDING,
 )
 from flowalg_shard.tables.packing import stack
+
+_ROW: Final = "__row"
+
+_OF_WINDOW: Final[dict[str, pl.DataType]] = {_ROW: pl.UInt32()}
+_RESTARTS: Final[dict[str, pl.DataType]] = {RESTARTS: pl.Boolean()}
 
 
 def step(
@@ -56,31 +70,51 @@ def _step(
 
 def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: Clocks) -> pl.DataFrame:
     """Performs steps 2 and 3: returns the changed windows, with their new contents and trigger states."""
-    automaton, summary = stage.automaton, stage.automaton.summary.of_elements
-    bookkeeping, observed = bookkeeping_columns(stage), summary.columns(NEW)
-    restarts: dict[str, pl.DataType] = {} if stage.merging is None else {RESTARTS: pl.Boolean()}
-    names = [*stage.window_key, *contents.columns, *bookkeeping, *observed, *restarts]
+    summary = stage.automaton.summary.of_elements
+    observed = summary.columns(NEW)
+    implied = implied_bounds(stage)
+    group = [name for name in stage.window_key if name not in implied]
+    one_each = stage.merging is None
+    own = {CHANGED: pl.Boolean()} | (_OF_WINDOW if one_each else bookkeeping_columns(stage) | _RESTARTS)
+    names = [*group, *contents.columns, *own, *observed]
     rows = []
     if not arrived.touched.is_empty():
-        rows.append(arrived.touched.with_columns(**_nulls(observed)).select(names))
+        touched = arrived.touched.with_row_index(_ROW) if one_each else arrived.touched
+        rows.append(touched.with_columns(**_nulls(observed)).select(names))
     if not arrived.accepted.is_empty():
         now = {NEW + SINCE: pl.lit(clocks.processing_time, pl.Int64())} if summary.times else {}
-        initial = _nulls(bookkeeping | restarts) | now | {CHANGED: pl.lit(True)}
+        initial = _nulls(own) | now | {CHANGED: pl.lit(True)}
         rows.append(arrived.accepted.with_columns(**initial).select(names))
     if not rows:
         return arrived.touched.clear()
-    aggregates = [
-        pl.col(CHANGED).any(),
+    together = pl.concat(rows) if len(rows) > 1 else rows[0]
+    table = contents.absorb(together, group, [*_merged(stage), *summary.aggregate(NEW)])
+    if one_each:
+        table = table.with_columns(_kept(stage, arrived.touched, table[_ROW]))
+    return _observe(stage, table.with_columns(**implied) if implied else table)
+
+
+def _merged(stage: Stage) -> list[pl.Expr]:
+    """Returns the aggregates over a window's rows: of one window at most, unless windows merge."""
+    changed = pl.col(CHANGED).any()
+    if stage.merging is None:
+        return [changed, pl.col(_ROW).max()]
+    flags = [HAS_CURRENT, RESTARTS] if retracts(stage) else [RESTARTS]
+    return [
+        changed,
         pl.col(PANES).max(),
-        *(pl.col(name).max() for name in automaton.columns),
+        *(pl.col(name).max() for name in stage.automaton.columns),
+        *(pl.col(name).fill_null(False).any() for name in flags),
+        *stage.automaton.summary.of_elements.aggregate(PENDING),
     ]
-    aggregates += [pl.col(name).fill_null(False).any() for name in (HAS_CURRENT, RESTARTS) if name in names]
-    aggregates += [
-        *summary.aggregate(NEW),
-        *(summary.aggregate(PENDING) if stage.merging is not None else []),
-    ]
-    table = contents.absorb(pl.concat(rows), stage.window_key, aggregates)
-    return _observe(stage, table)
+
+
+def _kept(stage: Stage, windows: pl.DataFrame, rows: pl.Series) -> list[pl.Series]:
+    """Returns the number of panes and the state of the trigger, from rows of windows; null in a new window."""
+    kept = {name: type_ for name, type_ in bookkeeping_columns(stage).items() if name != CHANGED}
+    if windows.is_empty():
+        windows = pl.DataFrame(schema=kept)
+    return windows.select(pl.col(*kept).gather(rows)).get_columns()
 
 
 def _nulls(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:

@@ -117,10 +117,10 @@ STEP_MUTANTS: Final = (
         "table",
     ),
     Replacement(
-        "the windows of a large bundle lose their end",
-        "_implied",
-        "implied[END] = end_of_fixed(fixed)",
-        "implied[END] = pl.col(START)",
+        "fixed windows lose their end",
+        "implied_bounds",
+        "return {END: end_of_fixed(fixed)}",
+        "return {END: pl.col(START)}",
     ),
     Replacement(
         "a reset trigger does not observe pending elements",
