@@ -36,6 +36,7 @@ def layout_of_figure(figure: PublishedFigure, listing: Listing, figure_run: Figu
                 for element in facts.elements
             ),
         )
+    facts = evolve(facts, panes=tuple(pane for pane in facts.panes if figure.lists(pane.pane.window)))
     layout = layout_of(facts, facts.keys())
     (panel,) = layout.panels
     panel = evolve(panel, title="")

@@ -66,7 +66,8 @@ def differences(figure: PublishedFigure, figure_run: FigureRun) -> tuple[Differe
     """Returns the differences between a figure and a run; empty if they agree."""
     # Only panes with one processing time may be in another order, so the time must be known.
     known = {pane.processing_time for pane in figure.panes if pane.processing_time is not None}
-    pairs = zip_longest(_sort_simultaneous(figure.panes, known), _sort_simultaneous(figure_run.panes, known))
+    panes = [pane for pane in figure_run.panes if figure.lists(pane.window)]
+    pairs = zip_longest(_sort_simultaneous(figure.panes, known), _sort_simultaneous(panes, known))
     differences_found = [
         Difference(f"pane {number}", expected, actual)
         for number, (expected, actual) in enumerate(pairs, 1)

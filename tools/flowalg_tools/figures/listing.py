@@ -26,11 +26,11 @@ _KEYED: Final = SCORES.key_by(lambda d: "team").map_values(lambda d: d.value)
 
 @define(slots=False)
 class Listing:
-    """The pipeline of a figure, with the figure's name in the papers."""
+    """The pipeline of a figure or a table, with its place in the papers, such as ``Figure 13, left``."""
 
     name: str
     paper: str
-    figure: str
+    place: str
     title: str
     build: Build
 
@@ -46,8 +46,8 @@ class Listing:
 
     @property
     def heading(self) -> str:
-        """The paper, the number and the title of the figure."""
-        return f"{self.paper}, Figure {self.figure}: {self.title}"
+        """The paper, the place and the title of the figure."""
+        return f"{self.paper}, {self.place}: {self.title}"
 
     @property
     def windows_in_words(self) -> str:

@@ -50,7 +50,7 @@ def _section(listing: Listing) -> str:
 
 {listing.windows_in_words}. A pane {describe(listing.strategy.trigger)}.
 
-*Source: {listing.paper}, Figure {listing.figure}.*
+*Source: {listing.paper}, {listing.place}.*
 """
 
 

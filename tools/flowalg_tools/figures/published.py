@@ -86,6 +86,12 @@ class PublishedFigure:
     panes: tuple[FigurePane, ...]
     dropped: tuple[int, ...]
     closed: tuple[Closing, ...]
+    window: Window | None = None
+    """The only window whose panes the paper lists, if it does not list all."""
+
+    def lists(self, window: Window) -> bool:
+        """Whether the paper lists the panes of a window."""
+        return self.window in (None, window)
 
     @property
     def shows_timing(self) -> bool:
@@ -121,6 +127,7 @@ def _read_figure(data: dict[str, Any], figure: dict[str, Any]) -> PublishedFigur
             Closing(_window(closing["window"]), processing_time(clock(closing["proc_time"])))
             for closing in figure.get("closed", ())
         ),
+        _window(figure["restrict_to_window"]) if "restrict_to_window" in figure else None,
     )
 
 
