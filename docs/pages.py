@@ -38,6 +38,7 @@ PAGES: Final = (
     "triggers",
     "watermarks",
     "retractions",
+    "papers",
     "testing",
     "what-if",
 )
