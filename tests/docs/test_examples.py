@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import billing
+import mobile_game
 import pytest
 import shop
 from flowalg_reference import run, run_batch
@@ -15,13 +16,13 @@ from flowalg_spark import batch, collect
 from flowalg_tools.cli import main
 from pyspark.sql import SparkSession
 
-from flowalg import Change, PCollection, Source
+from flowalg import Change, PCollection, Source, Timing
 from tests.support.spark_replay import table_of
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-@pytest.mark.parametrize("name", ["games", "shop", "billing"])
+@pytest.mark.parametrize("name", ["games", "shop", "billing", "mobile_game"])
 def test_an_example_prints_only_when_it_is_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An example prints its results as a script, and nothing when it is imported."""
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
@@ -128,10 +129,32 @@ def test_late_clicks_correct_a_bill_unless_they_are_dropped() -> None:
     assert late.element.value == billing.CLICKS[-1]  # type: ignore[attr-defined]
 
 
+def test_the_statistics_of_the_game_equal_plain_code() -> None:
+    """Plain code finds the robot and has the same points of teams without it; the stream ends with those of the batch."""
+    plain: Counter[tuple[int, str]] = Counter()
+    for score in mobile_game.SCORES:
+        if score.player != "robot":
+            plain[score.at.hour, score.team] += score.points
+    inputs = {mobile_game.scores: mobile_game.SCORES}
+    honest = run_batch(mobile_game.honest_team_scores, inputs).panes
+    assert {(pane.window.start.datetime.hour, pane.key): pane.value for pane in honest} == plain
+    streamed = run(mobile_game.team_board, {mobile_game.scores: mobile_game.TIMELINE})
+    assert not streamed.dropped
+    assert any(pane.timing is Timing.LATE for pane in streamed.panes)
+    totals = run_batch(mobile_game.hourly_team_scores, inputs).final_values()
+    assert {(value.window, value.element) for value in streamed.final_values()} == {
+        (value.window, value.element) for value in totals
+    }
+
+
 @pytest.mark.parametrize(
     ("pipeline", "source", "elements"),
-    [(shop.lengths, shop.clicks, shop.CLICKS), (billing.bills, billing.clicks, billing.CLICKS)],
-    ids=["shop", "billing"],
+    [
+        (shop.lengths, shop.clicks, shop.CLICKS),
+        (billing.bills, billing.clicks, billing.CLICKS),
+        (mobile_game.honest_team_scores, mobile_game.scores, tuple(mobile_game.SCORES)),
+    ],
+    ids=["shop", "billing", "mobile game"],
 )
 def test_spark_batch_equals_the_reference(
     pipeline: PCollection[object],
