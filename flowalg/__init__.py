@@ -54,6 +54,7 @@ from flowalg.triggers.describe import describe
 from flowalg.triggers.normal_form import normalise
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -112,6 +113,7 @@ __all__ = [
     "MIN_TIME",
     "Accumulation",
     "AfterDelay",
+    "AfterInactivity",
     "Aggregate",
     "AllOf",
     "AllowedLateness",

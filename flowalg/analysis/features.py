@@ -37,6 +37,7 @@ from flowalg.pipeline.side_inputs import AsMap, Singleton, View
 from flowalg.pipeline.structure import last_groupings, sources_of
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -119,6 +120,7 @@ class Feature(Enum):
     AT_ELEMENT = (Area.TRIGGERS, "`AtElement`")
     AT_PERIOD = (Area.TRIGGERS, "`AtPeriod`")
     AFTER_DELAY = (Area.TRIGGERS, "`AfterDelay`")
+    AFTER_INACTIVITY = (Area.TRIGGERS, "`AfterInactivity`")
     AT_SIGNAL = (Area.TRIGGERS, "`AtSignal`")
     NEVER = (Area.TRIGGERS, "`Never`")
     ALWAYS = (Area.TRIGGERS, "`Always`")
@@ -325,6 +327,8 @@ def _of_trigger(trigger: Trigger) -> Iterator[Feature]:
             yield Feature.AT_PERIOD
         case AfterDelay():
             yield Feature.AFTER_DELAY
+        case AfterInactivity():
+            yield Feature.AFTER_INACTIVITY
         case AtSignal():
             yield Feature.AT_SIGNAL
         case Never():

@@ -9,6 +9,7 @@ from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.elementwise.functions import describe_function
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -104,6 +105,8 @@ def _condition(trigger: OnceTrigger) -> str:
             return f"the next {duration_in_words(period)} begins"
         case AfterDelay(delay=delay):
             return f"{_describe_delay(delay)} since the first element"
+        case AfterInactivity(gap=gap):
+            return f"no element has arrived for {length_in_words(gap)}"
         case AtSignal(name=name):
             return f"the signal {name!r} arrives"
         case Never():

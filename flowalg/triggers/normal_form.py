@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -131,11 +132,12 @@ def _junction(kind: type[Junction], trigger: Junction, unit: OnceTrigger, zero: 
 
 
 def _simplify(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTrigger]:
-    """Applies ``both_counts``, ``either_count`` and the like: keeps one count, one delay, and no implied periods."""
+    """Applies ``both_counts``, ``either_count`` and the like: keeps one of each kind, and no implied periods."""
     choose = max if kind is And else min
     rest: list[OnceTrigger] = []
     counts: list[int] = []
     delays: list[AfterDelay] = []
+    gaps: list[AfterInactivity] = []
     periods: list[AtPeriod] = []
     for part in parts:
         match part:
@@ -143,6 +145,8 @@ def _simplify(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTr
                 counts.append(count)
             case AfterDelay():
                 delays.append(part)
+            case AfterInactivity():
+                gaps.append(part)
             case AtPeriod():
                 periods.append(part)
             case _:
@@ -151,6 +155,8 @@ def _simplify(kind: type[Junction], parts: Iterable[OnceTrigger]) -> list[OnceTr
         rest.append(AtCount(choose(counts)))
     if delays:
         rest.append(choose(delays, key=lambda delay: delay.delay_micros))
+    if gaps:
+        rest.append(choose(gaps, key=lambda inactivity: inactivity.gap_micros))
     return [
         *rest,
         *(period for period in periods if not any(_is_implied(kind, period, other) for other in periods)),

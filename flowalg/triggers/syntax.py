@@ -1,12 +1,12 @@
 """Triggers: when in processing time a window emits its contents (SEMANTICS section 6; Dataflow Model, section 2.3).
 
-There are two levels, with a type for each. A **once-trigger** is a monotone predicate of the clocks and of what its
-window has observed since the trigger was set; it fires when it is ready, and then is finished. ``And`` and ``Or`` of
+There are two levels, with a type for each. A **once-trigger** is a predicate of the clocks and of what its window has
+observed since the trigger was set; it fires when it is ready, and then is finished. ``And`` and ``Or`` of
 once-triggers are once-triggers: they form a bounded distributive lattice from ``Never`` to ``Always``. A **trigger**
 may fire many times.
 
-    Once    ::= AtWatermark | AtCount | AtPeriod | AfterDelay | AtMeasure | AtElement | AtSignal | Never | Always
-              | And(Once, ...) | Or(Once, ...)
+    Once    ::= AtWatermark | AtCount | AtPeriod | AfterDelay | AfterInactivity | AtMeasure | AtElement | AtSignal
+              | Never | Always | And(Once, ...) | Or(Once, ...)
     Trigger ::= Once | SequenceOf(Trigger, ...) | Repeat(Trigger) | OrFinally(Trigger, Once)
 """
 
@@ -227,6 +227,34 @@ class AfterDelay(_Once):
 
 
 @frozen
+class AfterInactivity(_Once):
+    """Ready when ``gap`` has passed since the last element observed, in processing time.
+
+    An element that arrives exactly at the deadline moves it. The only built-in trigger that is not monotone: another
+    element can make it unready again (SEMANTICS section 6).
+
+    Example:
+
+    >>> describe(AfterInactivity(MINUTE).repeat())
+    'whenever no element has arrived for a minute'
+    """
+
+    gap: timedelta
+
+    def __attrs_post_init__(self) -> None:
+        duration_of("AfterInactivity.gap", self.gap, allow_zero=False)
+
+    @property
+    def gap_micros(self) -> Micros:
+        """The gap in microseconds."""
+        return duration_of("AfterInactivity.gap", self.gap, allow_zero=False)
+
+    def deadline(self, last: ProcessingTime) -> ProcessingTime:
+        """Returns the processing time ``gap`` after ``last``."""
+        return ProcessingTime(last + self.gap_micros)
+
+
+@frozen
 class AtSignal(_Once):
     """Ready when a signal with this name has been sent to the pipeline.
 
@@ -339,6 +367,7 @@ OnceTrigger: TypeAlias = (
     | AtElement
     | AtPeriod
     | AfterDelay
+    | AfterInactivity
     | AtSignal
     | Never
     | Always
@@ -391,6 +420,7 @@ DEFAULT_TRIGGER: Final = Repeat(AtWatermark())
 __all__ = [
     "DEFAULT_TRIGGER",
     "AfterDelay",
+    "AfterInactivity",
     "Always",
     "And",
     "AtCount",

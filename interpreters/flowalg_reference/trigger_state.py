@@ -16,6 +16,7 @@ from flowalg.runs.clocks import Clocks
 from flowalg.triggers.leaves import DataDrivenTrigger, measure_of, satisfies
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -37,26 +38,29 @@ from flowalg.windows.window import Window
 
 @frozen
 class TriggerSummary:
-    """What a trigger needs to know of some elements: how many, the first arrival, the results of data-driven triggers.
+    """What a trigger needs to know of some elements: how many, their arrivals, the results of data-driven triggers.
 
-    ``since`` is the processing time of the first arrival, or ``None`` without one. ``merge`` is associative and
-    commutative, with unit ``TriggerSummary()``.
+    ``first`` and ``last`` are the processing times of the first and the last arrival, or ``None`` without one.
+    ``merge`` is associative and commutative, with unit ``TriggerSummary()``.
     """
 
     count: int = 0
-    since: ProcessingTime | None = None
+    first: ProcessingTime | None = None
+    last: ProcessingTime | None = None
     measures: Mapping[AtMeasure, int] = field(factory=dict)
     satisfied: frozenset[AtElement] = frozenset()
     signals: frozenset[str] = frozenset()
 
     def merge(self, other: TriggerSummary) -> TriggerSummary:
         """The summary of the elements of both."""
-        times = [one.since for one in (self, other) if one.since is not None]
+        firsts = [each.first for each in (self, other) if each.first is not None]
+        lasts = [each.last for each in (self, other) if each.last is not None]
         leaves = {*self.measures, *other.measures}
         measures = {leaf: self.measures.get(leaf, 0) + other.measures.get(leaf, 0) for leaf in leaves}
         return TriggerSummary(
             self.count + other.count,
-            min(times, default=None),
+            min(firsts, default=None),
+            max(lasts, default=None),
             measures,
             self.satisfied | other.satisfied,
             self.signals | other.signals,
@@ -109,10 +113,10 @@ def summarize(
     A retraction (weight -1) starts the clocks of delays, but does not count as an element.
     """
     if weight < 0:
-        return TriggerSummary(since=time)
+        return TriggerSummary(first=time, last=time)
     measures = {leaf: measure_of(leaf, value) for leaf in data if isinstance(leaf, AtMeasure)}
     satisfied = frozenset(leaf for leaf in data if isinstance(leaf, AtElement) and satisfies(leaf, value))
-    return TriggerSummary(1, time, measures, satisfied)
+    return TriggerSummary(1, time, time, measures, satisfied)
 
 
 def initial_state(trigger: Trigger) -> TriggerState:
@@ -168,8 +172,9 @@ def is_satisfied(trigger: OnceTrigger, summary: TriggerSummary, window: Window, 
             return summary.measures.get(trigger, 0) >= amount
         case AtElement():
             return trigger in summary.satisfied
-        case AtPeriod() | AfterDelay():
-            return summary.since is not None and clocks.processing_time >= trigger.deadline(summary.since)
+        case AtPeriod() | AfterDelay() | AfterInactivity():
+            deadline = deadline_of(trigger, summary)
+            return deadline is not None and clocks.processing_time >= deadline
         case AtSignal(name=name):
             return name in summary.signals
         case Never():
@@ -181,6 +186,14 @@ def is_satisfied(trigger: OnceTrigger, summary: TriggerSummary, window: Window, 
         case Or(triggers=parts):
             return any(is_satisfied(part, summary, window, clocks) for part in parts)
     assert_never(trigger)
+
+
+def deadline_of(
+    trigger: AtPeriod | AfterDelay | AfterInactivity, summary: TriggerSummary
+) -> ProcessingTime | None:
+    """The processing time from which a timed trigger is ready, or ``None`` before the first arrival."""
+    arrival = summary.last if isinstance(trigger, AfterInactivity) else summary.first
+    return None if arrival is None else trigger.deadline(arrival)
 
 
 def fire(trigger: Trigger, state: TriggerState, window: Window, clocks: Clocks) -> TriggerState:
@@ -232,8 +245,8 @@ def _satisfied_from(
 ) -> ProcessingTime | None:
     """The processing time from which the predicate of a once-trigger holds, as far as processing time decides it."""
     match trigger:
-        case AtPeriod() | AfterDelay():
-            return None if summary.since is None else trigger.deadline(summary.since)
+        case AtPeriod() | AfterDelay() | AfterInactivity():
+            return deadline_of(trigger, summary)
         case And(triggers=parts):
             points = [_satisfied_from(part, summary, window, clocks) for part in parts]
             known = [point for point in points if point is not None]
@@ -256,6 +269,7 @@ __all__ = [
     "SequenceState",
     "TriggerState",
     "TriggerSummary",
+    "deadline_of",
     "fire",
     "initial_state",
     "is_ready",

@@ -117,6 +117,11 @@ TRIGGERS: Final[list[tuple[str, str]]] = [
         "ArgumentError: AfterDelay.delay must be a timedelta of zero or more; got "
         "datetime.timedelta(days=-1, seconds=86340) (timedelta)",
     ),
+    (
+        "AfterInactivity(0 * MINUTE)",
+        "ArgumentError: AfterInactivity.gap must be a positive timedelta, such as timedelta(minutes=1); "
+        "got datetime.timedelta(0) (timedelta)",
+    ),
     ("AfterDelay(3)", "ArgumentError: AfterDelay.delay must be a timedelta of zero or more; got 3 (int)"),
     ("AtSignal('')", "ArgumentError: AtSignal.name must be a non-empty str; got '' (str)"),
     ("AtSignal(3)", "ArgumentError: AtSignal.name must be a non-empty str; got 3 (int)"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from flowalg import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -115,6 +116,7 @@ def test_a_normal_form_has_no_redundant_parts(trigger: Trigger, form: Trigger) -
         (AtWatermark(0.9), "when the 0.9 watermark passes"),
         (AfterDelay(MINUTE).repeat(), "whenever a minute has passed since the first element"),
         (AfterDelay(60 * MINUTE), "when an hour has passed since the first element"),
+        (AfterInactivity(MINUTE).repeat(), "whenever no element has arrived for a minute"),
         (AfterDelay(0 * MINUTE), "when no time has passed since the first element"),
         (Always().repeat(), "at every evaluation"),
         (Always() >> Never(), "at once, then never"),

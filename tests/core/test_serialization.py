@@ -47,6 +47,7 @@ from flowalg import (
     KV,
     Accumulation,
     AfterDelay,
+    AfterInactivity,
     Aggregate,
     AllOf,
     AllowedLateness,
@@ -390,6 +391,7 @@ POSITIVE = PTransform.of(int, lambda numbers: numbers.filter(positive), name="po
 EXAMPLES: list[Writable] = [
     POSITIVE,
     AfterDelay(MINUTE),
+    AfterInactivity(MINUTE),
     Always(),
     AtCount(3) & AtWatermark(0.9),
     AtElement(positive),
@@ -780,7 +782,7 @@ PIPELINE = to_json(VALUES)
         (
             VALUE % '{"Or": {"triggers": [{"Never": {}}, {"Repeat": {"trigger": {"Never": {}}}}]}}',
             "value.triggers[1] must be one of AtWatermark, AtCount, AtMeasure, AtElement, AtPeriod, AfterDelay, "
-            "AtSignal, Never, Always, And, Or; got {'Repeat': {'trigger': {'Never': {}}}} (dict)",
+            "AfterInactivity, AtSignal, Never, Always, And, Or; got {'Repeat': {'trigger': {'Never': {}}}} (dict)",
         ),
         (
             VALUE % '{"Or": {"triggers": []}}',

@@ -95,7 +95,8 @@ def summaries(automaton: Automaton, instant: TriggerInstant) -> pl.DataFrame:
     for bundle in instant.bundles:
         row: dict[str, object] = {}
         if bundle.values or bundle.retractions:
-            row = {NEW + "count": len(bundle.values), NEW + "since": instant.clocks.processing_time}
+            now = instant.clocks.processing_time
+            row = {NEW + "count": len(bundle.values), NEW + "first": now, NEW + "last": now}
             for name, leaf in automaton.summary.data:
                 observed = [evaluate_leaf(leaf, value) for value in bundle.values]
                 row[NEW + name] = (

@@ -11,6 +11,7 @@ from flowalg.elementwise.functions import describe_function
 from flowalg.runs.clocks import Clocks
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -131,11 +132,18 @@ def _progress(trigger: OnceTrigger, summary: TriggerSummary, window: Window, clo
             some = "one has" if trigger in summary.satisfied else "none has"
             return f"an element satisfies {describe_function(predicate)}: {some}"
         case AtPeriod() | AfterDelay():
-            if summary.since is None:
+            if summary.first is None:
                 return "the time since the first element: none has arrived"
-            due = trigger.deadline(summary.since)
+            due = trigger.deadline(summary.first)
             return (
-                f"due at {due} (the first element arrived at {summary.since}): it is {clocks.processing_time}"
+                f"due at {due} (the first element arrived at {summary.first}): it is {clocks.processing_time}"
+            )
+        case AfterInactivity():
+            if summary.last is None:
+                return "the time since the last element: none has arrived"
+            due = trigger.deadline(summary.last)
+            return (
+                f"due at {due} (the last element arrived at {summary.last}): it is {clocks.processing_time}"
             )
         case AtSignal(name=name):
             return f"the signal {name!r}: {'given' if name in summary.signals else 'not given'}"

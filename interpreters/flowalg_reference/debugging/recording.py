@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from flowalg.runs.elements import pane_of
 from flowalg.runs.instants import PipelineInstant
 from flowalg.runs.panes import Pane
 from flowalg.triggers.leaves import leaves
-from flowalg.triggers.syntax import AfterDelay, AtPeriod, AtWatermark, Trigger
+from flowalg.triggers.syntax import AfterDelay, AfterInactivity, AtPeriod, AtWatermark, OnceTrigger, Trigger
 from flowalg_reference.debugging.history import History, SelectedInstants, TimelineHistory
 from flowalg_reference.debugging.selection import NotSeparableError, Selection
 from flowalg_reference.grouping import Grouping
@@ -96,13 +96,20 @@ def record_selected(
 
 
 def longest_delay(trigger: Trigger) -> Micros | None:
-    """Returns the longest time from the first element of a trigger to its deadline; ``None`` if it has no deadline."""
-    delays = [
-        leaf.delay_micros if isinstance(leaf, AfterDelay) else leaf.period // timedelta(microseconds=1)
-        for leaf in leaves(trigger)
-        if isinstance(leaf, AfterDelay | AtPeriod)
-    ]
-    return max(delays, default=None)
+    """Returns the longest time from an element of a trigger to its deadline; ``None`` if it has no deadline."""
+    return max((delay for leaf in leaves(trigger) for delay in _delays(leaf)), default=None)
+
+
+def _delays(leaf: OnceTrigger) -> Iterator[Micros]:
+    match leaf:
+        case AfterDelay():
+            yield leaf.delay_micros
+        case AfterInactivity():
+            yield leaf.gap_micros
+        case AtPeriod(period=period):
+            yield period // timedelta(microseconds=1)
+        case _:
+            pass
 
 
 @define

@@ -19,6 +19,7 @@ from flowalg.runs.clocks import Clocks
 from flowalg.triggers.leaves import leaves
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -35,7 +36,7 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg_shard.step.trigger_summary import COUNT, SINCE, SummaryColumns
+from flowalg_shard.step.trigger_summary import COUNT, FIRST, LAST, SummaryColumns
 
 CLOSED: Final = "__closed"
 FIRES: Final = "__fires"
@@ -169,7 +170,7 @@ class Automaton:
         points = [
             pl.when(active & (point > clocks.processing_time)).then(point)
             for once, active in _with_activity(self.root, pl.lit(True))
-            if once.summary.times
+            if once.summary.arrivals
             for point in (_satisfied_from(once.trigger, once, end, clocks),)
         ]
         if not points:
@@ -329,9 +330,8 @@ def _satisfied(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clock
             return pl.col(once.prefix + _name_of(trigger, once)) >= amount
         case AtElement():
             return pl.col(once.prefix + _name_of(trigger, once))
-        case AtPeriod() | AfterDelay():
-            deadline = _deadline(trigger, pl.col(once.prefix + SINCE))
-            return (deadline <= clocks.processing_time).fill_null(False)
+        case AtPeriod() | AfterDelay() | AfterInactivity():
+            return (_deadline(trigger, once) <= clocks.processing_time).fill_null(False)
         case AtSignal(name=name):
             column = next(column for column, known in once.summary.signals if known == name)
             return pl.col(once.prefix + column)
@@ -349,8 +349,8 @@ def _satisfied(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clock
 def _satisfied_from(trigger: OnceTrigger, once: CompiledOnce, end: str, clocks: Clocks) -> pl.Expr:
     """Returns the processing time from which a once-trigger is satisfied; null if that needs more than the time."""
     match trigger:
-        case AtPeriod() | AfterDelay():
-            return _deadline(trigger, pl.col(once.prefix + SINCE))
+        case AtPeriod() | AfterDelay() | AfterInactivity():
+            return _deadline(trigger, once)
         case And(triggers=parts):
             points = [_satisfied_from(part, once, end, clocks) for part in parts]
             return pl.when(pl.all_horizontal([point.is_not_null() for point in points])).then(
@@ -368,17 +368,20 @@ def _name_of(leaf: AtMeasure | AtElement, once: CompiledOnce) -> str:
     return next(name for name, known in once.summary.data if known == leaf)
 
 
-def _deadline(leaf: AtPeriod | AfterDelay, since: pl.Expr) -> pl.Expr:
-    """Returns the time at which the trigger is ready after the first arrival; null before the first arrival."""
+def _deadline(leaf: AtPeriod | AfterDelay | AfterInactivity, once: CompiledOnce) -> pl.Expr:
+    """Returns the time from which the trigger is ready; null before the first arrival."""
     match leaf:
+        case AfterInactivity():
+            return pl.col(once.prefix + LAST) + min(leaf.gap_micros, _FAR)
         case AfterDelay():
-            return since + min(leaf.delay_micros, _FAR)
+            return pl.col(once.prefix + FIRST) + min(leaf.delay_micros, _FAR)
         case AtPeriod():
+            first = pl.col(once.prefix + FIRST)
             period: Micros = duration_of("AtPeriod.period", leaf.period, allow_zero=False)
             offset: Micros = duration_of("AtPeriod.offset", leaf.offset, allow_zero=True)
             if period < _FAR:
-                return since + (offset - since).mod(period)
-            wide = since.cast(pl.Int128())
+                return first + (offset - first).mod(period)
+            wide = first.cast(pl.Int128())
             waits = (pl.lit(offset, pl.Int128()) - wide).mod(pl.lit(period, pl.Int128()))
             return (wide + pl.min_horizontal(waits, pl.lit(_FAR, pl.Int128()))).cast(pl.Int64())
     assert_never(leaf)

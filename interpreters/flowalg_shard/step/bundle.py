@@ -11,7 +11,6 @@ from flowalg_shard.step.contents import contents_of
 from flowalg_shard.step.islands import merges_islands
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.step.trigger_summary import COUNT as SUMMARY_COUNT
-from flowalg_shard.step.trigger_summary import SINCE
 from flowalg_shard.step.window_assignment import assign_windows, end_of_fixed, has_bounds, window_bounds
 from flowalg_shard.tables.columns import (
     COUNT,
@@ -116,9 +115,10 @@ def keeps_event_times(stage: Stage) -> bool:
 
 
 def aggregate_summary(stage: Stage) -> list[pl.Expr]:
-    """Returns the trigger summary of a group of rows, without the first arrival, which is equal for a whole instant."""
+    """Returns the trigger summary of a group of rows, without the arrivals, which are equal for a whole instant."""
     summary = stage.automaton.summary.of_elements
-    return [expr for expr in summary.aggregate(NEW) if expr.meta.output_name() != NEW + SINCE]
+    arrivals = {NEW + name for name in summary.arrivals}
+    return [expr for expr in summary.aggregate(NEW) if expr.meta.output_name() not in arrivals]
 
 
 __all__ = ["aggregate_summary", "implied_bounds", "keeps_event_times", "precombine"]

@@ -22,7 +22,6 @@ from flowalg_shard.step.shard_state import (
     state_columns,
 )
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.step.trigger_summary import SINCE
 from flowalg_shard.tables.columns import (
     CHANGED,
     HAS_CURRENT,
@@ -82,7 +81,7 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
         touched = arrived.touched.with_row_index(_ROW) if one_each else arrived.touched
         rows.append(touched.with_columns(**_nulls(observed)).select(names))
     if not arrived.accepted.is_empty():
-        now = {NEW + SINCE: pl.lit(clocks.processing_time, pl.Int64())} if summary.times else {}
+        now = {NEW + name: pl.lit(clocks.processing_time, pl.Int64()) for name in summary.arrivals}
         initial = _nulls(own) | now | {CHANGED: pl.lit(True)}
         rows.append(arrived.accepted.with_columns(**initial).select(names))
     if not rows:

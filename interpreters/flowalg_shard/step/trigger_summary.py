@@ -18,6 +18,7 @@ from flowalg.data.values import MAX_INTEGER
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves, measure_of, satisfies
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     AtCount,
     AtElement,
     AtMeasure,
@@ -27,18 +28,21 @@ from flowalg.triggers.syntax import (
 )
 
 COUNT: Final = "count"
-SINCE: Final = "since"
+FIRST: Final = "first"
+LAST: Final = "last"
 
 
 @frozen
 class SummaryColumns:
     """The columns of a summary: those that some triggers need, and no others.
 
+    ``counts`` is the number of elements, ``first`` and ``last`` the processing times of the first and the last arrival.
     ``data`` has the data-driven triggers, each with its column name.
     """
 
     counts: bool
-    times: bool
+    first: bool
+    last: bool
     data: tuple[tuple[str, DataDrivenTrigger], ...]
     signals: tuple[tuple[str, str], ...]
 
@@ -57,6 +61,7 @@ class SummaryColumns:
         return cls(
             any(isinstance(leaf, AtCount) for leaf in known),
             any(isinstance(leaf, AtPeriod | AfterDelay) for leaf in known),
+            any(isinstance(leaf, AfterInactivity) for leaf in known),
             tuple((f"data{number}", leaf) for number, leaf in enumerate(data)),
             tuple((f"signal{number}", name) for number, name in enumerate(names)),
         )
@@ -67,7 +72,8 @@ class SummaryColumns:
         data, signals = {leaf for _, leaf in part.data}, {name for _, name in part.signals}
         return SummaryColumns(
             part.counts,
-            part.times,
+            part.first,
+            part.last,
             tuple(pair for pair in self.data if pair[1] in data),
             tuple(pair for pair in self.signals if pair[1] in signals),
         )
@@ -75,15 +81,19 @@ class SummaryColumns:
     @property
     def of_elements(self) -> SummaryColumns:
         """The columns that elements contribute to. Signals are observed by triggers, and never pending."""
-        return SummaryColumns(self.counts, self.times, self.data, ())
+        return SummaryColumns(self.counts, self.first, self.last, self.data, ())
+
+    @property
+    def arrivals(self) -> tuple[str, ...]:
+        """The columns of arrivals, which are equal for all elements of an instant."""
+        return tuple(name for name, used in ((FIRST, self.first), (LAST, self.last)) if used)
 
     def columns(self, prefix: str) -> dict[str, pl.DataType]:
         """Returns the columns, with their types."""
         types: dict[str, pl.DataType] = {}
         if self.counts:
             types[prefix + COUNT] = pl.Int64()
-        if self.times:
-            types[prefix + SINCE] = pl.Int64()
+        types |= {prefix + name: pl.Int64() for name in self.arrivals}
         for name, leaf in self.data:
             types[prefix + name] = pl.Int64() if isinstance(leaf, AtMeasure) else pl.Boolean()
         for name, _ in self.signals:
@@ -94,7 +104,7 @@ class SummaryColumns:
         """Returns the summary of no elements: the unit of the monoid."""
         return {
             name: pl.lit(None, type_)
-            if name == prefix + SINCE
+            if name.removeprefix(prefix) in (FIRST, LAST)
             else pl.lit(False if type_ == pl.Boolean() else 0, type_)
             for name, type_ in self.columns(prefix).items()
         }
@@ -104,8 +114,10 @@ class SummaryColumns:
         merged: dict[str, pl.Expr] = {}
         if self.counts:
             merged[first + COUNT] = _number(first + COUNT) + _number(second + COUNT)
-        if self.times:
-            merged[first + SINCE] = pl.min_horizontal(first + SINCE, second + SINCE)
+        if self.first:
+            merged[first + FIRST] = pl.min_horizontal(first + FIRST, second + FIRST)
+        if self.last:
+            merged[first + LAST] = pl.max_horizontal(first + LAST, second + LAST)
         for name, leaf in self.data:
             if isinstance(leaf, AtMeasure):
                 merged[first + name] = _capped(_wide(first + name) + _wide(second + name), leaf)
@@ -118,8 +130,10 @@ class SummaryColumns:
         aggregates: list[pl.Expr] = []
         if self.counts:
             aggregates.append(pl.col(prefix + COUNT).sum())
-        if self.times:
-            aggregates.append(pl.col(prefix + SINCE).min())
+        if self.first:
+            aggregates.append(pl.col(prefix + FIRST).min())
+        if self.last:
+            aggregates.append(pl.col(prefix + LAST).max())
         for name, leaf in self.data:
             if isinstance(leaf, AtMeasure):
                 aggregates.append(_capped(_wide(prefix + name).sum(), leaf))
@@ -161,4 +175,4 @@ def _capped(total: pl.Expr, leaf: AtMeasure) -> pl.Expr:
     return pl.min_horizontal(total, pl.lit(leaf.amount, pl.Int128())).cast(pl.Int64())
 
 
-__all__ = ["COUNT", "SINCE", "SummaryColumns", "evaluate_leaf"]
+__all__ = ["COUNT", "FIRST", "LAST", "SummaryColumns", "evaluate_leaf"]

@@ -16,6 +16,7 @@ from flowalg import (
     MAX_TIME,
     MIN_TIME,
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -95,8 +96,17 @@ class LoopWindow:
         return cls(Arrivals(sorted(pending)), Arrivals(sorted(pending)), pending)
 
 
-def deadline_of(leaf: AtPeriod | AfterDelay, first: ProcessingTime) -> int:
-    """Returns the first multiple of a period, plus its offset, at or after ``first``; or ``first`` plus a delay."""
+Timed: TypeAlias = AtPeriod | AfterDelay | AfterInactivity
+"""Once-triggers that wait for a processing time."""
+
+
+def deadline_of(leaf: Timed, arrived: Arrivals) -> int:
+    """Returns the first multiple of a period at or after the first arrival; or the first arrival plus a delay, or the
+    last one plus a gap.
+    """
+    if isinstance(leaf, AfterInactivity):
+        return arrived.timed_values[-1][0] + duration_of("gap", leaf.gap, allow_zero=False)
+    first = arrived.timed_values[0][0]
     if isinstance(leaf, AfterDelay):
         return first + duration_of("delay", leaf.delay, allow_zero=True)
     period = duration_of("period", leaf.period, allow_zero=False)
@@ -119,10 +129,8 @@ def is_ready(trigger: OnceTrigger, window: Window, arrived: Arrivals, instant: I
             return sum(map(measure, values)) >= amount
         case AtElement(predicate=predicate):
             return any(map(predicate, values))
-        case AtPeriod() | AfterDelay():
-            return (
-                bool(values) and deadline_of(trigger, arrived.timed_values[0][0]) <= instant.processing_time
-            )
+        case AtPeriod() | AfterDelay() | AfterInactivity():
+            return bool(values) and deadline_of(trigger, arrived) <= instant.processing_time
         case AtSignal(name=name):
             return name in arrived.signals
         case And(triggers=parts):
@@ -148,12 +156,12 @@ def merge_touching(windows: Iterable[Window]) -> list[set[Window]]:
     return groups
 
 
-def _timers(trigger: OnceTrigger) -> Iterator[AtPeriod | AfterDelay]:
+def _timers(trigger: OnceTrigger) -> Iterator[Timed]:
     match trigger:
         case And(triggers=parts) | Or(triggers=parts):
             for part in parts:
                 yield from _timers(part)
-        case AtPeriod() | AfterDelay():
+        case AtPeriod() | AfterDelay() | AfterInactivity():
             yield trigger
         case _:
             return
@@ -195,7 +203,7 @@ class Loop:
         for window in self.windows.values():
             for trigger, arrived in ((self.once, window.since_set), (self.until, window.all)):
                 if arrived.timed_values and not window.closed:
-                    yield from (deadline_of(leaf, arrived.timed_values[0][0]) for leaf in _timers(trigger))
+                    yield from (deadline_of(leaf, arrived) for leaf in _timers(trigger))
 
     def _expired(self, window: Window, watermark: EventTime) -> bool:
         lateness = self.strategy.lateness_micros

@@ -12,6 +12,7 @@ from typing import NewType
 
 from flowalg.triggers.syntax import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -36,7 +37,7 @@ Small = NewType("Small", int)
 def and_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
     """``a & b = b & a``.
 
-    Source: conjunction of monotone predicates (SEMANTICS 6).
+    Source: conjunction of predicates (SEMANTICS 6).
 
     Relied on by: `normalise`, which sorts.
     """
@@ -47,7 +48,7 @@ def and_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
 def or_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
     """``a | b = b | a``.
 
-    Source: disjunction of monotone predicates (SEMANTICS 6).
+    Source: disjunction of predicates (SEMANTICS 6).
 
     Relied on by: `normalise`, which sorts.
     """
@@ -58,7 +59,7 @@ def or_commutes(a: OnceTrigger, b: OnceTrigger) -> Equation[Trigger]:
 def and_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
     """``(a & b) & c = a & (b & c)``.
 
-    Source: conjunction of monotone predicates (SEMANTICS 6).
+    Source: conjunction of predicates (SEMANTICS 6).
 
     Relied on by: `&` without parentheses.
     """
@@ -69,7 +70,7 @@ def and_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[T
 def or_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
     """``(a | b) | c = a | (b | c)``.
 
-    Source: disjunction of monotone predicates (SEMANTICS 6).
+    Source: disjunction of predicates (SEMANTICS 6).
 
     Relied on by: `|` without parentheses.
     """
@@ -80,7 +81,7 @@ def or_associates(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Tr
 def and_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
     """``(a & b) & c = And(a, b, c)``.
 
-    Source: conjunction of monotone predicates (SEMANTICS 6).
+    Source: conjunction of predicates (SEMANTICS 6).
 
     Relied on by: `normalise`, which flattens.
     """
@@ -91,7 +92,7 @@ def and_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trig
 def or_is_flat(a: OnceTrigger, b: OnceTrigger, c: OnceTrigger) -> Equation[Trigger]:
     """``(a | b) | c = Or(a, b, c)``.
 
-    Source: disjunction of monotone predicates (SEMANTICS 6).
+    Source: disjunction of predicates (SEMANTICS 6).
 
     Relied on by: `normalise`, which flattens.
     """
@@ -456,6 +457,10 @@ def _delay(minutes: int) -> AfterDelay:
     return AfterDelay(timedelta(minutes=minutes))
 
 
+def _inactivity(minutes: int) -> AfterInactivity:
+    return AfterInactivity(timedelta(minutes=minutes))
+
+
 def _period(minutes: int) -> AtPeriod:
     return AtPeriod(timedelta(minutes=minutes))
 
@@ -502,6 +507,39 @@ def either_delay(m: Small, n: Small) -> Equation[Trigger]:
     Relied on by: `normalise`, which keeps one delay.
     """
     return Equation(Or(_delay(m), _delay(n)).repeat(), _delay(min(m, n)).repeat())
+
+
+@law
+def both_inactivities(m: Small, n: Small) -> Equation[Trigger]:
+    """``AfterInactivity(m) & AfterInactivity(n) = AfterInactivity(max(m, n))``.
+
+    Source: the lattice of once-triggers is pointwise (SEMANTICS 6); found here.
+
+    Relied on by: `normalise`, which keeps one gap.
+    """
+    return Equation(And(_inactivity(m), _inactivity(n)).repeat(), _inactivity(max(m, n)).repeat())
+
+
+@law
+def either_inactivity(m: Small, n: Small) -> Equation[Trigger]:
+    """``AfterInactivity(m) | AfterInactivity(n) = AfterInactivity(min(m, n))``.
+
+    Source: the lattice of once-triggers is pointwise (SEMANTICS 6); found here.
+
+    Relied on by: `normalise`, which keeps one gap.
+    """
+    return Equation(Or(_inactivity(m), _inactivity(n)).repeat(), _inactivity(min(m, n)).repeat())
+
+
+@law
+def inactivity_implies_a_delay(m: Small, n: Small) -> Equation[Trigger]:
+    """``AfterDelay(m) & AfterInactivity(m + n) = AfterInactivity(m + n)``.
+
+    The last element is not before the first.
+
+    Source: found here.
+    """
+    return Equation(And(_delay(m), _inactivity(m + n)).repeat(), _inactivity(m + n).repeat())
 
 
 @law
@@ -576,6 +614,9 @@ LATTICE_LAWS: tuple[Law[..., Trigger], ...] = (
     either_count,
     both_delays,
     either_delay,
+    both_inactivities,
+    either_inactivity,
+    inactivity_implies_a_delay,
     both_periods,
     either_period,
 )

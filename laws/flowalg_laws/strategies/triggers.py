@@ -9,6 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from flowalg import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -48,6 +49,7 @@ def once_leaves() -> SearchStrategy[OnceTrigger]:
         durations(1, 9).map(AtPeriod),
         durations(2, 9).map(lambda period: AtPeriod(period, timedelta(minutes=1))),
         durations(0, 9).map(AfterDelay),
+        durations(1, 9).map(AfterInactivity),
         st.just(Never()),
         st.just(Always()),
         st.just(AtElement(positive)),

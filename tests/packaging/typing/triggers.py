@@ -12,6 +12,7 @@ from typing import assert_type
 
 from flowalg import (
     AfterDelay,
+    AfterInactivity,
     Always,
     And,
     AtCount,
@@ -46,6 +47,7 @@ def constructors() -> None:
     assert_type(AtElement(lambda f: f.seats > 3), AtElement)
     assert_type(AtPeriod(timedelta(minutes=1), offset=timedelta(seconds=5)), AtPeriod)
     assert_type(AfterDelay(timedelta(minutes=1)), AfterDelay)
+    assert_type(AfterInactivity(timedelta(minutes=1)), AfterInactivity)
     assert_type(AtSignal("flush"), AtSignal)
     assert_type(Never(), Never)
     assert_type(Always(), Always)
@@ -87,7 +89,9 @@ def leaves(
     assert_type(watermark.percentile, float | None)
 
 
-def processing_time_triggers(period: AtPeriod, delay: AfterDelay, first: ProcessingTime) -> None:
+def processing_time_triggers(
+    period: AtPeriod, delay: AfterDelay, inactivity: AfterInactivity, first: ProcessingTime
+) -> None:
     """Triggers by processing time."""
     assert_type(period.period, timedelta)
     assert_type(period.offset, timedelta)
@@ -95,6 +99,9 @@ def processing_time_triggers(period: AtPeriod, delay: AfterDelay, first: Process
     assert_type(delay.delay, timedelta)
     assert_type(delay.delay_micros, Micros)
     assert_type(delay.deadline(first), ProcessingTime)
+    assert_type(inactivity.gap, timedelta)
+    assert_type(inactivity.gap_micros, Micros)
+    assert_type(inactivity.deadline(first), ProcessingTime)
 
 
 def composite_triggers(

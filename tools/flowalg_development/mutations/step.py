@@ -35,8 +35,8 @@ STEP_MUTANTS: Final = (
     Replacement(
         "a deadline is met only after its time",
         "_satisfied",
-        "deadline <= clocks.processing_time",
-        "deadline < clocks.processing_time",
+        "_deadline(trigger, once) <= clocks.processing_time",
+        "_deadline(trigger, once) < clocks.processing_time",
     ),
     Replacement(
         "AtWatermark fires only when the watermark exceeds the end of the window",
@@ -53,8 +53,14 @@ STEP_MUTANTS: Final = (
     Replacement(
         "AfterDelay counts from the last element",
         "SummaryColumns.merge",
-        "pl.min_horizontal(one + SINCE, other + SINCE)",
-        "pl.max_horizontal(one + SINCE, other + SINCE)",
+        "pl.min_horizontal(one + FIRST, other + FIRST)",
+        "pl.max_horizontal(one + FIRST, other + FIRST)",
+    ),
+    Replacement(
+        "AfterInactivity counts from the first element",
+        "SummaryColumns.merge",
+        "pl.max_horizontal(one + LAST, other + LAST)",
+        "pl.min_horizontal(one + LAST, other + LAST)",
     ),
     Replacement(
         "the total of a measure has no limit",

@@ -38,10 +38,13 @@ TRIGGER_MUTANTS: Final = (
         "summary.measures.get(trigger, 0) > amount",
     ),
     Replacement(
+        "AfterInactivity counts from the first element", "deadline_of", "summary.last", "summary.first"
+    ),
+    Replacement(
         "a deadline is met only after its time",
         "is_satisfied",
-        "clocks.processing_time >= trigger.deadline(summary.since)",
-        "clocks.processing_time > trigger.deadline(summary.since)",
+        "clocks.processing_time >= deadline",
+        "clocks.processing_time > deadline",
     ),
     Replacement(
         "And fires when any of its triggers is satisfied",
@@ -153,11 +156,14 @@ TRIGGER_MUTANTS: Final = (
     Replacement(
         "a retraction counts as an element",
         "summarize",
-        "TriggerSummary(since=time)",
+        "TriggerSummary(first=time, last=time)",
         "TriggerSummary(1, time)",
     ),
     Replacement(
-        "a retraction does not start delays", "summarize", "TriggerSummary(since=time)", "TriggerSummary()"
+        "a retraction does not start delays",
+        "summarize",
+        "TriggerSummary(first=time, last=time)",
+        "TriggerSummary()",
     ),
     Replacement(
         "the deadlines of the limit of OrFinally are ignored",

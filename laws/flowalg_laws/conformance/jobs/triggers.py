@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from flowalg import (
     AfterDelay,
+    AfterInactivity,
     Always,
     AtCount,
     AtElement,
@@ -204,6 +205,20 @@ JOBS = (
         13: +a=5 [5, 10) early 0
         14: +a=19 [0, 5) late 1
         14: +b=11 [5, 10) on_time 1
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    of_trigger(
+        "a minute after the last element",
+        "Each element moves the deadline of a gap, also one that arrives exactly at it.",
+        AfterInactivity(MINUTE).repeat(),
+        panes="""
+        11: +b=2 [0, 5) early 0
+        12: +a=4 [0, 5) on_time 0
+        12: +b=4 [5, 10) early 0
+        13: +a=5 [5, 10) early 0
+        14: +b=11 [5, 10) on_time 1
+        14: +a=19 [0, 5) late 1
         14: +b=8 [10, 15) on_time 0
     """,
     ),
