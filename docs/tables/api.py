@@ -33,8 +33,8 @@ FLOWALG: Final = {
     "Pipelines": "Source sources PCollection PTransform ptransform SideInput KV flatten together",
     "Windows": "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays "
     "CalendarWeeks CalendarMonths CustomWindows",
-    "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AfterInactivity AtMeasure AtElement AtSignal "
-    "Always Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
+    "Triggers": "Trigger OnceTrigger AtWatermark AtCount AtPeriod AfterDelay AfterInactivity AtMeasure AtElement "
+    "AtSignal Always Never And Or SequenceOf Repeat OrFinally RepeatUntil normalise describe",
     "Accumulation and lateness": "WindowingStrategy Accumulation AllowedLateness FOREVER OnTimeBehavior "
     "TimestampCombiner",
     "Combiners": "Aggregate Sum Count Mean Min Max Variance Quantile Quantiles ApproximateDistinct ToList ToSet TopN "

@@ -29,7 +29,7 @@ from flowalg_polars.streaming.reading.readers import Position
 
 A = TypeVar("A")
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The version of the layout; a checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20

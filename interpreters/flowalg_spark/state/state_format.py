@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """The version of the layout; a state of another version is rejected."""
 
 _HEAD_SCHEMA: Final = T.StructType(
