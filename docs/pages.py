@@ -31,6 +31,7 @@ PAGES: Final = (
     "command-line",
     "tour",
     "transforms",
+    "joins",
     "what",
     "where",
     "when",

@@ -19,6 +19,7 @@ from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
+from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -149,7 +150,8 @@ class Feature(Enum):
     DISTINCT = (Area.TRANSFORMS, "`distinct`")
     REGROUPING = (Area.TRANSFORMS, "several groupings in a row")
     FLATTEN = (Area.TRANSFORMS, "`flatten`")
-    CO_GROUP = (Area.TRANSFORMS, "`co_group_by_key` and joins")
+    CO_GROUP = (Area.TRANSFORMS, "`co_group_by_key`")
+    JOIN = (Area.TRANSFORMS, "`inner_join`, `left_join`, `full_join`")
     SIDE_SINGLETON = (Area.TRANSFORMS, "side inputs, `as_singleton`")
     SIDE_MAP = (Area.TRANSFORMS, "side inputs, `as_map`")
     SEVERAL_SOURCES = (Area.TRANSFORMS, "several sources")
@@ -212,7 +214,7 @@ def _of_node(node: Node) -> Iterator[Feature]:
     match node:
         case SourceNode() | Hole():
             pass
-        case ElementWise(steps=steps):
+        case ElementWise(input=CoGroupByKey(join=JoinKind()), steps=(_, *steps)) | ElementWise(steps=steps):
             yield from map(_of_step, steps)
         case WindowInto():
             # Windows that are never grouped need no feature.
@@ -223,7 +225,7 @@ def _of_node(node: Node) -> Iterator[Feature]:
             yield from _KINDS[kind]
         case CoGroupByKey():
             yield from features_of_strategy(node.windowed_by.strategy)
-            yield Feature.CO_GROUP
+            yield Feature.CO_GROUP if node.join is None else Feature.JOIN
         case Flatten():
             yield Feature.FLATTEN
         case WithSide(view=view):

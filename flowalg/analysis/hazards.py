@@ -12,15 +12,17 @@ from flowalg.combiners.core import Over, Sum, Together
 from flowalg.data.durations import length_in_words
 from flowalg.data.errors import ArgumentError
 from flowalg.data.views import HasView
-from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import CoGroupByKey, CombinePerKey, GroupingNode, Node, WithSide
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_groupings
 from flowalg.triggers.describe import describe
-from flowalg.triggers.normal_form import never_finishes
+from flowalg.triggers.normal_form import never_finishes, normalise
 from flowalg.triggers.syntax import (
+    Always,
     And,
+    AtCount,
     AtWatermark,
     Never,
     Or,
@@ -29,7 +31,7 @@ from flowalg.triggers.syntax import (
     SequenceOf,
     Trigger,
 )
-from flowalg.windows.strategy import Accumulation, WindowingStrategy
+from flowalg.windows.strategy import Accumulation, WindowingStrategy, emits_one_pane
 from flowalg.windows.window_functions import GlobalWindows, SlidingWindows, as_merging
 
 
@@ -83,6 +85,8 @@ def _hazards(root: Node) -> Iterator[Hazard]:
         match node:
             case CombinePerKey(label=label) | CoGroupByKey(label=label):
                 yield from _of_grouping(label, node.windowed_by.strategy)
+                if isinstance(node, CoGroupByKey) and node.join is not None:
+                    yield from _of_join(label, node.windowed_by.strategy)
                 for producer in last_groupings(*node.inputs):
                     yield from _of_regrouping(producer, node)
             case WithSide():
@@ -121,6 +125,8 @@ def _of_regrouping(producer: GroupingNode, consumer: GroupingNode) -> Iterator[H
     strategy = producer.windowed_by.strategy
     if strategy.mode is Accumulation.RETRACTING or emits_one_pane(strategy):
         return
+    if isinstance(producer, CoGroupByKey) and producer.join and strategy.mode is Accumulation.DISCARDING:
+        return  # each pair is emitted once
     if strategy.mode is Accumulation.ACCUMULATING:
         why = f"it is ACCUMULATING, and {consumer.label} receives each pane in addition to the one that it replaces"
         yield Hazard(
@@ -142,6 +148,16 @@ def _is_additive(combiner: object) -> bool:
             return all(map(_is_additive, parts))
         case _:
             return False
+
+
+def _of_join(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:
+    if normalise(strategy.trigger) in (AtCount(1), Always()):
+        yield Hazard(
+            Danger.NO_OUTPUT,
+            label,
+            "its trigger finishes at the first element of a window, which has no match yet",
+            "repeat the trigger",
+        )
 
 
 def _of_grouping(label: str, strategy: WindowingStrategy) -> Iterator[Hazard]:

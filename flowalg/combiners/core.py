@@ -83,6 +83,14 @@ class Combiner(Aggregate[In_contra, Out_co], Generic[In_contra, Acc, Out_co]):
     def extract(self, accumulator: Acc) -> Out_co:
         """Returns the result, which depends only on the accumulator."""
 
+    def discard(self, accumulator: Acc) -> Acc:
+        """Returns what a window keeps after a pane under ``DISCARDING``: nothing, unless later panes depend on it.
+
+        A join keeps all values, since the next pane pairs new values with them. Law: the result of what is kept is
+        that of no values.
+        """
+        return self.zero()
+
 
 class Group(Combiner[In_contra, Acc, Out_co]):
     """An abelian group: a combiner that can also subtract a value, so it applies retractions directly.
@@ -302,6 +310,9 @@ class Over(Combiner[A, object, B]):
     def merge(self, left: object, right: object) -> object:  # noqa: D102
         return self.combiner.merge(left, right)
 
+    def discard(self, accumulator: object) -> object:  # noqa: D102
+        return self.combiner.discard(accumulator)
+
     def extract(self, accumulator: object) -> B:  # noqa: D102
         return self.combiner.extract(accumulator)
 
@@ -346,6 +357,9 @@ class Together(Combiner[A, tuple[object, ...], tuple[object, ...]]):
     def merge(self, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102
         return tuple(part.merge(a, b) for part, a, b in zip(self.parts, left, right, strict=True))
 
+    def discard(self, accumulator: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102
+        return tuple(part.discard(inner) for part, inner in zip(self.parts, accumulator, strict=True))
+
     def extract(self, accumulator: tuple[object, ...]) -> tuple[object, ...]:  # noqa: D102
         return tuple(part.extract(inner) for part, inner in zip(self.parts, accumulator, strict=True))
 
@@ -370,6 +384,9 @@ class Into(Combiner[A, object, B]):
 
     def merge(self, left: object, right: object) -> object:  # noqa: D102
         return self.combiner.merge(left, right)
+
+    def discard(self, accumulator: object) -> object:  # noqa: D102
+        return self.combiner.discard(accumulator)
 
     def extract(self, accumulator: object) -> B:  # noqa: D102
         made = apply(self.function, self.combiner.extract(accumulator), f"{self.title} into")

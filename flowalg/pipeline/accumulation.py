@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
-from typing import get_args
 
 from attrs import evolve
 
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node, WithSide
 from flowalg.pipeline.structure import last_groupings, rebuild
-from flowalg.triggers.normal_form import normalise
-from flowalg.triggers.syntax import AtWatermark, OnceTrigger, Repeat
-from flowalg.windows.strategy import Accumulation, OnTimeBehavior, WindowingStrategy
+from flowalg.windows.strategy import Accumulation, emits_one_pane
 
 
 def resolve_accumulation(root: Node) -> Node:
@@ -46,16 +42,4 @@ def groupings_read(root: Node) -> Iterator[GroupingNode]:
     return iter(last_groupings(*inputs))
 
 
-def emits_one_pane(strategy: WindowingStrategy) -> bool:
-    """Whether every window emits at most one pane. The condition is sufficient, not necessary.
-
-    Either the trigger finishes with its first firing, which closes the window; or only the watermark fires it, and the
-    allowed lateness is zero, so the window expires at the same time.
-    """
-    trigger = normalise(strategy.trigger)
-    if isinstance(trigger, get_args(OnceTrigger)):
-        return strategy.on_time_behavior is OnTimeBehavior.IF_CHANGED
-    return trigger == Repeat(AtWatermark()) and strategy.allowed_lateness == timedelta(0)
-
-
-__all__ = ["emits_one_pane", "groupings_read", "resolve_accumulation"]
+__all__ = ["groupings_read", "resolve_accumulation"]

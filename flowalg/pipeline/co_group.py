@@ -1,12 +1,16 @@
-"""Values tagged with the number of their collection, and the combiner that separates them, for co-groups."""
+"""Values tagged with the number of their collection, and the combiners of co-groups and joins, which separate them."""
 
 from __future__ import annotations
+
+from functools import reduce
+from typing import Final
 
 from attrs import frozen
 
 from flowalg.combiners.core import Combiner
 from flowalg.data.kv import KV
 from flowalg.elementwise.functions import require_keyed
+from flowalg.pipeline.joins import JoinKind
 
 
 @frozen
@@ -63,4 +67,60 @@ class Separate(Combiner[Tagged, Lists, tuple[list[object], ...]]):
         return tuple(map(list, accumulator))
 
 
-__all__ = ["Lists", "Separate", "Tagged", "tagged", "untagged"]
+@frozen
+class Matches:
+    """The values of a join. All pairs inside each group of ``emitted`` have been emitted, and none with ``new`` values.
+
+    Each group has a list of left and a list of right values. Several groups come from windows that have merged.
+    """
+
+    emitted: tuple[Lists, ...] = ()
+    new: Lists = ((), ())
+
+
+@frozen
+class Join(Combiner[Tagged, Matches, list[tuple[object, object]]]):
+    """The pairs of two collections that have not been emitted, left values first by event time, then by arrival.
+
+    Law, for bags: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``. Under ``DISCARDING`` all panes
+    together therefore have each pair once. A kind that keeps values without a match does not obey it.
+    """
+
+    kind: JoinKind
+
+    @property
+    def has_empty_result(self) -> bool:
+        """There are no pairs of no values."""
+        return True
+
+    @property
+    def is_ordered(self) -> bool:
+        """A list is ordered."""
+        return True
+
+    def zero(self) -> Matches:  # noqa: D102
+        return Matches()
+
+    def add(self, accumulator: Matches, value: Tagged) -> Matches:  # noqa: D102
+        return Matches(accumulator.emitted, _SEPARATE.add(accumulator.new, value))
+
+    def merge(self, left: Matches, right: Matches) -> Matches:  # noqa: D102
+        return Matches((*left.emitted, *right.emitted), _SEPARATE.merge(left.new, right.new))
+
+    def discard(self, accumulator: Matches) -> Matches:
+        """Returns all values as one group, since a pane has all other pairs."""
+        return Matches((reduce(_SEPARATE.merge, (*accumulator.emitted, accumulator.new)),))
+
+    def extract(self, accumulator: Matches) -> list[tuple[object, object]]:  # noqa: D102
+        *emitted, new = groups = (*accumulator.emitted, accumulator.new)
+        pairs = [*self.kind.pairs(new[0], [value for group in groups for value in group[1]])]
+        for number, (left, _) in enumerate(emitted):
+            others = [value for group in (*groups[:number], *groups[number + 1 :]) for value in group[1]]
+            pairs += self.kind.pairs(left, others)
+        return pairs
+
+
+_SEPARATE: Final = Separate(2)
+
+
+__all__ = ["Join", "Lists", "Matches", "Separate", "Tagged", "tagged", "untagged"]

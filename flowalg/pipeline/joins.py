@@ -1,52 +1,66 @@
-"""Joins of two keyed collections: the pairs of a co-group, so that a join has the semantics of any grouping."""
+"""The kinds of joins, and the step that emits their pairs one by one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from enum import Enum, unique
 from typing import TypeVar
 
 from attrs import frozen
 
 from flowalg.data.kv import KV
 from flowalg.data.shapes import Field, ListOf, RecordOf, Shape, TupleOf, kv_of, optional
-from flowalg.elementwise.functions import Call
-from flowalg.elementwise.steps import FlatMap
-from flowalg.pipeline.nodes import CoGroupByKey, ElementWise, Node
 
 K = TypeVar("K")
-A = TypeVar("A")
 B = TypeVar("B")
 
 
-def inner_join(left: Node, right: Node) -> Node:
-    """Returns each pair of a left and a right value of one key and window."""
-    return ElementWise.after(CoGroupByKey((left, right)), FlatMap(Call(Pairs(outer=False)), "inner_join"))
+@unique
+class JoinKind(Enum):
+    """The method of ``PCollection`` that made a join: which values are in a pair with ``None`` if nothing matches."""
 
+    INNER = "inner_join"
+    LEFT = "left_join"
+    FULL = "full_join"
 
-def left_join(left: Node, right: Node) -> Node:
-    """Returns each left value with each right value of its key and window, or with ``None`` if there is none."""
-    return ElementWise.after(CoGroupByKey((left, right)), FlatMap(Call(Pairs(outer=True)), "left_join"))
+    @property
+    def keeps_left(self) -> bool:
+        """Whether left values without a match are kept."""
+        return self is not JoinKind.INNER
+
+    @property
+    def keeps_right(self) -> bool:
+        """Whether right values without a match are kept."""
+        return self is JoinKind.FULL
+
+    def pairs(self, left: Sequence[object], right: Sequence[object]) -> Iterator[tuple[object, object]]:
+        """Yields each left value with each right value of one key and window."""
+        lefts = left if left or not self.keeps_right else (None,)
+        rights = right if right or not self.keeps_left else (None,)
+        return ((a, b) for a in lefts for b in rights)
+
+    def shape(self, left: Shape, right: Shape) -> TupleOf:
+        """Returns the shape of a pair."""
+        return TupleOf(
+            (optional(left) if self.keeps_right else left, optional(right) if self.keeps_left else right)
+        )
 
 
 @frozen
 class Pairs:
-    """The pairs of a left and a right value; with ``outer`` an unmatched left value is paired with ``None``."""
+    """Returns the pairs of a key and window, each under its key."""
 
-    outer: bool
-
-    def __call__(self, pair: KV[K, tuple[list[A], list[B]]]) -> list[KV[K, tuple[A, B | None]]]:
-        """Returns the pairs of one key and window."""
-        left, right = pair.value
-        others: list[B | None] = [*right] if right or not self.outer else [None]
-        return [KV(pair.key, (a, b)) for a in left for b in others]
+    def __call__(self, matches: KV[K, list[B]]) -> list[KV[K, B]]:
+        """Returns the pairs."""
+        return [KV(matches.key, pair) for pair in matches.value]
 
     def shape_of_items(self, element: Shape) -> Shape | None:
-        """Returns the shape of a pair under its key, from that of the two lists."""
+        """Returns the shape of a pair under its key, from that of the list."""
         match element:
-            case RecordOf(fields=(key, Field(shape=TupleOf(items=(ListOf(of=left), ListOf(of=right)))))):
-                other = optional(right) if self.outer else right
-                return kv_of(key.shape, TupleOf((left, other)))
+            case RecordOf(fields=(key, Field(shape=ListOf(of=pair)))):
+                return kv_of(key.shape, pair)
             case _:
                 return None
 
 
-__all__ = ["Pairs", "inner_join", "left_join"]
+__all__ = ["JoinKind", "Pairs"]

@@ -28,10 +28,11 @@ from flowalg.elementwise.functions import Call, OnValue
 from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import WRITTEN, FlatMap, Map, Scope, Split, Step
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
-from flowalg.pipeline.co_group import Separate
+from flowalg.pipeline.co_group import Join, Separate
 from flowalg.pipeline.graph import Fold, equal
+from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton, View, require_readable
-from flowalg.windows.strategy import Accumulation, WindowingStrategy
+from flowalg.windows.strategy import Accumulation, WindowingStrategy, emits_one_pane
 
 AnyCombiner: TypeAlias = Combiner[object, object, object]
 
@@ -69,6 +70,11 @@ class _Node:
     def retracts(self) -> bool:
         """Whether some elements can be retractions: whether the last grouping before them is RETRACTING."""
         return any(inner.retracts for inner in self.inputs)
+
+    @cached_property
+    def may_retract(self) -> bool:
+        """Whether a grouping that reads the elements may receive retractions, once accumulation modes are resolved."""
+        return any(inner.may_retract for inner in self.inputs)
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the same node over other inputs."""
@@ -134,6 +140,11 @@ class Hole(_Node):
     def retracts(self) -> bool:
         """Whether the input collection retracts, if it is known."""
         return self._context is not None and self._context.retracts
+
+    @cached_property
+    def may_retract(self) -> bool:
+        """Whether the input collection may retract, if it is known."""
+        return self._context is not None and self._context.may_retract
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the hole: it reads no other node."""
@@ -277,6 +288,12 @@ class _Grouping(_Node):
         """Whether some panes can be retractions."""
         return self.windowed_by.strategy.mode is Accumulation.RETRACTING
 
+    @cached_property
+    def may_retract(self) -> bool:
+        """Whether panes can be retractions if another grouping reads them: an unset mode is then RETRACTING."""
+        strategy = self.windowed_by.strategy
+        return self.retracts or (strategy.accumulation is None and not emits_one_pane(strategy))
+
 
 @unique
 class GroupingKind(Enum):
@@ -335,15 +352,36 @@ class CombinePerKey(_Grouping):
 
 @frozen(eq=False, repr=False)
 class CoGroupByKey(_Grouping):
-    """For each key and window, a list of the values of each of several keyed collections (CoGroupByKey)."""
+    """For each key and window, a list of the values of each of several keyed collections (CoGroupByKey).
+
+    For a ``join`` of two collections it is one list of their pairs; under ``DISCARDING``, of those not yet emitted.
+    """
 
     collections: tuple[Node, ...]
+    join: JoinKind | None = None
     scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
 
     def __attrs_post_init__(self) -> None:
-        if not 2 <= len(self.inputs) <= 4:
-            raise ArgumentError("the number of collections", len(self.inputs), "two to four")
+        most = 4 if self.join is None else 2
+        if not 2 <= len(self.inputs) <= most:
+            valid = "two to four" if self.join is None else "two, for a join"
+            raise ArgumentError("the number of collections", len(self.inputs), valid)
         _require_same_windows(self.inputs)
+        self._require_final_pairs()
+
+    def _require_final_pairs(self) -> None:
+        """Raises ``ArgumentError`` for a join under ``DISCARDING`` if emitted pairs can become wrong."""
+        strategy = self.windowed_by.strategy
+        if self.join is None or strategy.accumulation is not Accumulation.DISCARDING:
+            return
+        if any(inner.may_retract for inner in self.inputs):
+            why = "the values that it joins can be retracted, and DISCARDING panes are never corrected"
+        elif self.join is not JoinKind.INNER and not emits_one_pane(strategy):
+            why = "a value without a match can be matched later, and DISCARDING panes are never corrected"
+        else:
+            return
+        valid = f"RETRACTING, or unset: {why}"
+        raise ArgumentError(f"the accumulation of {self.label}", strategy.accumulation, valid)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -353,16 +391,17 @@ class CoGroupByKey(_Grouping):
     @cached_property
     def label(self) -> str:
         """The name of the transform in messages and metrics."""
-        return named(self.scope, f"co_group_by_key of {len(self.inputs)}")
+        of_all = f"co_group_by_key of {len(self.inputs)}"
+        return named(self.scope, of_all if self.join is None else self.join.value)
 
     @cached_property
     def combiner(self) -> AnyCombiner:
         """The combiner of values that are tagged with the number of their collection."""
-        return cast("AnyCombiner", Separate(len(self.inputs)))
+        return cast("AnyCombiner", Separate(len(self.inputs)) if self.join is None else Join(self.join))
 
     @cached_property
     def shape(self) -> Shape | None:
-        """The key, and a tuple of lists."""
+        """The key, and a tuple of lists; for a join, a list of pairs."""
         known = [
             inner.shape
             for inner in self.inputs
@@ -370,8 +409,11 @@ class CoGroupByKey(_Grouping):
         ]
         if len(known) < len(self.inputs):
             return None
-        lists = tuple(ListOf(pair.fields[1].shape) for pair in known)
-        return kv_of(known[0].fields[0].shape, TupleOf(lists))
+        key, values = known[0].fields[0].shape, [pair.fields[1].shape for pair in known]
+        if self.join is not None:
+            left, right = values
+            return kv_of(key, ListOf(self.join.shape(left, right)))
+        return kv_of(key, TupleOf(tuple(map(ListOf, values))))
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the co-group of other collections."""
@@ -446,6 +488,11 @@ class WithSide(_Node):
     def retracts(self) -> bool:
         """Whether the elements can be retractions: a side input is only read when it is complete."""
         return self.input.retracts
+
+    @cached_property
+    def may_retract(self) -> bool:
+        """Whether the elements may be retractions."""
+        return self.input.may_retract
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the same reading of another side input by other elements."""

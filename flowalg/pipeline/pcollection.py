@@ -25,7 +25,7 @@ from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
 from flowalg.elementwise.splitting import IsA, Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.pipeline.holes import fill, require_name
-from flowalg.pipeline.joins import inner_join, left_join
+from flowalg.pipeline.joins import JoinKind, Pairs
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -296,14 +296,29 @@ class PCollection(HasView, Generic[A_co]):
     def inner_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B]]]:
-        """Returns all pairs of a value of this collection and a value of ``right`` with the same key and window."""
-        _require_all_keyed("inner_join", (self, right))
-        return PCollection(inner_join(self.node, right.node))
+        """Returns all pairs of a value of this collection and a value of ``right`` with the same key and window.
+
+        Under ``DISCARDING`` a pane has the new pairs: those of which a value is new. All panes together have each pair
+        once, so without windows and with a trigger at each element, this is the usual join of two streams. The values
+        must not be retracted then. Under ``RETRACTING`` the pairs are retracted and emitted again.
+
+        Example:
+
+        >>> each = points.window(
+        ...     GlobalWindows(), trigger=Repeat(AtCount(1)), accumulation=Accumulation.DISCARDING
+        ... )
+        >>> results(each.inner_join(each.filter(lambda pair: pair.value > 4)))
+        [KV(key='blue', value=(7, 7)), KV(key='red', value=(5, 5)), KV(key='red', value=(3, 5))]
+        """
+        return PCollection(self._join(right, JoinKind.INNER))
 
     def left_join(
         self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
     ) -> PCollection[KV[K, tuple[V, B | None]]]:
         """Returns each value paired with each value of ``right`` with its key and window, or with ``None``.
+
+        Under ``DISCARDING`` a window must emit one pane only, since a later value could match one that has been paired
+        with ``None``.
 
         Example:
 
@@ -311,8 +326,22 @@ class PCollection(HasView, Generic[A_co]):
         >>> results(points.left_join(high))
         [KV(key='blue', value=(7, 7)), KV(key='red', value=(5, None)), KV(key='red', value=(3, None))]
         """
-        _require_all_keyed("left_join", (self, right))
-        return PCollection(left_join(self.node, right.node))
+        return PCollection(self._join(right, JoinKind.LEFT))
+
+    def full_join(
+        self: PCollection[KV[K, V]], right: PCollection[KV[K, B]]
+    ) -> PCollection[KV[K, tuple[V | None, B | None]]]:
+        """Returns the pairs of ``inner_join``, and each value of either collection without a match with ``None``.
+
+        Under ``DISCARDING`` a window must emit one pane only, as for ``left_join``.
+
+        Example:
+
+        >>> low, high = (points.filter(lambda pair: pair.value < 4), points.filter(lambda pair: pair.value > 5))
+        >>> results(low.full_join(high))
+        [KV(key='blue', value=(None, 7)), KV(key='red', value=(3, None))]
+        """
+        return PCollection(self._join(right, JoinKind.FULL))
 
     def combine_globally(self, combiner: Aggregate[A_co, B]) -> PCollection[B]:
         """Combines all elements of each window, regardless of keys; for several combiners use ``together``.
@@ -474,6 +503,12 @@ class PCollection(HasView, Generic[A_co]):
                 raise ArgumentError(f"the result of {label!r}", made, "a PCollection, or a tuple of them")
             found.append(PCollection(fill(hole, each.node, self.node, label)))
         return cast("B", tuple(found) if isinstance(made, tuple) else found[0])
+
+    def _join(self, right: PCollection[object], kind: JoinKind) -> ElementWise:
+        """Returns the pairs of a join: a co-group with one list of pairs, and its items."""
+        _require_all_keyed(kind.value, (self, right))
+        pairs = CoGroupByKey((self.node, right.node), kind)
+        return ElementWise.after(pairs, FlatMap(Call(Pairs()), kind.value))
 
     def _then(self, step: Step) -> ElementWise:
         return ElementWise.after(self.node, step)

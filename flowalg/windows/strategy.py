@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import Enum, unique
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.time import Micros, duration_of
-from flowalg.triggers.syntax import DEFAULT_TRIGGER, Trigger, require_trigger
+from flowalg.triggers.normal_form import normalise
+from flowalg.triggers.syntax import (
+    DEFAULT_TRIGGER,
+    AtWatermark,
+    OnceTrigger,
+    Repeat,
+    Trigger,
+    require_trigger,
+)
 from flowalg.windows.window_functions import GlobalWindows, WindowFn
 
 
@@ -119,6 +127,18 @@ class WindowingStrategy:
         return None
 
 
+def emits_one_pane(strategy: WindowingStrategy) -> bool:
+    """Whether every window emits at most one pane. The condition is sufficient, not necessary.
+
+    Either the trigger finishes with its first firing, which closes the window; or only the watermark fires it, and the
+    allowed lateness is zero, so the window expires at the same time.
+    """
+    trigger = normalise(strategy.trigger)
+    if isinstance(trigger, get_args(OnceTrigger)):
+        return strategy.on_time_behavior is OnTimeBehavior.IF_CHANGED
+    return trigger == Repeat(AtWatermark()) and strategy.allowed_lateness == timedelta(0)
+
+
 __all__ = [
     "FOREVER",
     "Accumulation",
@@ -127,4 +147,5 @@ __all__ = [
     "OnTimeBehavior",
     "TimestampCombiner",
     "WindowingStrategy",
+    "emits_one_pane",
 ]

@@ -31,8 +31,8 @@ class KeptValue:
 class Contents:
     """The contents of one window. ``size`` is the number of values less the number of retractions.
 
-    With ``keeps_values`` the values are kept, in order of arrival; without it only their accumulator is. ``times`` has
-    the multiplicity of each event time.
+    With ``keeps_values`` the values since the last discarding pane are kept, in order of arrival. Without it they are
+    in the accumulator. ``times`` has the multiplicity of each event time.
     """
 
     combiner: AnyCombiner
@@ -66,11 +66,9 @@ class Contents:
         """Add the contents of another window."""
         self.size += other.size
         self.times.update(other.times)
-        if self.keeps_values:
-            for kept in other.values:
-                self._keep(kept)
-        else:
-            self.accumulator = self.combiner.merge(self.accumulator, other.accumulator)
+        self.accumulator = self.combiner.merge(self.accumulator, other.accumulator)
+        for kept in other.values:
+            self._keep(kept)
 
     def _keep(self, new: KeptValue) -> None:
         """Keep a value or a retraction, unless its opposite is kept already: then both go.
@@ -101,18 +99,23 @@ class Contents:
         return self.size > 0 or changes
 
     def extract(self) -> object:
-        """The combined value. Kept values are combined in order of event time, then of arrival."""
-        if not self.keeps_values:
-            return self.combiner.extract(self.accumulator)
-        accumulator = self.combiner.zero()
+        """The combined value."""
+        return self.combiner.extract(self._combined())
+
+    def _combined(self) -> object:
+        """The accumulator. Kept values are added in order of event time, then of arrival."""
+        accumulator = self.accumulator
         for kept in sorted(self.values, key=lambda kept: kept.event_time):
             if kept.weight > 0:
                 accumulator = self.combiner.add(accumulator, kept.value)
-        return self.combiner.extract(accumulator)
+        return accumulator
 
     def after_discard(self) -> Contents:
-        """The contents after a discarding pane: only the retractions that have matched no value."""
-        rest = Contents.empty(self.combiner, keeps_values=self.keeps_values)
+        """The contents after a discarding pane: what the combiner needs for later panes.
+
+        Retractions that have matched no value stay too.
+        """
+        rest = Contents(self.combiner, self.keeps_values, self.combiner.discard(self._combined()))
         for kept in self.values:
             if kept.weight < 0:
                 rest.absorb(kept.value, kept.event_time, kept.weight)

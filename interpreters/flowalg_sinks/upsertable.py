@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step
-from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import Fold, fold
 from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, WithSide
 from flowalg.pipeline.structure import element_inputs, last_groupings, nodes_after_groupings
-from flowalg.windows.strategy import Accumulation
+from flowalg.windows.strategy import Accumulation, emits_one_pane
 from flowalg.windows.window_functions import as_merging
 
 

@@ -9,6 +9,7 @@ from flowalg_laws.kit.law import Law
 from flowalg_laws.laws.clocks import CLOCK_LAWS
 from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.laws.composition import TRANSFORM_LAWS
+from flowalg_laws.laws.joins import JOIN_LAWS
 from flowalg_laws.laws.loops import LOOP_LAWS
 from flowalg_laws.laws.panes import PANE_LAWS
 from flowalg_laws.laws.serialization import SERIALIZATION_LAWS
@@ -24,6 +25,7 @@ CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Instants": LOOP_LAWS,
     "Panes and results": PANE_LAWS,
     "Combiners": COMBINER_LAWS,
+    "Joins": JOIN_LAWS,
     "Collections": COLLECTION_LAWS,
     "Transforms": TRANSFORM_LAWS,
     "Watermarks of a source": WATERMARK_LAWS,

@@ -117,7 +117,7 @@ def test_flatten_is_the_union_of_bags(scores: list[Score], others: list[Score]) 
 
 @given(SCORES_LIST, SCORES_LIST)
 def test_joins_equal_nested_loops(scores: list[Score], others: list[Score]) -> None:
-    """Inner and left joins equal nested loops."""
+    """Inner, left and full joins equal nested loops."""
     pairs = Counter((a.team, a.points, b.points) for a in scores for b in others if a.team == b.team)
     inner = values(POINTS.inner_join(OTHER_POINTS), scores, others)
     assert Counter((joined.key, *joined.value) for joined in inner if isinstance(joined, KV)) == pairs
@@ -125,6 +125,11 @@ def test_joins_equal_nested_loops(scores: list[Score], others: list[Score]) -> N
     left = values(POINTS.left_join(OTHER_POINTS), scores, others)
     assert (
         Counter((joined.key, *joined.value) for joined in left if isinstance(joined, KV)) == pairs + unmatched
+    )
+    unmatched += Counter((b.team, None, b.points) for b in others if all(a.team != b.team for a in scores))
+    full = values(POINTS.full_join(OTHER_POINTS), scores, others)
+    assert (
+        Counter((joined.key, *joined.value) for joined in full if isinstance(joined, KV)) == pairs + unmatched
     )
 
 

@@ -58,9 +58,9 @@ from flowalg import (
 )
 from flowalg.data.shapes import shape_of
 from flowalg.data.time import processing_time
-from flowalg.pipeline.accumulation import emits_one_pane
 from flowalg.runs.current import Current
 from flowalg.runs.panes import PaneInfo, Timing
+from flowalg.windows.strategy import emits_one_pane
 from tests.support.generated_runs import run_reference, runs
 from tests.support.scores import NOON, POINTS, SCORES, Score
 from tests.support.sink_cases import Memory, current_panes, rows_of, sort_rows, without_key_text

@@ -279,7 +279,10 @@ def digest_in_order(values: Values) -> Values:
 
 
 def join_with_doubles(values: Values) -> Values:
-    """Joins a collection with its doubled values."""
+    """Joins a collection with its doubled values; adds them up where values that can be retracted cannot be joined."""
+    discards = values.node.windowing.strategy.accumulation is Accumulation.DISCARDING
+    if discards and values.node.may_retract:
+        return values.combine_per_key(Sum())
     return values.inner_join(double(values)).map_values(lambda both: 100 * both[0] + both[1], result=int)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 import polars as pl
 from flowalg_columns.layout import Branch, Leaf, key_and_value, layout_of, leaf_columns
@@ -11,6 +11,7 @@ from flowalg_columns.names import END, EVENT_TIME, PANE_META, START
 
 from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import INTEGER, ListOf, RecordOf, Shape, TupleOf, kv_of, optional
+from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey
 from flowalg.windows.strategy import TimestampCombiner
 from flowalg.windows.window_functions import as_merging
@@ -19,10 +20,12 @@ from flowalg_polars.batch.flow import Flow, require_pairs
 from flowalg_polars.batch.groups import grouped, number_rows
 from flowalg_polars.batch.panes import pane_columns, pane_flow, time_aggregates
 from flowalg_polars.batch.windows import WindowedFlow, assign_windows, key_columns
-from flowalg_polars.columns import nest, polars_type, unnest
+from flowalg_polars.columns import Columns, nest, polars_type, unnest
 
 _TAG: Final = "__tag"
 _RIGHT: Final = "__right "
+_LEFT_MATCHED: Final = "__left matched"
+_RIGHT_MATCHED: Final = "__right matched"
 
 
 def lower_co_group(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr) -> Flow:
@@ -75,8 +78,8 @@ def _tag_union(
     return Flow(pl.concat(frames), tagged, tuple(kept), notes)
 
 
-def lower_join(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr, *, outer: bool) -> Flow:
-    """Returns the pairs of left and right values of each key and window.
+def lower_join(node: CoGroupByKey, kind: JoinKind, flows: Sequence[Flow], time: pl.Expr) -> Flow:
+    """Returns the pairs of left and right values of each key and window, one row for each.
 
     It is an equi-join if the windows do not merge and panes have the time of the window's end. Otherwise it explodes
     the lists of a co-group.
@@ -85,12 +88,12 @@ def lower_join(node: CoGroupByKey, flows: Sequence[Flow], time: pl.Expr, *, oute
     strategy = effective.strategy
     merging = as_merging(strategy.windows) is not None and effective.fresh
     if merging or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
-        return _explode_lists(lower_co_group(node, flows, time), outer=outer)
+        return _explode_lists(lower_co_group(node, flows, time), kind)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
-    return _equi_join(left, right, time, outer=outer)
+    return _equi_join(left, right, time, kind)
 
 
-def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, *, outer: bool) -> Flow:
+def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, kind: JoinKind) -> Flow:
     """Returns the join of two flows on key and window."""
     pairs = [require_pairs(side.flow.shape, "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
@@ -98,29 +101,24 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, *, outer:
     by = [*key_columns(left.flow.shape), *left.by]
     values = leaf_columns(key_and_value(layout_of(right.flow.shape))[1])
     renamed = [pl.col(name).alias(f"{_RIGHT}{name}") for name in values]
-    matched = pl.lit(True).alias(f"{_RIGHT}matched")
     side = right.flow.frame.select(
         *(
             pl.col(name).alias(other)
             for name, other in zip((*key_columns(right.flow.shape), *right.by), by, strict=True)
         ),
         *renamed,
-        matched,
+        pl.lit(True).alias(_RIGHT_MATCHED),
     )
-    if by:
-        frame = left.flow.frame.join(side, on=by, how="left" if outer else "inner", nulls_equal=True)
-    else:
-        frame = _cross(left.flow.frame, side, outer=outer)
+    frame = _join(left.flow.frame.with_columns(pl.lit(True).alias(_LEFT_MATCHED)), side, by, kind)
     layout = key_and_value(layout_of(right.flow.shape))[1]
-    found = {name: pl.col(f"{_RIGHT}{name}") for name in values}
-    tree = _rename(layout, found)
-    if outer:
-        whole = pl.when(pl.col(f"{_RIGHT}matched").is_not_null()).then(nest(tree))
-        others = leaf_columns(unnest(whole, optional(second)))
-    else:
-        others = leaf_columns(tree)
-    pair = kv_of(key, TupleOf((first, optional(second) if outer else second)))
-    columns = (*leaf_columns(left.flow.element), *others)
+    own, lefts = key_and_value(left.flow.element)
+    rights = _rename(layout, {name: pl.col(f"{_RIGHT}{name}") for name in values})
+    if kind.keeps_right:
+        lefts = _where_matched(_LEFT_MATCHED, lefts, first)
+    if kind.keeps_left:
+        rights = _where_matched(_RIGHT_MATCHED, rights, second)
+    pair = kv_of(key, kind.shape(first, second))
+    columns = (*leaf_columns(own), *leaf_columns(lefts), *leaf_columns(rights))
     assert left.end is not None, "a window that does not merge has an end"
     names = leaf_columns(layout_of(pair))
     element = [column.alias(name) for column, name in zip(columns, names, strict=True)]
@@ -128,11 +126,24 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: pl.Expr, *, outer:
     return Flow(frame.select(*element, *meta), pair, PANE_META, (*left.flow.notes, *right.flow.notes))
 
 
-def _cross(left: pl.LazyFrame, right: pl.LazyFrame, *, outer: bool) -> pl.LazyFrame:
-    """Returns the join of all rows, since there is one key and one window."""
-    one = pl.lit(1, pl.Int8()).alias(_TAG)
-    both = left.with_columns(one), right.with_columns(one)
-    return both[0].join(both[1], on=_TAG, how="left" if outer else "inner").drop(_TAG)
+def _join(left: pl.LazyFrame, right: pl.LazyFrame, by: Sequence[str], kind: JoinKind) -> pl.LazyFrame:
+    """Returns the join of rows by some columns; without columns there is one key and one window."""
+    if not by:
+        one = pl.lit(1, pl.Int8()).alias(_TAG)
+        return _join(left.with_columns(one), right.with_columns(one), [_TAG], kind).drop(_TAG)
+    match kind:
+        case JoinKind.INNER:
+            return left.join(right, on=by, how="inner", nulls_equal=True)
+        case JoinKind.LEFT:
+            return left.join(right, on=by, how="left", nulls_equal=True)
+        case JoinKind.FULL:
+            return left.join(right, on=by, how="full", nulls_equal=True, coalesce=True)
+    assert_never(kind)
+
+
+def _where_matched(matched: str, value: Columns, shape: Shape) -> Columns:
+    """Returns a value that is ``None`` on rows without a match."""
+    return unnest(pl.when(pl.col(matched).is_not_null()).then(nest(value)), optional(shape))
 
 
 def _rename(layout: Branch[str] | Leaf[str], columns: dict[str, pl.Expr]) -> Branch[pl.Expr] | Leaf[pl.Expr]:
@@ -143,8 +154,8 @@ def _rename(layout: Branch[str] | Leaf[str], columns: dict[str, pl.Expr]) -> Bra
             return Branch(shape, tuple(_rename(part, columns) for part in parts))
 
 
-def _explode_lists(flow: Flow, *, outer: bool) -> Flow:
-    """Returns the pairs of a co-group's two lists, one row for each."""
+def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
+    """Returns the pairs of a co-group's two lists, one row for each. At most one of the lists is empty."""
     shape = flow.shape
     assert isinstance(shape, RecordOf)
     key, lists = (field.shape for field in shape.fields)
@@ -153,11 +164,16 @@ def _explode_lists(flow: Flow, *, outer: bool) -> Flow:
     assert isinstance(left, ListOf)
     assert isinstance(right, ListOf)
     first, second = leaf_columns(key_and_value(layout_of(shape))[1])
-    rows = flow.frame.explode(first).explode(second, empty_as_null=outer)
-    other = optional(right.of) if outer else right.of
-    pair = kv_of(key, TupleOf((left.of, other)))
+    rows = flow.frame.explode(first, empty_as_null=kind.keeps_right)
+    rows = rows.explode(second, empty_as_null=kind.keeps_left)
+    both = kind.shape(left.of, right.of)
+    pair = kv_of(key, both)
     keys = leaf_columns(key_and_value(flow.element)[0])
-    values = (*leaf_columns(unnest(pl.col(first), left.of)), *leaf_columns(unnest(pl.col(second), other)))
+    values = [
+        column
+        for name, shape in zip((first, second), both.items, strict=True)
+        for column in leaf_columns(unnest(pl.col(name), shape))
+    ]
     names = leaf_columns(layout_of(pair))
     element = [column.alias(name) for column, name in zip((*keys, *values), names, strict=True)]
     return Flow(rows.select(*element, *flow.meta), pair, flow.meta, flow.notes)

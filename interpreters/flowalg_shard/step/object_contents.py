@@ -225,16 +225,22 @@ class ObjectContents:
         return table.with_columns(pl.Series(RESULT, results, pl.Binary()))
 
     def _extract(self, contents: WindowContents) -> object:
+        result = self.combiner.extract(self._combined(contents))
+        return canonicalize(result, f"the result of {self.stage.label}")
+
+    def _combined(self, contents: WindowContents) -> object:
+        """Returns the accumulator with the values that are kept, in order of event time."""
         accumulator = contents.accumulator
-        if self._keeps_values:
-            accumulator = self.combiner.zero()
-            for kept in sorted(contents.values, key=lambda kept: kept.event_time):
-                if kept.weight > 0:
-                    accumulator = self.combiner.add(accumulator, kept.value)
-        return canonicalize(self.combiner.extract(accumulator), f"the result of {self.stage.label}")
+        for kept in sorted(contents.values, key=lambda kept: kept.event_time):
+            if kept.weight > 0:
+                accumulator = self.combiner.add(accumulator, kept.value)
+        return accumulator
 
     def discard(self, table: pl.DataFrame, emitted: str) -> pl.DataFrame:
-        """Returns the table with only unmatched retractions in windows where the column ``emitted`` is true."""
+        """Returns the table with what later panes need in windows where the column ``emitted`` is true.
+
+        That is what the combiner keeps, and unmatched retractions.
+        """
         discarded = table.filter(pl.col(emitted))
         contents = [self._after_discard(_unpickle(packed)) for packed in discarded[CONTENTS].to_list()]
         return pl.concat([table.filter(~pl.col(emitted)), self._with_contents(discarded, contents)])
@@ -244,7 +250,8 @@ class ObjectContents:
         times = Counter[EventTime]()
         for kept in values:
             times[kept.event_time] -= 1
-        return WindowContents(self.combiner.zero(), values, -len(values), self._times(times))
+        accumulator = self.combiner.discard(self._combined(contents))
+        return WindowContents(accumulator, values, -len(values), self._times(times))
 
 
 def _unpickle(packed: bytes) -> WindowContents:

@@ -17,10 +17,8 @@ from pyspark.sql import functions as F
 from flowalg.data.errors import ArgumentError, UnsupportedError
 from flowalg.data.shapes import RecordOf
 from flowalg.data.time import processing_time
-from flowalg.elementwise.functions import Call
-from flowalg.elementwise.steps import FlatMap
 from flowalg.pipeline.graph import Fold
-from flowalg.pipeline.joins import Pairs
+from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
     CombinePerKey,
@@ -222,10 +220,10 @@ class _Lowering:
         """Returns the flow after a chain of steps; some inputs are best lowered together with the steps after them."""
         match node:
             case ElementWise(
-                input=CoGroupByKey(inputs=inputs) as grouping,
-                steps=(FlatMap(function=Call(f=Pairs(outer=outer))), *after),
+                input=CoGroupByKey(inputs=inputs, join=JoinKind() as kind) as grouping, steps=(_, *after)
             ):
-                pairs = lower_join(grouping, tuple(map(flow, inputs)), self.time, outer=outer)
+                # The first step emits the pairs one by one, which a join does by itself.
+                pairs = lower_join(grouping, kind, tuple(map(flow, inputs)), self.time)
                 return apply_steps(pairs, tuple(after))
             case ElementWise(input=WithSide(input=inner, side=side) as reading, steps=steps):
                 return lower_side_input(reading, flow(inner), flow(side), steps)

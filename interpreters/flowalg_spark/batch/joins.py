@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, RecordOf, Shape, TupleOf, kv_of, optional
 from flowalg.data.time import MIN_TIME
 from flowalg.elementwise.steps import Step
+from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import CoGroupByKey, WithSide
 from flowalg.pipeline.side_inputs import NO_DEFAULT, AsMap, Singleton
 from flowalg.windows.strategy import TimestampCombiner
@@ -20,7 +21,7 @@ from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Window
 from flowalg_spark.batch.panes import pane_columns, pane_flow
 from flowalg_spark.batch.python_side_inputs import lower_side_input_in_python
 from flowalg_spark.batch.windows import WindowedFlow, assign_windows, fixed_start, key_layout
-from flowalg_spark.encoding.columns import col, flatten_columns, nest, unnest
+from flowalg_spark.encoding.columns import Columns, col, flatten_columns, nest, unnest
 from flowalg_spark.encoding.meta import pane_meta_types
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.expressions.integers import long_literal
@@ -30,6 +31,8 @@ from flowalg_spark.lowering.pairs import require_pairs
 from flowalg_spark.lowering.side_inputs import shape_with_side
 
 _RIGHT: Final = "__right "
+_LEFT_MATCHED: Final = "__left matched"
+_RIGHT_MATCHED: Final = "__right matched"
 _COUNT: Final = "__count"
 _SIDE: Final = "__side"
 
@@ -88,8 +91,8 @@ def _tag_union(flows: tuple[Flow, ...], key: Shape, shapes: tuple[Shape, ...]) -
     return whole
 
 
-def lower_join(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, outer: bool) -> Flow:
-    """Returns the pairs of left and right values of each key and window.
+def lower_join(node: CoGroupByKey, kind: JoinKind, flows: tuple[Flow, ...], time: Column) -> Flow:
+    """Returns the pairs of left and right values of each key and window, one row for each.
 
     It is an equi-join if the windows do not merge and panes have the time of the window's end. Otherwise it explodes
     the lists of a co-group.
@@ -99,14 +102,14 @@ def lower_join(node: CoGroupByKey, flows: tuple[Flow, ...], time: Column, *, out
     if (
         as_merging(strategy.windows) and effective.fresh
     ) or strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW:
-        return _explode_lists(lower_co_group(node, flows, time), outer=outer)
+        return _explode_lists(lower_co_group(node, flows, time), kind)
     if not all(SPAN in flow.meta for flow in flows):
         flows = tuple(flow.without_meta(SPAN) for flow in flows)
     left, right = (assign_windows(flow, strategy.windows, fresh=effective.fresh) for flow in flows)
-    return _equi_join(left, right, time, outer=outer)
+    return _equi_join(left, right, time, kind)
 
 
-def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, *, outer: bool) -> Flow:
+def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, kind: JoinKind) -> Flow:
     """Returns the join of two flows on key and window."""
     pairs = [require_pairs(side.flow, "a join") for side in (left, right)]
     key, first = pairs[0].fields[0].shape, pairs[0].fields[1].shape
@@ -117,21 +120,22 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, *, outer: 
     value = [column.alias(f"{_RIGHT}v{i}") for i, column in enumerate(right_values)]
     others = [col(leaf.column).alias(f"{_RIGHT}{leaf.column}") for leaf in right_keys]
     by = [col(name).alias(f"{_RIGHT}{name}") for name in right.by]
-    matched = F.lit(True).alias(f"{_RIGHT}matched")
-    renamed = right.flow.frame.select(*others, *by, *value, matched)
+    renamed = right.flow.frame.select(*others, *by, *value, F.lit(True).alias(_RIGHT_MATCHED))
     on = [_equals(leaf.column, leaf.shape) for leaf in keys] + [
         col(name) == col(f"{_RIGHT}{name}") for name in left.by
     ]
-    how = "left" if outer else "inner"
-    frame = left.flow.frame.join(renamed, on, how) if on else left.flow.frame.crossJoin(renamed)
-    found = [col(f"{_RIGHT}v{i}") for i in range(len(value))]
-    columns = [*leaf_columns(left.flow.element)]
-    if outer:
-        whole = nest(_to_layout(second, found))
-        columns.append(F.when(col(f"{_RIGHT}matched").isNotNull(), whole))
-    else:
-        columns += found
-    pair = kv_of(key, TupleOf((first, optional(second) if outer else second)))
+    frame = left.flow.frame.withColumn(_LEFT_MATCHED, F.lit(True)) if kind.keeps_right else left.flow.frame
+    frame = frame.join(renamed, on or F.lit(True), _HOW[kind])
+    own, lefts = key_and_value(left.flow.element)
+    rights = _to_layout(second, [col(f"{_RIGHT}v{i}") for i in range(len(value))])
+    if kind.keeps_right:
+        names = (*(leaf.column for leaf in keys), *left.by)
+        frame = frame.withColumns({name: F.coalesce(col(name), col(f"{_RIGHT}{name}")) for name in names})
+        lefts = _where_matched(_LEFT_MATCHED, lefts, first)
+    if kind.keeps_left:
+        rights = _where_matched(_RIGHT_MATCHED, rights, second)
+    columns = [*leaf_columns(own), *leaf_columns(lefts), *leaf_columns(rights)]
+    pair = kv_of(key, kind.shape(first, second))
     assert left.end is not None, "a window that does not merge has an end"
     meta = pane_columns(left.start, left.end, left.end - F.lit(1), time)
     names = leaf_columns(layout_of(pair))
@@ -139,6 +143,14 @@ def _equi_join(left: WindowedFlow, right: WindowedFlow, time: Column, *, outer: 
     selected |= meta
     rows = Selection(frame, selected)
     return evolve(left.flow, frame=rows, shape=pair, meta=pane_meta_types()).with_notes(*right.flow.notes)
+
+
+_HOW: Final = {JoinKind.INNER: "inner", JoinKind.LEFT: "left", JoinKind.FULL: "full"}
+
+
+def _where_matched(matched: str, value: Columns, shape: Shape) -> Columns:
+    """Returns a value that is ``None`` on rows without a match."""
+    return unnest(F.when(col(matched).isNotNull(), nest(value)), optional(shape))
 
 
 def _to_layout(shape: Shape, columns: list[Column]) -> Branch[Column] | Leaf[Column]:
@@ -158,8 +170,8 @@ def _equals(name: str, shape: Shape) -> Column:
     return left.eqNullSafe(right) if isinstance(shape, OptionalOf) else left == right
 
 
-def _explode_lists(flow: Flow, *, outer: bool) -> Flow:
-    """Returns the pairs of a co-group's two lists, one row for each."""
+def _explode_lists(flow: Flow, kind: JoinKind) -> Flow:
+    """Returns the pairs of a co-group's two lists, one row for each. At most one of the lists is empty."""
     shape = flow.shape
     assert isinstance(shape, RecordOf)
     key, lists = (field.shape for field in shape.fields)
@@ -167,13 +179,13 @@ def _explode_lists(flow: Flow, *, outer: bool) -> Flow:
     left, right = lists.items
     assert isinstance(left, ListOf)
     assert isinstance(right, ListOf)
-    explode = F.explode_outer if outer else F.explode
+    explode_left = F.explode_outer if kind.keeps_right else F.explode
+    explode_right = F.explode_outer if kind.keeps_left else F.explode
     others = [col(name) for name in flow.frame.columns if name not in ("value/_1", "value/_2")]
-    lefts = flow.frame.select(*others, col("value/_2"), F.explode(col("value/_1")).alias("value/_1"))
-    rows = lefts.select(*others, col("value/_1"), explode(col("value/_2")).alias("value/_2"))
-    second = optional(right.of) if outer else right.of
-    pair = kv_of(key, TupleOf((left.of, second)))
-    element = _pair_columns(flow, left.of, second)
+    lefts = flow.frame.select(*others, col("value/_2"), explode_left(col("value/_1")).alias("value/_1"))
+    rows = lefts.select(*others, col("value/_1"), explode_right(col("value/_2")).alias("value/_2"))
+    pair = kv_of(key, kind.shape(left.of, right.of))
+    element = _pair_columns(flow, *kind.shape(left.of, right.of).items)
     frame = rows.select(*flatten_columns(element, pair), *map(col, flow.meta))
     return evolve(flow, frame=frame, shape=pair)
 

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from flowalg import FOREVER, KV, Accumulation, Change, Pane, PCollection, Window
-from flowalg.pipeline.accumulation import emits_one_pane, resolve_accumulation
+from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import GroupingNode, Node
 from flowalg.pipeline.structure import last_grouping
 from flowalg.runs.current import current_by
 from flowalg.triggers.normal_form import never_finishes
+from flowalg.windows.strategy import emits_one_pane
 from flowalg.windows.window_functions import as_merging
 from flowalg_laws.conformance.drawing import format_element
 

@@ -119,6 +119,23 @@ def subtracting_undoes_adding(
     return Equation(combiner.extract(combiner.subtract(combiner.add(a, value), value)), combiner.extract(a))
 
 
+@law
+def discarding_shows_nothing_again(
+    combiner: SomeCombiner, a: object, b: object, c: object, value: object
+) -> Equation[object] | None:
+    """``extract(discard(a)) = extract(zero())``.
+
+    Where: the combiner has a result for no values.
+
+    Source: SEMANTICS 8.
+
+    Relied on by: discarding panes, which show what no pane has shown.
+    """
+    if not combiner.has_empty_result:
+        return None
+    return Equation(combiner.extract(combiner.discard(a)), combiner.extract(combiner.zero()))
+
+
 COMBINER_LAWS: tuple[Law[[SomeCombiner, object, object, object, object], object], ...] = (
     merge_is_associative,
     merge_is_commutative,
@@ -127,6 +144,7 @@ COMBINER_LAWS: tuple[Law[[SomeCombiner, object, object, object, object], object]
     adding_merges_a_single_value,
     extraction_has_no_side_effects,
     subtracting_undoes_adding,
+    discarding_shows_nothing_again,
 )
 """All laws of combiners: over three accumulators of some values each, and one more value."""
 

@@ -213,6 +213,7 @@ def joins(
     )
     assert_type(seats.inner_join(keyed), PCollection[KV[str, tuple[int, Flight]]])
     assert_type(seats.left_join(keyed), PCollection[KV[str, tuple[int, Flight | None]]])
+    assert_type(seats.full_join(keyed), PCollection[KV[str, tuple[int | None, Flight | None]]])
 
 
 def sides(

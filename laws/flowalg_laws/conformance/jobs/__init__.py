@@ -6,6 +6,7 @@ from typing import Final
 from flowalg.analysis.features import Feature
 from flowalg_laws.conformance.jobs import (
     combiners,
+    joins,
     refinements,
     sales,
     transforms,
@@ -22,6 +23,7 @@ JOBS: Final[tuple[Job, ...]] = (
     *refinements.JOBS,
     *combiners.JOBS,
     *transforms.JOBS,
+    *joins.JOBS,
     *watermarks.JOBS,
 )
 """All jobs."""
@@ -32,6 +34,7 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
     *refinements.PANE_TIMES,
     *combiners.JOBS,
     *transforms.JOBS,
+    *joins.JOBS,
 )
 """The jobs that differ as batches, for interpreters with expensive runs; as batches the other jobs are identical."""
 

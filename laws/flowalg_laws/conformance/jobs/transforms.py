@@ -237,27 +237,6 @@ def a_co_group_of_two_sources(some: list[Reading], more: list[Reading]) -> Answe
         yield KV(name, (left.get((name, window), []), right.get((name, window), []))), window
 
 
-@job(in_fives(VALUES).inner_join(in_fives(other_values)), SOME, MORE)
-def an_inner_join(some: list[Reading], more: list[Reading]) -> Answer:
-    """All pairs of values of the same key and window."""
-    left, right = by_key_and_five(some), by_key_and_five(more)
-    for (name, window), values in left.items():
-        for value in values:
-            for other in right.get((name, window), []):
-                yield KV(name, (value, other)), window
-
-
-@job(in_fives(VALUES).left_join(in_fives(other_values)), SOME, MORE)
-def a_left_join(some: list[Reading], more: list[Reading]) -> Answer:
-    """All left values, with ``None`` where the right side has no value."""
-    left, right = by_key_and_five(some), by_key_and_five(more)
-    for (name, window), values in left.items():
-        for value in values:
-            others: list[int | None] = [*right.get((name, window), [])]
-            for other in others or [None]:
-                yield KV(name, (value, other)), window
-
-
 def _start(span: Span) -> datetime:
     assert span is not None
     return span[0]
@@ -379,12 +358,10 @@ JOBS = (
     a_union_of_two_sources,
     a_co_group_with_itself,
     a_co_group_of_two_sources,
-    an_inner_join,
-    a_left_join,
     a_singleton_side_input,
     a_map_side_input,
     a_singleton_of_the_same_source,
     a_map_of_the_same_source,
 )
 
-__all__ = ["JOBS"]
+__all__ = ["JOBS", "MORE", "by_key_and_five", "in_fives", "other_values"]

@@ -1,0 +1,121 @@
+"""Laws of joins: what their panes add up to.
+
+The readings of one timeline are joined with those of even value, so that values have no match, one or several.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import TypeAlias
+
+import flowalg_reference
+from attrs import evolve
+
+from flowalg import (
+    FOREVER,
+    KV,
+    MAX_TIME,
+    Accumulation,
+    Change,
+    Interpreter,
+    Pane,
+    PCollection,
+    Repeat,
+    Timeline,
+    WindowingStrategy,
+)
+from flowalg.windows.window_functions import as_merging
+from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.interpreters import apply_windowing
+from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+
+Joined: TypeAlias = PCollection[KV[str, tuple[int | None, int | None]]]
+EVEN: PCollection[KV[str, int]] = VALUES.filter(lambda pair: pair.value % 2 == 0)
+SMALL: PCollection[KV[str, int]] = VALUES.filter(lambda pair: pair.value < 3)
+
+
+def inner(strategy: WindowingStrategy) -> Joined:
+    """Returns the readings joined with those of even value."""
+    joined = apply_windowing(VALUES, strategy).inner_join(apply_windowing(EVEN, strategy))
+    return joined.map_values(lambda pair: pair, result=tuple[int | None, int | None])
+
+
+def full(strategy: WindowingStrategy) -> Joined:
+    """Returns the small readings joined with those of even value."""
+    return apply_windowing(SMALL, strategy).full_join(apply_windowing(EVEN, strategy))
+
+
+def _pairs(
+    panes: Iterable[Pane[KV[str, tuple[int | None, int | None]]]], *, merged: bool
+) -> Counter[Hashable]:
+    """Returns the pairs as a bag, less those that are retracted; with their windows, unless these merge."""
+    bag: Counter[Hashable] = Counter()
+    for pane in panes:
+        weight = 1 if pane.change is Change.VALUE else -1
+        bag[(pane.key, pane.value, None if merged else pane.window)] += weight
+    return Counter({place: count for place, count in bag.items() if count})
+
+
+def _total_and_batch(
+    engine: Interpreter, pipeline: Joined, timeline: Timeline[Reading], *, merged: bool
+) -> Equation[Counter[Hashable]] | None:
+    run = engine.run(pipeline, {READINGS: timeline})
+    if run.dropped:
+        return None
+    batch = flowalg_reference.run_batch(pipeline, {READINGS: timeline.elements})
+    return Equation(_pairs(run.panes, merged=merged), _pairs(batch.panes, merged=merged))
+
+
+def _endless(strategy: WindowingStrategy, mode: Accumulation) -> WindowingStrategy:
+    """Returns the strategy in a mode; merging windows neither close nor expire."""
+    if as_merging(strategy.windows) is None:
+        return evolve(strategy, accumulation=mode)
+    return evolve(strategy, accumulation=mode, allowed_lateness=FOREVER, trigger=Repeat(strategy.trigger))
+
+
+@law
+def discarding_joins_emit_each_pair_once(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Counter[Hashable]] | None:
+    """Under DISCARDING, all panes of an inner join together are the bag of the pairs of the batch.
+
+    Where: the input has ended, nothing was dropped, and no merging window closed or expired.
+
+    Source: Dataflow Model, section 2.3; SEMANTICS 14.
+
+    Relied on by: joins without windows, whose panes are the new pairs.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    chosen = _endless(strategy, Accumulation.DISCARDING)
+    merged = as_merging(strategy.windows) is not None
+    return _total_and_batch(engine, inner(chosen), timeline, merged=merged)
+
+
+@law
+def retracting_joins_converge(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Counter[Hashable]] | None:
+    """Under RETRACTING, the pairs of a full join that are not retracted are the pairs of the batch.
+
+    Where: the input has ended, nothing was dropped, and no merging window closed or expired.
+
+    Source: Dataflow Model, section 2.3; SEMANTICS 14.
+
+    Relied on by: outer joins, whose pairs with ``None`` are retracted when a match arrives.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    chosen = _endless(strategy, Accumulation.RETRACTING)
+    return _total_and_batch(engine, full(chosen), timeline, merged=False)
+
+
+JOIN_LAWS: tuple[Law[[Interpreter, WindowingStrategy, Timeline[Reading]], Counter[Hashable]], ...] = (
+    discarding_joins_emit_each_pair_once,
+    retracting_joins_converge,
+)
+"""The laws of joins."""
+
+__all__ = ["JOIN_LAWS"]

@@ -1,0 +1,206 @@
+"""Joins on the reference: their pairs, the laws of what their panes add up to, and the joins that are refused.
+
+The tests catch pairs that are lost or repeated between panes; ``test_transforms.py`` compares batches with loops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from functools import reduce
+
+import flowalg_reference as reference
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    Always,
+    ArgumentError,
+    AtCount,
+    AtWatermark,
+    Count,
+    FixedWindows,
+    GlobalWindows,
+    OnTimeBehavior,
+    Pane,
+    PCollection,
+    PTransform,
+    Repeat,
+    Sessions,
+    Source,
+    Timeline,
+    Trigger,
+    WindowFn,
+    explain,
+    hazards,
+)
+from flowalg.analysis.hazards import Danger
+from flowalg.pipeline.accumulation import resolve_accumulation
+from flowalg.pipeline.co_group import Join, Matches, Tagged
+from flowalg.pipeline.joins import JoinKind
+from tests.support.scores import POINTS, SCORES, Score, minute
+
+MINUTE = timedelta(minutes=1)
+OTHERS = Source("others", Score, event_time=lambda s: s.at)
+OTHER_POINTS: PCollection[KV[str, int]] = OTHERS.key_by(lambda s: s.team).map_values(lambda s: s.points)
+EACH = Repeat(AtCount(1))
+JOIN = Join(JoinKind.INNER)
+
+Points = PCollection[KV[str, int]]
+
+TAGGED = st.lists(st.builds(Tagged, st.integers(0, 1), st.integers(0, 9)), max_size=5)
+MATCHES = st.recursive(
+    TAGGED.map(lambda values: reduce(JOIN.add, values, JOIN.zero())),
+    lambda inner: st.one_of(
+        inner.map(JOIN.discard), st.tuples(inner, inner).map(lambda pair: JOIN.merge(*pair))
+    ),
+    max_leaves=4,
+)
+"""Accumulators of joins: of new values, and after panes and merges."""
+
+
+def in_windows(
+    points: Points,
+    windows: WindowFn,
+    trigger: Trigger = EACH,
+    mode: Accumulation | None = Accumulation.DISCARDING,
+    lateness: timedelta | None = None,
+) -> Points:
+    """Returns points in windows."""
+    return points.window(
+        windows,
+        trigger=trigger,
+        accumulation=mode,
+        allowed_lateness=FOREVER if lateness is None else lateness,
+    )
+
+
+def pairs(
+    joined: PCollection[KV[str, tuple[int, int]]], *minutes: tuple[str, int, float]
+) -> list[tuple[object, ...]]:
+    """Returns the pairs of each pane, with its index; each of the points (side, points, minute) is an instant."""
+    left, right = Timeline[Score](), Timeline[Score]()
+    for number, (side, value, at) in enumerate(minutes):
+        score = Score("a", value, minute(at))
+        left = left.at(minute(number), *([score] if side == "left" else []))
+        right = right.at(minute(number), *([score] if side == "right" else []))
+    run = reference.run(joined, {SCORES: left, OTHERS: right})
+    panes: list[Pane[KV[str, tuple[int, int]]]] = [*run.panes]
+    return [(pane.index, *pane.value) for pane in panes]
+
+
+@given(MATCHES, MATCHES)
+def test_each_pair_is_shown_once(a: Matches, b: Matches) -> None:
+    """Law: ``extract(merge(a, b)) = extract(a) + extract(merge(discard(a), b))``, as bags."""
+    whole = Counter(JOIN.extract(JOIN.merge(a, b)))
+    assert whole == Counter(JOIN.extract(a)) + Counter(JOIN.extract(JOIN.merge(JOIN.discard(a), b)))
+
+
+@given(MATCHES)
+def test_discarding_a_join_twice_is_discarding_it_once(a: Matches) -> None:
+    """Law: ``discard(discard(a)) = discard(a)``, and nothing of it is shown again."""
+    once = JOIN.discard(a)
+    assert (JOIN.discard(once), JOIN.extract(once)) == (once, [])
+
+
+def test_a_join_without_windows_is_symmetric() -> None:
+    """In the global window, with a discarding pane at each element, a pair is emitted when its second value arrives."""
+    windows = GlobalWindows()
+    joined = in_windows(POINTS, windows).inner_join(in_windows(OTHER_POINTS, windows))
+    found = pairs(joined, ("left", 1, 0), ("right", 2, 9), ("left", 3, 5), ("right", 4, 0))
+    assert found == [(1, 1, 2), (2, 3, 2), (3, 1, 4), (3, 3, 4)]
+
+
+def test_sessions_that_merge_emit_the_pairs_between_them() -> None:
+    """When sessions merge, the pairs of values from different sessions are new, and those inside of each are not."""
+    windows = Sessions(3 * MINUTE)
+    joined = in_windows(POINTS, windows).inner_join(in_windows(OTHER_POINTS, windows))
+    apart = (("left", 1, 0), ("right", 2, 1), ("right", 3, 6), ("left", 4, 6))
+    assert pairs(joined, *apart) == [(0, 1, 2), (1, 4, 3)]
+    bridged = pairs(joined, *apart, ("right", 5, 3))
+    assert Counter(bridged[2:]) == Counter([(0, 1, 3), (0, 4, 2), (0, 1, 5), (0, 4, 5)])
+
+
+def test_an_unchanged_join_has_no_pairs_on_time() -> None:
+    """``OnTimeBehavior.ALWAYS`` repeats no pair: the on-time pane of an unchanged window is empty."""
+    options = POINTS.window(
+        FixedWindows(5 * MINUTE),
+        trigger=AtWatermark().with_early_firings(AtCount(1)),
+        accumulation=Accumulation.DISCARDING,
+        allowed_lateness=MINUTE,
+        on_time_behavior=OnTimeBehavior.ALWAYS,
+    )
+    timeline = Timeline[Score]().at(minute(1), Score("a", 1, minute(1))).at(minute(6), watermark=minute(5))
+    panes = reference.run(options.inner_join(options), {SCORES: timeline}).panes
+    assert [(pane.value, pane.index) for pane in panes] == [((1, 1), 0)]
+
+
+def test_joins_that_cannot_be_corrected_are_refused() -> None:
+    """A discarding join is refused if its pairs may turn out wrong: an outer join, or a join of corrected values."""
+    windows = FixedWindows(5 * MINUTE)
+    outer = r"the accumulation of (left|full)_join must be RETRACTING, or unset: a value without a match can be matched"
+    for make in (Points.left_join, Points.full_join):
+        with pytest.raises(ArgumentError, match=outer):
+            make(in_windows(POINTS, windows), in_windows(OTHER_POINTS, windows))
+    corrected = "the accumulation of inner_join must be RETRACTING, or unset: the values that it joins can be"
+    for mode in (Accumulation.RETRACTING, None):
+        sums = in_windows(POINTS, windows, mode=mode).combine_per_key(Count())
+        with pytest.raises(ArgumentError, match=corrected):
+            in_windows(sums, windows).inner_join(in_windows(OTHER_POINTS, windows))
+
+
+def test_a_transform_is_refused_where_its_join_cannot_be_corrected() -> None:
+    """A join in a transform is checked again with the windows of the collection that the transform is applied to."""
+    with_itself = PTransform.of(KV[str, int], lambda points: points.full_join(points), name="with itself")
+    with_itself(POINTS)
+    with pytest.raises(ArgumentError, match="the accumulation of with itself/full_join must be RETRACTING"):
+        with_itself(in_windows(POINTS, FixedWindows(MINUTE)))
+
+
+def test_discarding_joins_of_one_pane_are_allowed() -> None:
+    """An outer join may discard if a window emits one pane, and values may come from groupings that emit one."""
+    windows = FixedWindows(5 * MINUTE)
+    once = in_windows(POINTS, windows, Repeat(AtWatermark()), lateness=timedelta(0))
+    once.full_join(once)
+    counts = in_windows(POINTS, windows, Repeat(AtWatermark()), None, timedelta(0)).combine_per_key(Count())
+    in_windows(counts, windows).inner_join(in_windows(counts, windows))
+
+
+@pytest.mark.parametrize("trigger", [AtCount(1), Always(), AtCount(2) | AtCount(1)], ids=str)
+def test_a_join_that_closes_before_any_match_is_reported(trigger: Trigger) -> None:
+    """A join whose trigger finishes at the first element never has a pair, and ``hazards`` reports that."""
+    windows = FixedWindows(5 * MINUTE)
+    joined = in_windows(POINTS, windows, trigger).inner_join(in_windows(OTHER_POINTS, windows, trigger))
+    assert pairs(joined, ("left", 1, 0), ("right", 2, 1)) == []
+    (hazard,) = (hazard for hazard in hazards(joined) if hazard.danger is Danger.NO_OUTPUT)
+    assert str(hazard) == (
+        "inner_join: nothing is emitted while the input continues, because its trigger finishes at the first element "
+        "of a window, which has no match yet; repeat the trigger"
+    )
+
+
+def test_a_join_without_windows_and_trigger_is_reported() -> None:
+    """Without windows and a trigger a join waits for the end of the input, and ``hazards`` reports that."""
+    assert Danger.NO_OUTPUT in {hazard.danger for hazard in hazards(POINTS.inner_join(OTHER_POINTS))}
+    each = in_windows(POINTS, GlobalWindows()).inner_join(in_windows(OTHER_POINTS, GlobalWindows()))
+    assert Danger.NO_OUTPUT not in {hazard.danger for hazard in hazards(each)}
+
+
+def test_new_pairs_can_be_grouped_again() -> None:
+    """The pairs of a discarding join are each emitted once, so any grouping may read them without a warning."""
+    windows = FixedWindows(5 * MINUTE)
+    joined = in_windows(POINTS, windows).inner_join(in_windows(OTHER_POINTS, windows))
+    assert Danger.DOUBLE_COUNTING not in {
+        hazard.danger for hazard in hazards(joined.combine_per_key(Count()))
+    }
+
+
+def test_an_explanation_names_the_join() -> None:
+    """``explain`` shows a join by the method that made it, with the type of its pairs."""
+    text = explain(POINTS.full_join(OTHER_POINTS))
+    assert "full_join: KV[str, list[tuple[int | None, int | None]]]" in text
+    assert resolve_accumulation(POINTS.full_join(OTHER_POINTS).node) == POINTS.full_join(OTHER_POINTS).node
