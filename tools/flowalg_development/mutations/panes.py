@@ -163,7 +163,7 @@ ACCUMULATION_MUTANTS: Final = (
     ),
     Replacement(
         "collected values are in arrival order",
-        "Contents.extract",
+        "Contents._combined",
         "sorted(self.values, key=lambda kept: kept.event_time)",
         "self.values",
     ),

@@ -200,7 +200,7 @@ STEP_MUTANTS: Final = (
     ),
     Replacement(
         "values are combined in arrival order",
-        "ObjectContents._extract",
+        "ObjectContents._combined",
         "sorted(contents.values, key=lambda one: one.event_time)",
         "contents.values",
     ),

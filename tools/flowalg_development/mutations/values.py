@@ -110,6 +110,55 @@ COMBINER_MUTANTS: Final = (
 )
 """Faults of combiners."""
 
+JOIN_MUTANTS: Final = (
+    Replacement(
+        "a join forgets the values of earlier panes",
+        "Join.discard",
+        "Matches((reduce(_SEPARATE.merge, (*accumulator.emitted, accumulator.new)),))",
+        "Matches()",
+    ),
+    Replacement(
+        "a join emits only pairs of two new values",
+        "Join.extract",
+        "[value for group in groups for value in group[1]]",
+        "new[1]",
+    ),
+    Replacement(
+        "a join does not pair earlier left values with new right ones",
+        "Join.extract",
+        "(*groups[:number], *groups[number + 1 :])",
+        "groups[:number]",
+    ),
+    Replacement(
+        "windows that merge have no pairs between them",
+        "Join.merge",
+        "(*left.emitted, *right.emitted)",
+        "(reduce(_SEPARATE.merge, (*left.emitted, *right.emitted), ((), ())),)",
+    ),
+    Replacement(
+        "a pane of a merged window repeats the pairs inside of its parts",
+        "Join.extract",
+        "(*groups[:number], *groups[number + 1 :])",
+        "groups",
+    ),
+    Replacement("a full join loses right values", "JoinKind.keeps_right", "JoinKind.FULL", "JoinKind.LEFT"),
+    Replacement(
+        "an outer join may discard", "CoGroupByKey._require_final_pairs", "JoinKind.INNER", "self.join"
+    ),
+    Replacement(
+        "a discarding join may receive retractions",
+        "CoGroupByKey._require_final_pairs",
+        "inner.may_retract",
+        "False",
+    ),
+    Replacement(
+        "panes with an unset mode are not known to be retracted",
+        "_Grouping.may_retract",
+        "self.retracts or (strategy.accumulation is None and not emits_one_pane(strategy))",
+        "self.retracts",
+    ),
+)
+
 SIDE_MUTANTS: Final = (
     Replacement(
         "a side input is read before its window is complete",
@@ -220,4 +269,4 @@ FORM_MUTANTS: Final = (
 """Faults of normal forms."""
 
 
-__all__ = ["COMBINER_MUTANTS", "FORM_MUTANTS", "SIDE_MUTANTS"]
+__all__ = ["COMBINER_MUTANTS", "FORM_MUTANTS", "JOIN_MUTANTS", "SIDE_MUTANTS"]
