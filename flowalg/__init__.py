@@ -32,6 +32,7 @@ from flowalg.data.errors import (
     ValueRangeError,
 )
 from flowalg.data.kv import KV
+from flowalg.data.metadata import PaneTiming, Timing, WindowBounds
 from flowalg.data.time import (
     MAX_TIME,
     MIN_TIME,
@@ -46,7 +47,7 @@ from flowalg.pipeline.ptransform import PTransform, ptransform
 from flowalg.pipeline.source import Source, sources
 from flowalg.runs.current import WindowedValue, final_values
 from flowalg.runs.interpreter import Interpreter
-from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo, Timing
+from flowalg.runs.panes import Change, Drop, DropReason, Pane, PaneInfo
 from flowalg.runs.run import Run
 from flowalg.runs.timeline import Instant, Timeline
 from flowalg.serialization import from_json, to_json
@@ -175,6 +176,7 @@ __all__ = [
     "Pane",
     "PaneInfo",
     "PaneTable",
+    "PaneTiming",
     "Perfect",
     "ProcessingTime",
     "Quantile",
@@ -206,6 +208,7 @@ __all__ = [
     "Variance",
     "WatermarkPolicy",
     "Window",
+    "WindowBounds",
     "WindowFn",
     "WindowedValue",
     "WindowingStrategy",

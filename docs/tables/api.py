@@ -42,7 +42,7 @@ FLOWALG: Final = {
     "Watermarks": "WatermarkPolicy Perfect BoundedOutOfOrderness MonotonicTimestamps Timeout LagQuantile IngressTime "
     "CustomPolicy ClockView ClockSummary Observation SourceClock",
     "Timelines": "Timeline Instant",
-    "Panes and drops": "Pane PaneInfo Timing Change Drop DropReason PaneTable",
+    "Panes and drops": "Pane PaneInfo PaneTiming WindowBounds Timing Change Drop DropReason PaneTable",
     "Interpreters and runs": "Interpreter Capabilities Mode Run final_values WindowedValue",
     "Time": "EventTime ProcessingTime MIN_TIME MAX_TIME event_time processing_time",
     "Inspection": "explain hazards Hazard Danger",

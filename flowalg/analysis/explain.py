@@ -29,6 +29,7 @@ from flowalg.pipeline.nodes import (
     Scope,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
     named,
 )
@@ -138,6 +139,8 @@ class _Writer:
             case ElementWise(input=inner, analyses=analyses):
                 shown = [analysis for analysis in analyses if not isinstance(analysis.step, Split)]
                 return (*self.of(inner), *map(_step, shown))
+            case WithMetadata(input=inner, metadata=metadata):
+                return (*self.of(inner), _Entry(node.scope, f"> {metadata.value}()", after))
             case WindowInto(input=inner, strategy=strategy):
                 details = tuple(map(Line, _strategy(strategy)))
                 text = f"> window({strategy.windows})"

@@ -14,6 +14,7 @@ from flowalg.combiners.core import Combiner, Count, Into, Max, Mean, Min, Over, 
 from flowalg.combiners.distinct import ApproximateDistinct
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
+from flowalg.data.metadata import Metadata
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
@@ -31,6 +32,7 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg.pipeline.pcollection import PCollection
@@ -146,6 +148,9 @@ class Feature(Enum):
     FLAT_MAP = (Area.TRANSFORMS, "`flat_map`")
     SPLIT = (Area.TRANSFORMS, "`split`")
     WITH_TIMESTAMPS = (Area.TRANSFORMS, "`with_timestamps`")
+    WITH_TIMESTAMP = (Area.TRANSFORMS, "`with_timestamp`")
+    WITH_WINDOW = (Area.TRANSFORMS, "`with_window`")
+    WITH_PANE = (Area.TRANSFORMS, "`with_pane`")
     GLOBALLY = (Area.TRANSFORMS, "`combine_globally`, `top`")
     DISTINCT = (Area.TRANSFORMS, "`distinct`")
     REGROUPING = (Area.TRANSFORMS, "several groupings in a row")
@@ -216,6 +221,8 @@ def _of_node(node: Node) -> Iterator[Feature]:
             pass
         case ElementWise(input=CoGroupByKey(join=JoinKind()), steps=(_, *steps)) | ElementWise(steps=steps):
             yield from map(_of_step, steps)
+        case WithMetadata(metadata=metadata):
+            yield _METADATA[metadata]
         case WindowInto():
             # Windows that are never grouped need no feature.
             pass
@@ -233,6 +240,12 @@ def _of_node(node: Node) -> Iterator[Feature]:
         case _:
             assert_never(node)
 
+
+_METADATA: Final[Mapping[Metadata, Feature]] = {
+    Metadata.TIMESTAMP: Feature.WITH_TIMESTAMP,
+    Metadata.WINDOW: Feature.WITH_WINDOW,
+    Metadata.PANE: Feature.WITH_PANE,
+}
 
 _KINDS: Final[Mapping[GroupingKind, tuple[Feature, ...]]] = {
     GroupingKind.COMBINE_PER_KEY: (),

@@ -22,6 +22,7 @@ from flowalg.data.errors import (
     UnsupportedError,
     ValueRangeError,
 )
+from flowalg.data.metadata import Metadata
 from flowalg.data.shapes import ListOf, MapOf, RecordOf, Scalar, Shape, TupleOf, is_hashable, kv_of, optional
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import Call, OnValue
@@ -75,6 +76,16 @@ class _Node:
     def may_retract(self) -> bool:
         """Whether a grouping that reads the elements may receive retractions, once accumulation modes are resolved."""
         return any(inner.may_retract for inner in self.inputs)
+
+    @cached_property
+    def is_grouped(self) -> bool:
+        """Whether a grouping has put the elements into their windows and panes, since the last ``window(...)``."""
+        return bool(self.inputs) and all(inner.is_grouped for inner in self.inputs)
+
+    @cached_property
+    def shows_panes(self) -> bool:
+        """Whether the elements depend on their panes."""
+        return any(inner.shows_panes for inner in self.inputs)
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the same node over other inputs."""
@@ -145,6 +156,16 @@ class Hole(_Node):
     def may_retract(self) -> bool:
         """Whether the input collection may retract, if it is known."""
         return self._context is not None and self._context.may_retract
+
+    @cached_property
+    def is_grouped(self) -> bool:
+        """Whether the input collection is grouped. If it is unknown, this is checked when the hole is filled."""
+        return self._context is None or self._context.is_grouped
+
+    @cached_property
+    def shows_panes(self) -> bool:
+        """Whether the elements of the input collection depend on their panes, if it is known."""
+        return self._context is not None and self._context.shows_panes
 
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the hole: it reads no other node."""
@@ -245,6 +266,11 @@ class WindowInto(_Node):
         """The strategy, with windows yet to be assigned."""
         return Windowing(self.strategy, fresh=True)
 
+    @cached_property
+    def is_grouped(self) -> bool:
+        """The elements are in no window of the strategy yet."""
+        return False
+
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the same windows over another input."""
         (inner,) = inputs
@@ -253,6 +279,67 @@ class WindowInto(_Node):
     def outlined(self, inputs: Sequence[str]) -> str:
         """Returns the windows, after the input."""
         return f"{inputs[0]} > window({self.strategy.windows})"
+
+
+@frozen(eq=False, repr=False)
+class WithMetadata(_Node):
+    """Pairs each element with its event time, its window or its pane."""
+
+    input: Node
+    metadata: Metadata
+    scope: Scope = field(default=(), eq=False, metadata=WRITTEN)
+
+    def __attrs_post_init__(self) -> None:
+        method = self.metadata.value
+        if self.metadata is not Metadata.TIMESTAMP and not self.input.is_grouped:
+            valid = "grouped since the last window(...): a grouping puts elements into windows and panes"
+            raise ArgumentError(f"the collection of {method}()", outline(self.input), valid)
+        if self.metadata is Metadata.PANE and self.input.retracts:
+            raise _changing_panes(Accumulation.RETRACTING)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The node whose elements are paired."""
+        return (self.input,)
+
+    @property
+    def label(self) -> str:
+        """The name of the transform in messages."""
+        return named(self.scope, f"{self.metadata.value}()")
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """The element and its metadata."""
+        return None if self.input.shape is None else TupleOf((self.input.shape, self.metadata.shape))
+
+    @cached_property
+    def shows_panes(self) -> bool:
+        """Whether the elements depend on their panes."""
+        return self.metadata is Metadata.PANE or self.input.shows_panes
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        """Returns the same transform of other elements."""
+        (inner,) = inputs
+        return evolve(self, input=inner)
+
+    def outlined(self, inputs: Sequence[str]) -> str:
+        """Returns the label, after the input."""
+        return f"{inputs[0]} > {self.label}"
+
+
+def _changing_panes(found: Accumulation | None) -> ArgumentError:
+    """Returns the error for a retraction whose pane would differ from that of the retracted value."""
+    valid = (
+        "ACCUMULATING or DISCARDING: a retraction is in another pane than the value that it retracts, so that it would "
+        "not retract the same pair"
+    )
+    return ArgumentError("the accumulation before with_pane()", found, valid)
+
+
+def _require_stable_panes(inputs: Sequence[Node]) -> None:
+    """Raises ``ArgumentError`` if elements that depend on their panes may be retracted when they are grouped."""
+    if any(inner.shows_panes and inner.may_retract for inner in inputs):
+        raise _changing_panes(None)
 
 
 @frozen(eq=False, repr=False)
@@ -289,6 +376,16 @@ class _Grouping(_Node):
         return self.windowed_by.strategy.mode is Accumulation.RETRACTING
 
     @cached_property
+    def is_grouped(self) -> bool:
+        """The elements are in the windows of this grouping."""
+        return True
+
+    @cached_property
+    def shows_panes(self) -> bool:
+        """The values do not depend on the panes of this grouping."""
+        return False
+
+    @cached_property
     def may_retract(self) -> bool:
         """Whether panes can be retractions if another grouping reads them: an unset mode is then RETRACTING."""
         strategy = self.windowed_by.strategy
@@ -316,6 +413,7 @@ class CombinePerKey(_Grouping):
 
     def __attrs_post_init__(self) -> None:
         require_groupable(self.input.shape, self.label)
+        _require_stable_panes(self.inputs)
         _ = self.shape  # raises if the combiner does not accept the values
 
     @property
@@ -367,6 +465,7 @@ class CoGroupByKey(_Grouping):
             valid = "two to four" if self.join is None else "two, for a join"
             raise ArgumentError("the number of collections", len(self.inputs), valid)
         _require_same_windows(self.inputs)
+        _require_stable_panes(self.inputs)
         self._require_final_pairs()
 
     def _require_final_pairs(self) -> None:
@@ -467,6 +566,7 @@ class WithSide(_Node):
 
     def __attrs_post_init__(self) -> None:
         require_readable(self.side.windowing.strategy.windows, self.view)
+        _require_stable_panes((self.side,))
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -494,6 +594,16 @@ class WithSide(_Node):
         """Whether the elements may be retractions."""
         return self.input.may_retract
 
+    @cached_property
+    def is_grouped(self) -> bool:
+        """Whether the elements are grouped."""
+        return self.input.is_grouped
+
+    @cached_property
+    def shows_panes(self) -> bool:
+        """Whether the elements depend on their panes."""
+        return self.input.shows_panes
+
     def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """Returns the same reading of another side input by other elements."""
         inner, side = inputs
@@ -514,7 +624,15 @@ def combine(node: Node, combiner: AnyCombiner, kind: GroupingKind) -> Node:
 
 GroupingNode: TypeAlias = CombinePerKey | CoGroupByKey
 Node: TypeAlias = (
-    SourceNode | Hole | ElementWise | WindowInto | CombinePerKey | CoGroupByKey | Flatten | WithSide
+    SourceNode
+    | Hole
+    | ElementWise
+    | WithMetadata
+    | WindowInto
+    | CombinePerKey
+    | CoGroupByKey
+    | Flatten
+    | WithSide
 )
 
 
@@ -613,6 +731,7 @@ __all__ = [
     "SourceNode",
     "WindowInto",
     "Windowing",
+    "WithMetadata",
     "WithSide",
     "combine",
     "named",

@@ -19,6 +19,7 @@ from flowalg.combiners.core import Aggregate, Count, require_combiner
 from flowalg.combiners.product import product_of
 from flowalg.data.errors import ArgumentError, KeyedCollectionError
 from flowalg.data.kv import KV
+from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
 from flowalg.data.shapes import ElementType, RecordOf, Shape
 from flowalg.data.views import HasView
 from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
@@ -35,6 +36,7 @@ from flowalg.pipeline.nodes import (
     Hole,
     Node,
     WindowInto,
+    WithMetadata,
     WithSide,
     combine,
     outline,
@@ -376,6 +378,44 @@ class PCollection(HasView, Generic[A_co]):
         node = ElementWise.after(self.node, WithTimestamps(Call(f)))
         _ = node.analyses  # raises if the result has another type
         return PCollection(node)
+
+    def with_timestamp(self) -> PCollection[tuple[A_co, datetime]]:
+        """Pairs each element with its event time. For a pane that is the event time of the pane.
+
+        Example:
+
+        >>> at = scores.with_timestamp().map(lambda pair: f"{pair[0].team} at {pair[1]:%H:%M}")
+        >>> results(at.distinct())
+        ['blue at 12:01', 'red at 12:00', 'red at 12:03']
+        """
+        return PCollection(WithMetadata(self.node, Metadata.TIMESTAMP))
+
+    def with_window(self) -> PCollection[tuple[A_co, WindowBounds]]:
+        """Pairs each element with the window that it was grouped in.
+
+        Raises ``ArgumentError`` before a grouping: a grouping puts elements into the windows of ``window(...)``.
+
+        Example:
+
+        >>> totals = points.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
+        >>> results(totals.with_window().map(lambda pair: (pair[0].key, f"from {pair[1].start:%H:%M}")))
+        [('blue', 'from 12:00'), ('red', 'from 12:00'), ('red', 'from 12:02')]
+        """
+        return PCollection(WithMetadata(self.node, Metadata.WINDOW))
+
+    def with_pane(self) -> PCollection[tuple[A_co, PaneTiming]]:
+        """Pairs each element with the timing and the index of its pane; use it after a grouping.
+
+        Raises ``ArgumentError`` before a grouping, and for panes that are retracted: a retraction is in another pane
+        than the value that it retracts.
+
+        Example:
+
+        >>> totals = points.combine_per_key(Sum()).with_pane()
+        >>> results(totals.map(lambda pair: (pair[0].key, pair[1].timing.value, pair[1].index)))
+        [('blue', 'on_time', 0), ('red', 'on_time', 0)]
+        """
+        return PCollection(WithMetadata(self.node, Metadata.PANE))
 
     def split(
         self,

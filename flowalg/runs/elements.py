@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import assert_never
 
 from attrs import evolve, frozen
 
 from flowalg.data.errors import ElementError, format_value
+from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
 from flowalg.data.time import MAX_TIME, EventTime, event_time
 from flowalg.data.values import canonicalize, conform
 from flowalg.elementwise.functions import apply
@@ -70,6 +72,24 @@ def _apply(step: Step, element: Element) -> Iterator[Element]:
         yield evolve(element, value=canonicalize(value, where))
 
 
+def pair_with_metadata(metadata: Metadata, elements: Iterable[Element]) -> tuple[Element, ...]:
+    """Elements that are paired with a part of their metadata."""
+    return tuple(evolve(element, value=(element.value, _metadata(metadata, element))) for element in elements)
+
+
+def _metadata(metadata: Metadata, element: Element) -> object:
+    match metadata:
+        case Metadata.TIMESTAMP:
+            return element.event_time.datetime
+        case Metadata.WINDOW:
+            return WindowBounds(element.window.start.datetime, element.window.end.datetime)
+        case Metadata.PANE:
+            info = element.info
+            assert info is not None, "the elements are grouped"
+            return PaneTiming(info.timing, info.index, info.is_first, info.is_last)
+    assert_never(metadata)
+
+
 def tag_elements(collection: int, elements: Iterable[Element], label: str) -> tuple[Element, ...]:
     """The elements of one collection of a co-group, each with the number of the collection."""
     return tuple(evolve(element, value=tagged(element.value, collection, label)) for element in elements)
@@ -81,4 +101,4 @@ def pane_of(element: Element) -> Pane[object]:
     return Pane(element.value, element.window, element.event_time, element.info)
 
 
-__all__ = ["Element", "apply_steps", "pane_of", "read_records", "tag_elements"]
+__all__ = ["Element", "apply_steps", "pair_with_metadata", "pane_of", "read_records", "tag_elements"]

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from attrs import field, frozen
 
 from flowalg.data.kv import KV
+from flowalg.data.metadata import Timing
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.data.views import HasView
 from flowalg.windows.window import Window
@@ -23,15 +24,6 @@ class Change(Enum):
 
     VALUE = "value"
     RETRACTION = "retraction"
-
-
-@unique
-class Timing(Enum):
-    """Whether a pane was emitted before, when, or after the watermark passed the end of its window."""
-
-    EARLY = "early"
-    ON_TIME = "on_time"
-    LATE = "late"
 
 
 @unique

@@ -7,6 +7,7 @@ from typing import TypeAlias, assert_never
 
 from attrs import define, field
 
+from flowalg.data.metadata import Metadata
 from flowalg.data.time import ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.graph import Fold, fold
@@ -19,10 +20,11 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg.runs.clocks import minimum
-from flowalg.runs.elements import Element, apply_steps, read_records, tag_elements
+from flowalg.runs.elements import Element, apply_steps, pair_with_metadata, read_records, tag_elements
 from flowalg.runs.instants import PipelineInstant, once_per_instant
 from flowalg_reference.drops import DroppedElement
 from flowalg_reference.grouping import Grouping
@@ -63,6 +65,9 @@ class Operators:
             case ElementWise(input=inner, steps=steps):
                 upstream = of(inner)
                 return lambda instant: _apply_steps(steps, upstream(instant))
+            case WithMetadata(input=inner, metadata=metadata):
+                upstream = of(inner)
+                return lambda instant: _pair(metadata, upstream(instant))
             case CombinePerKey(input=inner):
                 upstream = of(inner)
                 grouping = Grouping.of(node, self.record)
@@ -107,6 +112,10 @@ class Operators:
 
 def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
     return NodeOutput(apply_steps(steps, received.elements), received.clocks)
+
+
+def _pair(metadata: Metadata, received: NodeOutput) -> NodeOutput:
+    return NodeOutput(pair_with_metadata(metadata, received.elements), received.clocks)
 
 
 def _tag(source: int, received: NodeOutput, label: str) -> NodeOutput:

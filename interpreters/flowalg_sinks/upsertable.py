@@ -9,7 +9,7 @@ from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import Fold, fold
-from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, WithSide
+from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, WithMetadata, WithSide
 from flowalg.pipeline.structure import element_inputs, last_groupings, nodes_after_groupings
 from flowalg.windows.strategy import Accumulation, emits_one_pane
 from flowalg.windows.window_functions import as_merging
@@ -75,7 +75,7 @@ def preserves_keys(node: Node) -> bool:
     return all(
         isinstance(step, Filter) or (isinstance(step, Map) and isinstance(step.function, OnValue))
         for step in steps_after_grouping(node)
-    ) and not _reads_side_inputs(node)
+    ) and not _pairs_elements(node)
 
 
 def steps_after_grouping(node: Node) -> Iterator[Step]:
@@ -85,9 +85,9 @@ def steps_after_grouping(node: Node) -> Iterator[Step]:
             yield from following.steps
 
 
-def _reads_side_inputs(node: Node) -> bool:
-    """Whether a side input is read after the last grouping: elements are then paired with side values."""
-    return any(isinstance(following, WithSide) for following in nodes_after_groupings(node))
+def _pairs_elements(node: Node) -> bool:
+    """Whether elements are paired with side values or metadata after the last grouping."""
+    return any(isinstance(following, WithSide | WithMetadata) for following in nodes_after_groupings(node))
 
 
 __all__ = ["preserves_keys", "require_upsertable", "steps_after_grouping"]

@@ -27,6 +27,7 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg.pipeline.pcollection import PCollection
@@ -41,6 +42,7 @@ from flowalg_polars.batch.side_inputs import lower_side_input
 from flowalg_polars.capabilities import BATCH
 from flowalg_polars.frames.pane_frame import PaneFrame, collect, pane_frame
 from flowalg_polars.lowering.binding import bind_source, scan_parquet
+from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import compile_steps
 
 A = TypeVar("A")
@@ -176,6 +178,9 @@ class _Lowering:
                 return flow(inner)
             case ElementWise():
                 return self.chain(node.unsplit, flow)
+            case WithMetadata(input=inner, metadata=metadata):
+                before = flow(inner)
+                return before.after(compile_metadata(metadata, before.shape, before.meta))
             case CombinePerKey(input=inner):
                 return lower_grouping(node, flow(inner), self.time)
             case CoGroupByKey(inputs=inputs):

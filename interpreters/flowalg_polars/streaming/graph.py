@@ -30,9 +30,11 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg_polars.batch.side_inputs import shape_with_side, steps_on_mapping
+from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import ENGINE, Program, compile_steps
 from flowalg_polars.meta import ELEMENT_META, PANE_META, aligned, union_meta
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, Observation
@@ -115,6 +117,10 @@ class Graph:
                 if isinstance(chain.input, WithSide):
                     return self._side_input(chain.input, of, chain.steps)
                 return self._steps(of(chain.input), chain.steps)
+            case WithMetadata(input=inner, metadata=metadata):
+                elements = of(inner).elements
+                program = compile_metadata(metadata, elements.shape, elements.meta)
+                return self._program(of(inner), program, node.label)
             case CombinePerKey(input=inner):
                 return self._grouping(node, [of(inner)])
             case CoGroupByKey(inputs=inputs):
@@ -128,8 +134,10 @@ class Graph:
     def _steps(self, operator: Operator, steps: Sequence[Step]) -> Operator:
         program = compile_steps(steps, operator.elements.shape, operator.elements.meta)
         self.notes += program.notes
+        return self._program(operator, program, steps[0].label if steps else "a step")
 
-        label = steps[0].label if steps else "a step"
+    def _program(self, operator: Operator, program: Program, label: str) -> Operator:
+        """Returns the operator followed by a program; ``label`` names it in messages."""
 
         def run(arrivals: Arrivals) -> Arrival:
             received = operator.run(arrivals)

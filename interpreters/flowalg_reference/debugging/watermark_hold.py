@@ -19,6 +19,7 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg.pipeline.structure import element_inputs
@@ -62,7 +63,7 @@ def _holds_of(
             yield _source(name, history, until)
         case Hole():
             raise node.refused()
-        case ElementWise() | WindowInto() | Flatten():
+        case ElementWise() | WithMetadata() | WindowInto() | Flatten():
             pass
         case CombinePerKey(label=label) | CoGroupByKey(label=label):
             for keyed_window, point in operators.groupings[id(node)].holds.items():

@@ -28,6 +28,7 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg.pipeline.pcollection import PCollection
@@ -44,6 +45,7 @@ from flowalg_spark.lowering.binding import bind_source, require_bounded
 from flowalg_spark.lowering.element_wise import apply_steps
 from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, union
+from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.py4j_cache import reduce_calls
 
 A = TypeVar("A")
@@ -201,6 +203,8 @@ class _Lowering:
                 return flow(inner)
             case ElementWise():
                 return self.chain(node.unsplit, flow)
+            case WithMetadata(input=inner, metadata=metadata):
+                return pair_with_metadata(flow(inner), metadata)
             case CombinePerKey(input=inner):
                 return lower_grouping(node, flow(inner), self.time)
             case CoGroupByKey(inputs=inputs):

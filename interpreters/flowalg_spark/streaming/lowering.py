@@ -46,6 +46,7 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg.pipeline.structure import branches_of
@@ -57,6 +58,7 @@ from flowalg_spark.lowering.binding import bind_source
 from flowalg_spark.lowering.element_wise import apply_steps, lifting_note
 from flowalg_spark.lowering.fan_out import fan_out
 from flowalg_spark.lowering.flow import Flow, require_equal_shapes, row_schema
+from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.streaming.dry_run import dry_run_steps
@@ -134,6 +136,9 @@ class Lowering:
                 if isinstance(chain.input, WithSide):
                     return self.side_input(chain.input, chain.steps)
                 return self.apply_steps(self.stream(chain.input), chain.steps)
+            case WithMetadata(input=inner, metadata=metadata):
+                stream = self.stream(inner)
+                return evolve(stream, flow=pair_with_metadata(stream.flow, metadata))
             case CombinePerKey(input=inner):
                 checked = self.with_dry_run(node, self.stream(inner))
                 return self.grouping(node, prepare_grouping(node, [checked], self.shards))

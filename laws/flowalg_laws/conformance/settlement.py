@@ -25,8 +25,13 @@ Bag: TypeAlias = Mapping[tuple[str, Window], int]
 
 
 def reaches_batch_result(pipeline: PCollection[object]) -> bool:
-    """Returns whether every run that ends without drops has the batch result as its final result, for all timelines."""
+    """Returns whether every run that ends without drops has the batch result as its final result, for all timelines.
+
+    A result that depends on panes does not: in a batch, all panes are on time.
+    """
     root = resolve_accumulation(pipeline.node)
+    if any(node.shows_panes for node in nodes_of(root)):
+        return False
     last = last_grouping(root)
     return all(_reaches_batch_result(node, last) for node in nodes_of(root) if isinstance(node, GroupingNode))
 

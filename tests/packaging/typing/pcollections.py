@@ -27,12 +27,14 @@ from flowalg import (
     OnTimeBehavior,
     Pane,
     PaneTable,
+    PaneTiming,
     PCollection,
     Repeat,
     SideInput,
     Source,
     Sum,
     TimestampCombiner,
+    WindowBounds,
     explain,
     flatten,
     hazards,
@@ -211,6 +213,10 @@ def joins(
         seats.co_group_by_key(keyed, seats, keyed),
         PCollection[KV[str, tuple[list[int], list[Flight], list[int], list[Flight]]]],
     )
+    assert_type(seats.with_timestamp(), PCollection[tuple[KV[str, int], datetime]])
+    assert_type(seats.with_window(), PCollection[tuple[KV[str, int], WindowBounds]])
+    assert_type(seats.with_pane(), PCollection[tuple[KV[str, int], PaneTiming]])
+    assert_type(seats.with_pane().map(lambda pair: pair[1].index), PCollection[int])
     assert_type(seats.inner_join(keyed), PCollection[KV[str, tuple[int, Flight]]])
     assert_type(seats.left_join(keyed), PCollection[KV[str, tuple[int, Flight | None]]])
     assert_type(seats.full_join(keyed), PCollection[KV[str, tuple[int | None, Flight | None]]])

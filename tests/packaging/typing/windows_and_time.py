@@ -32,6 +32,7 @@ from flowalg import (
     OnTimeBehavior,
     Pane,
     PaneInfo,
+    PaneTiming,
     ProcessingTime,
     Sessions,
     SlidingWindows,
@@ -41,6 +42,7 @@ from flowalg import (
     Timing,
     Trigger,
     Window,
+    WindowBounds,
     WindowFn,
     WindowingStrategy,
     event_time,
@@ -220,6 +222,18 @@ def panes(pane: Pane[KV[str, int]], unkeyed: Pane[float], info: PaneInfo) -> Non
     assert_type(pane.is_last, bool)
     assert_type(pane.processing_time, ProcessingTime)
     assert_type(pane.watermark, EventTime)
+
+
+def seen_by_user_code(window: WindowBounds, pane: PaneTiming) -> None:
+    """What elements can be paired with are records."""
+    assert_type(WindowBounds(window.start, window.end), WindowBounds)
+    assert_type(window.start, datetime)
+    assert_type(window.end, datetime)
+    assert_type(PaneTiming(pane.timing, 0, is_first=True, is_last=False), PaneTiming)
+    assert_type(pane.timing, Timing)
+    assert_type(pane.index, int)
+    assert_type(pane.is_first, bool)
+    assert_type(pane.is_last, bool)
 
 
 def pane_infos(info: PaneInfo) -> None:

@@ -14,7 +14,13 @@ from flowalg_development.mutations.operators import sample
 from flowalg_development.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
 from flowalg_development.mutations.step import STEP_MUTANTS
 from flowalg_development.mutations.triggers import TRIGGER_MUTANTS
-from flowalg_development.mutations.values import COMBINER_MUTANTS, FORM_MUTANTS, JOIN_MUTANTS, SIDE_MUTANTS
+from flowalg_development.mutations.values import (
+    COMBINER_MUTANTS,
+    FORM_MUTANTS,
+    JOIN_MUTANTS,
+    METADATA_MUTANTS,
+    SIDE_MUTANTS,
+)
 from flowalg_development.mutations.windows import MERGE_MUTANTS
 
 _SEMANTICS: Final = (
@@ -52,6 +58,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
         Area("holds", _SEMANTICS, HOLD_MUTANTS),
         Area("combiners", ("combiners", "functional_combiners", "transforms", "sketches"), COMBINER_MUTANTS),
         Area("joins", ("joins", "transforms"), JOIN_MUTANTS),
+        Area("metadata", ("metadata",), METADATA_MUTANTS),
         Area("side inputs", ("sides",), SIDE_MUTANTS),
         Area("normal forms", ("normal_forms",), FORM_MUTANTS),
         Area("step", ("corrections", "automaton", "step", "step_pipelines"), STEP_MUTANTS),

@@ -159,6 +159,37 @@ JOIN_MUTANTS: Final = (
     ),
 )
 
+METADATA_MUTANTS: Final = (
+    Replacement(
+        "with_window shows the last instant as the end",
+        "_metadata",
+        "element.window.end.datetime",
+        "element.window.last_instant.datetime",
+    ),
+    Replacement("every pane is the first", "_metadata", "info.is_first", "True"),
+    Replacement(
+        "with_window is allowed before a grouping", "WindowInto.is_grouped", "return False", "return True"
+    ),
+    Replacement(
+        "with_pane is allowed on retractions",
+        "WithMetadata.__attrs_post_init__",
+        "self.metadata is Metadata.PANE and self.input.retracts",
+        "False",
+    ),
+    Replacement(
+        "with_pane is allowed before a grouping that receives retractions",
+        "_require_stable_panes",
+        "inner.shows_panes and inner.may_retract",
+        "False",
+    ),
+    Replacement(
+        "a transform with with_window may be applied to elements that are not grouped",
+        "_Node.is_grouped",
+        "bool(self.inputs) and all(inner.is_grouped for inner in self.inputs)",
+        "True",
+    ),
+)
+
 SIDE_MUTANTS: Final = (
     Replacement(
         "a side input is read before its window is complete",
@@ -269,4 +300,4 @@ FORM_MUTANTS: Final = (
 """Faults of normal forms."""
 
 
-__all__ = ["COMBINER_MUTANTS", "FORM_MUTANTS", "JOIN_MUTANTS", "SIDE_MUTANTS"]
+__all__ = ["COMBINER_MUTANTS", "FORM_MUTANTS", "JOIN_MUTANTS", "METADATA_MUTANTS", "SIDE_MUTANTS"]

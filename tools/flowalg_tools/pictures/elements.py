@@ -10,7 +10,8 @@ from attrs import field, frozen
 from flowalg_reference import DroppedElement, RunSpec, WatermarkReading
 
 from flowalg.data.kv import KV
-from flowalg.data.time import MIN_TIME, event_time
+from flowalg.data.metadata import Metadata
+from flowalg.data.time import MIN_TIME, EventTime, event_time
 from flowalg.elementwise.functions import apply_all
 from flowalg.elementwise.steps import Map, Step, WithTimestamps, apply_step, assign_timestamp
 from flowalg.pipeline.graph import nodes_of
@@ -24,6 +25,7 @@ from flowalg.pipeline.nodes import (
     Node,
     SourceNode,
     WindowInto,
+    WithMetadata,
     WithSide,
 )
 from flowalg.pipeline.structure import sources_of
@@ -213,7 +215,12 @@ def _is_source(node: Node, source: SourceNode) -> bool:
 def _ungrouped_inputs(node: Node) -> tuple[Node, ...]:
     """The inputs whose elements a node passes on, changed or not, without grouping them."""
     match node:
-        case ElementWise(input=inner) | WindowInto(input=inner) | WithSide(input=inner):
+        case (
+            ElementWise(input=inner)
+            | WithMetadata(input=inner)
+            | WindowInto(input=inner)
+            | WithSide(input=inner)
+        ):
             return (inner,)
         case Flatten(inputs=inputs):
             return inputs
@@ -229,8 +236,10 @@ def _rows_of(
     match node:
         case ElementWise(steps=steps):
             return _apply_steps(steps, inputs)
-        case WithSide():
+        case WithSide() | WithMetadata(metadata=Metadata.WINDOW | Metadata.PANE):
             return [None]
+        case WithMetadata():
+            return [row and (row[0], (row[1], EventTime(row[2]).datetime), row[2]) for row in inputs]
         case SourceNode():
             return [(i, value, point) for i, (value, point) in enumerate(zip(elements, points, strict=True))]
         case _:

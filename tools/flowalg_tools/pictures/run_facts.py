@@ -12,7 +12,7 @@ from flowalg.data.errors import ArgumentError
 from flowalg.elementwise.functions import OnValue
 from flowalg.elementwise.steps import Filter
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, SourceNode, WithSide
+from flowalg.pipeline.nodes import ElementWise, GroupingNode, Node, SourceNode, WithMetadata, WithSide
 from flowalg.pipeline.structure import last_groupings, nodes_after_groupings
 from flowalg.runs.panes import Pane
 from flowalg.runs.run import Run
@@ -109,7 +109,7 @@ def _keeps_key(node: Node) -> bool:
     match node:
         case ElementWise(steps=steps):
             return all(isinstance(step, Filter) or isinstance(step.function, OnValue) for step in steps)
-        case SourceNode() | WithSide():
+        case SourceNode() | WithMetadata() | WithSide():
             return False
         case _:
             return True

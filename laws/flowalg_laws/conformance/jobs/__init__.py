@@ -7,6 +7,7 @@ from flowalg.analysis.features import Feature
 from flowalg_laws.conformance.jobs import (
     combiners,
     joins,
+    metadata,
     refinements,
     sales,
     transforms,
@@ -24,6 +25,7 @@ JOBS: Final[tuple[Job, ...]] = (
     *combiners.JOBS,
     *transforms.JOBS,
     *joins.JOBS,
+    *metadata.JOBS,
     *watermarks.JOBS,
 )
 """All jobs."""
@@ -35,6 +37,7 @@ BATCH_JOBS: Final[tuple[Job, ...]] = (
     *combiners.JOBS,
     *transforms.JOBS,
     *joins.JOBS,
+    *metadata.JOBS,
 )
 """The jobs that differ as batches, for interpreters with expensive runs; as batches the other jobs are identical."""
 
