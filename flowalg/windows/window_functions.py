@@ -14,7 +14,7 @@ from attrs import frozen
 
 from flowalg.data.durations import duration_in_words, length_in_words
 from flowalg.data.errors import ArgumentError, ElementError, format_value
-from flowalg.data.time import EventTime, Micros, duration_of
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
 from flowalg.elementwise.functions import user_function_error
 from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.windows.window import GLOBAL_WINDOW, Window, clamp
@@ -122,8 +122,18 @@ class SlidingWindows:
         period = duration_of("period", self.period, allow_zero=False)
         offset = duration_of("offset", self.offset, allow_zero=True)
         last = point - (point - offset) % period
-        starts = range(last, point - size, -period)
-        return tuple(Window(clamp(start), clamp(start + size)) for start in reversed(starts))
+        starts = reversed(range(last, point - size, -period))
+        repeated = self.repeated_starts
+        return tuple(Window(clamp(start), clamp(start + size)) for start in starts if start not in repeated)
+
+    @property
+    def repeated_starts(self) -> range:
+        """The starts of windows that cover all of time, as the window that starts a period later does.
+
+        Cut off at the bounds of time, the two are one window.
+        """
+        size = duration_of("size", self.size, allow_zero=False)
+        return range(MAX_TIME - size, MIN_TIME - duration_of("period", self.period, allow_zero=False) + 1)
 
     def __str__(self) -> str:
         shift = f" from {duration_in_words(self.offset)} on" if self.offset else ""

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from flowalg_laws.strategies import fixed_windows, sliding_windows
+from flowalg_laws.strategies.windows import ENDLESS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,12 @@ def test_sliding_windows_are_all_that_contain_the_event_time(
     assert len(assigned) in (size // period, -(-size // period))
     inner = [window for window in assigned if window.start > MIN_TIME and window.end < MAX_TIME]
     assert all(b.start - a.start == period for a, b in pairwise(inner))
+
+
+def test_windows_longer_than_all_of_time_are_one_window() -> None:
+    """Windows that are equal once they are cut off at the bounds of time are assigned once."""
+    after_1970 = Window(EventTime(0), MAX_TIME)
+    assert ENDLESS.assign(EventTime(1), None) == (GLOBAL_WINDOW, after_1970)
 
 
 @given(st.integers(1, 15), EVERY_POINT)

@@ -12,7 +12,12 @@ from attrs import evolve, frozen
 from flowalg_columns.layout import key_and_value, layout_of, leaf_columns
 from flowalg_columns.names import END, EVENT_TIME, START
 from flowalg_columns.python.windows import AssignWindows, MergeWindows
-from flowalg_shard.step.window_assignment import assigned_in_columns, end_of_fixed, window_bounds
+from flowalg_shard.step.window_assignment import (
+    assigned_in_columns,
+    end_of_fixed,
+    window_bounds,
+    without_repeated_starts,
+)
 
 from flowalg.data.shapes import Shape
 from flowalg.data.time import MAX_TIME, MIN_TIME
@@ -91,7 +96,7 @@ def _sliding(flow: Flow, frame: pl.LazyFrame, point: str, windows: SlidingWindow
     spread = pl.concat(passes) if len(passes) > 1 else passes[0]
     if size % period:
         spread = spread.filter(pl.col(point) - pl.col(_STARTED) < size)
-    named = spread.drop(START, strict=False).rename({_STARTED: START})
+    named = without_repeated_starts(spread.drop(START, strict=False).rename({_STARTED: START}), windows)
     windowed = evolve(flow, frame=named, meta=_with(flow.meta, START))
     bounds = pl.col(START).clip(MIN_TIME, MAX_TIME), (pl.col(START) + size).clip(MIN_TIME, MAX_TIME)
     return WindowedFlow(windowed, (START,), *bounds)

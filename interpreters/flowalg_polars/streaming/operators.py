@@ -56,7 +56,7 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.elementwise.steps import Step
 from flowalg.pipeline.nodes import WithSide
 from flowalg.runs.clocks import Clocks
-from flowalg.windows.window_functions import FixedWindows, GlobalWindows, SlidingWindows
+from flowalg.windows.window_functions import FixedWindows, GlobalWindows
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import frame_schema, series_of, to_arrow
 from flowalg_polars.streaming.arrivals import Arrival, Arriving, collect_together
@@ -187,9 +187,9 @@ class ShardedGrouping:
         stage = self.prepared.stage
         if stage.merging is not None and POSITION in table.columns:
             return [ORDER_END, ORDER_START, *stage.keys, POSITION]
-        # Windows of one size that end together begin together.
-        one_size = isinstance(stage.strategy.windows, FixedWindows | SlidingWindows | GlobalWindows)
-        return [END, *(() if one_size else (START,)), *stage.keys]
+        # Windows that do not overlap end together only if they are equal.
+        disjoint = isinstance(stage.strategy.windows, FixedWindows | GlobalWindows)
+        return [END, *(() if disjoint else (START,)), *stage.keys]
 
     def drops(self) -> GroupingDrops:
         """Returns the drops of the last instant."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 import polars as pl
 
@@ -12,6 +12,8 @@ from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, duration_of
 from flowalg.windows.calendars import CalendarDays, CalendarMonths, CalendarWeeks
 from flowalg.windows.window_functions import FixedWindows, GlobalWindows, Sessions, SlidingWindows, WindowFn
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 _LONGEST: Final = 2**62
 """Durations below it can be added to points in time in 64 bits."""
@@ -93,7 +95,15 @@ def _sliding(windows: SlidingWindows, rows: pl.DataFrame) -> pl.DataFrame:
     first = last - (last - (point - size) - 1).floordiv(period) * period
     starts = pl.int_ranges(first, last + 1, period).alias(START)
     exploded = rows.with_columns(starts).filter(pl.col(START).list.len() > 0).explode(START)
-    return exploded.with_columns(_bounds(pl.col(START), size))
+    return without_repeated_starts(exploded, windows).with_columns(_bounds(pl.col(START), size))
+
+
+def without_repeated_starts(rows: Frame, windows: SlidingWindows) -> Frame:
+    """Returns the rows of windows that differ within the bounds of time; ``START`` has their starts before clipping."""
+    repeated = windows.repeated_starts
+    if not repeated:
+        return rows
+    return rows.filter(~pl.col(START).is_between(repeated.start, repeated.stop - 1))
 
 
 def _bounds(start: pl.Expr, size: Micros) -> list[pl.Expr]:
@@ -108,4 +118,11 @@ def _micros(duration: timedelta) -> Micros:
     return duration_of("a duration", duration, allow_zero=False)
 
 
-__all__ = ["assign_windows", "assigned_in_columns", "end_of_fixed", "has_bounds", "window_bounds"]
+__all__ = [
+    "assign_windows",
+    "assigned_in_columns",
+    "end_of_fixed",
+    "has_bounds",
+    "window_bounds",
+    "without_repeated_starts",
+]

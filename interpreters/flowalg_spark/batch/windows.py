@@ -168,6 +168,10 @@ def _explode_windows(frame: DataFrame, point: str, windows: SlidingWindows) -> D
     exploded = frame.select(*others, col(point).alias(_POINT), starts.alias(START))
     if size % period:
         exploded = exploded.filter(col(_POINT) - col(START) < _long_literal(size))
+    repeated = windows.repeated_starts
+    if repeated:
+        lowest, highest = _long_literal(repeated.start), _long_literal(repeated.stop - 1)
+        exploded = exploded.filter(~col(START).between(lowest, highest))
     return exploded.select(*map(col, frame.columns))
 
 

@@ -38,6 +38,10 @@ def sliding_windows() -> SearchStrategy[SlidingWindows]:
     return st.builds(SlidingWindows, durations(), durations(2))
 
 
+ENDLESS = SlidingWindows(timedelta(days=12_000_000), timedelta(days=3_000_000))
+"""Windows longer than all of time: cut off at its bounds, several of them are one window."""
+
+
 @cached
 def sessions() -> SearchStrategy[Sessions]:
     """Sessions with gaps that merge few or all elements."""
@@ -52,7 +56,7 @@ def unmerging_windows() -> SearchStrategy[WindowFn]:
         fixed_windows(),
         sliding_windows(),
         fixed_windows_by_key(),
-        st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays),
+        st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays) | st.just(ENDLESS),
     )
 
 
@@ -65,11 +69,12 @@ def window_fns() -> SearchStrategy[WindowFn]:
         sliding_windows(),
         sessions(),
         fixed_windows_by_key(),
-        st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays),
+        st.sampled_from(("UTC", "Asia/Tokyo")).map(CalendarDays) | st.just(ENDLESS),
     )
 
 
 __all__ = [
+    "ENDLESS",
     "fixed_windows",
     "fixed_windows_by_key",
     "sessions",

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from flowalg import (
     KV,
+    MAX_TIME,
     CalendarDays,
     CalendarMonths,
     CalendarWeeks,
@@ -23,6 +24,7 @@ from flowalg import (
 from flowalg_laws.conformance.jobs.feeds import SOME, always, feed, key, sum_in_windows
 from flowalg_laws.conformance.jobs.job import Answer, Span, fixed, grouped, job, minutes
 from flowalg_laws.kit.readings import START, Reading
+from flowalg_laws.strategies.windows import ENDLESS
 
 MINUTE = timedelta(minutes=1)
 
@@ -106,6 +108,13 @@ def sliding_windows_with_gaps(readings: list[Reading]) -> Answer:
     return sums(
         readings, lambda reading: [minutes(n, n + 2) for n in range(0, 20, 4) if n <= number(reading) < n + 2]
     )
+
+
+@job(sum_in_windows(windows=ENDLESS), SOME)
+def windows_longer_than_all_of_time(readings: list[Reading]) -> Answer:
+    """Sliding windows that are equal at the bounds of time count an element once."""
+    since_1970 = (datetime(1970, 1, 1, tzinfo=UTC), MAX_TIME.datetime)
+    return sums(readings, lambda reading: [None, since_1970])
 
 
 def shift(key: object) -> timedelta:
@@ -302,6 +311,7 @@ JOBS = (
     a_stream_without_an_end,
     sliding_windows_that_overlap,
     sliding_windows_with_gaps,
+    windows_longer_than_all_of_time,
     windows_shifted_by_key,
     sessions_that_touch_merge,
     calendar_days_of_a_zone,
