@@ -85,6 +85,11 @@ class Contents:
         self.values.append(new)
         self.unmatched_retractions += new.weight < 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all values were retracted, and no retraction waits for its value."""
+        return not self.values if self.keeps_values else self.size == 0
+
     def has_value(self, mode: Accumulation) -> bool:
         """Whether a pane can be emitted: false when every value was retracted.
 

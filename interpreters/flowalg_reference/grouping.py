@@ -21,9 +21,10 @@ from flowalg.runs.panes import DropReason
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
 from flowalg.triggers.syntax import AtElement, AtMeasure, AtSignal, AtWatermark
 from flowalg.windows.window import Window, span
-from flowalg.windows.window_functions import as_merging
+from flowalg.windows.window_functions import MergingWindowFn, as_merging
 from flowalg_reference.drops import DroppedElement, drop
 from flowalg_reference.outputs import NodeOutput
+from flowalg_reference.proto_windows import Arrival, regroup
 from flowalg_reference.trace import Evaluation
 from flowalg_reference.trigger_state import (
     fire,
@@ -72,7 +73,10 @@ class Grouping:
         """The grouping of a node, before the first instant."""
         effective = node.windowed_by
         kept = keeps_values(node.combiner, retractions=node.receives_retractions)
-        return cls(GroupingSpec(node.combiner, effective.strategy, node.label, kept), effective.fresh, trace)
+        merges = effective.fresh and as_merging(effective.strategy.windows) is not None
+        unmerges = merges and node.receives_retractions
+        spec = GroupingSpec(node.combiner, effective.strategy, node.label, kept, unmerges)
+        return cls(spec, effective.fresh, trace)
 
     def advance(self, received: NodeOutput) -> NodeOutput:
         """Advance by one instant: from its elements and input clocks to its panes and output clocks."""
@@ -112,18 +116,56 @@ class Grouping:
                     self._drop(element, window, DropReason.CLOSED, time)
                 else:
                     by_key[key].append((element, window))
+        merging = as_merging(self.spec.strategy.windows)
         for key, arriving in by_key.items():
+            if merging is not None and self.spec.unmerges:
+                arrivals = [self._arrival(data, element, window, time) for element, window in arriving]
+                yield from self._regroup(key, arrivals, merging, before, time)
+                continue
             for window, members, joining in self._merge(key, arriving):
                 if not members and self.spec.expired(window, before):
                     for element, assigned in joining:
                         self._drop(element, assigned, DropReason.EXPIRED, time)
                     continue
                 state = self._replace_members(key, window, members, before)
-                for element, _ in joining:
-                    value = require_keyed(element.value, self.spec.label).value
-                    summary = summarize(data, untagged(value), element.weight, time)
-                    state.observe(value, element.event_time, element.weight, summary)
+                for element, assigned in joining:
+                    arrival = self._arrival(data, element, assigned, time)
+                    state.observe(arrival.value, element.event_time, element.weight, arrival.summary)
                 yield KeyedWindow(window, key)
+
+    def _arrival(
+        self, data: tuple[DataDrivenTrigger, ...], element: Element, assigned: Window, time: ProcessingTime
+    ) -> Arrival:
+        value = require_keyed(element.value, self.spec.label).value
+        return Arrival(element, value, assigned, summarize(data, untagged(value), element.weight, time))
+
+    def _regroup(
+        self,
+        key: object,
+        arrivals: list[Arrival],
+        merging: MergingWindowFn,
+        before: EventTime,
+        time: ProcessingTime,
+    ) -> Iterator[KeyedWindow]:
+        """Steps 1 to 3 for a key whose merged windows may come apart."""
+        known = self.windows.pop(key, {})
+        regrouped = regroup(known, arrivals, self.spec, merging, before)
+        for arrival in regrouped.dropped:
+            self._drop(arrival.element, arrival.assigned, DropReason.EXPIRED, time)
+        if regrouped.windows:
+            self.windows[key] = regrouped.windows
+        for window in known.keys() - regrouped.windows.keys():
+            self._forget(KeyedWindow(window, key))
+        for window in regrouped.changed:
+            self._forget(KeyedWindow(window, key))
+            if window not in known:
+                self._set_timers(KeyedWindow(window, key))
+            yield KeyedWindow(window, key)
+
+    def _forget(self, keyed_window: KeyedWindow) -> None:
+        """Forget the hold and the deadline of a window that is replaced or evaluated again."""
+        self.holds.pop(keyed_window, None)
+        self.deadlines.pop(keyed_window, None)
 
     def _assign(self, element: Element, key: object) -> tuple[Window, ...]:
         if not self.fresh:
@@ -166,8 +208,7 @@ class Grouping:
         grown = [member.window for member in members] != [window]
         for member in members:
             del windows[member.window]
-            self.holds.pop(KeyedWindow(member.window, key), None)
-            self.deadlines.pop(KeyedWindow(member.window, key), None)
+            self._forget(KeyedWindow(member.window, key))
         state = merge_windows(window, members, self.spec, before)
         windows[window] = state
         if grown:
@@ -181,6 +222,8 @@ class Grouping:
         if given:
             for key, windows in self.windows.items():
                 for state in windows.values():
+                    if state.is_vacant:
+                        continue
                     state.observe_signals(given)
                     yield KeyedWindow(state.window, key)
 
@@ -191,10 +234,9 @@ class Grouping:
         trigger_state = state.trigger
         panes = tuple(state.evaluate(key, self.spec, before, clocks))
         if self.trace is not None:
-            self.trace(Evaluation(self.spec, key, window, trigger_state, clocks, panes))
+            self.trace(Evaluation(self.spec, key, window, trigger_state, clocks, panes, state.is_vacant))
         yield from panes
-        self.holds.pop(keyed_window, None)
-        self.deadlines.pop(keyed_window, None)
+        self._forget(keyed_window)
         if self.spec.expired(window, clocks.watermark):
             del self.windows[key][window]
             if not self.windows[key]:
@@ -202,7 +244,7 @@ class Grouping:
             return
         if state.changed:
             self.holds[keyed_window] = state.hold(self.spec)
-        if not state.closed:
+        if not state.closed and not state.is_vacant:
             self._schedule(keyed_window, state, clocks)
 
     def _schedule(self, keyed_window: KeyedWindow, state: WindowState, clocks: Clocks) -> None:

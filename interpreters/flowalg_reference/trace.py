@@ -13,7 +13,10 @@ from flowalg_reference.window_state import GroupingSpec
 
 @frozen
 class Evaluation:
-    """One evaluation of a window: the state of its trigger just before, the clocks, and the panes that it emitted."""
+    """One evaluation of a window: the state of its trigger just before, the clocks, and the panes that it emitted.
+
+    ``vacant`` says that the window holds nothing any more, since it has come apart.
+    """
 
     spec: GroupingSpec
     key: object
@@ -21,6 +24,7 @@ class Evaluation:
     trigger_state: TriggerState
     clocks: Clocks
     panes: tuple[Element, ...]
+    vacant: bool = False
 
 
 __all__ = ["Evaluation"]

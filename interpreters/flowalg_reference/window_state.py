@@ -28,12 +28,17 @@ from flowalg_reference.trigger_state import (
 
 @frozen
 class GroupingSpec:
-    """What all windows of a grouping share. ``keeps_values`` says that contents keep values (see ``Contents``)."""
+    """What all windows of a grouping share.
+
+    ``keeps_values`` says that contents keep values (see ``Contents``), and ``unmerges`` that merged windows come apart
+    again, because elements may be retractions.
+    """
 
     combiner: AnyCombiner
     strategy: WindowingStrategy
     label: str
     keeps_values: bool
+    unmerges: bool = False
 
     def expired(self, window: Window, watermark: EventTime) -> bool:
         """Whether the end of a window plus the allowed lateness is at or before a watermark."""
@@ -52,11 +57,51 @@ class CurrentPane:
 
 
 @define
+class ProtoWindow:
+    """What a merged window holds of the elements that were assigned one window.
+
+    ``count`` is the number of these elements less the retracted ones. Since the last pane under ``DISCARDING``, and
+    since the beginning otherwise: their contents, whether there were any, and the summary of those observed.
+    """
+
+    contents: Contents
+    count: int = 0
+    changed: bool = False
+    observed: TriggerSummary = field(factory=TriggerSummary)
+
+    @classmethod
+    def new(cls, spec: GroupingSpec) -> ProtoWindow:
+        """A proto-window without elements."""
+        return cls(Contents.empty(spec.combiner, keeps_values=spec.keeps_values))
+
+    def absorb(self, value: object, time: EventTime, weight: int) -> None:
+        """Absorb an element or a retraction."""
+        self.contents.absorb(value, time, weight)
+        self.count += weight
+        self.changed = True
+
+    def observe(self, summary: TriggerSummary) -> None:
+        """Remember an observation, for the trigger of a window that holds this proto-window later."""
+        self.observed = self.observed.merge(summary)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all its elements were retracted, and nothing of that is pending."""
+        return self.count == 0 and self.contents.is_empty
+
+    def after_discard(self) -> ProtoWindow:
+        """The proto-window after a discarding pane."""
+        return ProtoWindow(self.contents.after_discard(), self.count)
+
+
+@define
 class WindowState:
     """The state of a window.
 
     ``pending`` summarizes the elements since the last pane, and ``changed`` says whether there were any. ``next_index``
     is the index of the next pane. ``current_panes`` are the panes to retract before the next one, under ``RETRACTING``.
+    Where merged windows come apart, ``proto_windows`` has what the contents consist of, by assigned window; it is
+    ``None`` elsewhere.
     """
 
     window: Window
@@ -66,6 +111,7 @@ class WindowState:
     changed: bool = False
     next_index: int = 0
     current_panes: list[CurrentPane] = field(factory=list)
+    proto_windows: dict[Window, ProtoWindow] | None = None
 
     @classmethod
     def new(cls, window: Window, spec: GroupingSpec) -> WindowState:
@@ -73,14 +119,42 @@ class WindowState:
         contents = Contents.empty(spec.combiner, keeps_values=spec.keeps_values)
         return cls(window, contents, initial_state(spec.strategy.trigger))
 
+    @classmethod
+    def vacant(
+        cls, window: Window, next_index: int, current_panes: list[CurrentPane], spec: GroupingSpec
+    ) -> WindowState:
+        """A window that holds nothing any more, because it has come apart or has merged into another."""
+        state = cls.new(window, spec)
+        state.next_index, state.current_panes, state.proto_windows = next_index, current_panes, {}
+        return state
+
+    @property
+    def is_vacant(self) -> bool:
+        """Whether the window holds nothing any more, so that its trigger has no meaning."""
+        return self.proto_windows is not None and not self.proto_windows
+
     @property
     def closed(self) -> bool:
         """Whether the trigger has finished."""
         return isinstance(self.trigger, Finished)
 
+    def merge_proto_windows(self, spec: GroupingSpec) -> None:
+        """Step 2: the contents are those of the proto-windows."""
+        self.contents = Contents.empty(spec.combiner, keeps_values=spec.keeps_values)
+        for proto in (self.proto_windows or {}).values():
+            self.contents.merge(proto.contents)
+
+    def restart_trigger(self, spec: GroupingSpec) -> None:
+        """Step 2: the trigger starts again, and observes the unemitted elements as one bundle."""
+        self.trigger = observe(initial_state(spec.strategy.trigger), self.pending)
+
     def observe(self, value: object, time: EventTime, weight: int, summary: TriggerSummary) -> None:
         """Step 3: the contents absorb an element, and the trigger observes it."""
         self.contents.absorb(value, time, weight)
+        self.observe_change(summary)
+
+    def observe_change(self, summary: TriggerSummary) -> None:
+        """Step 3: the trigger observes an element that the contents have absorbed."""
         self.trigger = observe(self.trigger, summary)
         self.pending = self.pending.merge(summary)
         self.changed = True
@@ -96,6 +170,13 @@ class WindowState:
 
         ``before`` is the watermark before the instant.
         """
+        if self.is_vacant:
+            yield from self._retract(
+                timing(self.window, before, clocks.watermark),
+                clocks,
+                is_last=spec.expired(self.window, clocks.watermark),
+            )
+            return
         trigger = spec.strategy.trigger
         fires = is_ready(trigger, self.trigger, self.window, clocks)
         if fires:
@@ -120,11 +201,7 @@ class WindowState:
             forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.has_empty_result
         )
         has_value = empty or self.contents.has_value(mode)
-        for position, pane in enumerate(self.current_panes):
-            last = is_last and not has_value and position + 1 == len(self.current_panes)
-            info = self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)
-            yield Element(pane.element, pane.event_time, pane.window, -1, info)
-        self.current_panes = []
+        yield from self._retract(when, clocks, is_last=is_last and not has_value)
         if has_value:
             value = canonicalize(self.contents.extract(), f"the result of {spec.label}")
             pair, time = KV(key, value), self.pane_event_time(spec)
@@ -136,9 +213,24 @@ class WindowState:
         elif mode is Accumulation.DISCARDING:
             return
         if mode is Accumulation.DISCARDING:
-            self.contents = self.contents.after_discard()
+            self._discard()
         self.changed = False
         self.pending = TriggerSummary()
+
+    def _retract(self, when: Timing, clocks: Clocks, *, is_last: bool) -> Iterator[Element]:
+        """The retractions of the current panes, the last of which may be the last pane of the window."""
+        for position, pane in enumerate(self.current_panes, start=1):
+            last = is_last and position == len(self.current_panes)
+            info = self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)
+            yield Element(pane.element, pane.event_time, pane.window, -1, info)
+        self.current_panes = []
+
+    def _discard(self) -> None:
+        """Empty the contents, after a discarding pane."""
+        self.contents = self.contents.after_discard()
+        if self.proto_windows is not None:
+            discarded = {at: proto.after_discard() for at, proto in self.proto_windows.items()}
+            self.proto_windows = {at: proto for at, proto in discarded.items() if not proto.is_empty}
 
     def _info(self, change: Change, when: Timing, index: int, clocks: Clocks, *, is_last: bool) -> PaneInfo:
         return PaneInfo(
@@ -186,7 +278,7 @@ def merge_windows(
         state.window = window
         state.next_index = 0
         if reopened:
-            state.trigger = _restart(spec, state.pending)
+            state.restart_trigger(spec)
         return state
     merged = WindowState.new(window, spec)
     for state in sorted(members, key=lambda one: one.window):
@@ -195,12 +287,8 @@ def merge_windows(
         merged.current_panes.extend(state.current_panes)
         merged.changed = merged.changed or state.changed
     merged.changed = merged.changed or bool(merged.current_panes)
-    merged.trigger = _restart(spec, merged.pending)
+    merged.restart_trigger(spec)
     return merged
-
-
-def _restart(spec: GroupingSpec, pending: TriggerSummary) -> TriggerState:
-    return observe(initial_state(spec.strategy.trigger), pending)
 
 
 def timing(window: Window, before: EventTime, after: EventTime) -> Timing:

@@ -29,6 +29,7 @@ class Cause(Enum):
     """Why a window emitted a pane."""
 
     FIRED = "the trigger fired"
+    CAME_APART = "the window came apart: elements that had merged it were retracted"
     EXPIRED = "the window expired and emitted its pending changes"
     ENDED = "the input ended and the window emitted its pending changes"
 
@@ -103,6 +104,8 @@ def _position(run: ReferenceRun[A], pane: Pane[A]) -> int:
 
 def _cause(evaluation: Evaluation) -> Cause:
     spec, clocks = evaluation.spec, evaluation.clocks
+    if evaluation.vacant:
+        return Cause.CAME_APART
     if is_ready(spec.strategy.trigger, evaluation.trigger_state, evaluation.window, clocks):
         return Cause.FIRED
     return Cause.EXPIRED if spec.expired(evaluation.window, clocks.watermark) else Cause.ENDED
@@ -111,6 +114,8 @@ def _cause(evaluation: Evaluation) -> Cause:
 def _conditions(evaluation: Evaluation, *, after: bool = False) -> tuple[AwaitedCondition, ...]:
     """The conditions that the trigger was waiting for at an evaluation, or ``after`` it."""
     trigger, state = evaluation.spec.strategy.trigger, evaluation.trigger_state
+    if evaluation.vacant:
+        return ()
     if after and is_ready(trigger, state, evaluation.window, evaluation.clocks):
         state = fire(trigger, state, evaluation.window, evaluation.clocks)
     return tuple(awaited_conditions(trigger, state, evaluation.window, evaluation.clocks))
