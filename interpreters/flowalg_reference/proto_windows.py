@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from flowalg.data.time import EventTime
 from flowalg.runs.elements import Element
@@ -78,12 +78,13 @@ def regroup(
             for at in standing
             if (held := [proto for assigned, proto in group.items() if owners.get(assigned) == at])
         ]
+        if window in standing:
+            parts.append(evolve(WindowState.new(window, spec), current_panes=standing[window]))
         if not members and not parts and spec.expired(window, before):
             result.dropped.extend(joining[window])
             continue
         state = merge_windows(window, [*members, *parts], spec, before)
         state.next_index = indices.get(window, 0)
-        state.current_panes = [*standing.get(window, ()), *state.current_panes]
         state.proto_windows = dict(sorted(group.items()))
         state.merge_proto_windows(spec)
         for arrival in joining[window]:
@@ -95,7 +96,7 @@ def regroup(
             result.changed.append(window)
     for at in live.keys() - after.keys():
         gone = WindowState.vacant(at, indices[at], standing.get(at, []), spec)
-        if gone.next_index:
+        if gone.next_index or gone.current_panes:
             after[at] = gone
             result.changed.append(at)
     return result

@@ -23,8 +23,8 @@ from flowalg_shard import (
 )
 from flowalg_shard.clocks.exchange import StageReport
 from flowalg_shard.state import window_store
+from flowalg_shard.state.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.state.window_store import KEY_HASH, Segment, WindowStore
-from flowalg_shard.step.dormancy import NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import RANK, Emission
 from flowalg_shard.tables.columns import POSITION, SHARD

@@ -49,6 +49,7 @@ from flowalg import (
     CustomWindows,
     EventTime,
     FixedWindows,
+    GlobalWindows,
     Interpreter,
     Mode,
     Quantile,
@@ -210,7 +211,8 @@ def assign(windows: WindowFn, point: int, key: str) -> list[Span]:
             return [(point, point + round(windows.gap.total_seconds()) * 1_000_000)]
         case CustomWindows():
             return [(window.start, window.end) for window in windows.assign_with(EventTime(point), key)]
-    raise AssertionError(windows)
+        case _:
+            raise AssertionError(windows)
 
 
 def merge(windows: WindowFn, spans: Iterable[Span]) -> dict[Span, Span]:
@@ -263,12 +265,8 @@ class Stage:
             placed[key] += [(span, row) for span in spans]
         groups: dict[tuple[str, Span], list[Row]] = defaultdict(list)
         for key, some in placed.items():
-            spans = (span for span, _ in some)
-            merged = (
-                {span: span for span in spans}
-                if self.strategy is None
-                else merge(self.strategy.windows, spans)
-            )
+            windows = GlobalWindows() if self.strategy is None else self.strategy.windows
+            merged = merge(windows, [span for span, _ in some])
             for span, row in some:
                 groups[key, merged[span]].append(row)
         return [

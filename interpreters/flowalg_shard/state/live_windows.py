@@ -7,9 +7,10 @@ from typing import Final
 import polars as pl
 
 from flowalg.data.time import MAX_TIME
+from flowalg_shard.state.dormancy import ALWAYS, NEVER, NEXT_TIME, NEXT_WATERMARK
 from flowalg_shard.state.window_store import WindowStore
-from flowalg_shard.step.dormancy import ALWAYS, NEVER, NEXT_TIME, NEXT_WATERMARK
-from flowalg_shard.tables.columns import CHANGED, END, PANES, START
+from flowalg_shard.step.proto_windows import is_vacant
+from flowalg_shard.tables.columns import CHANGED, END, PANES, PROTO_WINDOWS, START
 from flowalg_shard.tables.packing import stack
 
 OWN_COLUMNS: Final = ("stage", "shard", START, END, "panes", "pending", "next_watermark", "next_time")
@@ -26,6 +27,8 @@ def live_windows(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
     for part in store.parts:
         part.segment.wake_up_windows()
         windows = part.windows
+        if PROTO_WINDOWS in windows.columns:
+            windows = windows.filter(~is_vacant())
         if windows.is_empty():
             continue
         hashed = part.segment.hashed

@@ -24,7 +24,7 @@ from attrs import define, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
-from flowalg_shard.step.dormancy import (
+from flowalg_shard.state.dormancy import (
     NEVER,
     NEXT_TIME,
     NEXT_WATERMARK,

@@ -8,18 +8,19 @@ from typing import Final
 import polars as pl
 from attrs import frozen
 
-from flowalg.data.time import EventTime
+from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window_functions import MergingWindowFn
 from flowalg_shard.step.automaton import CLOSED
 from flowalg_shard.step.bundle import aggregate_summary, keeps_event_times
 from flowalg_shard.step.islands import merge_islands, merges_islands
 from flowalg_shard.step.merging import MEMBERS, TO_END, TO_START, merge_windows
+from flowalg_shard.step.proto_windows import regroup
 from flowalg_shard.step.shard_state import RANK, ShardState, retracts
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.tables.columns import CHANGED, COUNT, END, HAS_CURRENT, PANES, POINT, START
-
-RESTARTS: Final = "__restarts"
+from flowalg_shard.tables.columns import CHANGED, COUNT, END, HAS_CURRENT, PANES, POINT, RESTARTS, START
+from flowalg_shard.tables.joins import anti_join, semi_join
+from flowalg_shard.tables.packing import stack
 
 _FEW: Final = 4
 """The windows for each row of the bundle up to which combining all windows is faster than a lookup."""
@@ -34,8 +35,9 @@ class ArrivedElements:
     """The elements of an instant and the windows that they join.
 
     ``touched`` has the rows of the windows to combine, with their new bounds, in the order in which their contents are
-    merged. ``accepted`` has the rows of the bundle, with the new bounds of their windows. Where windows merge,
-    ``RESTARTS`` marks the touched windows whose trigger restarts. ``untouched`` has the rows of all other windows.
+    merged. ``accepted`` has the rows of the bundle, with the new bounds of their windows; where merged windows come
+    apart, it has all rows to combine. Where windows merge, ``RESTARTS`` marks the touched windows whose trigger
+    restarts. ``untouched`` has the rows of all other windows.
     """
 
     untouched: pl.DataFrame
@@ -45,15 +47,19 @@ class ArrivedElements:
     dropped: tuple[tuple[DropReason, pl.DataFrame], ...]
 
 
-def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedElements:
-    """Performs steps 1 and 2 for a bundle."""
+def arrive(stage: Stage, state: ShardState, bundle: pl.DataFrame, now: ProcessingTime) -> ArrivedElements:
+    """Performs steps 1 and 2 for a bundle that arrives at a processing time."""
     if bundle.is_empty():
         return ArrivedElements(state.windows, state.windows.clear(), bundle, state.current_panes, ())
     strategy = stage.merging
     if merges_islands(stage):
         counted = [pl.col(COUNT).sum(), *aggregate_summary(stage)]
         bundle = merge_islands(stage, bundle, stage.keys, counted, state.watermark)
-    return _assign(stage, state, bundle) if strategy is None else _merge(stage, strategy, state, bundle)
+    if strategy is None:
+        return _assign(stage, state, bundle)
+    if stage.unmerges:
+        return _regroup(stage, strategy, state, bundle, now)
+    return _merge(stage, strategy, state, bundle)
 
 
 def _assign(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedElements:
@@ -64,15 +70,15 @@ def _assign(stage: Stage, state: ShardState, bundle: pl.DataFrame) -> ArrivedEle
     accepted = bundle.filter(~expired)
     if stage.automaton.finishes and not windows.is_empty():
         closed = windows.filter(pl.col(CLOSED)).select(window_key)
-        dropped.append((DropReason.CLOSED, _semi(accepted, closed, window_key)))
-        accepted = _anti(accepted, closed, window_key)
+        dropped.append((DropReason.CLOSED, semi_join(accepted, closed, window_key)))
+        accepted = anti_join(accepted, closed, window_key)
     if windows.is_empty():
         return ArrivedElements(windows, windows, accepted, state.current_panes, tuple(dropped))
     if stage.combiner is None and windows.height <= _FEW * accepted.height:
         return ArrivedElements(windows.clear(), windows, accepted, state.current_panes, tuple(dropped))
-    touched = _semi(windows, accepted, window_key)
+    touched = semi_join(windows, accepted, window_key)
     return ArrivedElements(
-        _anti(windows, accepted, window_key), touched, accepted, state.current_panes, tuple(dropped)
+        anti_join(windows, accepted, window_key), touched, accepted, state.current_panes, tuple(dropped)
     )
 
 
@@ -80,22 +86,15 @@ def _merge(
     stage: Stage, strategy: MergingWindowFn, state: ShardState, bundle: pl.DataFrame
 ) -> ArrivedElements:
     """Windows that merge: elements inside a closed window are dropped, the others join the windows they overlap."""
-    keys, window_key, windows = list(stage.keys), list(stage.window_key), state.windows
-    dropped: list[tuple[DropReason, pl.DataFrame]] = []
-    finished = windows.clear()
-    if stage.automaton.finishes and not windows.is_empty():
-        finished, windows = windows.filter(pl.col(CLOSED)), windows.filter(~pl.col(CLOSED))
-        inside = _inside(stage, bundle, finished)
-        dropped.append((DropReason.CLOSED, bundle.filter(inside)))
-        bundle = bundle.filter(~inside)
+    keys, window_key = list(stage.keys), list(stage.window_key)
+    finished, windows, bundle, dropped = _drop_closed(stage, state.windows, bundle)
     if bundle.is_empty():
         return ArrivedElements(
             state.windows, state.windows.clear(), bundle, state.current_panes, tuple(dropped)
         )
     if windows.is_empty():
         windows = _no_windows(bundle, window_key)
-    of_keys = _semi(windows, bundle, keys) if keys else windows
-    of_other_keys = _anti(windows, bundle, keys) if keys else windows.clear()
+    of_keys, of_other_keys = semi_join(windows, bundle, keys), anti_join(windows, bundle, keys)
     targets = merge_windows(strategy, keys, of_keys, bundle)
     joining = bundle.join(targets, on=window_key, how="left", nulls_equal=True)
     expired = (pl.col(MEMBERS) == 0) & _is_expired(stage, TO_END, state.watermark)
@@ -105,23 +104,65 @@ def _merge(
     target = [*keys, TO_START, TO_END]
     joined_targets = joining.select(target).unique()
     several = pl.col(MEMBERS) > 1
-    joined = _semi(moving, joined_targets, target)
-    merging = _anti(moving.filter(several), joined_targets, target)
-    untouched = _anti(moving.filter(~several), joined_targets, target).select(of_keys.columns)
+    joined = semi_join(moving, joined_targets, target)
+    merging = anti_join(moving.filter(several), joined_targets, target)
+    untouched = anti_join(moving.filter(~several), joined_targets, target).select(of_keys.columns)
     touched = _move(stage, pl.concat([joined, merging]).sort(END, START), state.watermark)
     accepted = joining.with_columns(pl.col(TO_START).alias(START), pl.col(TO_END).alias(END))
     accepted = accepted.drop(TO_START, TO_END, MEMBERS)
     current_panes = state.current_panes
     if not finished.is_empty():
         # A finished window is replaced by a new window that has its exact bounds.
-        replaced, finished = _semi(finished, accepted, window_key), _anti(finished, accepted, window_key)
+        replaced, finished = (
+            semi_join(finished, accepted, window_key),
+            anti_join(finished, accepted, window_key),
+        )
         current_panes = (
-            current_panes if current_panes.is_empty() else _anti(current_panes, replaced, window_key)
+            current_panes if current_panes.is_empty() else anti_join(current_panes, replaced, window_key)
         )
     current_panes = _move_current_panes(stage, current_panes, targets)
     parts = [part for part in (of_other_keys, untouched, finished) if not part.is_empty()]
     remaining = pl.concat(parts) if parts else state.windows.clear()
     return ArrivedElements(remaining, touched, accepted, current_panes, tuple(dropped))
+
+
+def _regroup(
+    stage: Stage, strategy: MergingWindowFn, state: ShardState, bundle: pl.DataFrame, now: ProcessingTime
+) -> ArrivedElements:
+    """Windows that merge, and that come apart: as ``_merge``, with the proto-windows of the keys partitioned again."""
+    keys, window_key = list(stage.keys), list(stage.window_key)
+    finished, windows, bundle, dropped = _drop_closed(stage, state.windows, bundle)
+    if bundle.is_empty():
+        return ArrivedElements(
+            state.windows, state.windows.clear(), bundle, state.current_panes, tuple(dropped)
+        )
+    of_keys, of_other_keys = windows, windows
+    if not windows.is_empty():
+        of_keys, of_other_keys = semi_join(windows, bundle, keys), anti_join(windows, bundle, keys)
+    regrouped = regroup(stage, strategy, of_keys, bundle, state.watermark, now)
+    dropped.append((DropReason.EXPIRED, semi_join(bundle, regrouped.expired, window_key)))
+    rows, current_panes = regrouped.rows, state.current_panes
+    if not finished.is_empty():
+        # A finished window is replaced by a new window that has its exact bounds, and that continues its indices.
+        replaced, finished = semi_join(finished, rows, window_key), anti_join(finished, rows, window_key)
+        rows = pl.concat([rows, replaced.select(*window_key, PANES)], how="diagonal")
+        if not current_panes.is_empty():
+            current_panes = anti_join(current_panes, replaced, window_key)
+    current_panes = _move_current_panes(stage, current_panes, regrouped.staying)
+    untouched = stack([of_other_keys, *regrouped.untouched, finished])
+    return ArrivedElements(untouched, untouched.clear(), rows, current_panes, tuple(dropped))
+
+
+def _drop_closed(
+    stage: Stage, windows: pl.DataFrame, bundle: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, list[tuple[DropReason, pl.DataFrame]]]:
+    """Returns the closed windows, the other windows, the elements outside of closed windows, and those inside."""
+    if not stage.automaton.finishes or windows.is_empty():
+        return windows.clear(), windows, bundle, []
+    closed = windows.filter(pl.col(CLOSED))
+    inside = _inside(stage, bundle, closed)
+    dropped = [(DropReason.CLOSED, bundle.filter(inside))]
+    return closed, windows.filter(~pl.col(CLOSED)), bundle.filter(~inside), dropped
 
 
 def _move(stage: Stage, moving: pl.DataFrame, before: EventTime) -> pl.DataFrame:
@@ -177,14 +218,4 @@ def _is_expired(stage: Stage, end: str, watermark: EventTime) -> pl.Expr:
     return pl.lit(False) if limit is None else pl.col(end) <= limit
 
 
-def _semi(table: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """Returns the rows with a match in the other table."""
-    return table.join(other, on=on, how="semi", nulls_equal=True)
-
-
-def _anti(table: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """Returns the rows without a match in the other table."""
-    return table.join(other, on=on, how="anti", nulls_equal=True)
-
-
-__all__ = ["RESTARTS", "ArrivedElements", "arrive"]
+__all__ = ["ArrivedElements", "arrive"]

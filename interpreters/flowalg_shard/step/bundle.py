@@ -17,6 +17,7 @@ from flowalg_shard.tables.columns import (
     END,
     EVENT_TIME,
     KEEP,
+    MULTIPLICITY,
     NEW,
     POINT,
     SHARD,
@@ -51,11 +52,14 @@ def _precombine(stage: Stage, rows: pl.DataFrame, *, alone: bool) -> pl.DataFram
     observed = [pl.col(NEW + name) for name, _ in summary.data]
     if summary.counts:
         observed.append(is_value.cast(pl.Int64()).alias(NEW + SUMMARY_COUNT))
+    counted = [pl.len().cast(pl.Int64()).alias(COUNT), *aggregate_summary(stage)]
+    if stage.unmerges:
+        observed.append(pl.col(WEIGHT).cast(pl.Int64()).alias(MULTIPLICITY))
+        counted.append(pl.col(MULTIPLICITY).sum())
     if keeps_event_times(stage):
         observed.append(pl.col(EVENT_TIME).alias(POINT))
         window_key.append(POINT)
     columns = [*(name for name in window_key if name != POINT), *contents.lift(elements), *observed]
-    counted = [pl.len().cast(pl.Int64()).alias(COUNT), *aggregate_summary(stage)]
     assigned = _assign(stage, elements.lazy()).select(columns)
     islands, large = merges_islands(stage), elements.height >= LARGE
     if alone and (islands or (isinstance(contents, ColumnContents) and stage.merging is None and not large)):

@@ -95,6 +95,11 @@ class ColumnContents:
     absorb = combine
 
     @property
+    def is_empty(self) -> pl.Expr:
+        """Whether all values were retracted, where elements may be retractions."""
+        return pl.col(SIZE) == 0
+
+    @property
     def has_value(self) -> pl.Expr:
         """Whether a window has a value to emit: it is not empty, or under ``DISCARDING`` it has changes."""
         discards = self.stage.strategy.mode is Accumulation.DISCARDING

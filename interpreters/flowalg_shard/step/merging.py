@@ -36,18 +36,28 @@ def merge_windows(
             arriving.select(*window_key, pl.lit(False).alias(_LIVE)),
         ]
     )
-    windows = both.group_by(window_key).agg(pl.col(_LIVE).any()).sort(window_key)
-    session = isinstance(strategy, Sessions)
-    numbered = (
-        windows.with_columns(number_islands(keys, windows).alias(_GROUP))
-        if session
-        else _group_by_function(strategy, keys, windows)
-    )
-    return numbered.with_columns(
-        pl.col(START).min().over(_GROUP).alias(TO_START),
-        pl.col(END).max().over(_GROUP).alias(TO_END),
-        pl.col(_LIVE).cast(pl.Int64()).sum().over(_GROUP).alias(MEMBERS),
-    ).drop(_LIVE, _GROUP)
+    windows = both.group_by(window_key).agg(pl.col(_LIVE).any())
+    members = pl.col(_LIVE).cast(pl.Int64()).sum().over(_GROUP).alias(MEMBERS)
+    return group_windows(strategy, keys, windows, members).drop(_LIVE)
+
+
+def group_windows(
+    strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame, *extra: pl.Expr
+) -> pl.DataFrame:
+    """Returns the windows of each key with the window that each merges into: ``TO_START`` and ``TO_END``.
+
+    ``extra`` are expressions over a group, which is ``_GROUP``.
+    """
+    windows = windows.sort(*keys, START, END)
+    if windows.is_empty():
+        grouped = windows.with_columns(pl.lit(0).alias(_GROUP))
+    elif isinstance(strategy, Sessions):
+        grouped = windows.with_columns(number_islands(keys, windows).alias(_GROUP))
+    else:
+        grouped = _group_by_function(strategy, keys, windows)
+    return grouped.with_columns(
+        pl.col(START).min().over(_GROUP).alias(TO_START), pl.col(END).max().over(_GROUP).alias(TO_END), *extra
+    ).drop(_GROUP)
 
 
 def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: pl.DataFrame) -> pl.DataFrame:
@@ -65,4 +75,4 @@ def _group_by_function(strategy: MergingWindowFn, keys: Sequence[str], windows: 
     return pl.concat(parts).with_columns(pl.Series(_GROUP, numbers, pl.Int64()))
 
 
-__all__ = ["MEMBERS", "TO_END", "TO_START", "merge_windows"]
+__all__ = ["MEMBERS", "TO_END", "TO_START", "group_windows", "merge_windows"]

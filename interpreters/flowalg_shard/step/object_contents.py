@@ -27,6 +27,7 @@ from flowalg_shard.tables.columns import (
     EVENT_TIME,
     HAS_VALUE,
     LATEST,
+    SIZE,
     START,
     VALUE,
     WEIGHT,
@@ -112,7 +113,8 @@ class ObjectContents:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns in bundles and in state."""
-        return (CONTENTS, HAS_VALUE, *((EARLIEST, LATEST) if self.stage.keeps_times else ()))
+        times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
+        return (CONTENTS, HAS_VALUE, *times, *((SIZE,) if self.stage.unmerges else ()))
 
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
         """Returns the columns of single elements that ``precombine`` reads."""
@@ -161,7 +163,7 @@ class ObjectContents:
 
     def absorb(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
         """Returns one row for each group: contents of windows merge in the order of the rows, then new elements."""
-        grouped = table.group_by(group, maintain_order=True).agg(pl.col(CONTENTS), *extra)
+        grouped = table.group_by(group, maintain_order=True).agg(pl.col(CONTENTS).drop_nulls(), *extra)
         contents = [self._merge(map(_unpickle, parts)) for parts in grouped[CONTENTS].to_list()]
         return self._with_contents(grouped, contents)
 
@@ -194,11 +196,22 @@ class ObjectContents:
             if self.stage.keeps_times
             else []
         )
+        sizes = [self._size(each) for each in contents] if self.stage.unmerges else []
         return table.with_columns(
             pl.Series(CONTENTS, [pickle.dumps(each) for each in contents], pl.Binary()),
             pl.Series(HAS_VALUE, [self._has_value(each) for each in contents], pl.Boolean()),
             *times,
+            *([pl.Series(SIZE, sizes, pl.Int64())] if self.stage.unmerges else []),
         )
+
+    def _size(self, contents: WindowContents) -> int:
+        """Returns a number that is zero if all values were retracted, and no retraction waits for its value."""
+        return len(contents.values) if self._keeps_values else contents.size
+
+    @property
+    def is_empty(self) -> pl.Expr:
+        """Whether all values were retracted, where merged windows come apart."""
+        return pl.col(SIZE) == 0
 
     def _has_value(self, contents: WindowContents) -> bool:
         """Whether there is a value to emit; under ``DISCARDING`` it may be negative."""

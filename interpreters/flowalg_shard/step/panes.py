@@ -12,6 +12,7 @@ from flowalg.runs.panes import Change, Timing
 from flowalg.windows.strategy import Accumulation, OnTimeBehavior, TimestampCombiner
 from flowalg_shard.step.automaton import CLOSED, FIRES
 from flowalg_shard.step.contents import Contents
+from flowalg_shard.step.proto_windows import discard
 from flowalg_shard.step.shard_state import PANE_END, PANE_START, RANK, ShardState, retracts, state_columns
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
@@ -159,6 +160,7 @@ def _reset_emitted(stage: Stage, contents: Contents, table: pl.DataFrame) -> pl.
     pending = summary.empty(PENDING) if stage.merging is not None else {}
     if discards and table[EMITS_VALUE].any():
         table = contents.discard(table, EMITS_VALUE)
+        table = discard(stage, table, EMITS_VALUE) if stage.unmerges else table
     current = pl.when(EMITS).then(pl.col(EMITS_VALUE)).otherwise(pl.col(HAS_CURRENT))
     after = {
         CHANGED: pl.col(CHANGED) & ~done,

@@ -14,7 +14,16 @@ from flowalg.runs.panes import DropReason
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.step.contents import contents_of
 from flowalg_shard.step.stage import Stage
-from flowalg_shard.tables.columns import CHANGED, COUNT, DROPPED, HAS_CURRENT, PANES, PENDING, REASON
+from flowalg_shard.tables.columns import (
+    CHANGED,
+    COUNT,
+    DROPPED,
+    HAS_CURRENT,
+    PANES,
+    PENDING,
+    PROTO_WINDOWS,
+    REASON,
+)
 from flowalg_shard.tables.packing import stack
 
 RANK: Final = "__rank"
@@ -28,7 +37,8 @@ class ShardState:
     """The state of a shard: its windows, their current panes, and the watermark of the last instant.
 
     ``windows`` has a row for each window: key, bounds, contents, whether it has unemitted changes, the number of panes,
-    the summary of pending elements if windows merge, and the state of the trigger. ``current_panes`` has a row for
+    the summary of pending elements if windows merge, the state of the trigger, and the proto-windows if merged windows
+    may come apart. ``current_panes`` has a row for
     each pane that was emitted and not retracted, under ``RETRACTING``. Tables without rows may lack their columns.
     """
 
@@ -106,7 +116,8 @@ def bookkeeping_columns(stage: Stage) -> dict[str, pl.DataType]:
 
 def state_columns(stage: Stage) -> list[str]:
     """Returns all columns of a window, in order."""
-    return [*stage.window_key, *contents_of(stage).columns, *bookkeeping_columns(stage)]
+    protos = [PROTO_WINDOWS] if stage.unmerges else []
+    return [*stage.window_key, *contents_of(stage).columns, *bookkeeping_columns(stage), *protos]
 
 
 __all__ = [

@@ -78,6 +78,11 @@ class Stage:
         return as_merging(self.strategy.windows) if self.fresh else None
 
     @property
+    def unmerges(self) -> bool:
+        """Whether merged windows come apart again, since elements may be retractions."""
+        return self.retractions and self.merging is not None
+
+    @property
     def keeps_times(self) -> bool:
         """Whether panes carry event times of their elements, which contents then keep."""
         return self.strategy.timestamp_combiner is not TimestampCombiner.END_OF_WINDOW

@@ -9,10 +9,12 @@ import polars as pl
 
 from flowalg.data.errors import errors_of
 from flowalg.runs.clocks import Clocks
-from flowalg_shard.step.arrival import RESTARTS, ArrivedElements, arrive
+from flowalg_shard.step.arrival import ArrivedElements, arrive
+from flowalg_shard.step.automaton import FIRES
 from flowalg_shard.step.bundle import implied_bounds
 from flowalg_shard.step.contents import Contents, contents_of
 from flowalg_shard.step.panes import emit
+from flowalg_shard.step.proto_windows import combine_rows, is_vacant
 from flowalg_shard.step.shard_state import (
     Emission,
     Late,
@@ -24,10 +26,12 @@ from flowalg_shard.step.shard_state import (
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import (
     CHANGED,
+    END,
     HAS_CURRENT,
     NEW,
     PANES,
     PENDING,
+    RESTARTS,
 )
 from flowalg_shard.tables.packing import stack
 
@@ -52,7 +56,7 @@ def step(
 def _step(
     stage: Stage, state: ShardState, bundles: list[pl.DataFrame], clocks: Clocks
 ) -> tuple[ShardState, Emission]:
-    arrived = arrive(stage, state, stack(bundles))
+    arrived = arrive(stage, state, stack(bundles), clocks.processing_time)
     contents = contents_of(stage)
     late = Late(stage, arrived.dropped)
     table = stack([arrived.untouched, _absorb(stage, contents, arrived, clocks)])
@@ -61,14 +65,29 @@ def _step(
     automaton = stage.automaton
     if clocks.signals:
         table = table.with_columns(**automaton.observe_signals(clocks.signals))
-    table = automaton.evaluate(table, stage.window_key[-1], clocks)
+    table = _evaluate(stage, table, clocks)
     known = ShardState(table, state.watermark, arrived.current_panes)
     after, panes, hold = emit(stage, contents, known, clocks)
     return after, Emission(panes, late, hold)
 
 
+def _evaluate(stage: Stage, table: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Performs the first half of step 5: returns the windows, with whether they fire, after ready triggers have fired.
+
+    A vacant window has no trigger; if it has just come apart, it retracts its current panes now.
+    """
+    if not stage.unmerges:
+        return stage.automaton.evaluate(table, END, clocks)
+    held, vacant = table.filter(~is_vacant()), table.filter(is_vacant())
+    return pl.concat(
+        [stage.automaton.evaluate(held, END, clocks), vacant.with_columns(pl.col(CHANGED).alias(FIRES))]
+    )
+
+
 def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: Clocks) -> pl.DataFrame:
     """Performs steps 2 and 3: returns the changed windows, with their new contents and trigger states."""
+    if stage.unmerges:
+        return _combine_regrouped(stage, arrived.accepted)
     summary = stage.automaton.summary.of_elements
     observed = summary.columns(NEW)
     implied = implied_bounds(stage)
@@ -91,6 +110,17 @@ def _absorb(stage: Stage, contents: Contents, arrived: ArrivedElements, clocks: 
     if one_each:
         table = table.with_columns(_kept(stage, arrived.touched, table[_ROW]))
     return _observe(stage, table.with_columns(**implied) if implied else table)
+
+
+def _combine_regrouped(stage: Stage, rows: pl.DataFrame) -> pl.DataFrame:
+    """As ``_absorb``, where merged windows come apart."""
+    if rows.is_empty():
+        return rows
+    summary = stage.automaton.summary.of_elements
+    own = bookkeeping_columns(stage) | _RESTARTS | summary.columns(NEW)
+    missing = {name: expr for name, expr in _nulls(own).items() if name not in rows.columns}
+    aggregates = [*_merged(stage), *summary.aggregate(NEW)]
+    return _observe(stage, combine_rows(stage, rows.with_columns(**missing), aggregates))
 
 
 def _merged(stage: Stage) -> list[pl.Expr]:
@@ -123,9 +153,9 @@ def _nulls(columns: Mapping[str, pl.DataType]) -> dict[str, pl.Expr]:
 def _observe(stage: Stage, table: pl.DataFrame) -> pl.DataFrame:
     """Starts new triggers, restarts those of merged windows, and lets all observe the new elements."""
     automaton, summary = stage.automaton, stage.automaton.summary.of_elements
-    restarted = pl.col(PANES).is_null()
-    if stage.merging is not None:
-        restarted |= pl.col(RESTARTS)
+    restarted = pl.col(RESTARTS) if stage.merging is not None else pl.col(PANES).is_null()
+    if stage.merging is not None and not stage.unmerges:
+        restarted |= pl.col(PANES).is_null()
     initial = _where(restarted, automaton.initial_state())
     if initial:
         table = table.with_columns(**initial)

@@ -39,6 +39,15 @@ EARLIEST: Final = "__earliest"
 LATEST: Final = "__latest"
 HAS_VALUE: Final = "__has_value"
 
+# Of a window that may come apart: its proto-windows, each with its bounds, the number of its elements less retractions,
+# and the prefix of the summary of those that it has observed. RESTARTS: whether the trigger of a window restarts.
+PROTO_WINDOWS: Final = "__proto_windows"
+PROTO_START: Final = "__proto_start"
+PROTO_END: Final = "__proto_end"
+MULTIPLICITY: Final = "__multiplicity"
+OBSERVED: Final = "__observed/"
+RESTARTS: Final = "__restarts"
+
 # Of the panes of a window: whether it has unemitted changes, the prefix of the summary of these, the number of panes so
 # far, and whether one is current (emitted and not retracted).
 CHANGED: Final = "__changed"
@@ -74,7 +83,9 @@ __all__ = [
     "IS_LAST",
     "KEEP",
     "LATEST",
+    "MULTIPLICITY",
     "NEW",
+    "OBSERVED",
     "OBSERVED_TIME",
     "PANES",
     "PARTITION",
@@ -82,8 +93,12 @@ __all__ = [
     "POINT",
     "POSITION",
     "PROCESSING_TIME",
+    "PROTO_END",
+    "PROTO_START",
+    "PROTO_WINDOWS",
     "REASON",
     "REPORT",
+    "RESTARTS",
     "SHARD",
     "SIGNAL",
     "SIZE",

@@ -14,6 +14,7 @@ from flowalg.data.time import MAX_TIME
 from flowalg.runs.clocks import Clocks
 from flowalg_shard.step.automaton import FIRES
 from flowalg_shard.step.panes import with_holds
+from flowalg_shard.step.proto_windows import is_vacant
 from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.step.stage import Stage
 from flowalg_shard.tables.columns import CHANGED, END
@@ -40,7 +41,9 @@ def with_wakeups(stage: Stage, state: ShardState, clocks: Clocks) -> pl.DataFram
     deadline = automaton.next_deadline(END, clocks)
     due = pl.lit(NEVER, pl.Int64()) if deadline is None else deadline.fill_null(NEVER)
     next_watermark = (
-        pl.when(changes).then(pl.lit(ALWAYS, pl.Int64())).otherwise(_next_watermark(stage, clocks))
+        pl.when(changes, ~is_vacant() if stage.unmerges else True)
+        .then(pl.lit(ALWAYS, pl.Int64()))
+        .otherwise(_next_watermark(stage, clocks))
     )
     return with_holds(stage, table, state.current_panes).with_columns(
         next_watermark.alias(NEXT_WATERMARK), due.alias(NEXT_TIME)
