@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants check wheel-check clean
+.PHONY: help setup chains demo docs pages faults faults-local figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants check wheel-check clean
 .PHONY: bench-reference bench-batch bench-local bench-stream
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -68,6 +68,9 @@ laws-thorough: $(STAMP) ## test every law on 2,000 generated values
 step-thorough: $(STAMP) ## compare the shard step with the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m flowalg_development.step_thorough
 
+chains: $(STAMP) ## compare 10,000 generated chains of groupings with plain Python (minutes)
+	@'$(BIN)/python' -m flowalg_development.chains
+
 local-thorough: $(STAMP) ## compare the local engine with the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m flowalg_development.local_thorough
 
@@ -91,7 +94,7 @@ test: $(STAMP) ## run the tests, except the thorough ones (minutes)
 
 test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS)
-	@$(MAKE) --no-print-directory laws-thorough step-thorough local-thorough streaming-thorough
+	@$(MAKE) --no-print-directory laws-thorough step-thorough chains local-thorough streaming-thorough
 
 # An environment of its own, so that the newest PySpark stays in .venv.
 OLDEST := build/oldest

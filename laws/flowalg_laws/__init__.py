@@ -22,6 +22,7 @@ from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.law import Law, law
 from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.kit.scenarios import Scenario, observe
+from flowalg_laws.laws.chains import CHAIN_LAWS
 from flowalg_laws.laws.clocks import CLOCK_LAWS
 from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.laws.composition import TRANSFORM_LAWS
@@ -50,6 +51,7 @@ from flowalg_laws.strategies import (
 
 __all__ = [
     "CATALOGUE",
+    "CHAIN_LAWS",
     "CLOCK_LAWS",
     "COLLECTION_LAWS",
     "COMBINER_LAWS",

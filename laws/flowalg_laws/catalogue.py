@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowalg_laws.kit.law import Law
+from flowalg_laws.laws.chains import CHAIN_LAWS
 from flowalg_laws.laws.clocks import CLOCK_LAWS
 from flowalg_laws.laws.combiners import COMBINER_LAWS
 from flowalg_laws.laws.composition import TRANSFORM_LAWS
@@ -24,6 +25,7 @@ CATALOGUE: Final[Mapping[str, tuple[Law[..., object], ...]]] = {
     "Windows": (*WINDOW_LAWS, *SIZE_LAWS),
     "Instants": LOOP_LAWS,
     "Panes and results": PANE_LAWS,
+    "Several groupings": CHAIN_LAWS,
     "Combiners": COMBINER_LAWS,
     "Joins": JOIN_LAWS,
     "Collections": COLLECTION_LAWS,

@@ -371,7 +371,7 @@ def corrections() -> SearchStrategy[Values]:
     )
     counts = st.integers(1, 3).map(AtCount)
     second = windowing_strategies(
-        windows=st.one_of(durations(2, 9).map(FixedWindows), short.map(Sessions), window_fns()),
+        windows=st.one_of(durations(2, 9).map(FixedWindows), short.map(Sessions), any_windows()),
         trigger=st.one_of(counts, counts.map(Repeat), papers_triggers(), triggers()),
     )
     between = st.lists(st.sampled_from([keep_positive, use_one_key, double]), max_size=2)

@@ -73,9 +73,18 @@ def compare_cases(cases: Cases, count: int, seed: int) -> Result:
 
 
 def run_cases(
-    name: str, program: str, description: str | None, cases: Cases, arguments: Sequence[str]
+    name: str,
+    program: str,
+    description: str | None,
+    cases: Cases,
+    arguments: Sequence[str],
+    *,
+    verb: str = "equal",
 ) -> int:
-    """Runs all cases, and prints the differences and a summary; returns 1 if any differs."""
+    """Runs all cases, and prints the differences and a summary; returns 1 if any differs.
+
+    The summary says how many of the cases ``verb``.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     parser.add_argument("cases", nargs="?", type=int, default=DEFAULT)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
@@ -93,7 +102,7 @@ def run_cases(
             print(f"{compared} compared, {len(different)} different", flush=True)
     for text in sorted(different, key=len)[:SHOWN]:
         print(f"\n{text}")
-    print(f"{name}: {compared - len(different)} of {compared} equal")
+    print(f"{name}: {compared - len(different)} of {compared} {verb}")
     return 1 if different else 0
 
 

@@ -90,8 +90,11 @@ def describe_stage(stage: Stage | SideStage, elements: str) -> StageDescription:
 
 
 def _windows(stage: Stage | SideStage) -> str:
-    windows = stage.strategy.windows if isinstance(stage, Stage) else stage.windows
-    return describe(windows) if stage.fresh else "those of the grouping before"
+    if not stage.fresh:
+        return "those of the grouping before"
+    if isinstance(stage, SideStage):
+        return describe(stage.windows)
+    return f"{describe(stage.strategy.windows)}{', of corrected elements' if stage.unmerges else ''}"
 
 
 def describe(value: object, *, numbers: bool = True) -> str:

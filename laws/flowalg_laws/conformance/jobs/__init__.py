@@ -6,6 +6,7 @@ from typing import Final
 from flowalg.analysis.features import Feature
 from flowalg_laws.conformance.jobs import (
     combiners,
+    corrections,
     joins,
     metadata,
     refinements,
@@ -22,6 +23,7 @@ JOBS: Final[tuple[Job, ...]] = (
     *windows.JOBS,
     *triggers.JOBS,
     *refinements.JOBS,
+    *corrections.JOBS,
     *combiners.JOBS,
     *transforms.JOBS,
     *joins.JOBS,

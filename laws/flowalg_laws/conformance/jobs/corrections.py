@@ -1,0 +1,106 @@
+"""Jobs about groupings whose input is corrected: merged windows that come apart again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from flowalg import (
+    FOREVER,
+    KV,
+    Accumulation,
+    AtCount,
+    AtWatermark,
+    Count,
+    CustomWindows,
+    EventTime,
+    FixedWindows,
+    PCollection,
+    Sessions,
+    Window,
+    WindowFn,
+    WindowingStrategy,
+)
+from flowalg_laws.conformance.jobs.feeds import feed, sum_in_windows
+from flowalg_laws.conformance.jobs.job import Answer, fixed, grouped, job, minutes
+from flowalg_laws.conformance.jobs.windows import number
+from flowalg_laws.kit.interpreters import apply_windowing
+from flowalg_laws.kit.readings import Reading
+
+MINUTE = timedelta(minutes=1)
+MICROSECOND = 1 / 60_000_000
+OFTEN = AtWatermark().with_early_firings(AtCount(1)).with_late_firings(AtCount(1))
+
+BRIDGE = feed("1: a=5@0, a=5@4, b=1@0", "2: a=5@2", "3: a=-5@2", "4: b=1@9", "5: a=1@0, b=2@1")
+"""An element that joins two others, and a value that takes it back."""
+
+
+def corrected(windows: WindowFn) -> PCollection[KV[str, int]]:
+    """Returns the positive sums of minutes, in windows that merge."""
+    sums = sum_in_windows(OFTEN, FixedWindows(MINUTE), accumulation=Accumulation.RETRACTING)
+    positive = sums.filter(lambda pair: pair.value > 0)
+    strategy = WindowingStrategy(windows, OFTEN, Accumulation.RETRACTING, FOREVER)
+    return apply_windowing(positive, strategy)
+
+
+def positive_sums(readings: Iterable[Reading]) -> dict[str, list[tuple[float, int]]]:
+    """Returns the positive sums of each key's minutes, with the last instant of the minute."""
+    found: dict[str, list[tuple[float, int]]] = {}
+    for name, _, some in grouped(
+        readings, lambda reading: reading.key, lambda reading: [fixed(reading.at, 1)]
+    ):
+        total = sum(reading.value for reading in some)
+        if total > 0:
+            found.setdefault(name, []).append((number(some[0]) // 1 + 1 - MICROSECOND, total))
+    return {name: sorted(sums) for name, sums in found.items()}
+
+
+def sessions_of(sums: Iterable[tuple[float, int]]) -> list[list[tuple[float, int]]]:
+    """Returns the sums in sessions with a gap of two minutes."""
+    sessions: list[list[tuple[float, int]]] = []
+    for at, total in sums:
+        if sessions and at - sessions[-1][-1][0] <= 2:
+            sessions[-1].append((at, total))
+        else:
+            sessions.append([(at, total)])
+    return sessions
+
+
+@job(corrected(Sessions(2 * MINUTE)).combine_per_key(Count()), BRIDGE)
+def sessions_that_come_apart(readings: list[Reading]) -> Answer:
+    """A session comes apart when the element that joined it is retracted."""
+    for name, sums in positive_sums(readings).items():
+        for session in sessions_of(sums):
+            yield KV(name, len(session)), minutes(session[0][0], session[-1][0] + 2)
+
+
+def two_minutes(point: EventTime, key: object) -> list[Window]:
+    """Returns the two minutes from an event time on."""
+    return [Window(point, EventTime(point + 120_000_000))]
+
+
+def overlapping(windows: Sequence[Window]) -> list[list[Window]]:
+    """Returns groups of windows that overlap or touch."""
+    groups: list[list[Window]] = []
+    for window in sorted(windows, key=lambda each: each.start):
+        if groups and window.start <= groups[-1][-1].end:
+            groups[-1].append(window)
+        else:
+            groups.append([window])
+    return groups
+
+
+@job(
+    corrected(CustomWindows("two_minutes", two_minutes, overlapping)).group_by_key().map_values(sorted),
+    BRIDGE,
+)
+def user_defined_windows_that_come_apart(readings: list[Reading]) -> Answer:
+    """User-defined windows come apart too, and keep their values."""
+    for name, sums in positive_sums(readings).items():
+        for session in sessions_of(sums):
+            yield KV(name, sorted(total for _, total in session)), minutes(session[0][0], session[-1][0] + 2)
+
+
+JOBS = (sessions_that_come_apart, user_defined_windows_that_come_apart)
+
+__all__ = ["JOBS"]

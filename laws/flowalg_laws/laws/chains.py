@@ -1,0 +1,121 @@
+"""Laws of groupings whose input is corrected: the panes of an earlier grouping, with their retractions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+import flowalg_reference
+from attrs import evolve
+
+from flowalg import (
+    FOREVER,
+    KV,
+    MAX_TIME,
+    Accumulation,
+    Change,
+    Interpreter,
+    Pane,
+    PCollection,
+    Repeat,
+    Sum,
+    Timeline,
+    ToList,
+    WindowingStrategy,
+)
+from flowalg.data.time import processing_time
+from flowalg_laws.kit.equation import Equation
+from flowalg_laws.kit.interpreters import apply_windowing
+from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
+from flowalg_laws.laws.windows import Points
+
+A = TypeVar("A")
+
+Lists = PCollection[KV[str, list[int]]]
+
+
+def lists_of_sums(first: WindowingStrategy, second: WindowingStrategy) -> Lists:
+    """Returns lists of the positive sums of one strategy, grouped under another; nothing closes or expires."""
+    sums = apply_windowing(VALUES, _lasting(first)).combine_per_key(Sum())
+    positive = sums.filter(lambda pair: pair.value > 0)
+    return apply_windowing(positive, _lasting(second)).combine_per_key(ToList())
+
+
+def _lasting(strategy: WindowingStrategy) -> WindowingStrategy:
+    return evolve(
+        strategy,
+        accumulation=Accumulation.RETRACTING,
+        allowed_lateness=FOREVER,
+        trigger=Repeat(strategy.trigger),
+    )
+
+
+def _current(panes: Iterable[Pane[KV[str, list[int]]]]) -> Counter[Hashable]:
+    """Returns the panes that are not retracted."""
+    counts: Counter[Hashable] = Counter()
+    for pane in panes:
+        content = (pane.key, pane.window, pane.event_time, tuple(sorted(pane.value)))
+        counts[content] += 1 if pane.change is Change.VALUE else -1
+    return Counter({content: count for content, count in counts.items() if count})
+
+
+@law
+def groupings_of_groupings_converge(
+    engine: Interpreter, first: WindowingStrategy, second: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Counter[Hashable]] | None:
+    """``current(run(second . first)) = batch(second . first)``: the theorem holds through several groupings.
+
+    Where: the input has ended, the first grouping retracts, nothing was dropped, and no merging window closed or
+    expired.
+
+    Source: Dataflow Model, section 2.3; SEMANTICS 5 and 11.
+
+    Relied on by: every pipeline with two groupings.
+    """
+    if timeline.watermark != MAX_TIME:
+        return None
+    lists = lists_of_sums(first, second)
+    batch = flowalg_reference.run_batch(lists, {READINGS: timeline.elements})
+    return Equation(_current(engine.run(lists, {READINGS: timeline}).panes), _current(batch.panes))
+
+
+@law
+def a_retracted_element_leaves_no_trace(
+    engine: Interpreter,
+    first: WindowingStrategy,
+    second: WindowingStrategy,
+    timeline: Timeline[Reading],
+    points: Points,
+) -> Equation[Counter[Hashable]]:
+    """Merging after an element was inserted and retracted equals never having inserted it: the same panes are current.
+
+    Where: the input has ended, the first grouping retracts, nothing was dropped, and no merging window closed or
+    expired.
+
+    Source: Dataflow Model, section 2.3; SEMANTICS 5.
+
+    Relied on by: windows that merge over corrected elements.
+    """
+    lists = lists_of_sums(first, second)
+    without = Timeline(tuple(instant for instant in timeline if instant.watermark < MAX_TIME))
+    now = max((instant.processing_time for instant in without), default=processing_time(START)).datetime
+    brought = without
+    for value in (9, -9):
+        brought = brought.at(now, *(Reading("a", value, point.datetime, now) for point in points))
+    left, right = (engine.run(lists, {READINGS: each.end(now)}).panes for each in (brought, without))
+    return Equation(_current(left), _current(right))
+
+
+CHAIN_LAWS: tuple[Law[..., object], ...] = (
+    groupings_of_groupings_converge,
+    a_retracted_element_leaves_no_trace,
+)
+
+__all__ = [
+    "CHAIN_LAWS",
+    "a_retracted_element_leaves_no_trace",
+    "groupings_of_groupings_converge",
+    "lists_of_sums",
+]
