@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from datetime import timedelta
 from typing import TypeVar
 
 import flowalg_reference
@@ -15,6 +16,7 @@ from flowalg import (
     MAX_TIME,
     Accumulation,
     Change,
+    FixedWindows,
     Interpreter,
     Pane,
     PCollection,
@@ -22,6 +24,7 @@ from flowalg import (
     Sum,
     Timeline,
     ToList,
+    Trigger,
     WindowingStrategy,
 )
 from flowalg.data.time import processing_time
@@ -84,7 +87,7 @@ def groupings_of_groupings_converge(
 @law
 def a_retracted_element_leaves_no_trace(
     engine: Interpreter,
-    first: WindowingStrategy,
+    trigger: Trigger,
     second: WindowingStrategy,
     timeline: Timeline[Reading],
     points: Points,
@@ -98,7 +101,7 @@ def a_retracted_element_leaves_no_trace(
 
     Relied on by: windows that merge over corrected elements.
     """
-    lists = lists_of_sums(first, second)
+    lists = lists_of_sums(WindowingStrategy(FixedWindows(timedelta(minutes=1)), trigger), second)
     without = Timeline(tuple(instant for instant in timeline if instant.watermark < MAX_TIME))
     now = max((instant.processing_time for instant in without), default=processing_time(START)).datetime
     brought = without
