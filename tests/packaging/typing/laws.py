@@ -10,6 +10,7 @@ from typing import assert_type
 
 from flowalg_laws import (
     CATALOGUE,
+    CHAIN_LAWS,
     CLOCK_LAWS,
     COLLECTION_LAWS,
     COMBINER_LAWS,
@@ -111,6 +112,7 @@ def laws(law_of_ints: Law[[int], int], equation: Equation[int]) -> None:
 def catalogue(policy: WatermarkPolicy, history: History, some: SomeCombiner) -> None:
     """The catalogue of laws."""
     assert_type(CATALOGUE, Mapping[str, tuple[Law[..., object], ...]])
+    assert_type(CHAIN_LAWS, tuple[Law[..., object], ...])
     assert_type(CLOCK_LAWS, tuple[Law[..., object], ...])
     assert_type(COLLECTION_LAWS, tuple[Law[..., object], ...])
     assert_type(PANE_LAWS, tuple[Law[..., object], ...])

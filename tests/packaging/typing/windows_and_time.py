@@ -106,6 +106,7 @@ def fields(fixed: FixedWindows, sliding: SlidingWindows, sessions: Sessions) -> 
     assert_type(sliding.size, timedelta)
     assert_type(sliding.period, timedelta)
     assert_type(sliding.offset, timedelta)
+    assert_type(sliding.repeated_starts, range)
     assert_type(sessions.gap, timedelta)
 
 

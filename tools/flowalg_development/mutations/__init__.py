@@ -14,6 +14,7 @@ from flowalg_development.mutations.operators import sample
 from flowalg_development.mutations.panes import ACCUMULATION_MUTANTS, EXPIRY_MUTANTS
 from flowalg_development.mutations.step import STEP_MUTANTS
 from flowalg_development.mutations.triggers import TRIGGER_MUTANTS
+from flowalg_development.mutations.unmerging import UNMERGING_MUTANTS
 from flowalg_development.mutations.values import (
     COMBINER_MUTANTS,
     FORM_MUTANTS,
@@ -52,6 +53,7 @@ def areas(sources: Sources, sampled: int) -> tuple[Area, ...]:
     return (
         Area("triggers", _SEMANTICS, TRIGGER_MUTANTS),
         Area("windows", _SEMANTICS, MERGE_MUTANTS),
+        Area("unmerging", ("corrections",), UNMERGING_MUTANTS),
         Area("accumulation", _SEMANTICS, ACCUMULATION_MUTANTS),
         Area("expiry", _SEMANTICS, EXPIRY_MUTANTS),
         Area("watermarks", ("watermarks", "watermark_examples", "reference"), WATERMARK_MUTANTS),

@@ -264,9 +264,7 @@ HOLD_MUTANTS: Final = (
         "max(before.percentiles.get(q, MIN_TIME), min(point, hold))",
         "min(point, watermark)",
     ),
-    Replacement(
-        "a hold is never released", "Grouping._evaluate", "self.holds.pop(keyed_window, None)", "pass"
-    ),
+    Replacement("a hold is never released", "Grouping._forget", "self.holds.pop(keyed_window, None)", "pass"),
     Replacement(
         "Flatten has the watermark of its fastest input",
         "minimum",

@@ -52,13 +52,6 @@ EQUIVALENT: Final = (
         why_it_survives=_NO_OP,
     ),
     Replacement(
-        "a window with a deadline is evaluated in every instant",
-        "Grouping._due",
-        "self.processing_timers and self.processing_timers[0][0] <= clocks.processing_time",
-        "self.processing_timers",
-        why_it_survives=f"{_NO_OP}, which sets its timer again",
-    ),
-    Replacement(
         "an unchanged discarding pane is empty without being forced",
         "WindowState._emit",
         "forced and not self.changed and mode is Accumulation.DISCARDING and spec.combiner.has_empty_result",

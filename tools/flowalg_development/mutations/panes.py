@@ -10,42 +10,42 @@ ACCUMULATION_MUTANTS: Final = (
     Replacement(
         "DISCARDING keeps the contents",
         "WindowState._emit",
-        "self.contents = self.contents.after_discard()",
+        "self._discard()",
         "pass",
     ),
     Replacement(
         "ACCUMULATING discards the contents",
         "WindowState._emit",
-        "if mode is Accumulation.DISCARDING:\n    self.contents = self.contents.after_discard()",
-        "if mode is not Accumulation.RETRACTING:\n    self.contents = self.contents.after_discard()",
+        "if mode is Accumulation.DISCARDING:\n    self._discard()",
+        "if mode is not Accumulation.RETRACTING:\n    self._discard()",
     ),
     Replacement(
         "a retraction has the new value",
-        "WindowState._emit",
+        "WindowState._retract",
         "Element(pane.element, pane.event_time, pane.window, -1, info)",
-        "Element(KV(key, self.contents.extract()), pane.event_time, pane.window, -1, info)",
+        "Element(KV(None, self.contents.extract()), pane.event_time, pane.window, -1, info)",
     ),
     Replacement(
         "a retraction has the event time of the new pane",
-        "WindowState._emit",
+        "WindowState._retract",
         "Element(pane.element, pane.event_time, pane.window, -1, info)",
-        "Element(pane.element, self.pane_event_time(spec), pane.window, -1, info)",
+        "Element(pane.element, self.window.last_instant, pane.window, -1, info)",
     ),
     Replacement(
         "a retraction has the merged window instead of the window of its pane",
-        "WindowState._emit",
+        "WindowState._retract",
         "Element(pane.element, pane.event_time, pane.window, -1, info)",
         "Element(pane.element, pane.event_time, self.window, -1, info)",
     ),
     Replacement(
         "a retraction has the index of the new pane",
-        "WindowState._emit",
+        "WindowState._retract",
         "self._info(Change.RETRACTION, when, pane.index, clocks, is_last=last)",
         "self._info(Change.RETRACTION, when, self.next_index, clocks, is_last=last)",
     ),
     Replacement(
         "a retracted pane stays current if no value follows",
-        "WindowState._emit",
+        "WindowState._retract",
         "self.current_panes = []",
         "pass",
     ),
@@ -77,7 +77,7 @@ ACCUMULATION_MUTANTS: Final = (
     Replacement(
         "a final retraction is not marked as last",
         "WindowState._emit",
-        "is_last and (not has_value) and (position + 1 == len(self.current_panes))",
+        "is_last and (not has_value)",
         "False",
     ),
     Replacement(
@@ -220,8 +220,8 @@ EXPIRY_MUTANTS: Final = (
     Replacement(
         "a closed window is deleted, and a later element opens it again",
         "Grouping._evaluate",
-        "if not state.closed:\n    self._schedule(keyed_window, state, clocks)",
-        "if not state.closed:\n"
+        "if not state.closed and not state.is_vacant:\n    self._schedule(keyed_window, state, clocks)",
+        "if not state.closed and not state.is_vacant:\n"
         "    self._schedule(keyed_window, state, clocks)\n"
         "else:\n"
         "    del self.windows[key][window]",

@@ -48,14 +48,14 @@ MERGE_MUTANTS: Final = (
     Replacement(
         "merging resets the trigger without the pending elements",
         "merge_windows",
-        "merged.trigger = _restart(spec, merged.pending)",
+        "merged.restart_trigger(spec)",
         "pass",
     ),
     Replacement(
         "merging keeps the trigger state of the first window",
         "merge_windows",
-        "_restart(spec, merged.pending)",
-        "min(members, key=lambda one: one.window).trigger",
+        "merged.restart_trigger(spec)",
+        "merged.trigger = min(members, key=lambda one: one.window).trigger",
     ),
     Replacement(
         "merging keeps only the contents of the last window",
@@ -90,8 +90,8 @@ MERGE_MUTANTS: Final = (
     Replacement(
         "a reopened session resets its trigger without the pending elements",
         "merge_windows",
-        "_restart(spec, state.pending)",
-        "initial_state(spec.strategy.trigger)",
+        "state.restart_trigger(spec)",
+        "state.trigger = initial_state(spec.strategy.trigger)",
     ),
     Replacement(
         "an extended session continues its pane index", "merge_windows", "state.next_index = 0", "pass"
