@@ -124,7 +124,7 @@ MERGE_MUTANTS: Final = (
     Replacement(
         "the hold of a merged window is never released",
         "Grouping._replace_members",
-        "self.holds.pop(KeyedWindow(member.window, key), None)",
+        "self._forget(KeyedWindow(member.window, key))",
         "pass",
     ),
     Replacement("fixed windows ignore their offset", "FixedWindows.assign", "point - shift", "point"),
