@@ -11,6 +11,7 @@ from flowalg_shard.clocks.exchange import (
     SourceReport,
     StageReport,
     Upstream,
+    at_time,
 )
 from flowalg_shard.clocks.reports import reports_of, source_report
 from flowalg_shard.metrics import Counts, ShardMetrics, SourceMetrics, measure_shard
@@ -56,6 +57,7 @@ __all__ = [
     "WindowStore",
     "advance",
     "aggregate_columns",
+    "at_time",
     "describe_stage",
     "measure_shard",
     "pack",

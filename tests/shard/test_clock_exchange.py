@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import polars as pl
+from attrs import evolve
 from flowalg_laws.strategies import observations, watermark_policies
 from flowalg_shard import (
     FromSource,
@@ -18,6 +19,7 @@ from flowalg_shard import (
     InputClocks,
     SourceReport,
     StageReport,
+    at_time,
     reports_of,
     source_report,
 )
@@ -32,7 +34,7 @@ from flowalg_shard.tables.columns import (
     SIGNAL,
     UPSTREAM,
 )
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from flowalg import ClockSummary, Timeout
@@ -66,12 +68,36 @@ def rows(records: Sequence[Observation], *others: dict[str, object], upstream: i
     return pl.DataFrame([{UPSTREAM: upstream, **row} for row in rows_of_source], schema=SCHEMA)
 
 
+def timed_reports(upstreams: Sequence[Upstream], table: pl.DataFrame) -> Reports:
+    """Returns the reports of rows with times."""
+    return at_time(reports_of(upstreams, table), None)
+
+
 @given(watermark_policies(), st.lists(observations()))
 def test_the_summary_of_columns_equals_that_of_the_policy(
     policy: WatermarkPolicy, records: list[Observation]
 ) -> None:
     """Law: the summary of columns equals that of the policy: partitions, lags, records too far ahead."""
     assert source_report(policy, rows(records)).clock == policy.summarize(records)
+
+
+@given(watermark_policies(), st.lists(observations()), st.integers(0, 3), st.integers(1, 4))
+def test_a_report_without_times_equals_that_of_rows_with_the_time_of_the_micro_batch(
+    policy: WatermarkPolicy, records: list[Observation], marks: int, parts: int
+) -> None:
+    """Law: reports without times, in any order and division, equal those of rows that all have the same time."""
+    now = ProcessingTime(7)
+    others: list[dict[str, object]] = [{SIGNAL: "go"}, {ENDED: True}, {}]
+    timed = rows(records, *others[:marks]).with_columns(pl.lit(now, pl.Int64()).alias(PROCESSING_TIME))
+    source = FromSource(evolve(policy, percentiles=(), max_ahead=None), at_batch_time=True)
+    assume(not source.observes_times)
+    untimed = timed.drop(PROCESSING_TIME)
+    reports = [
+        at_time(reports_of((source,), untimed.gather_every(parts, part)), now) for part in range(parts)
+    ]
+    assert merge_reports(reversed(reports)) == timed_reports((source,), timed)
+    whole = at_time(reports_of((source,), untimed.drop(PARTITION)), now)
+    assert whole == timed_reports((source,), timed.drop(PARTITION))
 
 
 @given(watermark_policies(), st.lists(observations(), min_size=1))
@@ -120,11 +146,11 @@ def test_the_clocks_do_not_depend_on_the_division_of_the_input(
     upstreams = (FromSource(first_policy), FromSource(second_policy))
     everything = pl.concat([rows(first), rows(second, upstream=1)])
     merged = merge_reports(
-        reports_of(upstreams, everything.gather_every(parts, part)) for part in range(parts)
+        timed_reports(upstreams, everything.gather_every(parts, part)) for part in range(parts)
     )
-    assert merged == reports_of(upstreams, everything)
+    assert merged == timed_reports(upstreams, everything)
     before = (InputClocks.initial(upstreams),)
-    whole = reports_of(upstreams, everything)
+    whole = timed_reports(upstreams, everything)
     assert advance_clocks((upstreams,), before, [merged]) == advance_clocks((upstreams,), before, [whole])
 
 
@@ -135,7 +161,7 @@ def test_the_clocks_after_a_union_are_the_least_of_its_sources(
     """The watermark of a union is the least of its sources'; a source without records follows its own policy."""
     upstreams = (FromSource(first_policy), FromSource(second_policy))
     (union,) = advance_clocks(
-        (upstreams,), (InputClocks.initial(upstreams),), [reports_of(upstreams, rows(records))]
+        (upstreams,), (InputClocks.initial(upstreams),), [timed_reports(upstreams, rows(records))]
     )
     now = max(record.processing_time for record in records)
     first_clock = first_policy.advance(first_policy.start(), first_policy.summarize(records), now)
@@ -163,7 +189,7 @@ def test_no_shard_passes_the_hold_of_another(
         rows_of_reports = pl.DataFrame(
             [{REPORT: part, UPSTREAM: 0, ENDED: None} for part in parts], schema=SCHEMA
         )
-        reports: list[Reports] = [reports_of((FromStage(),), rows_of_reports)]
+        reports: list[Reports] = [timed_reports((FromStage(),), rows_of_reports)]
         after = advance_clocks(((FromStage(),),), after, reports)
         assert after[0].clocks == Clocks(ProcessingTime(number), expected)
 

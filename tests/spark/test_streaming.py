@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -120,13 +121,27 @@ def test_a_restart_does_not_change_a_run(
     assert agrees(run_as_query(spark, tmp_path, job.pipeline, job.replay.timelines, stops=stops), job)
 
 
-def test_the_batch_timestamp_is_the_processing_time(spark: SparkSession, tmp_path: Path) -> None:
-    """Without processing times of the source, an instant is at Spark's timestamp of its micro-batch, in order."""
+@pytest.mark.parametrize(
+    "in_rows", [(False,), (True, False), (False, True)], ids=["with bundles", "rows first", "bundles first"]
+)
+def test_the_batch_timestamp_is_the_processing_time(
+    spark: SparkSession, tmp_path: Path, in_rows: tuple[bool, ...]
+) -> None:
+    """Without processing times of the source, an instant is at Spark's timestamp of its micro-batch, in order.
+
+    The time is sent with the bundles, or in the rows if it is an expression; a checkpoint continues in the other way.
+    """
     pipeline = a_sum_per_key.pipeline
-    write_batches(tmp_path / "in", Sale, BATCHES, ends=True)
     before = event_time(datetime.now(UTC))
-    frame = streaming.compile(pipeline, {SALES: stream_of(spark, tmp_path / "in", POLICY, time_column=None)})
-    run_to_end(frame.with_drops(), tmp_path / "out", tmp_path / "checkpoint")
+    bounds = (0, *(2,) * (len(in_rows) - 1), len(BATCHES))
+    for timed, (start, stop) in zip(in_rows, pairwise(bounds), strict=True):
+        last = stop == len(BATCHES)
+        write_batches(tmp_path / "in", Sale, BATCHES[start:stop], ends=last, first=start)
+        sales = stream_of(spark, tmp_path / "in", POLICY, time_column=None, ends=True)
+        if timed:
+            sales = evolve(sales, processing_time=F.current_timestamp())
+        frame = streaming.compile(pipeline, {SALES: sales})
+        run_to_end(frame.with_drops(), tmp_path / "out", tmp_path / "checkpoint")
     panes = read_back(spark, pipeline, tmp_path / "out").panes
     times = [pane.processing_time for pane in sorted(panes, key=lambda pane: pane.watermark)]
     assert times == sorted(times)

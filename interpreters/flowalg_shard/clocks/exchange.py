@@ -15,15 +15,24 @@ from attrs import evolve, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum
-from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
+from flowalg.watermarks import ClockSummary, PartitionClock, SourceClock, WatermarkPolicy
 
 
 @frozen
 class FromSource:
-    """A source as an upstream: its name, and the policy that derives its watermark from its records."""
+    """A source as an upstream: its name, and the policy that derives its watermark from its records.
+
+    With ``at_batch_time``, the processing time of each record is that of its micro-batch.
+    """
 
     policy: WatermarkPolicy
     name: str = ""
+    at_batch_time: bool = field(default=False, kw_only=True)
+
+    @property
+    def observes_times(self) -> bool:
+        """Whether its clock needs the processing time of each record: if they differ, or if lags count."""
+        return not self.at_batch_time or self.policy.keeps_lags or self.policy.max_ahead_micros is not None
 
 
 @frozen
@@ -60,6 +69,35 @@ class StageReport:
 Report: TypeAlias = SourceReport | StageReport
 Reports: TypeAlias = Mapping[int, Report]
 """Reports by the number of the upstream; an upstream without rows has none."""
+
+
+@frozen
+class UntimedReport:
+    """The report of rows of a source that are all at the time of their micro-batch, without that time.
+
+    ``latest_events`` has the greatest event time of each partition with records.
+    """
+
+    latest_events: Mapping[str, EventTime] = field(factory=dict)
+    ended: bool = False
+    signals: frozenset[str] = frozenset()
+    elements: int = 0
+
+    def at(self, now: ProcessingTime) -> SourceReport:
+        """The report, given the time."""
+        partitions = {name: PartitionClock(latest, now) for name, latest in self.latest_events.items()}
+        return SourceReport(ClockSummary(partitions, now, ended=self.ended), self.signals, self.elements)
+
+
+def at_time(reports: Mapping[int, Report | UntimedReport], now: ProcessingTime | None) -> Reports:
+    """The reports of rows, given the time of their micro-batch, which is ``None`` if all rows have times."""
+    timed: dict[int, Report] = {}
+    for number, report in reports.items():
+        if isinstance(report, UntimedReport):
+            assert now is not None, "rows without times come with the time of their micro-batch"
+            report = report.at(now)
+        timed[number] = report
+    return timed
 
 
 def merge_reports(several: Iterable[Reports]) -> dict[int, Report]:
@@ -178,7 +216,9 @@ __all__ = [
     "Reports",
     "SourceReport",
     "StageReport",
+    "UntimedReport",
     "Upstream",
     "advance_clocks",
+    "at_time",
     "merge_reports",
 ]

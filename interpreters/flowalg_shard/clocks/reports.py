@@ -21,6 +21,7 @@ from flowalg_shard.clocks.exchange import (
     Report,
     SourceReport,
     StageReport,
+    UntimedReport,
     Upstream,
     merge_reports,
 )
@@ -36,8 +37,11 @@ from flowalg_shard.tables.columns import (
 )
 
 
-def reports_of(upstreams: Sequence[Upstream], rows: pl.DataFrame) -> dict[int, Report]:
-    """The reports of some rows, by the number of the upstream; rows of several upstreams have ``UPSTREAM``."""
+def reports_of(upstreams: Sequence[Upstream], rows: pl.DataFrame) -> dict[int, Report | UntimedReport]:
+    """The reports of some rows, by the number of the upstream; rows of several upstreams have ``UPSTREAM``.
+
+    The reports of sources are untimed if the rows have no ``PROCESSING_TIME``.
+    """
     if rows.is_empty():
         return {}
     if len(upstreams) == 1:
@@ -48,10 +52,12 @@ def reports_of(upstreams: Sequence[Upstream], rows: pl.DataFrame) -> dict[int, R
     return {number: report for number, report in reports.items() if report is not None}
 
 
-def _report(upstream: Upstream, rows: pl.DataFrame) -> Report | None:
+def _report(upstream: Upstream, rows: pl.DataFrame) -> Report | UntimedReport | None:
     match upstream:
-        case FromSource(policy=policy):
+        case FromSource(policy=policy) if PROCESSING_TIME in rows.columns:
             return source_report(policy, rows)
+        case FromSource():
+            return untimed_report(rows)
         case FromStage():
             return stage_report(rows)
     assert_never(upstream)
@@ -72,16 +78,38 @@ def source_report(policy: WatermarkPolicy, rows: pl.DataFrame) -> SourceReport:
 
     A row is a record if it has an event time: ``OBSERVED_TIME`` if there is that column, else ``EVENT_TIME``.
     """
-    event_time = OBSERVED_TIME if OBSERVED_TIME in rows.columns else EVENT_TIME
+    event_time = _record_time(rows)
     records = rows.lazy().filter(pl.col(event_time).is_not_null())
     seen = observation(policy, records, event_time, partitioned=PARTITION in rows.columns).collect()
-    signals = rows[SIGNAL].drop_nulls().unique().to_list() if SIGNAL in rows.columns else []
-    ended = ENDED in rows.columns and bool(rows[ENDED].any())
     latest = rows[PROCESSING_TIME].max()
     assert latest is None or isinstance(latest, int)
-    control = ClockSummary({}, None if latest is None else ProcessingTime(latest), ended=ended)
+    control = ClockSummary({}, None if latest is None else ProcessingTime(latest), ended=_has_ended(rows))
     report = observed_report(policy, seen)
-    return SourceReport(report.clock.merge(control), frozenset(signals), report.elements)
+    return SourceReport(report.clock.merge(control), _signals(rows), report.elements)
+
+
+def untimed_report(rows: pl.DataFrame) -> UntimedReport:
+    """The report of rows of a source that are all at the time of their micro-batch.
+
+    Law: at that time it equals ``source_report``, unless the policy has lags or a greatest time ahead.
+    """
+    event_time = _record_time(rows)
+    partition = pl.col(PARTITION) if PARTITION in rows.columns else pl.lit("").alias(PARTITION)
+    latest = rows.lazy().group_by(partition).agg(pl.col(event_time).max()).drop_nulls(event_time).collect()
+    latest_events = {name: EventTime(event) for name, event in latest.iter_rows()}
+    return UntimedReport(latest_events, _has_ended(rows), _signals(rows), rows[event_time].count())
+
+
+def _record_time(rows: pl.DataFrame) -> str:
+    return OBSERVED_TIME if OBSERVED_TIME in rows.columns else EVENT_TIME
+
+
+def _has_ended(rows: pl.DataFrame) -> bool:
+    return ENDED in rows.columns and bool(rows[ENDED].any())
+
+
+def _signals(rows: pl.DataFrame) -> frozenset[str]:
+    return frozenset(rows[SIGNAL].drop_nulls().unique().to_list() if SIGNAL in rows.columns else [])
 
 
 _TOO_FAR: Final = "too_far"
@@ -133,4 +161,11 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
     return SourceReport(ClockSummary(partitions, latest, lags=lags), frozenset(), elements)
 
 
-__all__ = ["observation", "observed_report", "reports_of", "source_report", "stage_report"]
+__all__ = [
+    "observation",
+    "observed_report",
+    "reports_of",
+    "source_report",
+    "stage_report",
+    "untimed_report",
+]

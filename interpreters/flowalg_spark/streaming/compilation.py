@@ -196,7 +196,7 @@ def compile(
         name: SourceStream(
             stream.frame,
             evolve(stream.columns, dead_letters=dead_letters),
-            FromSource(stream.watermark, name),
+            FromSource(stream.watermark, name, at_batch_time=stream.processing_time is None),
         )
         for name, stream in streams.items()
     }

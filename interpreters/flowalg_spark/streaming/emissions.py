@@ -1,15 +1,16 @@
-"""Unpacks the emissions of the stateful operator to rows: panes, drops, metrics and clock reports.
+"""The rows that a stage emits: panes, drops, metrics and clock reports.
 
 Only panes have ``KEEP``. A drop has the key and value of the dropped elements. A report is for the next stage.
+The operator emits few rows, each with an array for each column, and the JVM unpacks the arrays.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
-from typing import Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Final
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 from attrs import frozen
@@ -19,7 +20,7 @@ from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import Layout, key_and_value, layout_of, leaf_columns, leaves
 from flowalg_columns.python.rows import Rows
 from flowalg_columns.values import AnyArray, read_elements, take_indices, write_arrays
-from flowalg_shard import StageReport, unpack
+from flowalg_shard import OperatorOutput, unpack
 from flowalg_shard.operators import unpack_side_drops, unpack_side_values
 from flowalg_shard.step.panes import ORDER_END, ORDER_START
 from flowalg_shard.step.side_inputs import READ_START
@@ -42,7 +43,6 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
-from flowalg_spark.state.worker_gc import freeze_imports
 
 Columns = Mapping[str, AnyArray]
 
@@ -57,9 +57,6 @@ _PANE_COLUMNS: Final = {
     meta.IS_LAST: IS_LAST,
 }
 """The metadata columns of a pane: their names in a frame, and in an emission."""
-
-_EMISSION_COLUMNS: Final = ("panes", "side_values", "drops", "upstream", "report", "metrics")
-"""The columns of an emission."""
 
 _DROP_COLUMNS: Final = {meta.START: START, meta.END: END, meta.DROP_REASON: REASON, meta.DROP_COUNT: DROPPED}
 """The columns of a drop: their names in a frame, and in an emission."""
@@ -79,7 +76,7 @@ class GroupingRows:
 
     def panes(self, emission: Emission) -> Iterator[Columns]:
         """Returns the rows of panes; a retraction precedes the pane that replaces it."""
-        table = unpack(emission.panes)
+        table = unpack(emission.output.panes)
         if POSITION in table.columns:
             table = table.sort(ORDER_END, ORDER_START, POSITION, maintain_order=True)
         if table.height:
@@ -87,7 +84,7 @@ class GroupingRows:
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
         """Returns the rows of drops: one for each key and window, with the combined value of the dropped elements."""
-        table = unpack(emission.drops)
+        table = unpack(emission.output.drops)
         if not table.height:
             return
         columns = {
@@ -143,10 +140,10 @@ class SideInputRows:
 
     def panes(self, emission: Emission) -> Iterator[Columns]:
         """Returns the rows of elements."""
-        table = unpack(emission.panes)
+        table = unpack(emission.output.panes)
         if not table.height:
             return
-        readings = unpack_side_values(emission.side_values)
+        readings = unpack_side_values(emission.output.side_values)
         names = leaf_columns(self.main)
         columns = _columns(_arrays(table.select(names), self.main), self.main)
         elements = read_elements(self.main, pa.Table.from_pydict(columns))
@@ -169,7 +166,7 @@ class SideInputRows:
 
     def drops(self, emission: Emission) -> Iterator[Columns]:
         """Returns the rows of late elements of the side, one for each."""
-        late = unpack_side_drops(emission.drops)
+        late = unpack_side_drops(emission.output.drops)
         if not late:
             return
         key = (
@@ -192,23 +189,15 @@ class SideInputRows:
 
 @frozen
 class Emission:
-    """The emission of a shard in a micro-batch; the report is unpacked on demand."""
+    """The emission of a shard in a micro-batch; ``upstream`` has the drops and metrics of earlier stages."""
 
-    panes: bytes
-    side_values: bytes
-    drops: bytes
-    upstream: bytes
-    packed_report: bytes
+    output: OperatorOutput
+    upstream: pl.DataFrame
     metrics: str | None
-
-    @cached_property
-    def report(self) -> StageReport:
-        """The clock report of the shard."""
-        return cast("StageReport", pickle.loads(self.packed_report))  # trusted: pickled by ``ShardProcessor``
 
     def clocks(self, count: int) -> dict[str, AnyArray]:
         """Returns the columns of the clocks, for ``count`` rows."""
-        clocks = self.report.clocks
+        clocks = self.output.report.clocks
         return {
             meta.PANE_TIME: pa.array([clocks.processing_time] * count, pa.int64()),
             meta.WATERMARK: pa.array([clocks.watermark] * count, pa.int64()),
@@ -216,8 +205,8 @@ class Emission:
 
 
 @frozen
-class UnpackEmissions:
-    """Unpacks emissions to rows of ``schema``, whose unset columns are null; a function for ``mapInArrow``.
+class EmittedRows:
+    """The rows of a stage as batches of ``schema``, whose unset columns are null.
 
     With ``reports`` there is a row for the report of each emission.
     """
@@ -226,27 +215,24 @@ class UnpackEmissions:
     reports: bool
     schema: pa.Schema
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Returns the rows of each emission."""
-        freeze_imports()
-        for batch in batches:
-            for row in batch.to_pylist():
-                emission = Emission(*(row[name] for name in _EMISSION_COLUMNS))
-                for columns in self.unpacker.panes(emission):
-                    yield self.rows(columns, kept=True)
-                for columns in self.unpacker.drops(emission):
-                    yield self.rows(columns, kept=False)
-                yield from self.pass_through(emission)
+    def of(self, emission: Emission) -> Iterator[pa.RecordBatch]:
+        """Returns the rows of an emission."""
+        for columns in self.unpacker.panes(emission):
+            yield self.rows(columns, kept=True)
+        for columns in self.unpacker.drops(emission):
+            yield self.rows(columns, kept=False)
+        yield from self.pass_through(emission)
 
     def pass_through(self, emission: Emission) -> Iterator[pa.RecordBatch]:
         """Returns the rows of earlier stages' drops and metrics, of this stage's metrics, and of the report."""
-        upstream = unpack(emission.upstream)
-        if upstream.height:
-            yield self.rows(_select(upstream, {name: name for name in upstream.columns}), kept=False)
+        if emission.upstream.height:
+            columns = {name: name for name in emission.upstream.columns}
+            yield self.rows(_select(emission.upstream, columns), kept=False)
         if emission.metrics is not None:
             yield self.rows({meta.METRICS: _texts([emission.metrics])}, kept=False)
         if self.reports:
-            yield self.rows({meta.REPORT: pa.array([emission.packed_report], pa.binary())}, kept=False)
+            report = pickle.dumps(emission.output.report)
+            yield self.rows({meta.REPORT: pa.array([report], pa.binary())}, kept=False)
 
     def rows(self, columns: Columns, *, kept: bool) -> pa.RecordBatch:
         """Returns a batch of the output schema."""
@@ -257,6 +243,31 @@ class UnpackEmissions:
             for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+ARRAY_ROWS: Final = 10_000
+"""The greatest number of rows in the arrays of a row."""
+
+
+def array_rows(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
+    """Returns the rows of a batch as few rows, with an array of values for each column."""
+    for start in range(0, batch.num_rows, ARRAY_ROWS):
+        part = batch.slice(start, ARRAY_ROWS)
+        yield {name: _array(part.column(name)) for name in part.schema.names}
+
+
+def _array(values: AnyArray) -> object:
+    """Returns values in a form that PySpark converts to an array without a loop in Python, if there is one."""
+    if values.null_count == len(values):
+        return [None] * len(values)
+    kind = values.type
+    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    if plain and not values.null_count:
+        return values.to_numpy(zero_copy_only=False)
+    # PySpark visits all values of a list, but not those of an array.
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values.to_pylist()
+    return objects
 
 
 def _columns(arrays: list[AnyArray], layout: Layout) -> dict[str, AnyArray]:
@@ -280,4 +291,4 @@ def _select(table: pl.DataFrame, names: Mapping[str, str]) -> dict[str, AnyArray
     return {name: table[column].to_arrow() for name, column in names.items()}
 
 
-__all__ = ["GroupingRows", "SideInputRows", "UnpackEmissions"]
+__all__ = ["Emission", "EmittedRows", "GroupingRows", "SideInputRows", "array_rows"]

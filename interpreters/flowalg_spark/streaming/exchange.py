@@ -29,6 +29,9 @@ BUNDLE_SCHEMA: Final = T.StructType(
 )
 """The row that a partition sends to a shard: its elements, its clock reports, and earlier stages' drops and metrics."""
 
+NOW: Final = "now"
+"""The time of the micro-batch, which the JVM adds to these rows if the elements of the input have no times."""
+
 
 @frozen
 class CombineByShard:
@@ -122,4 +125,13 @@ def _passed_through(rows: pl.DataFrame) -> bytes:
     return pack(rows.filter(pl.any_horizontal(marks)).select(columns))
 
 
-__all__ = ["BUNDLE_SCHEMA", "INPUT", "Broadcast", "CombineByShard", "DivideByShard", "Routing", "ToBundles"]
+__all__ = [
+    "BUNDLE_SCHEMA",
+    "INPUT",
+    "NOW",
+    "Broadcast",
+    "CombineByShard",
+    "DivideByShard",
+    "Routing",
+    "ToBundles",
+]

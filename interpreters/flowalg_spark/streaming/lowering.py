@@ -20,11 +20,12 @@ from flowalg_columns.names import (
     METRICS,
     PANE_META,
     PANE_TIME,
+    PROCESSING_TIME,
     REPORT,
     WATERMARK,
 )
 from flowalg_columns.notes import LiftingNote
-from flowalg_shard import FromStage, Grouping, Operator, Side, StageDescription, describe_stage
+from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
 from pyspark.sql import DataFrame
@@ -62,9 +63,10 @@ from flowalg_spark.lowering.metadata import pair_with_metadata
 from flowalg_spark.lowering.python_columns import arrow_column
 from flowalg_spark.lowering.side_inputs import shape_with_side, steps_on_mapping
 from flowalg_spark.streaming.dry_run import dry_run_steps
-from flowalg_spark.streaming.emissions import GroupingRows, SideInputRows, UnpackEmissions
+from flowalg_spark.streaming.emissions import EmittedRows, GroupingRows, SideInputRows
 from flowalg_spark.streaming.exchange import (
     BUNDLE_SCHEMA,
+    NOW,
     Broadcast,
     CombineByShard,
     DivideByShard,
@@ -72,7 +74,7 @@ from flowalg_spark.streaming.exchange import (
     ToBundles,
 )
 from flowalg_spark.streaming.grouping import PreparedGrouping, prepare_grouping, shard_of, weight_of
-from flowalg_spark.streaming.processor import EMISSION_SCHEMA, ShardProcessor
+from flowalg_spark.streaming.processor import ShardProcessor
 from flowalg_spark.streaming.python_values import PickleValues
 from flowalg_spark.streaming.stream import SourceStream, Stream, unite
 
@@ -223,10 +225,17 @@ class Lowering:
         return self.apply_steps(Stream(flow, (FromStage(),)), steps[len(together) :])
 
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
-        """Returns the bundles that the partitions of an input send to every shard."""
-        frame = rows.flow.frame
+        """Returns the bundles that the partitions of an input send to every shard.
+
+        The time of the micro-batch is with the bundles, as text, unless the clocks need the time of each row. As a
+        number in the rows it would be a constant in Spark's generated code, which each micro-batch would compile again.
+        """
+        frame, now = rows.flow.frame, F.lit(None).cast("string")
+        sources = [upstream for upstream in rows.upstreams if isinstance(upstream, FromSource)]
+        if sources and not any(source.observes_times for source in sources):
+            frame, now = frame.drop(PROCESSING_TIME), F.unix_micros(F.current_timestamp()).cast("string")
         bundling = ToBundles(number, rows.upstreams, routing, self.shards, arrow_schema(frame.schema))
-        return frame.mapInArrow(bundling, BUNDLE_SCHEMA)
+        return frame.mapInArrow(bundling, BUNDLE_SCHEMA).select("*", now.alias(NOW))
 
     def run_stage(
         self,
@@ -259,16 +268,16 @@ class Lowering:
             operator,
             stage,
             len(self.shards),
-            reports=reports,
+            EmittedRows(unpacker, reports, arrow_schema(schema)),
             metrics=len(self.stages) if self.metrics else None,
             state_cache_bytes=self.state_cache_bytes,
         )
         self.stages.append(stage.label)
-        frame = (
-            bundles.groupBy(SHARD)
-            .transformWithState(processor, EMISSION_SCHEMA, "append", "None")
-            .mapInArrow(UnpackEmissions(unpacker, reports, arrow_schema(schema)), schema)
+        arrays = T.StructType(
+            [T.StructField(each.name, T.ArrayType(each.dataType)) for each in schema.fields]
         )
+        emitted = bundles.groupBy(SHARD).transformWithState(processor, arrays, "append", "None")
+        frame = emitted.select(F.inline(F.arrays_zip(*map(col, schema.names))))
         return evolve(before, frame=frame, shape=shape, meta=meta)
 
 

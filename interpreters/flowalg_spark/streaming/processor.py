@@ -5,42 +5,39 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from flowalg_shard import Operator, ShardInput, StageDescription, advance, measure_shard, pack, unpack
+from flowalg_shard import (
+    Operator,
+    ShardInput,
+    StageDescription,
+    advance,
+    at_time,
+    measure_shard,
+    unpack,
+)
 from flowalg_shard.tables.packing import stack
 from pyspark import TaskContext
 from pyspark.sql import Row
-from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from flowalg.data.time import ProcessingTime
 from flowalg_spark.state.state_format import Store
 from flowalg_spark.state.worker_gc import freeze_imports
+from flowalg_spark.streaming.emissions import Emission, EmittedRows, array_rows
 from flowalg_spark.streaming.metrics_columns import to_json
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import TimerValues
 
-EMISSION_SCHEMA: Final = T.StructType(
-    [
-        T.StructField("panes", T.BinaryType()),
-        T.StructField("side_values", T.BinaryType()),
-        T.StructField("drops", T.BinaryType()),
-        T.StructField("upstream", T.BinaryType()),
-        T.StructField("report", T.BinaryType()),
-        T.StructField("metrics", T.StringType()),
-    ]
-)
-"""The emission of a shard in a micro-batch; ``upstream`` has the drops and metrics of earlier stages."""
-
 
 class ShardProcessor(StatefulProcessor):
-    """One micro-batch of one shard: receives the bundles of all partitions of its inputs, and yields one emission.
+    """One micro-batch of one shard: receives the bundles of all partitions of its inputs, and yields its rows.
 
     Every shard receives the clock reports of every partition, so all shards have the same clocks; Spark's own watermark
     and timers are not used. The result is deterministic, except for the measured time, so that Spark may run a task
-    again. With ``reports`` the shard yields an emission in every micro-batch, since a later stage needs its clocks.
-    ``metrics`` is the number of the stage if metrics are wanted, which are then yielded in every micro-batch too.
+    again. ``rows`` has the schema of the rows that the shard yields. ``metrics`` is the number of the stage if metrics
+    are wanted, which are then yielded in every micro-batch.
     """
 
     def __init__(
@@ -48,15 +45,15 @@ class ShardProcessor(StatefulProcessor):
         operator: Operator,
         stage: StageDescription,
         shards: int,
+        rows: EmittedRows,
         *,
-        reports: bool,
         metrics: int | None,
         state_cache_bytes: int,
     ) -> None:
         self.operator = operator
         self.stage = stage
         self.shards = shards
-        self.reports = reports
+        self.rows = rows
         self.metrics = metrics
         self.state_cache_bytes = state_cache_bytes
 
@@ -77,7 +74,8 @@ class ShardProcessor(StatefulProcessor):
         upstream: list[bytes] = []
         for row in rows:
             reports = pickle.loads(bytes(row.reports))  # trusted: pickled by ``ToBundles``
-            received[row.input].append(ShardInput(bytes(row.bundle), reports))
+            now = None if row.now is None else ProcessingTime(int(row.now))
+            received[row.input].append(ShardInput(bytes(row.bundle), at_time(reports, now)))
             if row.upstream:
                 upstream.append(bytes(row.upstream))
         before = self.store.read(key[0])
@@ -95,15 +93,10 @@ class ShardProcessor(StatefulProcessor):
                 shard=key[0],
                 seconds=perf_counter() - began,
             )
-        if self.reports or metrics or output.panes or output.drops or upstream:
-            yield Row(
-                panes=output.panes,
-                side_values=output.side_values,
-                drops=output.drops,
-                upstream=pack(stack([unpack(packed) for packed in upstream])),
-                report=pickle.dumps(output.report),
-                metrics=metrics,
-            )
+        passed = stack([unpack(packed) for packed in upstream])
+        for batch in self.rows.of(Emission(output, passed, metrics)):
+            for columns in array_rows(batch):
+                yield Row(**columns)
 
     def close(self) -> None:
         """Does nothing: the processor holds no resources."""
@@ -116,4 +109,4 @@ def _batch_number() -> int | None:
     return None if number is None else int(number)
 
 
-__all__ = ["EMISSION_SCHEMA", "ShardProcessor"]
+__all__ = ["ShardProcessor"]
