@@ -28,7 +28,7 @@ from flowalg_columns.notes import LiftingNote
 from flowalg_shard import FromSource, FromStage, Grouping, Operator, Side, StageDescription, describe_stage
 from flowalg_shard.step.side_inputs import SideStage
 from flowalg_shard.tables.columns import END, EVENT_TIME, SHARD, START, VALUE, WEIGHT
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -227,13 +227,12 @@ class Lowering:
     def to_bundles(self, number: int, rows: Stream, routing: Routing) -> DataFrame:
         """Returns the bundles that the partitions of an input send to every shard.
 
-        The time of the micro-batch is with the bundles, as text, unless the clocks need the time of each row. As a
-        number in the rows it would be a constant in Spark's generated code, which each micro-batch would compile again.
+        The time of the micro-batch is with the bundles, unless the clocks need the time of each row.
         """
-        frame, now = rows.flow.frame, F.lit(None).cast("string")
+        frame, now = rows.flow.frame, F.lit(None).cast("array<long>")
         sources = [upstream for upstream in rows.upstreams if isinstance(upstream, FromSource)]
         if sources and not any(source.observes_times for source in sources):
-            frame, now = frame.drop(PROCESSING_TIME), F.unix_micros(F.current_timestamp()).cast("string")
+            frame, now = frame.drop(PROCESSING_TIME), _time_of_batch()
         bundling = ToBundles(number, rows.upstreams, routing, self.shards, arrow_schema(frame.schema))
         return frame.mapInArrow(bundling, BUNDLE_SCHEMA).select("*", now.alias(NOW))
 
@@ -279,6 +278,15 @@ class Lowering:
         emitted = bundles.groupBy(SHARD).transformWithState(processor, arrays, "append", "None")
         frame = emitted.select(F.inline(F.arrays_zip(*map(col, schema.names))))
         return evolve(before, frame=frame, shape=shape, meta=meta)
+
+
+def _time_of_batch() -> Column:
+    """Returns the time of the micro-batch, in an array.
+
+    Elsewhere it would be a constant in Spark's generated code, so each micro-batch would compile the code again. Spark
+    generates no code for a function of an array's values.
+    """
+    return F.transform(F.array(F.current_timestamp()), F.unix_micros)
 
 
 def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:

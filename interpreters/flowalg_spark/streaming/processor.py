@@ -74,7 +74,7 @@ class ShardProcessor(StatefulProcessor):
         upstream: list[bytes] = []
         for row in rows:
             reports = pickle.loads(bytes(row.reports))  # trusted: pickled by ``ToBundles``
-            now = None if row.now is None else ProcessingTime(int(row.now))
+            now = None if row.now is None else ProcessingTime(row.now[0])
             received[row.input].append(ShardInput(bytes(row.bundle), at_time(reports, now)))
             if row.upstream:
                 upstream.append(bytes(row.upstream))
