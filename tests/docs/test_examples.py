@@ -130,7 +130,7 @@ def test_late_clicks_correct_a_bill_unless_they_are_dropped() -> None:
 
 
 def test_the_statistics_of_the_game_equal_plain_code() -> None:
-    """Plain code finds the robot and has the same points of teams without it; the stream ends with those of the batch."""
+    """Plain code finds the robot, and has the same points of teams without it; the stream ends like the batch."""
     plain: Counter[tuple[int, str]] = Counter()
     for score in mobile_game.SCORES:
         if score.player != "robot":
