@@ -284,9 +284,10 @@ def _time_of_batch() -> Column:
     """Returns the time of the micro-batch, in an array.
 
     Elsewhere it would be a constant in Spark's generated code, so each micro-batch would compile the code again. Spark
-    generates no code for a function of an array's values.
+    interprets ``zip_with``.
     """
-    return F.transform(F.array(F.current_timestamp()), F.unix_micros)
+    time = F.array(F.current_timestamp())
+    return F.zip_with(time, time, lambda now, _: F.unix_micros(now))
 
 
 def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
