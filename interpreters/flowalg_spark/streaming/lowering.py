@@ -281,13 +281,8 @@ class Lowering:
 
 
 def _time_of_batch() -> Column:
-    """Returns the time of the micro-batch, in an array.
-
-    Elsewhere it would be a constant in Spark's generated code, so each micro-batch would compile the code again. Spark
-    interprets ``zip_with``.
-    """
-    time = F.array(F.current_timestamp())
-    return F.zip_with(time, time, lambda now, _: F.unix_micros(now))
+    """Returns the time of the micro-batch, in an array."""
+    return F.transform(F.array(F.current_timestamp()), F.unix_micros)
 
 
 def _divide(main: Stream, shards: tuple[int, ...]) -> tuple[Stream, tuple[str, ...]]:
