@@ -58,10 +58,12 @@ from flowalg.triggers.syntax import (
 )
 from flowalg.watermarks import (
     BoundedOutOfOrderness,
+    FittedLag,
     IngressTime,
     LagQuantile,
     MonotonicTimestamps,
     Perfect,
+    ProcessingTimeLag,
     Timeout,
     WatermarkPolicy,
 )
@@ -180,12 +182,15 @@ class Feature(Enum):
     PERFECT = (Area.WATERMARKS, "`Perfect`")
     MONOTONIC_TIMESTAMPS = (Area.WATERMARKS, "`MonotonicTimestamps`")
     TIMEOUT = (Area.WATERMARKS, "`Timeout`")
+    PROCESSING_TIME_LAG = (Area.WATERMARKS, "`ProcessingTimeLag`")
     LAG_QUANTILE = (Area.WATERMARKS, "`LagQuantile`")
+    FITTED_LAG = (Area.WATERMARKS, "`FittedLag`")
     INGRESS_TIME = (Area.WATERMARKS, "`IngressTime`")
     CUSTOM_POLICY = (Area.WATERMARKS, "user-defined policies")
     IDLE_AFTER = (Area.WATERMARKS, "`idle_after`")
     MAX_AHEAD = (Area.WATERMARKS, "`max_ahead`")
     PERCENTILES = (Area.WATERMARKS, "`percentiles`")
+    LAG_PERCENTILES = (Area.WATERMARKS, "`lag_percentiles`")
     PARTITIONS = (Area.WATERMARKS, "partitions of a source")
 
     def __init__(self, area: Area, description: str) -> None:
@@ -412,7 +417,9 @@ _POLICIES: dict[type, Feature] = {
     Perfect: Feature.PERFECT,
     MonotonicTimestamps: Feature.MONOTONIC_TIMESTAMPS,
     Timeout: Feature.TIMEOUT,
+    ProcessingTimeLag: Feature.PROCESSING_TIME_LAG,
     LagQuantile: Feature.LAG_QUANTILE,
+    FittedLag: Feature.FITTED_LAG,
     IngressTime: Feature.INGRESS_TIME,
 }
 
@@ -423,6 +430,7 @@ def features_of_policy(policy: WatermarkPolicy) -> frozenset[Feature]:
         Feature.IDLE_AFTER: policy.idle_after is not None,
         Feature.MAX_AHEAD: policy.max_ahead is not None,
         Feature.PERCENTILES: bool(policy.percentiles),
+        Feature.LAG_PERCENTILES: bool(policy.lag_percentiles),
     }
     kind = _POLICIES.get(type(policy), Feature.CUSTOM_POLICY)
     return frozenset((kind, *(option for option, used in options.items() if used)))

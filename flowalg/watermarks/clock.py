@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from attrs import evolve, field, frozen
 
 from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
-from flowalg.watermarks.lags import RecentLags
-from flowalg.watermarks.summaries import ClockSummary, PartitionClock, later, merge_mappings
+from flowalg.watermarks.lags import RecentLags, RecentMoments
+from flowalg.watermarks.mappings import later, merge_mappings
+from flowalg.watermarks.reached import ReachedTimes
+from flowalg.watermarks.summaries import ClockSummary, PartitionClock
 
 
 @frozen
 class SourceClock:
     """The state of a watermark policy: the watermark, the percentile watermarks, and the data they are derived from.
 
-    A partition is registered with its first record and is never removed.
+    A partition is registered with its first record and is never removed. ``disorder`` counts recent records by how far
+    they were behind the event time that the source had reached before their instant. ``lags``, ``moments``,
+    ``disorder`` and ``reached_times`` are kept only for policies that use them.
     """
 
     watermark: EventTime = MIN_TIME
@@ -24,16 +28,18 @@ class SourceClock:
     source_watermark: EventTime | None = None
     lags: RecentLags = field(factory=RecentLags)
     percentiles: Mapping[float, EventTime] = field(factory=dict)
+    moments: RecentMoments = field(factory=RecentMoments)
+    disorder: RecentLags = field(factory=RecentLags)
+    reached_times: Mapping[str, ReachedTimes] = field(factory=dict)
 
-    def observe(self, summary: ClockSummary, processing_time: ProcessingTime, recent: Micros) -> SourceClock:
-        """Returns the clock after an instant; its watermarks are still those before it."""
-        now = max(self.processing_time, processing_time)
+    def observe(self, summary: ClockSummary, processing_time: ProcessingTime) -> SourceClock:
+        """Returns the clock after an instant; its watermarks, and what it has learned, are still those before it."""
         return evolve(
             self,
-            processing_time=now,
+            processing_time=max(self.processing_time, processing_time),
             partitions=merge_mappings(self.partitions, summary.partitions, PartitionClock.merge),
             source_watermark=later(self.source_watermark, summary.source_watermark),
-            lags=self.lags.absorb(summary.lags, now, recent),
+            reached_times=merge_mappings(self.reached_times, summary.reached, ReachedTimes.merge),
         )
 
     def idle_partitions(self, after: Micros | None) -> frozenset[str]:
@@ -50,12 +56,28 @@ class SourceClock:
 
         If all partitions are idle, it is the greatest of them, as if they had become idle one after another.
         """
-        if not self.partitions:
+        return self._least_active(
+            {name: clock.latest_event for name, clock in self.partitions.items()}, idle_after
+        )
+
+    def reached_in_time(self, idle_after: Micros | None) -> EventTime | None:
+        """Returns the same of the event times that were reached at least the delay of ``reached_times`` ago.
+
+        ``None`` while an active partition had not reached any by then.
+        """
+        return self._least_active(
+            {name: times.by(self.processing_time) for name, times in self.reached_times.items()}, idle_after
+        )
+
+    def _least_active(
+        self, progress: Mapping[str, EventTime | None], idle_after: Micros | None
+    ) -> EventTime | None:
+        idle = self.idle_partitions(idle_after)
+        active = [point for name, point in progress.items() if name not in idle]
+        known = [point for point in active or progress.values() if point is not None]
+        if len(known) < len(active):
             return None
-        active = self.reached_by_partition(idle_after)
-        if active:
-            return min(active.values())
-        return max(clock.latest_event for clock in self.partitions.values())
+        return (min if active else max)(known, default=None)
 
     def reached_by_partition(self, idle_after: Micros | None) -> dict[str, EventTime]:
         """Returns the greatest event time of each partition that is not idle."""

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from flowalg.data.time import EventTime, Micros
 from flowalg.watermarks.clock import SourceClock
+from flowalg.watermarks.distributions import LagDistribution
 from flowalg.watermarks.options import QUANTILE, duration_validator, is_quantile, predicate_validator
 from flowalg.watermarks.policy import WatermarkPolicy
 
@@ -88,13 +89,45 @@ class BoundedOutOfOrderness(WatermarkPolicy):
 
 @frozen
 class Timeout(WatermarkPolicy):
-    """The processing time minus a delay: the longest time that the watermark waits for an element.
+    """An event time becomes the watermark once a delay has passed since the first record at or beyond it was seen.
+
+    So a record has the delay to arrive after a later one has. With several partitions it is the least of them. The
+    policy is heuristic, and the watermark stands still when the source does, once the delay has passed. It advances
+    only at instants (``Timeline.from_records(..., tick=...)`` adds some). When an event time was first seen is rounded
+    up, by less than one part in 128 of the delay.
+
+    Source: Watermarks in Stream Processing Systems, section 4.3.
+
+    Example:
+
+    >>> watermarks(Timeout(MINUTE))
+    ['0001-01-03T00:00:00Z', '2024-01-01T12:00:00Z', '2024-01-01T12:01:00Z']
+    """
+
+    delay: timedelta = field(validator=duration_validator(allow_zero=True))
+
+    @property
+    def reached_delay(self) -> Micros:  # noqa: D102
+        return self.delay // timedelta(microseconds=1)
+
+    def candidate(self, clock: SourceClock) -> EventTime | None:
+        """Returns the event time that every partition had reached when the delay began."""
+        return clock.reached_in_time(self.idle_micros)
+
+    @property
+    def description(self) -> str:  # noqa: D102
+        return f"the greatest event time observed at least {self.delay} ago"
+
+
+@frozen
+class ProcessingTimeLag(WatermarkPolicy):
+    """The processing time minus a delay: a record within that delay of its event time is never late.
 
     The policy is heuristic. It advances without data if there are instants (``Timeline.from_records(..., tick=...)``).
 
     Example:
 
-    >>> watermarks(Timeout(3 * MINUTE))
+    >>> watermarks(ProcessingTimeLag(3 * MINUTE))
     ['2024-01-01T11:59:00Z', '2024-01-01T12:00:00Z', '2024-01-01T12:02:00Z']
     """
 
@@ -113,8 +146,8 @@ class Timeout(WatermarkPolicy):
 class LagQuantile(WatermarkPolicy):
     """The processing time minus the lag that a fraction ``q`` of the recent records did not exceed.
 
-    ``q`` lies strictly between 0 and 1: at 0.99 about one record in a hundred is late. It is a ``Timeout`` with a
-    learned delay. The policy is heuristic, and has no watermark before the first record.
+    ``q`` lies strictly between 0 and 1: at 0.99 about one record in a hundred is late. It is a
+    ``ProcessingTimeLag`` with a learned delay. The policy is heuristic, and has no watermark before the first record.
 
     Example:
 
@@ -139,6 +172,48 @@ class LagQuantile(WatermarkPolicy):
 
 
 @frozen
+class FittedLag(WatermarkPolicy):
+    """The processing time minus the ``q`` quantile of a distribution that is fitted to the lags of recent records.
+
+    The gamma or log-normal distribution has the mean and the variance of the recent lags. It needs 27 numbers where
+    ``LagQuantile`` needs a histogram, and extrapolates beyond the lags that were observed; it is worth as much as the
+    lags resemble the distribution. The policy is heuristic, and has no watermark before the first record.
+
+    Source: Watermarks in Stream Processing Systems, section 4.3 (statistical).
+
+    Example:
+
+    >>> watermarks(FittedLag(0.9))
+    ['2024-01-01T12:00:00Z', '2024-01-01T12:01:00Z', '2024-01-01T12:03:00Z']
+    """
+
+    q: float = field(validator=predicate_validator(is_quantile, QUANTILE))
+    distribution: LagDistribution = field(
+        default=LagDistribution.GAMMA,
+        validator=predicate_validator(
+            lambda value: isinstance(value, LagDistribution),
+            "a LagDistribution, such as LagDistribution.GAMMA",
+        ),
+    )
+
+    @property
+    def keeps_moments(self) -> bool:  # noqa: D102
+        return True
+
+    def candidate(self, clock: SourceClock) -> int | None:
+        """Returns the processing time minus the quantile of the fitted distribution."""
+        lag = clock.moments.quantile(self.q, self.distribution, self.resolution_micros)
+        return None if lag is None else clock.processing_time - lag
+
+    @property
+    def description(self) -> str:  # noqa: D102
+        return (
+            f"the processing time, minus the {self.q} quantile of a {self.distribution.value} distribution fitted to "
+            f"the lags of the last {self.recent}"
+        )
+
+
+@frozen
 class IngressTime(WatermarkPolicy):
     """The processing time: perfect if the event time of each element is its arrival time (Watermarks, section 2)."""
 
@@ -151,4 +226,13 @@ class IngressTime(WatermarkPolicy):
         return "the processing time"
 
 
-__all__ = ["BoundedOutOfOrderness", "IngressTime", "LagQuantile", "MonotonicTimestamps", "Perfect", "Timeout"]
+__all__ = [
+    "BoundedOutOfOrderness",
+    "FittedLag",
+    "IngressTime",
+    "LagQuantile",
+    "MonotonicTimestamps",
+    "Perfect",
+    "ProcessingTimeLag",
+    "Timeout",
+]

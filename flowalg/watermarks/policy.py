@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import final
 
@@ -13,8 +13,11 @@ from flowalg.data.errors import ArgumentError
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.watermarks.clock import SourceClock
 from flowalg.watermarks.lags import lag_of
+from flowalg.watermarks.mappings import later
 from flowalg.watermarks.options import QUANTILES, are_quantiles, duration_validator, predicate_validator
-from flowalg.watermarks.summaries import ClockSummary, Observation, PartitionClock, later
+from flowalg.watermarks.reached import ReachedTimes
+from flowalg.watermarks.summaries import ClockSummary, Observation, PartitionClock
+from flowalg.watermarks.timestamps import EventTimeCounts
 from flowalg.windows.window import clamp
 
 
@@ -36,11 +39,13 @@ class WatermarkPolicy(ABC):
     - ``max_ahead``: a record whose event time is further ahead of its processing time than this does not affect the
       clocks, except for the processing time. So a single wrong timestamp cannot make all other records late.
     - ``percentiles``: the quantiles ``q`` of the percentile watermarks that ``AtWatermark(percentile=q)`` uses. All
-      but the slowest ``1 - q`` of the recent records would have been in time for such a watermark: it is the
-      processing time minus the q-quantile of the recent lags, never behind the watermark, and never moves back
-      (MillWheel, section 7.2).
-    - ``recent``: the period over which lags count; ``resolution``: the multiple to which they are rounded up (see
-      ``RecentLags``).
+      but the slowest ``1 - q`` of the recent records would have been in time for such a watermark: it is the event time
+      that all partitions have reached, minus the q-quantile of how far recent records were behind it. It stands still
+      when the source does, is never behind the watermark, and never moves back (MillWheel, section 7.2).
+    - ``lag_percentiles``: the same by the clock: the processing time minus the q-quantile of the recent lags. They
+      advance while the source is silent. No quantile may be in both.
+    - ``recent``: the period over which records count for quantiles; ``resolution``: the multiple to which durations are
+      rounded up (see ``RecentLags``).
 
     Raises ``ArgumentError`` for options out of range.
     """
@@ -54,12 +59,21 @@ class WatermarkPolicy(ABC):
     percentiles: tuple[float, ...] = field(
         default=(), kw_only=True, validator=predicate_validator(are_quantiles, QUANTILES)
     )
+    lag_percentiles: tuple[float, ...] = field(
+        default=(), kw_only=True, validator=predicate_validator(are_quantiles, QUANTILES)
+    )
     recent: timedelta = field(
         default=timedelta(hours=1), kw_only=True, validator=duration_validator(allow_zero=False)
     )
     resolution: timedelta = field(
         default=timedelta(seconds=1), kw_only=True, validator=duration_validator(allow_zero=False)
     )
+
+    @lag_percentiles.validator
+    def _require_distinct(self, _: object, lag_percentiles: tuple[float, ...]) -> None:
+        if set(lag_percentiles) & set(self.percentiles):
+            valid = f"quantiles that are not in percentiles, which has {self.percentiles}"
+            raise ArgumentError(f"{type(self).__name__}.lag_percentiles", lag_percentiles, valid)
 
     @abstractmethod
     def candidate(self, clock: SourceClock) -> int | None:
@@ -71,7 +85,27 @@ class WatermarkPolicy(ABC):
 
     @property
     def keeps_lags(self) -> bool:
+        """Whether the clock keeps a histogram of recent lags."""
+        return bool(self.lag_percentiles)
+
+    @property
+    def keeps_moments(self) -> bool:
+        """Whether the clock keeps the moments of recent lags."""
+        return False
+
+    @property
+    def reached_delay(self) -> Micros | None:
+        """The delay for which the clock keeps the event times that were reached; ``None`` if it does not."""
+        return None
+
+    @property
+    def observes_lags(self) -> bool:
         """Whether summaries must contain lags."""
+        return self.keeps_lags or self.keeps_moments
+
+    @property
+    def observes_event_times(self) -> bool:
+        """Whether summaries must contain the event times of all records."""
         return bool(self.percentiles)
 
     @property
@@ -108,52 +142,87 @@ class WatermarkPolicy(ABC):
         ended: bool = False,
     ) -> ClockSummary:
         """Summarizes records. Law: the summary of all equals the merged summaries of any parts."""
-        ahead, resolution, keeps_lags = self.max_ahead_micros, self.resolution_micros, self.keeps_lags
+        ahead, resolution, delay = self.max_ahead_micros, self.resolution_micros, self.reached_delay
         partitions: dict[str, PartitionClock] = {}
         lags: dict[Micros, int] = {}
+        units: dict[int, int] = {}
+        reached: dict[str, ReachedTimes] = {}
         latest: ProcessingTime | None = None
         for observation in observations:
             event, arrival = observation.event_time, observation.processing_time
             latest = later(latest, arrival)
             if ahead is not None and event - arrival > ahead:
                 continue
-            clock = PartitionClock(event, arrival)
-            before = partitions.get(observation.partition)
-            partitions[observation.partition] = clock if before is None else before.merge(clock)
-            if keeps_lags:
+            name, clock = observation.partition, PartitionClock(event, arrival)
+            partitions[name] = partitions[name].merge(clock) if name in partitions else clock
+            if self.observes_lags:
                 lag = lag_of(event, arrival, resolution)
                 lags[lag] = lags.get(lag, 0) + 1
-        return ClockSummary(partitions, latest, source_watermark, ended, lags)
+            if self.observes_event_times:
+                units[event // resolution] = units.get(event // resolution, 0) + 1
+            if delay is not None:
+                times = ReachedTimes.of(event, arrival, delay)
+                reached[name] = reached[name].merge(times) if name in reached else times
+        event_times = EventTimeCounts.of_units(units)
+        return ClockSummary(partitions, latest, source_watermark, ended, lags, event_times, reached)
 
     @final
     def start(self) -> SourceClock:
         """Returns the state before the first instant."""
-        return SourceClock(percentiles=dict.fromkeys(self.percentiles, MIN_TIME))
+        return SourceClock(percentiles=dict.fromkeys((*self.percentiles, *self.lag_percentiles), MIN_TIME))
 
     @final
     def advance(
         self, clock: SourceClock, summary: ClockSummary, processing_time: ProcessingTime
     ) -> SourceClock:
         """Returns the state after an instant. A source that has ended stays ended."""
-        observed = clock.observe(summary, processing_time, self.recent_micros)
+        observed = self._learn(clock, clock.observe(summary, processing_time), summary)
         ended = summary.ended or clock.watermark == MAX_TIME
         candidate = MAX_TIME if ended else self.candidate(observed)
         if candidate is not None and not isinstance(candidate, int):
             valid = "an int, the microseconds since the epoch, or None"
             raise ArgumentError(f"the candidate of {type(self).__name__}", candidate, valid)
         watermark = clock.watermark if candidate is None else max(clock.watermark, clamp(candidate))
-        percentiles = {}
-        for q in self.percentiles:
-            lag = observed.lags.quantile(q)
-            percentile = MIN_TIME if lag is None else clamp(observed.processing_time - lag)
-            percentiles[q] = max(watermark, clock.percentiles.get(q, MIN_TIME), percentile)
+        percentiles = {
+            q: max(watermark, clock.percentiles.get(q, MIN_TIME), percentile)
+            for q, percentile in self._percentile_candidates(observed)
+        }
         return evolve(observed, watermark=watermark, percentiles=percentiles)
+
+    def _learn(self, before: SourceClock, observed: SourceClock, summary: ClockSummary) -> SourceClock:
+        """Returns the clock with the durations that this policy derives its watermarks from."""
+        now, recent, resolution = observed.processing_time, self.recent_micros, self.resolution_micros
+        if self.keeps_lags:
+            observed = evolve(observed, lags=observed.lags.absorb(summary.lags, now, recent))
+        if self.keeps_moments:
+            observed = evolve(observed, moments=observed.moments.absorb(summary.lags, now, recent))
+        if self.observes_event_times:
+            # Records of one instant are observed together, so none of them is late because of another.
+            reached = before.reached(self.idle_micros)
+            behind: dict[Micros, int] = {}
+            for event, count in summary.event_times.rounded(resolution):
+                by = 0 if reached is None else lag_of(event, ProcessingTime(reached), resolution)
+                behind[by] = behind.get(by, 0) + count
+            observed = evolve(observed, disorder=observed.disorder.absorb(behind, now, recent))
+        return observed
+
+    def _percentile_candidates(self, clock: SourceClock) -> Iterator[tuple[float, EventTime]]:
+        for quantiles, since, durations in (
+            (self.percentiles, clock.reached(self.idle_micros), clock.disorder),
+            (self.lag_percentiles, clock.processing_time, clock.lags),
+        ):
+            for q in quantiles:
+                duration = durations.quantile(q)
+                yield q, MIN_TIME if since is None or duration is None else clamp(since - duration)
 
     def __str__(self) -> str:
         options = [
             "" if self.idle_after is None else f", ignoring partitions that are idle for {self.idle_after}",
             "" if self.max_ahead is None else f", ignoring event times more than {self.max_ahead} ahead",
             f", with percentiles {', '.join(map(str, self.percentiles))}" if self.percentiles else "",
+            f", with percentiles {', '.join(map(str, self.lag_percentiles))} of the lags"
+            if self.lag_percentiles
+            else "",
         ]
         return self.description + "".join(options)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 from attrs import field, frozen
 
 from flowalg.data.time import EventTime, Micros, ProcessingTime
-
-K = TypeVar("K")
-V = TypeVar("V")
+from flowalg.watermarks.mappings import later, merge_mappings
+from flowalg.watermarks.reached import ReachedTimes
+from flowalg.watermarks.timestamps import EventTimeCounts
 
 
 @frozen
@@ -43,10 +42,11 @@ class ClockSummary:
     Law: a commutative monoid under ``merge``, with unit ``ClockSummary()``.
 
     ``partitions`` has the partitions with a record whose event time counts (see ``WatermarkPolicy.max_ahead``).
-    ``lags`` counts those records by lag in microseconds, if the policy uses lags. ``latest_processing`` is the
-    greatest processing time of all records. ``source_watermark`` is the watermark that the source reports: no record
-    before it is still to come. ``ended`` says that the source has no more records. Both concern the whole source, so
-    ``merge`` takes the later of two source watermarks.
+    ``lags`` counts those records by lag in microseconds, ``event_times`` by event time, and ``reached`` has the event
+    times that each partition had reached over time: each if the policy uses it. ``latest_processing`` is the greatest
+    processing time of all records. ``source_watermark`` is the watermark that the source reports: no record before it
+    is still to come. ``ended`` says that the source has no more records. Both concern the whole source, so ``merge``
+    takes the later of two source watermarks.
     """
 
     partitions: Mapping[str, PartitionClock] = field(factory=dict)
@@ -54,6 +54,8 @@ class ClockSummary:
     source_watermark: EventTime | None = None
     ended: bool = False
     lags: Mapping[Micros, int] = field(factory=dict)
+    event_times: EventTimeCounts = field(factory=EventTimeCounts)
+    reached: Mapping[str, ReachedTimes] = field(factory=dict)
 
     @property
     def latest_event(self) -> EventTime | None:
@@ -68,25 +70,9 @@ class ClockSummary:
             later(self.source_watermark, other.source_watermark),
             self.ended or other.ended,
             merge_mappings(self.lags, other.lags, int.__add__),
+            self.event_times.merge(other.event_times),
+            merge_mappings(self.reached, other.reached, ReachedTimes.merge),
         )
 
 
-Point = TypeVar("Point", EventTime, ProcessingTime)
-
-
-def later(first: Point | None, second: Point | None) -> Point | None:
-    """Returns the later of two points in time; ``None`` is earlier than all points."""
-    if first is None or second is None:
-        return second if first is None else first
-    return max(first, second)
-
-
-def merge_mappings(first: Mapping[K, V], second: Mapping[K, V], merge: Callable[[V, V], V]) -> dict[K, V]:
-    """Returns the union of two mappings; ``merge`` joins the values of common keys."""
-    union = dict(first)
-    for key, value in second.items():
-        union[key] = merge(union[key], value) if key in union else value
-    return union
-
-
-__all__ = ["ClockSummary", "Observation", "PartitionClock", "later", "merge_mappings"]
+__all__ = ["ClockSummary", "Observation", "PartitionClock"]

@@ -37,7 +37,7 @@ from flowalg_shard.tables.columns import (
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flowalg import ClockSummary, Timeout
+from flowalg import ClockSummary, ProcessingTimeLag
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.watermarks import Observation, WatermarkPolicy
@@ -115,7 +115,7 @@ def test_a_record_counts_by_the_event_time_of_its_source(
 def test_rows_that_are_not_records_move_only_time_signals_and_the_end() -> None:
     """Ticks advance time, signals are collected, and the end is reported; none of them counts as a record."""
     report = source_report(
-        Timeout(timedelta(0)),
+        ProcessingTimeLag(timedelta(0)),
         rows(
             [],
             {PROCESSING_TIME: 7},
@@ -196,7 +196,10 @@ def test_no_shard_passes_the_hold_of_another(
 
 def test_signals_pass_through_all_stages_in_one_instant() -> None:
     """A signal of a source is observed at every later stage, in the same instant and in no other."""
-    upstreams: tuple[tuple[Upstream, ...], ...] = ((FromSource(Timeout(timedelta(0))),), (FromStage(),))
+    upstreams: tuple[tuple[Upstream, ...], ...] = (
+        (FromSource(ProcessingTimeLag(timedelta(0))),),
+        (FromStage(),),
+    )
     before = tuple(map(InputClocks.initial, upstreams))
     go = frozenset({"go"})
     report = StageReport(Clocks(ProcessingTime(1), MIN_TIME, signals=go), MAX_TIME)

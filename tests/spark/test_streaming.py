@@ -29,7 +29,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flowalg import KV, ArgumentError, FixedWindows, Mode, Pane, Run, Sum, Timeout
+from flowalg import KV, ArgumentError, FixedWindows, Mode, Pane, ProcessingTimeLag, Run, Sum
 from flowalg.analysis.features import Area, Feature, features_in
 from flowalg.data.time import event_time
 from tests.support.spark_replay import (
@@ -158,7 +158,7 @@ def test_an_idle_query_with_ticks_fires(spark: SparkSession, tmp_path: Path) -> 
     """With ``tick_when_idle`` processing time advances without data, and due panes are emitted."""
     pipeline = a_sum_per_key.pipeline
     write_batches(tmp_path / "in", Sale, BATCHES[:1], ends=False)
-    sales = stream_of(spark, tmp_path / "in", Timeout(timedelta(seconds=1)), time_column=None)
+    sales = stream_of(spark, tmp_path / "in", ProcessingTimeLag(timedelta(seconds=1)), time_column=None)
     frame = streaming.compile(pipeline, {SALES: sales}, tick_when_idle=True)
     query = frame.writeStream.format("memory").queryName("idle").start()
     try:

@@ -34,9 +34,9 @@ from flowalg import (
     BoundedOutOfOrderness,
     FixedWindows,
     Mode,
+    ProcessingTimeLag,
     Repeat,
     Timeline,
-    Timeout,
     Trigger,
     Window,
     event_time,
@@ -218,7 +218,7 @@ def test_what_if_prints_the_table_and_the_recommendation(
         "--policy",
         "BoundedOutOfOrderness(minute)",
         "--policy",
-        "Timeout(5 * minute)",
+        "ProcessingTimeLag(5 * minute)",
         "--lateness",
         "0 * minute",
     ]
@@ -243,7 +243,7 @@ def test_what_if_prints_the_table_and_the_recommendation(
     results = what_if(
         records,
         FixedWindows(2 * MINUTE),
-        policies=[BoundedOutOfOrderness(MINUTE), Timeout(5 * MINUTE)],
+        policies=[BoundedOutOfOrderness(MINUTE), ProcessingTimeLag(5 * MINUTE)],
         lateness=[timedelta(0)],
     )
     assert results.table() in printed

@@ -28,10 +28,10 @@ from flowalg import (
     Count,
     PCollection,
     ProcessingTime,
+    ProcessingTimeLag,
     Source,
     Sum,
     Timeline,
-    Timeout,
     WatermarkPolicy,
     Window,
     flatten,
@@ -164,7 +164,7 @@ def test_records_from_columns_equal_those_of_the_file() -> None:
     other = Varied("a", Decimal(2), [], 2.0, timedelta(0), at + timedelta(hours=1), at, b"", good=False)
     grouping = grouping_of(VARIED.key_by(lambda record: record.key), Count())
     table = record_table(VARIED, [other, one])
-    policy = Timeout(timedelta(0))
+    policy = ProcessingTimeLag(timedelta(0))
     found = column_history(VARIED, grouping, table, "at", policy, every=None, ends=True)
     selected = found.select(grouping, Selection(frozenset("a")))
     records = [record for number in selected.busy for record in selected.at(number).records("varied")]
@@ -186,7 +186,7 @@ def test_data_that_records_must_be_made_of_are_unsuited() -> None:
         table = record_table(READINGS, some)
         return column_history(READINGS, grouping, table, column, policy, every=None, ends=True)
 
-    plain, policy = GROUPINGS[0], Timeout(timedelta(0))
+    plain, policy = GROUPINGS[0], ProcessingTimeLag(timedelta(0))
     failing = grouping_of(READINGS.map(lambda reading: KV(reading.key, 1 // reading.value)))
     assert history([record], plain, policy)
     assert history([evolve(record, value=1)], failing, policy)
@@ -317,7 +317,7 @@ QUESTIONS = (
     ("--every", "minute", "--key", "blue"),
     ("--unbounded", "--key", "blue", "--at", "2015-01-01T12:11:00"),
     ("--watermark", "Perfect()", "--key", "blue"),
-    ("--watermark", "Timeout(minute, percentiles=(0.5,))"),
+    ("--watermark", "ProcessingTimeLag(minute, percentiles=(0.5,))"),
     ("--window", "2016-01-01T12:00/2016-01-01T12:02"),
     ("--window", "2016-01-01T12:00/2016-01-01T12:02", "--key", "red"),
     ("--window", "2015-01-01T12:00/2015-01-01T12:06", "--key", "red"),

@@ -65,10 +65,10 @@ from flowalg import (
     Mode,
     MonotonicTimestamps,
     PCollection,
+    ProcessingTimeLag,
     Sessions,
     Source,
     Timeline,
-    Timeout,
     Timing,
     UnsupportedError,
     UserFunctionError,
@@ -334,7 +334,7 @@ def test_an_unlimited_lateness_exceeds_any_delay(lateness: AllowedLateness) -> N
     moments = (0, 1, 200 * 24 * 60, 400 * 24 * 60)
     case = Case(
         tuple(Sample("a", "p", minute(0), minute(at)) for at in moments),
-        Timeout(timedelta(0)),
+        ProcessingTimeLag(timedelta(0)),
         FixedWindows(MINUTE),
         lateness,
         MINUTE,
@@ -493,7 +493,7 @@ def test_the_default_grid_depends_on_the_delays_of_the_records(records: tuple[Sa
     grid = default_grid(records).choices
     policies, latenesses = {choice.policy for choice in grid}, {choice.allowed_lateness for choice in grid}
     assert len(grid) == len(policies) * len(latenesses)
-    assert {type(policy) for policy in policies} == {BoundedOutOfOrderness, Timeout, LagQuantile}
+    assert {type(policy) for policy in policies} == {BoundedOutOfOrderness, ProcessingTimeLag, LagQuantile}
     assert timedelta(0) in latenesses
     longest = max(timedelta(0), *(sample.observed - sample.at for sample in records))
     assert all(isinstance(lateness, timedelta) and lateness <= 2 * longest for lateness in latenesses)
@@ -656,7 +656,7 @@ def test_a_formatted_duration_can_be_parsed(duration: timedelta) -> None:
     ("policy", "text"),
     [
         (BoundedOutOfOrderness(timedelta(hours=1, minutes=30)), "BoundedOutOfOrderness(1 h 30 min)"),
-        (Timeout(timedelta(0), idle_after=MINUTE), "Timeout(0 s, idle_after=1 min)"),
+        (ProcessingTimeLag(timedelta(0), idle_after=MINUTE), "ProcessingTimeLag(0 s, idle_after=1 min)"),
         (LagQuantile(0.99, percentiles=(0.5,)), "LagQuantile(0.99, percentiles=(0.5,))"),
         (MonotonicTimestamps(), "MonotonicTimestamps"),
         (CustomPolicy("mine", lambda view: None, max_ahead=MINUTE), "mine(max_ahead=1 min)"),
@@ -703,7 +703,9 @@ def test_a_longer_wait_never_increases_late_or_dropped_elements() -> None:
     events = [start + number * MINUTE for number in range(500)]
     times = [event + (number * 37 % 101) * MINUTE for number, event in enumerate(events)]
     delays = [count * MINUTE for count in (0, 10, 30, 60, 120)]
-    grid = what_if(Records.of(events, times), HOURS, policies=[*map(Timeout, delays)], lateness=delays)
+    grid = what_if(
+        Records.of(events, times), HOURS, policies=[*map(ProcessingTimeLag, delays)], lateness=delays
+    )
     late = [choice.late for choice in grid.choices[:: len(delays)]]
     assert late == sorted(late, reverse=True)
     assert late[0] > late[-1] == 0

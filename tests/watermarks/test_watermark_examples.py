@@ -27,12 +27,15 @@ from flowalg import (
     ClockView,
     CustomPolicy,
     EventTime,
+    FittedLag,
     FixedWindows,
     IngressTime,
+    LagDistribution,
     LagQuantile,
     MonotonicTimestamps,
     Observation,
     Perfect,
+    ProcessingTimeLag,
     Repeat,
     SourceClock,
     Sum,
@@ -159,22 +162,81 @@ def test_processing_time_never_goes_back() -> None:
     assert last.processing_time == processing_time(minute(9))
 
 
-def test_a_timeout_follows_processing_time() -> None:
-    """``Timeout`` passes an event time after a fixed processing time, with or without data."""
-    assert watermarks_after(Timeout(3 * MINUTE), (1.0, [record("a", 9, 1)]), (5.0, []), (7.0, [])) == [
-        "-2",
-        "2",
-        "4",
+def test_a_timeout_runs_from_the_first_record_at_or_beyond_an_event_time() -> None:
+    """An event time becomes the watermark a fixed time after it was first reached; later records do not delay it."""
+    instants: list[InstantAt] = [
+        (1.0, [record("a", 5, 1)]),
+        (3.0, [record("a", 4, 3), record("a", 5, 3)]),
+        (4.0, [record("a", 9, 4)]),
+        (6.0, []),
+        (7.0, []),
+        (60.0, []),
+    ]
+    assert watermarks_after(Timeout(3 * MINUTE), *instants) == ["-", "-", "5", "5", "9", "9"]
+    assert watermarks_after(ProcessingTimeLag(3 * MINUTE), *instants) == ["-2", "0", "1", "3", "4", "57"]
+
+
+def test_a_timeout_is_the_least_of_the_partitions() -> None:
+    """A partition that had reached nothing when the delay began holds the watermark back, until it is idle."""
+    instants: list[InstantAt] = [
+        (1.0, [record("a", 5, 1)]),
+        (3.0, [record("b", 1, 3)]),
+        (4.0, [record("a", 9, 4)]),
+        (6.0, []),
+        (8.0, [record("a", 12, 8)]),
+        (12.0, []),
+    ]
+    assert watermarks_after(Timeout(3 * MINUTE), *instants) == ["-", "-", "-", "1", "1", "1"]
+    assert watermarks_after(Timeout(3 * MINUTE, idle_after=5 * MINUTE), *instants) == [
+        "-",
+        "-",
+        "-",
+        "1",
+        "9",
+        "12",
     ]
 
 
-def test_a_percentile_watermark_passes_the_slowest_records() -> None:
-    """The 0.75 watermark does not wait for the slowest of four records."""
-    batch = tuple(record("a", at, 10) for at in (10, 10, 10, 2))
+def test_a_percentile_watermark_is_behind_the_reached_event_time_by_few_records() -> None:
+    """The 0.75 watermark ignores the disorder of one record in four, and stands still when the source does."""
+    instants: list[InstantAt] = [
+        (10.0, [record("a", 10, 10)]),
+        (11.0, [record("a", 11, 11), record("a", 4, 11)]),
+        (12.0, [record("a", 12, 12)]),
+        (50.0, []),
+    ]
     policy = BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.75, 0.8))
-    (clock,) = replay_policy(policy, [SourceInstant(processing_time(minute(10)), batch)])
-    assert minutes_of(clock.watermark) == "-10"
-    assert {q: minutes_of(point) for q, point in clock.percentiles.items()} == {0.75: "10", 0.8: "2"}
+    history = [SourceInstant(processing_time(minute(now)), tuple(seen)) for now, seen in instants]
+    clocks = list(replay_policy(policy, history))
+    assert [minutes_of(clock.percentiles[0.75]) for clock in clocks] == ["10", "10", "12", "12"]
+    assert [minutes_of(clock.percentiles[0.8]) for clock in clocks] == ["10", "10", "10", "10"]
+
+
+def test_a_percentile_watermark_of_lags_follows_the_clock() -> None:
+    """The 0.75 watermark of lags does not wait for the slowest of four records, and advances without records."""
+    batch = tuple(record("a", at, 10) for at in (10, 10, 10, 2))
+    policy = BoundedOutOfOrderness(20 * MINUTE, lag_percentiles=(0.75, 0.8))
+    first, second = replay_policy(
+        policy,
+        [SourceInstant(processing_time(minute(10)), batch), SourceInstant(processing_time(minute(15)))],
+    )
+    assert minutes_of(first.watermark) == "-10"
+    assert {q: minutes_of(point) for q, point in first.percentiles.items()} == {0.75: "10", 0.8: "2"}
+    assert {q: minutes_of(point) for q, point in second.percentiles.items()} == {0.75: "15", 0.8: "7"}
+
+
+def test_a_fitted_lag_extrapolates_beyond_the_observed_lags() -> None:
+    """A distribution that is fitted to lags of 1 to 10 minutes has a 0.999 quantile beyond the longest of them."""
+    records = tuple(observation("p", minute(20 - lag), minute(20)) for lag in range(1, 11))
+    instants = [SourceInstant(processing_time(minute(20)), records)]
+
+    def lag(policy: WatermarkPolicy) -> float:
+        *_, last = replay_policy(policy, instants)
+        return (minute(20) - last.watermark.datetime) / MINUTE
+
+    assert lag(LagQuantile(0.999)) == 10
+    assert 15 < lag(FittedLag(0.999)) < lag(FittedLag(0.999, LagDistribution.LOG_NORMAL)) < 25
+    assert 5 < lag(FittedLag(0.5)) < 5.5
 
 
 def test_a_trigger_reads_the_percentile_watermarks_of_a_policy() -> None:
@@ -329,6 +391,16 @@ def test_a_watermark_must_be_a_point_in_time(policy: WatermarkPolicy, message: s
             r"BoundedOutOfOrderness.delay must be .*; got None \(NoneType\)",
         ),
         (lambda: Timeout(3), r"Timeout.delay must be a timedelta of zero or more; got 3 \(int\)"),  # type: ignore[arg-type]
+        (lambda: ProcessingTimeLag(3), r"ProcessingTimeLag.delay must be .* zero or more; got 3 \(int\)"),  # type: ignore[arg-type]
+        (lambda: FittedLag(2.0), "FittedLag.q must be a float between 0 and 1"),
+        (
+            lambda: FittedLag(0.5, "gamma"),  # type: ignore[arg-type]
+            r"FittedLag.distribution must be a LagDistribution, such as .*; got 'gamma' \(str\)",
+        ),
+        (
+            lambda: Perfect(percentiles=(0.5,), lag_percentiles=(0.5, 0.9)),
+            r"Perfect.lag_percentiles must be quantiles that are not in percentiles, which has \(0.5,\); got \(0.5",
+        ),
         (
             lambda: LagQuantile(1.0),
             r"LagQuantile.q must be a float between 0 and 1, such as 0.99; got 1.0 \(float\)",
@@ -407,15 +479,27 @@ def test_policies_and_clocks_equal_their_pickled_copies(policy: WatermarkPolicy,
         (Perfect(), "the watermark that the source reports"),
         (MonotonicTimestamps(), "the least of the greatest event times of the partitions"),
         (BoundedOutOfOrderness(timedelta(seconds=30)), "the greatest event time observed, minus 0:00:30"),
-        (Timeout(MINUTE), "the processing time, minus 0:01:00"),
+        (Timeout(MINUTE), "the greatest event time observed at least 0:01:00 ago"),
+        (ProcessingTimeLag(MINUTE), "the processing time, minus 0:01:00"),
+        (
+            FittedLag(0.9),
+            "the processing time, minus the 0.9 quantile of a gamma distribution fitted to the lags of the last "
+            "1:00:00",
+        ),
         (LagQuantile(0.9), "the processing time, minus the 0.9 quantile of the lags of the last 1:00:00"),
         (IngressTime(), "the processing time"),
         (HALFWAY, "half the median lag behind"),
         (Fractional(), "Fractional"),
         (
-            Timeout(MINUTE, idle_after=2 * MINUTE, max_ahead=MINUTE, percentiles=(0.9, 0.5)),
+            ProcessingTimeLag(
+                MINUTE,
+                idle_after=2 * MINUTE,
+                max_ahead=MINUTE,
+                percentiles=(0.9, 0.5),
+                lag_percentiles=(0.8,),
+            ),
             "the processing time, minus 0:01:00, ignoring partitions that are idle for 0:02:00, "
-            "ignoring event times more than 0:01:00 ahead, with percentiles 0.9, 0.5",
+            "ignoring event times more than 0:01:00 ahead, with percentiles 0.9, 0.5, with percentiles 0.8 of the lags",
         ),
     ],
 )

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
 from itertools import count
+from math import ceil, exp, fsum, lgamma, log
+from statistics import NormalDist
 
 import flowalg_reference as reference
 import pytest
@@ -28,6 +32,7 @@ from flowalg_laws.strategies import (
     batches,
     halfway,
     observations,
+    quantiles,
     readings,
     window_fns,
 )
@@ -42,12 +47,15 @@ from flowalg import (
     ClockSummary,
     CustomPolicy,
     EventTime,
+    FittedLag,
     IngressTime,
+    LagDistribution,
     LagQuantile,
     MonotonicTimestamps,
     Observation,
     Perfect,
     ProcessingTime,
+    ProcessingTimeLag,
     Repeat,
     SourceClock,
     Sum,
@@ -60,7 +68,14 @@ from flowalg import (
     event_time,
     processing_time,
 )
-from flowalg.watermarks import PartitionClock, RecentLags, SourceInstant, replay_policy
+from flowalg.watermarks import (
+    EventTimeCounts,
+    PartitionClock,
+    ReachedTimes,
+    RecentLags,
+    SourceInstant,
+    replay_policy,
+)
 from flowalg.watermarks.lags import lag_of
 from tests.support.scores import minute
 
@@ -98,20 +113,87 @@ def reached(policy: WatermarkPolicy, history: History) -> int | None:
     return min(active) if active else max(furthest, default=None)
 
 
-def lag(policy: WatermarkPolicy, history: History, q: float) -> int | None:
-    """Returns the least lag that a share of the recent records does not exceed."""
+def reached_in_time(policy: WatermarkPolicy, history: History, delay: timedelta) -> int | None:
+    """Returns the event time that all active partitions had reached a delay ago; see ``reached`` if all are idle."""
+    now = history[-1].processing_time
+    records = [record for _, record in records_that_count(policy, history)]
+    step = max((10**n for n in range(18) if 10**n * 128 <= micros(delay)), default=1)
+    furthest, active = [], []
+    for name in {record.partition for record in records}:
+        of_partition = [record for record in records if record.partition == name]
+        in_time = [
+            record.event_time
+            for record in of_partition
+            if record.processing_time + (-record.processing_time) % step <= now - micros(delay)
+        ]
+        furthest.append(max(in_time, default=None))
+        silent_for = now - max(record.processing_time for record in of_partition)
+        if policy.idle_after is None or silent_for < micros(policy.idle_after):
+            active.append(furthest[-1])
+    known = [point for point in active or furthest if point is not None]
+    if len(known) < len(active):
+        return None
+    return min(known) if active else max(known, default=None)
+
+
+def recent_records(policy: WatermarkPolicy, history: History) -> list[Observation]:
+    """Returns the records of the recent period and of at most an eighth before it."""
     records = records_that_count(policy, history)
     slice_ = -(-micros(policy.recent) // 8)
     newest = max((now // slice_ for now, _ in records), default=0)
-    lags = [
+    return [record for now, record in records if now // slice_ >= newest - 8]
+
+
+def lags(policy: WatermarkPolicy, history: History) -> list[int]:
+    """Returns the lags of recent records."""
+    return [
         round_lag_up(record.processing_time - record.event_time, micros(policy.resolution))
-        for now, record in records
-        if now // slice_ >= newest - 8
+        for record in recent_records(policy, history)
     ]
-    for candidate in sorted(lags):
-        if len([other for other in lags if other <= candidate]) >= Decimal(str(q)) * len(lags):
+
+
+def lag(policy: WatermarkPolicy, history: History, q: float) -> int | None:
+    """Returns the least lag that a share of the recent records does not exceed."""
+    return quantile(lags(policy, history), q)
+
+
+def quantile(durations: list[int], q: float) -> int | None:
+    """Returns the least duration that a share of them does not exceed."""
+    for candidate in sorted(durations):
+        if len([other for other in durations if other <= candidate]) >= Decimal(str(q)) * len(durations):
             return candidate
     return None
+
+
+def fitted_lag(policy: FittedLag, history: History) -> int | None:
+    """Returns the quantile of the distribution with the mean and variance of the recent lags."""
+    found = lags(policy, history)
+    if not found:
+        return None
+    mean = Fraction(sum(found), len(found))
+    variance = Fraction(sum(each * each for each in found), len(found)) - mean**2
+    lag = policy.distribution.quantile(float(mean), float(variance), policy.q)
+    return ceil(lag / micros(policy.resolution)) * micros(policy.resolution)
+
+
+def disorder(policy: WatermarkPolicy, history: History, q: float) -> int | None:
+    """Returns how far a share of the recent records were at most behind the event time reached before them."""
+    kept = recent_records(policy, history)
+    resolution = micros(policy.resolution)
+    behind = []
+    for number, instant in enumerate(history):
+        counted = [record for record in kept if any(record is each for each in instant.observations)]
+        if not counted:
+            continue
+        before = reached(policy, history[:number]) if number else None
+        greatest = max(record.event_time for record in counted) // resolution
+        for record in counted:
+            unit, width = record.event_time // resolution, 1
+            while greatest // width - unit // width >= 512:
+                width *= 2
+            event = unit // width * width * resolution
+            behind.append(0 if before is None else round_lag_up(before - event, resolution))
+    return quantile(behind, q)
 
 
 def round_lag_up(lag: int, resolution: int) -> int:
@@ -136,7 +218,12 @@ def watermark_of(policy: WatermarkPolicy, history: History, later: History) -> i
             point = reached(policy, history)
             return None if point is None else point - micros(delay)
         case Timeout(delay=delay):
+            return reached_in_time(policy, history, delay)
+        case ProcessingTimeLag(delay=delay):
             return now - micros(delay)
+        case FittedLag():
+            fitted = fitted_lag(policy, history)
+            return None if fitted is None else now - fitted
         case LagQuantile(q=q):
             delay_ = lag(policy, history, q)
             return None if delay_ is None else now - delay_
@@ -156,8 +243,13 @@ def expected_watermarks(policy: WatermarkPolicy, history: History) -> list[tuple
         watermark = max([MIN_TIME, *(point for point in candidates if point is not None)])
         percentiles = {}
         for q in policy.percentiles:
-            lags = [(before[-1].processing_time, lag(policy, before, q)) for before, _ in prefixes]
-            percentiles[q] = max([watermark, *(now - delay for now, delay in lags if delay is not None)])
+            points = [(reached(policy, before), disorder(policy, before, q)) for before, _ in prefixes]
+            percentiles[q] = max(
+                [watermark, *(at - by for at, by in points if at is not None and by is not None)]
+            )
+        for q in policy.lag_percentiles:
+            delays = [(before[-1].processing_time, lag(policy, before, q)) for before, _ in prefixes]
+            percentiles[q] = max([watermark, *(now - delay for now, delay in delays if delay is not None)])
         watermarks.append((watermark, percentiles))
     return watermarks
 
@@ -204,7 +296,9 @@ def test_a_timeline_has_the_watermarks_of_its_policy(
     if records:
         last = timeline.instants[-1]
         assert (last.elements, last.watermark) == ((), MAX_TIME)
-        assert last.percentile_watermarks == dict.fromkeys(policy.percentiles, MAX_TIME)
+        assert last.percentile_watermarks == dict.fromkeys(
+            (*policy.percentiles, *policy.lag_percentiles), MAX_TIME
+        )
 
 
 @given(st.lists(readings(), min_size=1), st.integers(1, 9))
@@ -249,7 +343,9 @@ OPTIONS = (
     Perfect(percentiles=(0.5,)),
     MonotonicTimestamps(idle_after=3 * MINUTE, max_ahead=MINUTE),
     BoundedOutOfOrderness(3 * MINUTE, idle_after=5 * MINUTE, percentiles=(0.9, 0.5)),
-    Timeout(3 * MINUTE, percentiles=(0.25, 0.5, 0.75), resolution=MINUTE),
+    Timeout(3 * MINUTE, idle_after=5 * MINUTE, percentiles=(0.25, 0.5, 0.75), resolution=MINUTE),
+    ProcessingTimeLag(3 * MINUTE, lag_percentiles=(0.25, 0.5, 0.75), resolution=MINUTE),
+    FittedLag(0.9, recent=10 * MINUTE, percentiles=(0.25,), lag_percentiles=(0.5,)),
     LagQuantile(0.75, recent=10 * MINUTE, max_ahead=MINUTE, percentiles=(0.5,)),
     IngressTime(percentiles=(0.5,)),
     HALFWAY,
@@ -281,6 +377,14 @@ def test_a_policy_with_hidden_state_is_detected() -> None:
 
 POINTS = st.integers(0, 9)
 CLOCKS = st.builds(PartitionClock, POINTS.map(EventTime), POINTS.map(ProcessingTime))
+UNITS = st.integers(-(2**40), 2**40) | st.integers(0, 2000)
+EVENT_TIMES = st.dictionaries(UNITS, st.integers(1, 9)).map(EventTimeCounts.of_units)
+REACHED = st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 3000)), min_size=1).map(
+    lambda records: reduce(
+        ReachedTimes.merge,
+        (ReachedTimes.of(EventTime(event), ProcessingTime(time), 1000) for event, time in records),
+    )
+)
 REPORTS = st.builds(
     ClockSummary,
     st.dictionaries(st.sampled_from("pq"), CLOCKS),
@@ -288,6 +392,8 @@ REPORTS = st.builds(
     st.none() | POINTS.map(EventTime),
     st.booleans(),
     st.dictionaries(POINTS, st.integers(1, 9)),
+    EVENT_TIMES,
+    st.dictionaries(st.sampled_from("pq"), REACHED),
 )
 
 
@@ -297,6 +403,36 @@ def test_clock_summaries_are_a_commutative_monoid(a: ClockSummary, b: ClockSumma
     assert a.merge(b.merge(c)) == a.merge(b).merge(c)
     assert a.merge(b) == b.merge(a)
     assert a.merge(ClockSummary()) == a
+
+
+@given(st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 9000)), min_size=1), st.integers(0, 5000))
+def test_the_record_of_reached_times_is_bounded_and_exact_to_a_step(
+    records: list[tuple[int, int]], delay: int
+) -> None:
+    """Law: at any later time, the record has the greatest event time of the records up to a delay ago, in few steps."""
+    parts = [ReachedTimes.of(EventTime(event), ProcessingTime(time), delay) for event, time in records]
+    whole = reduce(ReachedTimes.merge, parts)
+    assert len(whole.steps) <= 1283
+    width = max((10**n for n in range(9) if 10**n * 128 <= delay), default=1)
+    latest = max(time for _, time in records)
+    for now in (latest, latest + delay // 2, latest + delay + width):
+        in_time = [event for event, time in records if time + (-time) % width + delay <= now]
+        assert whole.by(ProcessingTime(now)) == max(in_time, default=None)
+
+
+@given(st.lists(UNITS, min_size=1))
+def test_a_histogram_of_event_times_is_bounded_and_accurate(units: list[int]) -> None:
+    """Event times are rounded down by less than one part in 255 of their distance from the greatest."""
+    counts = EventTimeCounts.of_units({unit: units.count(unit) for unit in units})
+    rounded = sorted(event for event, count in counts.rounded(1) for _ in range(count))
+    assert len(rounded) == len(units)
+    for exact, found in zip(sorted(units), rounded, strict=True):
+        assert 0 <= exact - found <= (max(units) - exact) / 255
+
+
+def test_a_histogram_of_event_times_is_small() -> None:
+    """A million seconds before the greatest have fewer than 4,000 blocks."""
+    assert len(EventTimeCounts.of_units(dict.fromkeys(range(1_000_000), 1)).counts) < 4000
 
 
 @given(watermark_policies(), st.lists(observations()), st.lists(observations()))
@@ -378,3 +514,38 @@ def test_quantiles_are_decimal() -> None:
     lags = RecentLags().absorb(dict.fromkeys(range(1, 101), 1), ProcessingTime(0), 1)
     assert 0.07 * 100 > 7
     assert [lags.quantile(q) for q in (0.001, 0.01, 0.07, 0.5, 0.999)] == [1, 1, 7, 50, 100]
+
+
+# Fitted distributions.
+
+
+@pytest.mark.parametrize("q", [0.01, 0.5, 0.9, 0.99, 0.9999])
+def test_a_gamma_distribution_of_shape_one_is_exponential(q: float) -> None:
+    """A gamma distribution whose variance is its squared mean is exponential: its quantiles are logarithms."""
+    assert LagDistribution.GAMMA.quantile(3.0, 9.0, q) == pytest.approx(-3 * log(1 - q))
+
+
+@pytest.mark.parametrize("shape", [2, 5, 40, 900, 1100])
+def test_a_gamma_distribution_of_whole_shape_counts_events(shape: int) -> None:
+    """The quantile is the time by which a Poisson process has had that many events, with probability q."""
+    for q in (0.05, 0.5, 0.95):
+        point = LagDistribution.GAMMA.quantile(float(shape), float(shape), q)
+        fewer = fsum(exp(n * log(point) - point - lgamma(n + 1)) for n in range(shape))
+        assert 1 - fewer == pytest.approx(q, abs=1e-5)
+
+
+@pytest.mark.parametrize("q", [0.01, 0.5, 0.9, 0.9999])
+def test_a_log_normal_distribution_is_normal_in_its_logarithm(q: float) -> None:
+    """With the mean and the variance of ``exp(N(1, 0.25))``, the quantile is the exponential of the normal quantile."""
+    mean, variance = exp(1.125), (exp(0.25) - 1) * exp(2.25)
+    expected = exp(NormalDist(1, 0.5).inv_cdf(q))
+    assert LagDistribution.LOG_NORMAL.quantile(mean, variance, q) == pytest.approx(expected)
+
+
+@given(st.sampled_from(LagDistribution), st.floats(0, 1e12), st.floats(0, 1e24), quantiles(), quantiles())
+def test_fitted_quantiles_are_ordered(
+    distribution: LagDistribution, mean: float, variance: float, first: float, second: float
+) -> None:
+    """Quantiles of a fitted distribution are not negative, and increase with q."""
+    low, high = (distribution.quantile(mean, variance, q) for q in sorted((first, second)))
+    assert 0 <= low <= high * (1 + 1e-9)

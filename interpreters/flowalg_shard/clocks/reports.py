@@ -12,9 +12,16 @@ from typing import Final, assert_never
 import polars as pl
 
 from flowalg.data.time import EventTime, Micros, ProcessingTime
-from flowalg.watermarks import ClockSummary, PartitionClock, WatermarkPolicy
+from flowalg.watermarks import (
+    ClockSummary,
+    EventTimeCounts,
+    PartitionClock,
+    ReachedTimes,
+    WatermarkPolicy,
+)
 from flowalg.watermarks.lags import lag_of
-from flowalg.watermarks.summaries import later
+from flowalg.watermarks.mappings import later, merge_mappings
+from flowalg.watermarks.reached import step_width
 from flowalg_shard.clocks.exchange import (
     FromSource,
     FromStage,
@@ -114,6 +121,8 @@ def _signals(rows: pl.DataFrame) -> frozenset[str]:
 
 _TOO_FAR: Final = "too_far"
 _LAG: Final = "lag"
+_STEP: Final = "step"
+_UNIT: Final = "unit"
 _EVENT: Final = "event"
 _PROCESSING: Final = "processing"
 _COUNT: Final = "count"
@@ -127,10 +136,13 @@ def observation(
     group = [pl.col(PARTITION)] if partitioned else []
     if policy.max_ahead_micros is not None:
         group.append((event - processing > policy.max_ahead_micros).alias(_TOO_FAR))
-    if policy.keeps_lags:
-        # Rounded up to multiples of the resolution.
+    if policy.observes_lags:
         lag = (processing - event).clip(lower_bound=0)
-        group.append((-(-lag).floordiv(policy.resolution_micros) * policy.resolution_micros).alias(_LAG))
+        group.append(_rounded_up(lag, policy.resolution_micros).alias(_LAG))
+    if policy.observes_event_times:
+        group.append(event.floordiv(policy.resolution_micros).alias(_UNIT))
+    if policy.reached_delay is not None:
+        group.append(_rounded_up(processing, step_width(policy.reached_delay)).alias(_STEP))
     greatest = [
         event.max().alias(_EVENT),
         processing.max().alias(_PROCESSING),
@@ -139,10 +151,16 @@ def observation(
     return records.group_by(group).agg(greatest) if group else records.select(greatest)
 
 
+def _rounded_up(duration: pl.Expr, width: Micros) -> pl.Expr:
+    return -(-duration).floordiv(width) * width
+
+
 def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport:
     """The report of the records of an ``observation``."""
     partitions: dict[str, PartitionClock] = {}
     lags: dict[Micros, int] = {}
+    units: dict[int, int] = {}
+    reached: dict[str, ReachedTimes] = {}
     latest: ProcessingTime | None = None
     elements = 0
     for row in seen.iter_rows(named=True):
@@ -155,10 +173,18 @@ def observed_report(policy: WatermarkPolicy, seen: pl.DataFrame) -> SourceReport
             continue
         name = row.get(PARTITION, "")
         partitions[name] = partitions[name].merge(clock) if name in partitions else clock
-        if policy.keeps_lags:
+        if policy.observes_lags:
             lag = lag_of(EventTime(0), ProcessingTime(row[_LAG]), policy.resolution_micros)
             lags[lag] = lags.get(lag, 0) + row[_COUNT]
-    return SourceReport(ClockSummary(partitions, latest, lags=lags), frozenset(), elements)
+        if policy.observes_event_times:
+            units[row[_UNIT]] = units.get(row[_UNIT], 0) + row[_COUNT]
+        if (delay := policy.reached_delay) is not None:
+            step = (ProcessingTime(row[_STEP]), clock.latest_event)
+            times = ReachedTimes(delay, clock.latest_processing, (step,))
+            reached = merge_mappings(reached, {name: times}, ReachedTimes.merge)
+    event_times = EventTimeCounts.of_units(units)
+    summary = ClockSummary(partitions, latest, lags=lags, event_times=event_times, reached=reached)
+    return SourceReport(summary, frozenset(), elements)
 
 
 __all__ = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -11,12 +12,15 @@ from flowalg import (
     BoundedOutOfOrderness,
     ClockView,
     CustomPolicy,
+    FittedLag,
     IngressTime,
+    LagDistribution,
     LagQuantile,
     MonotonicTimestamps,
     Observation,
     Perfect,
     ProcessingTime,
+    ProcessingTimeLag,
     Timeout,
     WatermarkPolicy,
 )
@@ -52,15 +56,28 @@ def watermark_policies() -> SearchStrategy[WatermarkPolicy]:
             (timedelta(microseconds=7), timedelta(seconds=50), timedelta(minutes=3))
         ),
     }
-    return st.one_of(
+    kinds: tuple[SearchStrategy[WatermarkPolicy], ...] = (
         st.builds(MonotonicTimestamps, **options),
         st.builds(BoundedOutOfOrderness, durations(0, MAX_MINUTE), **options),
         st.builds(Perfect, **options),
         st.builds(Timeout, durations(0, MAX_MINUTE), **options),
+        st.builds(ProcessingTimeLag, durations(0, MAX_MINUTE), **options),
         st.builds(LagQuantile, quantiles(), **options),
+        st.builds(FittedLag, quantiles(), st.sampled_from(LagDistribution), **options),
         st.builds(IngressTime, **options),
         st.builds(CustomPolicy, st.just("halfway"), st.just(halfway), **options),
     )
+    return st.tuples(st.one_of(kinds), st.booleans()).map(_by_lag)
+
+
+def _by_lag(drawn: tuple[WatermarkPolicy, bool]) -> WatermarkPolicy:
+    """A policy, or the same with some of its percentile watermarks derived from lags."""
+    policy, by_lag = drawn
+    if not by_lag:
+        return policy
+    middle = len(policy.percentiles) // 2
+    some, others = policy.percentiles[:middle], policy.percentiles[middle:]
+    return evolve(policy, percentiles=some, lag_percentiles=others)
 
 
 @cached

@@ -14,18 +14,27 @@ from flowalg import (
     ClockView,
     CustomPolicy,
     EventTime,
+    FittedLag,
     IngressTime,
+    LagDistribution,
     LagQuantile,
     MonotonicTimestamps,
     Observation,
     Perfect,
     ProcessingTime,
+    ProcessingTimeLag,
     SourceClock,
     Timeout,
     WatermarkPolicy,
 )
 from flowalg.data.time import Micros
-from flowalg.watermarks import PartitionClock, RecentLags
+from flowalg.watermarks import (
+    EventTimeCounts,
+    PartitionClock,
+    ReachedTimes,
+    RecentLags,
+    RecentMoments,
+)
 
 SECOND = timedelta(seconds=1)
 
@@ -36,6 +45,9 @@ def constructors() -> None:
     assert_type(MonotonicTimestamps(idle_after=SECOND), MonotonicTimestamps)
     assert_type(BoundedOutOfOrderness(SECOND, idle_after=SECOND, max_ahead=SECOND), BoundedOutOfOrderness)
     assert_type(Timeout(SECOND, percentiles=(0.9, 0.99)), Timeout)
+    assert_type(ProcessingTimeLag(SECOND, lag_percentiles=(0.9,)), ProcessingTimeLag)
+    assert_type(FittedLag(0.99), FittedLag)
+    assert_type(FittedLag(0.99, LagDistribution.LOG_NORMAL), FittedLag)
     assert_type(LagQuantile(0.99, recent=SECOND, resolution=SECOND), LagQuantile)
     assert_type(IngressTime(), IngressTime)
     assert_type(CustomPolicy("mine", lambda view: view.reached), CustomPolicy)
@@ -56,12 +68,17 @@ def every_policy(
     assert_type(policy.advance(clock, policy.summarize([]), now), SourceClock)
     assert_type(policy.candidate(clock), int | None)
     assert_type(policy.keeps_lags, bool)
+    assert_type(policy.keeps_moments, bool)
+    assert_type(policy.observes_lags, bool)
+    assert_type(policy.observes_event_times, bool)
+    assert_type(policy.reached_delay, Micros | None)
     assert_type(policy.description, str)
     assert_type(policy.idle_after, timedelta | None)
     assert_type(policy.idle_micros, Micros | None)
     assert_type(policy.max_ahead, timedelta | None)
     assert_type(policy.max_ahead_micros, Micros | None)
     assert_type(policy.percentiles, tuple[float, ...])
+    assert_type(policy.lag_percentiles, tuple[float, ...])
     assert_type(policy.recent, timedelta)
     assert_type(policy.recent_micros, Micros)
     assert_type(policy.resolution, timedelta)
@@ -91,7 +108,24 @@ def bounded(policy: BoundedOutOfOrderness, clock: SourceClock) -> None:
 def timeout(policy: Timeout, clock: SourceClock) -> None:
     """``Timeout``."""
     assert_type(policy.delay, timedelta)
+    assert_type(policy.reached_delay, Micros)
+    assert_type(policy.candidate(clock), EventTime | None)
+    assert_type(policy.description, str)
+
+
+def processing_time_lag(policy: ProcessingTimeLag, clock: SourceClock) -> None:
+    """``ProcessingTimeLag``."""
+    assert_type(policy.delay, timedelta)
     assert_type(policy.candidate(clock), int)
+    assert_type(policy.description, str)
+
+
+def fitted(policy: FittedLag, clock: SourceClock) -> None:
+    """``FittedLag``."""
+    assert_type(policy.q, float)
+    assert_type(policy.distribution, LagDistribution)
+    assert_type(policy.distribution.quantile(1.0, 2.0, 0.5), float)
+    assert_type(policy.candidate(clock), int | None)
     assert_type(policy.description, str)
 
 
@@ -138,7 +172,11 @@ def clocks(clock: SourceClock, report: ClockSummary, now: ProcessingTime) -> Non
     assert_type(clock.source_watermark, EventTime | None)
     assert_type(clock.lags, RecentLags)
     assert_type(clock.percentiles, Mapping[float, EventTime])
-    assert_type(clock.observe(report, now, 60), SourceClock)
+    assert_type(clock.moments, RecentMoments)
+    assert_type(clock.disorder, RecentLags)
+    assert_type(clock.reached_times, Mapping[str, ReachedTimes])
+    assert_type(clock.observe(report, now), SourceClock)
+    assert_type(clock.reached_in_time(None), EventTime | None)
     assert_type(clock.idle_partitions(60), frozenset[str])
     assert_type(clock.reached(None), EventTime | None)
     assert_type(clock.reached_by_partition(None), dict[str, EventTime])
@@ -153,6 +191,8 @@ def reports(report: ClockSummary, observation: Observation, event: EventTime, no
     assert_type(report.source_watermark, EventTime | None)
     assert_type(report.ended, bool)
     assert_type(report.lags, Mapping[Micros, int])
+    assert_type(report.event_times, EventTimeCounts)
+    assert_type(report.reached, Mapping[str, ReachedTimes])
     assert_type(report.merge(report), ClockSummary)
     assert_type(Observation("east", event, now), Observation)
     assert_type(observation.partition, str)

@@ -50,8 +50,8 @@ WATERMARK_MUTANTS: Final = (
         "reached - 2 * self.delay_micros",
     ),
     Replacement(
-        "Timeout is ahead of the clock by its delay",
-        "Timeout.candidate",
+        "ProcessingTimeLag is ahead of the clock by its delay",
+        "ProcessingTimeLag.candidate",
         "clock.processing_time - self.delay // timedelta(microseconds=1)",
         "clock.processing_time + self.delay // timedelta(microseconds=1)",
     ),

@@ -61,7 +61,7 @@ Watermark = Annotated[
     typer.Option(
         metavar="POLICY",
         help="The watermark policy: an expression over flowalg's policies and durations, such as "
-        "'Timeout(5 * minute)'. Default: Perfect(); a stream needs one.",
+        "'ProcessingTimeLag(5 * minute)'. Default: Perfect(); a stream needs one.",
     ),
 ]
 Every = Annotated[
@@ -190,7 +190,7 @@ def what_if(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help="A policy to try, such as 'Timeout(5 * minute)'; repeatable. Default: a "
+            help="A policy to try, such as 'ProcessingTimeLag(5 * minute)'; repeatable. Default: a "
             "grid from the delays.",
         ),
     ] = None,

@@ -164,7 +164,7 @@ def column_history(
     Law: it is the history of ``Timeline.from_records`` of the records. Raises ``UnsuitedDataError`` for data that have
     an error or must be read as records, and for a policy with percentile watermarks.
     """
-    if policy.percentiles or not table.num_rows:
+    if policy.percentiles or policy.lag_percentiles or not table.num_rows:
         raise UnsuitedDataError
     records, times = record_columns(source, table), processing_times(table, processing_time).to_numpy()
     if np.any(times[1:] < times[:-1]):

@@ -10,7 +10,7 @@ import polars as pl
 from flowalg_shard.tables.columns import EVENT_TIME, PROCESSING_TIME
 
 from flowalg.data.time import Micros
-from flowalg.watermarks import BoundedOutOfOrderness, LagQuantile, Timeout, WatermarkPolicy
+from flowalg.watermarks import BoundedOutOfOrderness, LagQuantile, ProcessingTimeLag, WatermarkPolicy
 from flowalg_tools.what_if.observed import ObservedRecords
 
 _SHARES: Final = (0.5, 0.9, 0.95, 0.99)
@@ -39,11 +39,11 @@ def default_policies(observed: ObservedRecords) -> tuple[WatermarkPolicy, ...]:
     """Policies that wait for 50%, 90%, 95% and 99% of the records.
 
     The delay of ``BoundedOutOfOrderness`` is that of a record behind the greatest earlier event time, the delay of
-    ``Timeout`` is that of a record behind the clock, and ``LagQuantile`` learns its delay.
+    ``ProcessingTimeLag`` is that of a record behind the clock, and ``LagQuantile`` learns its delay.
     """
     behind = pl.col(EVENT_TIME).cum_max() - pl.col(EVENT_TIME)
     disorder = [BoundedOutOfOrderness(delay) for delay in _delays(observed, behind)]
-    timeouts = [Timeout(delay) for delay in _delays(observed, _lag())]
+    timeouts = [ProcessingTimeLag(delay) for delay in _delays(observed, _lag())]
     return (*disorder, *timeouts, *map(LagQuantile, _QUANTILES))
 
 

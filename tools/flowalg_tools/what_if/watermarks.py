@@ -23,7 +23,8 @@ from flowalg.watermarks import (
     MonotonicTimestamps,
     PartitionClock,
     Perfect,
-    Timeout,
+    ProcessingTimeLag,
+    ReachedTimes,
     WatermarkPolicy,
 )
 from flowalg_tools.what_if.lags import Lags
@@ -57,7 +58,7 @@ class PolicyWatermarks:
             return pl.Series(self._known)
         if type(policy) is IngressTime:
             return times
-        if type(policy) is Timeout:
+        if type(policy) is ProcessingTimeLag:
             return times - _micros(policy.delay)
         if type(policy) is MonotonicTimestamps:
             return self._reached_by_all(policy)
@@ -114,7 +115,8 @@ class PolicyWatermarks:
     def _run_policy(self, policy: WatermarkPolicy) -> pl.Series:
         """The watermark of a policy that is called at one instant after another."""
         partitions = self._partitions(policy)
-        lags = self._lag_counts(policy) if policy.keeps_lags else {}
+        lags = self._lag_counts(policy) if policy.observes_lags else {}
+        reached = self._reached_times(policy)
         latest = self._by_instant(self.observed.rows, pl.col(PROCESSING_TIME).max())
         clock = policy.start()
         watermarks = []
@@ -125,6 +127,7 @@ class PolicyWatermarks:
                 None if newest is None else ProcessingTime(newest),
                 None if known is None else EventTime(known),
                 lags=lags.get(number, {}),
+                reached=reached.get(number, {}),
             )
             clock = policy.advance(clock, summary, ProcessingTime(time))
             watermarks.append(clock.watermark)
@@ -140,6 +143,20 @@ class PolicyWatermarks:
         for number, name, event, time in greatest.iter_rows():
             clocks[number][name] = PartitionClock(EventTime(event), ProcessingTime(time))
         return clocks
+
+    def _reached_times(self, policy: WatermarkPolicy) -> dict[int, dict[str, ReachedTimes]]:
+        """The event times that each partition reached in each instant, if the policy needs them."""
+        times: dict[int, dict[str, ReachedTimes]] = defaultdict(dict)
+        delay = policy.reached_delay
+        if delay is None:
+            return times
+        rows = self.observed.rows_for_clocks(policy.max_ahead_micros)
+        greatest = rows.group_by(INSTANT, PARTITION, PROCESSING_TIME).agg(pl.col(EVENT_TIME).max())
+        for number, name, time, event in greatest.iter_rows():
+            found = ReachedTimes.of(EventTime(event), ProcessingTime(time), delay)
+            known = times[number].get(name)
+            times[number][name] = found if known is None else known.merge(found)
+        return times
 
     def _lag_counts(self, policy: WatermarkPolicy) -> dict[int, dict[Micros, int]]:
         """The number of records with each lag in each instant."""

@@ -5,16 +5,23 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from flowalg import (
+    AtWatermark,
     BoundedOutOfOrderness,
     ClockView,
     CustomPolicy,
+    FittedLag,
     IngressTime,
+    LagDistribution,
     LagQuantile,
     MonotonicTimestamps,
     Perfect,
+    ProcessingTimeLag,
+    Repeat,
     Timeout,
+    Trigger,
     WatermarkPolicy,
 )
+from flowalg.triggers.syntax import DEFAULT_TRIGGER
 from flowalg_laws.conformance.jobs.feeds import feed, sum_in_windows, sums_in_fives
 from flowalg_laws.conformance.jobs.job import Job, job
 
@@ -29,6 +36,8 @@ LINES = (
 """The second partition, ``b``, is silent for eight minutes, and then emits late records."""
 AHEAD = ("3: a=1@0", "4: a=2@55", "6: a=3@5", "9: a=4@8", "12: a=5@11")
 """One timestamp is almost an hour ahead."""
+CATCHING_UP = ("10: a=1@0", "11: a=2@4", "12: a=3@8", "13: a=4@12")
+"""The records are in order, with lags of 10, 7, 4 and 1 minutes."""
 
 
 def three_behind(view: ClockView) -> datetime | None:
@@ -44,10 +53,11 @@ def under_policy(
     *,
     lines: tuple[str, ...] = LINES,
     partition: str | None = None,
+    trigger: Trigger = DEFAULT_TRIGGER,
 ) -> Job:
-    """Makes a job for a policy: sums in windows of five minutes, with the default trigger."""
+    """Makes a job for a policy: sums in windows of five minutes."""
     make_job = job(
-        sum_in_windows(),
+        sum_in_windows(trigger),
         feed(*lines, policy=policy, partition=partition),
         panes=panes,
         name=name,
@@ -148,9 +158,58 @@ JOBS = (
     """,
     ),
     under_policy(
-        "a timeout of four minutes",
-        "The watermark waits for elements for a fixed delay.",
-        Timeout(4 * MINUTE),
+        "percentile watermarks of event times",
+        "A percentile watermark is at the event time that was reached, as far as few records have been behind it.",
+        BoundedOutOfOrderness(20 * MINUTE, percentiles=(0.9,)),
+        """
+        12: +a=3 [0, 5) early 0
+        13: +a=3 [5, 10) early 0
+        13: +a=4 [10, 15) on_time 0
+    """,
+        lines=CATCHING_UP,
+        trigger=Repeat(AtWatermark(percentile=0.9)),
+    ),
+    under_policy(
+        "percentile watermarks of lags",
+        "By lags, a percentile watermark is behind the clock by the lag of nearly all recent records.",
+        BoundedOutOfOrderness(20 * MINUTE, lag_percentiles=(0.5,)),
+        """
+        12: +a=3 [0, 5) early 0
+        13: +a=3 [5, 10) on_time 0
+        13: +a=4 [10, 15) on_time 0
+    """,
+        lines=CATCHING_UP,
+        trigger=Repeat(AtWatermark(percentile=0.5)),
+    ),
+    under_policy(
+        "a timeout",
+        "The watermark is the greatest event time that had been observed two minutes ago.",
+        Timeout(2 * MINUTE),
+        """
+        11: +a=4 [0, 5) on_time 0
+        11: +b=7 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under_policy(
+        "a timeout of partitions",
+        "The partition that had reached the least two minutes ago holds back the watermark.",
+        Timeout(2 * MINUTE),
+        """
+        14: +a=4 [0, 5) on_time 0
+        14: +b=7 [0, 5) on_time 0
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+        partition="key",
+    ),
+    under_policy(
+        "a lag of four minutes",
+        "The watermark is a fixed delay behind the clock.",
+        ProcessingTimeLag(4 * MINUTE),
         """
         11: +a=4 [0, 5) on_time 0
         11: +b=7 [0, 5) on_time 0
@@ -168,6 +227,32 @@ JOBS = (
         8: +b=2 [0, 5) on_time 0
         11: +b=7 [0, 5) late 1
         11: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under_policy(
+        "a gamma distribution of lags",
+        "A delay from a distribution that is fitted to the lags.",
+        FittedLag(0.5),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        14: +a=4 [5, 10) on_time 0
+        14: +a=13 [10, 15) on_time 0
+        14: +b=8 [10, 15) on_time 0
+    """,
+    ),
+    under_policy(
+        "a log-normal distribution of lags",
+        "The distribution can be log-normal.",
+        FittedLag(0.8, LagDistribution.LOG_NORMAL),
+        """
+        8: +a=4 [0, 5) on_time 0
+        8: +b=2 [0, 5) on_time 0
+        11: +b=7 [0, 5) late 1
+        14: +a=4 [5, 10) on_time 0
         14: +a=13 [10, 15) on_time 0
         14: +b=8 [10, 15) on_time 0
     """,
