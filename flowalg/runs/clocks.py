@@ -7,17 +7,21 @@ from typing import Final
 
 from attrs import field, frozen
 
-from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 
 
 @frozen
 class Clocks:
-    """What both clocks read after the elements of an instant have been observed, and the signals of the instant."""
+    """What both clocks read after the elements of an instant have been observed, and the signals of the instant.
+
+    ``idle`` says that all sources upstream are idle: a union then does not wait for this collection.
+    """
 
     processing_time: ProcessingTime
     watermark: EventTime
     percentiles: Mapping[float, EventTime] = field(factory=dict)
     signals: frozenset[str] = frozenset()
+    idle: bool = False
 
     def percentile(self, q: float | None) -> EventTime:
         """The q-percentile watermark: never behind the watermark, and equal to it where the percentile is unknown."""
@@ -37,18 +41,30 @@ class Clocks:
             q: max(before.percentiles.get(q, MIN_TIME), min(point, hold))
             for q, point in self.percentiles.items()
         }
-        return Clocks(self.processing_time, watermark, percentiles, self.signals)
+        return Clocks(self.processing_time, watermark, percentiles, self.signals, self.idle)
 
 
-def minimum(clocks: Sequence[Clocks]) -> Clocks:
-    """The clocks of a union: each the least of those of its parts (SEMANTICS section 9)."""
+def minimum(clocks: Sequence[Clocks], before: Clocks) -> Clocks:
+    """The clocks of a union after an instant, given those before it (SEMANTICS section 9).
+
+    Each watermark is the least of those of the parts that are neither idle nor at the end of their input. If there is
+    none, it is that of the most advanced idle part; and ``MAX_TIME`` if all have ended. None moves back from
+    ``before``.
+    """
     first = clocks[0]
-    named = {q for each in clocks for q in each.percentiles}
+    running = [each for each in clocks if each.watermark < MAX_TIME]
+    active = [each for each in running if not each.idle]
+    choose, parts = (min, active) if active else (max, running or clocks)
+    percentiles = {q for each in clocks for q in each.percentiles}
     return Clocks(
         first.processing_time,
-        min(each.watermark for each in clocks),
-        {q: min(each.percentile(q) for each in clocks) for q in sorted(named)},
+        max(before.watermark, choose(each.watermark for each in parts)),
+        {
+            q: max(before.percentiles.get(q, MIN_TIME), choose(each.percentile(q) for each in parts))
+            for q in sorted(percentiles)
+        },
         first.signals,
+        bool(running) and not active,
     )
 
 

@@ -20,11 +20,13 @@ class PipelineInstant:
     """One instant of a whole pipeline.
 
     ``clocks`` has what the clocks read at each source, by its name; the processing time and the signals are the same
-    at all of them. ``instants`` has the instants of those sources that have one now.
+    at all of them. ``instants`` has the instants of those sources that have one now. ``idle_at`` has the time at which
+    each source becomes idle that may, unless it has an instant before.
     """
 
     clocks: Mapping[str, Clocks]
     instants: Mapping[str, Instant[object]] = field(factory=dict)
+    idle_at: Mapping[str, ProcessingTime] = field(factory=dict)
 
     @property
     def processing_time(self) -> ProcessingTime:
@@ -42,17 +44,14 @@ class PipelineInstant:
 
     def empty_at(self, time: ProcessingTime) -> PipelineInstant:
         """An instant at a later processing time, without records and signals."""
-        clocks = {
-            name: evolve(each, processing_time=time, signals=frozenset())
-            for name, each in self.clocks.items()
-        }
-        return PipelineInstant(clocks)
+        return PipelineInstant(_at(time, self.clocks, frozenset(), self.idle_at), idle_at=self.idle_at)
 
 
 def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[PipelineInstant]:
     """The instants of all sources as one sequence; a source without an instant keeps its watermark.
 
-    The first instants of several sources at one processing time are one instant; so are the second ones.
+    The first instants of several sources at one processing time are one instant; so are the second ones. A source whose
+    policy has ``idle_after``, and that has not started by then, is idle.
     """
     numbered = [
         (time, number, name, instant)
@@ -62,13 +61,43 @@ def pipeline_instants(timelines: Mapping[str, Timeline[object]]) -> Iterator[Pip
     ]
     numbered.sort(key=lambda row: row[:3])
     clocks = dict.fromkeys(timelines, BEGINNING)
+    idle_at = _idle_unless_started(timelines, numbered[0][0]) if numbered else {}
     for (time, _), group in groupby(numbered, key=lambda row: row[:2]):
         instants = {name: instant for _, _, name, instant in group}
         signals = frozenset[str]().union(*(instant.signals for instant in instants.values()))
         for name, instant in instants.items():
             clocks[name] = Clocks(time, instant.watermark, instant.percentile_watermarks)
-        now = {name: evolve(each, processing_time=time, signals=signals) for name, each in clocks.items()}
-        yield PipelineInstant(now, instants)
+            idle_at.pop(name, None)
+            if instant.idle_at is not None:
+                idle_at[name] = instant.idle_at
+        yield PipelineInstant(_at(time, clocks, signals, idle_at), instants, dict(idle_at))
+
+
+def _idle_unless_started(
+    timelines: Mapping[str, Timeline[object]], start: ProcessingTime
+) -> dict[str, ProcessingTime]:
+    """When each source becomes idle that has not started, given the first instant of any source."""
+    policies = {name: each.generated_by.policy for name, each in timelines.items() if each.generated_by}
+    return {
+        name: ProcessingTime(start + policy.idle_micros)
+        for name, policy in policies.items()
+        if policy.idle_micros is not None
+    }
+
+
+def _at(
+    time: ProcessingTime,
+    clocks: Mapping[str, Clocks],
+    signals: frozenset[str],
+    idle_at: Mapping[str, ProcessingTime],
+) -> dict[str, Clocks]:
+    """The clocks of all sources at a processing time."""
+    return {
+        name: evolve(
+            each, processing_time=time, signals=signals, idle=name in idle_at and idle_at[name] <= time
+        )
+        for name, each in clocks.items()
+    }
 
 
 def empty_instants(

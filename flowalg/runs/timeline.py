@@ -41,7 +41,8 @@ class Instant(Generic[A_co]):
     """The elements that are observed together, and the clocks at that time.
 
     ``reached`` is the greatest event time of each partition that is not idle, if a policy made the timeline: the
-    watermark waits for the least of them.
+    watermark waits for the least of them. ``idle_at`` is the processing time at which the source becomes idle unless it
+    has another instant before: from then on, other sources do not wait for it.
     """
 
     processing_time: ProcessingTime
@@ -50,10 +51,13 @@ class Instant(Generic[A_co]):
     percentile_watermarks: Mapping[float, EventTime] = field(factory=dict)
     signals: frozenset[str] = frozenset()
     reached: Mapping[str, EventTime] = field(factory=dict, eq=False, repr=False)
+    idle_at: ProcessingTime | None = None
 
     def __attrs_post_init__(self) -> None:
         require_point("Instant.processing_time", self.processing_time, ProcessingTime)
         require_point("Instant.watermark", self.watermark, EventTime)
+        if self.idle_at is not None:
+            require_point("Instant.idle_at", self.idle_at, ProcessingTime)
         if not isinstance(self.elements, tuple):
             raise ArgumentError("Instant.elements", self.elements, "a tuple")
         _require_percentiles("Instant.percentile_watermarks", self.percentile_watermarks)
@@ -130,8 +134,12 @@ class Timeline(HasView, Generic[A_co]):
         watermark: datetime | None = None,
         percentiles: Mapping[float, datetime] | None = None,
         signals: Iterable[str] = (),
+        idle: bool = False,
     ) -> Timeline[A_co]:
-        """Returns the timeline with one more instant, at a processing time; by default the watermark is unchanged."""
+        """Returns the timeline with one more instant, at a processing time; by default the watermark is unchanged.
+
+        With ``idle`` the source is idle until its next instant: other sources do not wait for its watermark.
+        """
         reading = self.watermark if watermark is None else event_time(watermark, argument="watermark")
         given = {} if percentiles is None else percentiles
         _require_percentiles("percentiles", given)
@@ -145,7 +153,10 @@ class Timeline(HasView, Generic[A_co]):
         for q, point in given.items():
             watermarks[q] = event_time(point, argument=f"percentiles[{q}]")
         clock = processing_time(time, argument="time")
-        instant = Instant(clock, elements, reading, watermarks, frozenset(names))
+        if not isinstance(idle, bool):
+            raise ArgumentError("idle", idle, "a bool")
+        idle_at = clock if idle else None
+        instant = Instant(clock, elements, reading, watermarks, frozenset(names), idle_at=idle_at)
         return Timeline((*self.instants, instant))
 
     def end(self, time: datetime) -> Timeline[A_co]:
@@ -255,6 +266,7 @@ def _from_batches(
             clock.watermark,
             clock.percentiles,
             reached=clock.reached_by_partition(policy.idle_micros),
+            idle_at=clock.idle_at(policy.idle_micros),
         )
         for batch, clock in zip(batches, clocks, strict=True)
     ]

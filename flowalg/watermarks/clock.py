@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.time import MIN_TIME, EventTime, Micros, ProcessingTime
+from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, Micros, ProcessingTime
 from flowalg.watermarks.lags import RecentLags, RecentMoments
 from flowalg.watermarks.mappings import later, merge_mappings
 from flowalg.watermarks.reached import ReachedTimes
@@ -19,7 +19,8 @@ class SourceClock:
 
     A partition is registered with its first record and is never removed. ``disorder`` counts recent records by how far
     they were behind the event time that the source had reached before their instant. ``lags``, ``moments``,
-    ``disorder`` and ``reached_times`` are kept only for policies that use them.
+    ``disorder`` and ``reached_times`` are kept only for policies that use them. ``started`` is the processing time of
+    the first instant.
     """
 
     watermark: EventTime = MIN_TIME
@@ -31,6 +32,7 @@ class SourceClock:
     moments: RecentMoments = field(factory=RecentMoments)
     disorder: RecentLags = field(factory=RecentLags)
     reached_times: Mapping[str, ReachedTimes] = field(factory=dict)
+    started: ProcessingTime | None = None
 
     def observe(self, summary: ClockSummary, processing_time: ProcessingTime) -> SourceClock:
         """Returns the clock after an instant; its watermarks, and what it has learned, are still those before it."""
@@ -40,6 +42,7 @@ class SourceClock:
             partitions=merge_mappings(self.partitions, summary.partitions, PartitionClock.merge),
             source_watermark=later(self.source_watermark, summary.source_watermark),
             reached_times=merge_mappings(self.reached_times, summary.reached, ReachedTimes.merge),
+            started=processing_time if self.started is None else self.started,
         )
 
     def idle_partitions(self, after: Micros | None) -> frozenset[str]:
@@ -50,6 +53,21 @@ class SourceClock:
         return frozenset(
             name for name, clock in self.partitions.items() if now - clock.latest_processing >= after
         )
+
+    def idle_at(self, after: Micros | None) -> ProcessingTime | None:
+        """Returns when the source becomes idle if it has no more records; ``None`` if it does not.
+
+        That is ``after`` beyond the last record of any partition, or beyond the first instant.
+        """
+        if after is None or self.started is None or self.watermark == MAX_TIME:
+            return None
+        active = [clock.latest_processing for clock in self.partitions.values()]
+        return ProcessingTime(max([self.started, *active]) + after)
+
+    def is_idle(self, after: Micros | None) -> bool:
+        """Whether the source has had no record for at least ``after``; false if ``after`` is ``None``."""
+        time = self.idle_at(after)
+        return time is not None and time <= self.processing_time
 
     def reached(self, idle_after: Micros | None) -> EventTime | None:
         """Returns the least of the greatest event times of the active partitions; ``None`` before the first record.

@@ -21,7 +21,7 @@ Block: TypeAlias = tuple[int, int]
 class EventTimeCounts:
     """The number of records by event time, in units of the resolution.
 
-    Event times are rounded *down*: to the resolution near the greatest of them, and by at most one part in 256 of their
+    Event times are rounded *down*: to the resolution near the greatest of them, and by at most one part in 255 of their
     distance from it further back. That bounds the number of blocks, about 260 for each doubling of the distance.
 
     Law: a commutative monoid under ``merge``. The level of a block depends only on its distance from the greatest event

@@ -15,7 +15,7 @@ from flowalg.data.values import has_float, sort_key
 from flowalg.elementwise.functions import require_keyed
 from flowalg.pipeline.co_group import untagged
 from flowalg.pipeline.nodes import GroupingNode
-from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.triggers.leaves import DataDrivenTrigger, leaves
@@ -84,7 +84,7 @@ class Grouping:
             return self._advance(received)
 
     def _advance(self, received: NodeOutput) -> NodeOutput:
-        before, clocks = self.clocks.watermark, received.clocks
+        before, clocks = self.clocks.watermark, minimum([*received.upstreams.values()], self.clocks)
         # Steps 1 to 3: assign, merge, observe.
         touched = set(self._receive(received.elements, before, clocks.processing_time))
         touched |= set(self._signal(clocks.signals))
@@ -99,7 +99,7 @@ class Grouping:
             for pane in self._evaluate(keyed_window, before, clocks)
         ]
         self.output = clocks.with_hold(min(self.holds.values(), default=MAX_TIME), self.output)
-        return NodeOutput(tuple(panes), self.output)
+        return NodeOutput(tuple(panes), {id(self): self.output})
 
     def _receive(
         self, elements: Iterable[Element], before: EventTime, time: ProcessingTime

@@ -23,7 +23,6 @@ from flowalg.pipeline.nodes import (
     WithMetadata,
     WithSide,
 )
-from flowalg.runs.clocks import minimum
 from flowalg.runs.elements import Element, apply_steps, pair_with_metadata, read_records, tag_elements
 from flowalg.runs.instants import PipelineInstant, once_per_instant
 from flowalg_reference.drops import DroppedElement
@@ -58,7 +57,7 @@ class Operators:
                 raise node.refused()
             case SourceNode(name=name):
                 return lambda instant: NodeOutput(
-                    read_records(node, instant.records(name)), instant.clocks[name]
+                    read_records(node, instant.records(name)), {id(node): instant.clocks[name]}
                 )
             case WindowInto(input=inner):
                 return of(inner)
@@ -96,7 +95,7 @@ class Operators:
         """What a grouping receives."""
         if self.selects is None:
             return received
-        return NodeOutput(tuple(filter(self.selects, received.elements)), received.clocks)
+        return NodeOutput(tuple(filter(self.selects, received.elements)), received.upstreams)
 
     def next_deadline(self) -> ProcessingTime | None:
         """The next processing time at which a trigger of any grouping becomes ready by itself."""
@@ -111,21 +110,21 @@ class Operators:
 
 
 def _apply_steps(steps: tuple[Step, ...], received: NodeOutput) -> NodeOutput:
-    return NodeOutput(apply_steps(steps, received.elements), received.clocks)
+    return NodeOutput(apply_steps(steps, received.elements), received.upstreams)
 
 
 def _pair(metadata: Metadata, received: NodeOutput) -> NodeOutput:
-    return NodeOutput(pair_with_metadata(metadata, received.elements), received.clocks)
+    return NodeOutput(pair_with_metadata(metadata, received.elements), received.upstreams)
 
 
 def _tag(source: int, received: NodeOutput, label: str) -> NodeOutput:
-    return NodeOutput(tag_elements(source, received.elements, label), received.clocks)
+    return NodeOutput(tag_elements(source, received.elements, label), received.upstreams)
 
 
 def _flatten(received: list[NodeOutput]) -> NodeOutput:
     """The union of several outputs."""
     elements = tuple(element for one in received for element in one.elements)
-    return NodeOutput(elements, minimum([one.clocks for one in received]))
+    return NodeOutput(elements, {name: clocks for one in received for name, clocks in one.upstreams.items()})
 
 
 __all__ = ["Operator", "Operators"]

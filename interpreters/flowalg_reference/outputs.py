@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
 from flowalg.runs.clocks import Clocks
@@ -10,10 +12,14 @@ from flowalg.runs.elements import Element
 
 @frozen
 class NodeOutput:
-    """The output of a node in one instant: its elements, and its clocks after them."""
+    """The output of a node in one instant: its elements, and the clocks after them of each of its upstreams.
+
+    The upstreams are the sources, groupings and side inputs that the elements come from, by the identity of the node. A
+    union has those of all its inputs, so its nesting does not matter.
+    """
 
     elements: tuple[Element, ...]
-    clocks: Clocks
+    upstreams: Mapping[int, Clocks]
 
 
 __all__ = ["NodeOutput"]

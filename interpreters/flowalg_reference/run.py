@@ -15,6 +15,7 @@ from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, SourceNode, WindowInto
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping, rebuild
+from flowalg.runs.clocks import BEGINNING, minimum
 from flowalg.runs.elements import pane_of
 from flowalg.runs.inputs import AnySource, timelines_by_name
 from flowalg.runs.instants import PipelineInstant, empty_instants, pipeline_instants
@@ -174,16 +175,21 @@ def execute(spec: RunSpec, operators: Operators, until: ProcessingTime | None = 
     readings: list[WatermarkReading] = []
 
     def step(now: PipelineInstant) -> None:
+        nonlocal input_clocks, output_clocks
         output = operator(now)
         panes.extend(map(pane_of, output.elements))
-        reads = min(clocks.watermark for clocks in now.clocks.values())
-        readings.append(WatermarkReading(now.processing_time, reads, output.clocks.watermark))
+        input_clocks = minimum([*now.clocks.values()], input_clocks)
+        output_clocks = minimum([*output.upstreams.values()], output_clocks)
+        readings.append(
+            WatermarkReading(now.processing_time, input_clocks.watermark, output_clocks.watermark)
+        )
 
     def wake(until: ProcessingTime) -> None:
         if spec.mode is Mode.CONTINUOUS and before is not None:
             for empty in empty_instants(before, until, operators.next_deadline):
                 step(empty)
 
+    input_clocks = output_clocks = BEGINNING
     before: PipelineInstant | None = None
     for now in pipeline_instants(spec.timelines):
         if until is not None and now.processing_time > until:

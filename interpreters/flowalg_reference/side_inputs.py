@@ -9,10 +9,10 @@ from attrs import define, evolve, field
 
 from flowalg.combiners.collections import ToList
 from flowalg.combiners.core import require_combiner
-from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
+from flowalg.data.time import MAX_TIME
 from flowalg.pipeline.nodes import Windowing, WithSide
 from flowalg.pipeline.side_inputs import View, window_read
-from flowalg.runs.clocks import BEGINNING, Clocks
+from flowalg.runs.clocks import BEGINNING, Clocks, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.panes import DropReason
 from flowalg.windows.window import Window
@@ -27,7 +27,8 @@ class SideReader:
 
     view: View
     strategy: Windowing
-    watermark: EventTime = MIN_TIME
+    main_clocks: Clocks = BEGINNING
+    side_clocks: Clocks = BEGINNING
     output: Clocks = BEGINNING
     contents: dict[Window, Contents] = field(factory=dict)
     complete: dict[Window, object] = field(factory=dict)
@@ -43,16 +44,21 @@ class SideReader:
 
     def advance(self, main: NodeOutput, side: NodeOutput) -> NodeOutput:
         """Advance by one instant: the elements that have finished waiting, in order of arrival, with what they read."""
+        self.main_clocks = minimum([*main.upstreams.values()], self.main_clocks)
+        of_side = minimum([*side.upstreams.values()], self.side_clocks)
+        if of_side.idle:
+            # Elements do not wait for an idle side: its windows are complete as far as the elements have come.
+            of_side = minimum([of_side, self.main_clocks], self.side_clocks)
         for element in side.elements:
-            self._absorb(element, side.clocks)
-        self.watermark = side.clocks.watermark
+            self._absorb(element, of_side)
+        self.side_clocks = of_side
         windows = self.strategy.strategy.windows
         arrived = [(window_read(windows, one.event_time), one) for one in main.elements]
         known, self.waiting = [*self.waiting, *arrived], []
         passed = tuple(self._passed(known))
         until = min((element.event_time for _, element in self.waiting), default=MAX_TIME)
-        self.output = main.clocks.with_hold(until, self.output)
-        return NodeOutput(passed, self.output)
+        self.output = self.main_clocks.with_hold(until, self.output)
+        return NodeOutput(passed, {id(self): self.output})
 
     def _absorb(self, element: Element, clocks: Clocks) -> None:
         """Add an element of the side input to its window; drop it if the window is complete."""
@@ -60,7 +66,7 @@ class SideReader:
             window = element.window
         else:
             window = window_read(self.strategy.strategy.windows, element.event_time)
-        if window.end <= self.watermark:
+        if window.end <= self.side_clocks.watermark:
             self.drops.append(drop(element, window, DropReason.CLOSED, clocks))
             return
         contents = self.contents.setdefault(window, Contents.empty(self.EVERYTHING, keeps_values=True))
@@ -68,7 +74,7 @@ class SideReader:
 
     def _passed(self, known: list[tuple[Window, Element]]) -> Iterator[Element]:
         for window, element in known:
-            if window.end <= self.watermark:
+            if window.end <= self.side_clocks.watermark:
                 yield evolve(element, value=(element.value, self._read(window)))
             else:
                 self.waiting.append((window, element))

@@ -37,7 +37,8 @@ class SourceMetrics:
     """The contribution of a source to a micro-batch, and its clock after it.
 
     ``elements`` is the number of its elements, ``signals`` the names of its signals, and ``reached`` the greatest event
-    time of each partition that is not idle. ``percentile_watermarks`` has the percentiles as text, as in JSON.
+    time of each partition that is not idle. ``percentile_watermarks`` has the percentiles as text, as in JSON. Other
+    sources do not wait for an ``idle`` one.
     """
 
     source: str
@@ -46,6 +47,7 @@ class SourceMetrics:
     percentile_watermarks: Mapping[str, EventTime]
     signals: tuple[str, ...]
     reached: Mapping[str, EventTime]
+    idle: bool = False
 
 
 @frozen(kw_only=True)
@@ -184,6 +186,7 @@ def source_metrics(
                 {str(q): point for q, point in clock.percentiles.items()},
                 tuple(sorted(report.signals)),
                 clock.reached_by_partition(upstream.policy.idle_micros),
+                clock.is_idle(upstream.policy.idle_micros),
             )
     return tuple(found.values())
 

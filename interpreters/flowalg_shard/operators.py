@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 import polars as pl
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from flowalg.data.time import EventTime
+from flowalg.runs.clocks import minimum
 from flowalg_shard.clocks.exchange import (
     InputClocks,
     Reports,
@@ -172,13 +173,23 @@ class Side:
         elements: pl.DataFrame,
         side: pl.DataFrame,
     ) -> tuple[OperatorState, SideOutput, StageReport]:
-        """The elements that have finished waiting, with the side values they read."""
+        """The elements that have finished waiting, with the side values they read.
+
+        Elements do not wait for an idle side: its windows are complete as far as the elements have come.
+        """
         side_state = _side_state(state)
-        clocks = input_clocks[0].clocks
-        before, now = state.input_clocks[1].clocks.watermark, input_clocks[1].clocks.watermark
+        of_main, of_side = input_clocks
+        if of_side.clocks.idle:
+            both = [of_side.clocks, of_main.clocks]
+            of_side = evolve(of_side, clocks=minimum(both, state.input_clocks[1].clocks))
+        before, now = state.input_clocks[1].clocks.watermark, of_side.clocks.watermark
         after, output = read_side(self.stage, side_state, elements, side, before, now)
         packed = pickle.dumps((after.contents, after.values, pack(after.waiting)))
-        return OperatorState(input_clocks, side_input=packed), output, StageReport(clocks, output.hold)
+        return (
+            OperatorState((of_main, of_side), side_input=packed),
+            output,
+            StageReport(of_main.clocks, output.hold),
+        )
 
 
 def _side_state(state: OperatorState) -> SideState:

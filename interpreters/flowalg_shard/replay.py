@@ -25,6 +25,7 @@ class SourceBatch:
     percentile_watermarks: Mapping[float, EventTime]
     signals: frozenset[str]
     reached: Mapping[str, EventTime]
+    idle: bool = False
 
 
 _BEFORE: Final = SourceBatch(0, EventTime(MIN_TIME), {}, frozenset(), {})
@@ -76,6 +77,7 @@ class ReplayLog:
                 state.percentile_watermarks,
                 state.signals,
                 state.reached,
+                batch.processing_time if state.idle else None,
             )
 
 

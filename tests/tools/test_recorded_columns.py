@@ -82,7 +82,7 @@ GROUPINGS: Sequence[GroupingNode] = [
 @settings(max_examples=8 * settings().max_examples)
 @given(
     st.lists(readings(), min_size=1, max_size=12),
-    watermark_policies().map(lambda policy: evolve(policy, percentiles=())),
+    watermark_policies().map(lambda policy: evolve(policy, percentiles=(), lag_percentiles=())),
     st.none() | durations(1, 9),
     st.booleans(),
     st.sampled_from(GROUPINGS),

@@ -12,6 +12,7 @@ from attrs import frozen
 from flowalg.data.kv import KV
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.nodes import GroupingNode
+from flowalg.runs.clocks import BEGINNING, minimum
 from flowalg.runs.elements import Element
 from flowalg.runs.instants import PipelineInstant, pipeline_instants
 from flowalg.runs.timeline import Instant, Timeline
@@ -34,7 +35,7 @@ class History(Protocol):
 
     @property
     def watermarks(self) -> Sequence[int]:
-        """The least watermark of all sources in each instant."""
+        """The watermark of the union of all sources in each instant."""
         ...
 
     def latest(self, source: str, until: ProcessingTime) -> Instant[object] | None:
@@ -100,12 +101,16 @@ class TimelineHistory:
 
     @property
     def watermarks(self) -> Sequence[int]:
-        """The least watermark of all sources in each instant."""
+        """The watermark of the union of all sources in each instant."""
         return self._watermarks
 
     @cached_property
     def _watermarks(self) -> Sequence[int]:
-        return [min(clocks.watermark for clocks in instant.clocks.values()) for instant in self.instants]
+        clocks, found = BEGINNING, []
+        for instant in self.instants:
+            clocks = minimum([*instant.clocks.values()], clocks)
+            found.append(clocks.watermark)
+        return found
 
     @property
     def everything(self) -> SelectedInstants:

@@ -23,6 +23,7 @@ from flowalg.pipeline.nodes import (
     WithSide,
 )
 from flowalg.pipeline.structure import element_inputs
+from flowalg.runs.timeline import Instant
 from flowalg.windows.window import Window
 from flowalg_reference.debugging.history import History
 from flowalg_reference.operators import Operators
@@ -47,11 +48,15 @@ def watermark_hold(
 ) -> WatermarkHold:
     """What holds the watermark behind some nodes, after the operators have processed everything up to ``until``.
 
-    Where several hold the same event time, the first of them upstream is the cause.
+    Where several hold the same event time, the first of them upstream is the cause. Idle sources hold nothing; if all
+    are idle, it is the most advanced of them.
     """
-    nodes = (node for root in roots for node in nodes_of(root, inputs=element_inputs))
-    holds = (hold for node in nodes for hold in _holds_of(node, history, operators, until))
-    return min(holds, key=lambda hold: hold.event_time)
+    nodes = [node for root in roots for node in nodes_of(root, inputs=element_inputs)]
+    holds = [hold for node in nodes for hold in _holds_of(node, history, operators, until)]
+    if holds:
+        return min(holds, key=lambda hold: hold.event_time)
+    idle = [_source(node.name, history, until) for node in nodes if isinstance(node, SourceNode)]
+    return max(idle, key=lambda hold: hold.event_time)
 
 
 def _holds_of(
@@ -60,12 +65,15 @@ def _holds_of(
     """What a node itself holds back."""
     match node:
         case SourceNode(name=name):
-            yield _source(name, history, until)
+            if not _is_idle(history.latest(name, until), until):
+                yield _source(name, history, until)
         case Hole():
             raise node.refused()
         case ElementWise() | WithMetadata() | WindowInto() | Flatten():
             pass
         case CombinePerKey(label=label) | CoGroupByKey(label=label):
+            if operators.groupings[id(node)].clocks.idle:
+                return
             for keyed_window, point in operators.groupings[id(node)].holds.items():
                 window = keyed_window.window
                 pending = f"{label}: {keyed_window.key!r} in {window} has pending changes"
@@ -80,11 +88,16 @@ def _holds_of(
             assert_never(node)
 
 
+def _is_idle(last: Instant[object] | None, until: ProcessingTime) -> bool:
+    return last is not None and last.idle_at is not None and last.idle_at <= until
+
+
 def _source(name: str, history: History, until: ProcessingTime) -> WatermarkHold:
     last = history.latest(name, until)
     if last is None:
         return WatermarkHold(MIN_TIME, f"source {name!r}, which has not started", source=name)
-    description = f"source {name!r}, whose watermark is at {last.watermark}"
+    idle = "which is idle, as all others are, and " if _is_idle(last, until) else ""
+    description = f"source {name!r}, {idle}whose watermark is at {last.watermark}"
     if not last.reached:
         return WatermarkHold(last.watermark, description, source=name)
     partition, point = min(last.reached.items(), key=lambda pair: pair[1])

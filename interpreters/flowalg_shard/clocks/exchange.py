@@ -9,7 +9,7 @@ stage behind other stages receives what they would have reported to it directly.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
@@ -168,7 +168,9 @@ def _advance_input(
         _advance_upstream(upstream, clock, reports.get(number), now)
         for number, (upstream, clock) in enumerate(zip(upstreams, before.upstreams, strict=True))
     )
-    clocks = minimum([_clocks_of(clock) for clock in after])
+    clocks = minimum(
+        [_clocks_of(upstream, clock) for upstream, clock in zip(upstreams, after, strict=True)], before.clocks
+    )
     return InputClocks(after, evolve(clocks, processing_time=now, signals=signals))
 
 
@@ -188,13 +190,15 @@ def _advance_upstream(
             raise AssertionError("an upstream is a source or a stage")
 
 
-def _clocks_of(clock: UpstreamClock) -> Clocks:
-    match clock:
-        case Clocks():
+def _clocks_of(upstream: Upstream, clock: UpstreamClock) -> Clocks:
+    match upstream, clock:
+        case FromSource(policy=policy), SourceClock():
+            idle = clock.is_idle(policy.idle_micros)
+            return Clocks(clock.processing_time, clock.watermark, clock.percentiles, idle=idle)
+        case FromStage(), Clocks():
             return clock
-        case SourceClock():
-            return Clocks(clock.processing_time, clock.watermark, clock.percentiles)
-    assert_never(clock)
+        case _:
+            raise AssertionError("an upstream is a source or a stage")
 
 
 def _times(report: Report) -> tuple[ProcessingTime, ...]:

@@ -21,7 +21,11 @@ from flowalg.data.errors import ArgumentError
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg_spark.encoding.columns import col
 
-_PLAIN: Final[dict[object, T.DataType]] = {int: T.LongType(), str: T.StringType()}
+_PLAIN: Final[dict[object, T.DataType]] = {
+    bool: T.BooleanType(),
+    int: T.LongType(),
+    str: T.StringType(),
+}
 _TIMES: Final = (EventTime, ProcessingTime)
 
 

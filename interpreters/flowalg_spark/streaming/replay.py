@@ -26,6 +26,7 @@ class _SourceRow(TypedDict):
     percentile_watermarks: list[tuple[str, datetime]]
     signals: list[str]
     reached: list[tuple[str, datetime]]
+    idle: bool
 
 
 class _Row(TypedDict):
@@ -81,6 +82,7 @@ def _source_batch(row: _SourceRow) -> SourceBatch:
         {float(q): event_time(point) for q, point in row["percentile_watermarks"]},
         frozenset(row["signals"]),
         {name: event_time(point) for name, point in row["reached"]},
+        row["idle"],
     )
 
 

@@ -13,6 +13,7 @@ from flowalg import (
     Accumulation,
     Count,
     FixedWindows,
+    Instant,
     Interpreter,
     PCollection,
     Source,
@@ -72,7 +73,7 @@ def a_join_has_the_least_watermark(
 ) -> Equation[list[EventTime]]:
     """The watermark of ``flatten(a, b)`` is the lesser of the two watermarks, at every instant.
 
-    Where: nothing is pending, so nothing holds back the watermark.
+    Where: nothing is pending, so nothing holds back the watermark, and neither source is idle.
 
     Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
 
@@ -83,6 +84,29 @@ def a_join_has_the_least_watermark(
     joined = flatten(VALUES, others).combine_per_key(Sum())
     readings = engine.run(joined, {READINGS: first, OTHERS: second}).watermarks
     return Equation([reading.output for reading in readings], [reading.input for reading in readings])
+
+
+@law
+def an_idle_source_holds_nothing_back(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[object] | None:
+    """``flatten(a, b) = a`` if ``b`` has no elements and is idle from the start: the same panes at the same clocks.
+
+    Where: ``a`` has an instant.
+
+    Source: Watermarks in Stream Processing Systems, section 2; SEMANTICS 9.
+
+    Relied on by: pipelines with several sources, of which some are silent for long.
+    """
+    if not timeline.instants:
+        return None
+    start = timeline.instants[0].processing_time
+    idle = Timeline[Reading]((Instant(start, (), MIN_TIME, idle_at=start),))
+    others = OTHERS.key_by(lambda reading: reading.key).map_values(lambda reading: reading.value)
+    both = apply_windowing(flatten(VALUES, others), strategy).combine_per_key(Sum())
+    with_idle = engine.run(both, {READINGS: timeline, OTHERS: idle})
+    alone = engine.run(_summed(strategy), {READINGS: timeline})
+    return Equation((with_idle.panes, with_idle.dropped), (alone.panes, alone.dropped))
 
 
 @law
@@ -123,6 +147,7 @@ CLOCK_LAWS: tuple[Law[..., object], ...] = (
     the_watermark_downstream_never_moves_back,
     the_watermark_downstream_never_leads,
     a_join_has_the_least_watermark,
+    an_idle_source_holds_nothing_back,
     a_hold_prevents_late_panes,
 )
 """All laws of watermarks in a pipeline."""

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import reduce
 
+from attrs import evolve
+
 from flowalg.data.time import MAX_TIME, EventTime
-from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy, replay_policy
+from flowalg.watermarks import (
+    ClockSummary,
+    MonotonicTimestamps,
+    SourceClock,
+    Timeout,
+    WatermarkPolicy,
+    replay_policy,
+)
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.history import History
 from flowalg_laws.kit.law import Law, law
@@ -79,6 +89,55 @@ def percentile_watermarks_are_ordered(policy: WatermarkPolicy, history: History)
 
 
 @law
+def percentile_watermarks_stand_still_with_the_source(
+    policy: WatermarkPolicy, history: History
+) -> Equation[object] | None:
+    """At an instant without records, a percentile watermark of event times moves only with the watermark.
+
+    Where: no partition can become idle.
+
+    Source: MillWheel, section 7.2; SEMANTICS 9.
+
+    Relied on by: ``AtWatermark(percentile=q)``, which does not fire because time passes.
+    """
+    if policy.idle_after is not None:
+        return None
+    clocks = [policy.start(), *replay_policy(policy, history)]
+    silent = [
+        (before, after)
+        for before, after, instant in zip(clocks, clocks[1:], history, strict=False)
+        if not instant.observations
+    ]
+    return Equation(
+        [[after.percentiles[q] for q in policy.percentiles] for _, after in silent],
+        [
+            [max(before.percentiles[q], after.watermark) for q in policy.percentiles]
+            for before, after in silent
+        ],
+    )
+
+
+@law
+def a_timeout_of_zero_waits_for_partitions_only(
+    policy: WatermarkPolicy, history: History
+) -> Equation[object]:
+    """``Timeout(timedelta(0))`` has the watermarks of ``MonotonicTimestamps()``, with the options of any policy.
+
+    Source: Watermarks in Stream Processing Systems, section 4.3.
+    """
+    sides = (
+        [
+            clock.watermark
+            for clock in replay_policy(
+                evolve(same, idle_after=policy.idle_after, max_ahead=policy.max_ahead), history
+            )
+        ]
+        for same in (Timeout(timedelta(0)), MonotonicTimestamps())
+    )
+    return Equation(*sides)
+
+
+@law
 def a_policy_is_deterministic(policy: WatermarkPolicy, history: History) -> Equation[object]:
     """The same history produces the same clocks, so retrying a batch changes nothing.
 
@@ -94,6 +153,8 @@ WATERMARK_LAWS: tuple[Law[[WatermarkPolicy, History], object], ...] = (
     an_ended_source_stays_at_the_end,
     summaries_of_parts_merge,
     percentile_watermarks_are_ordered,
+    percentile_watermarks_stand_still_with_the_source,
+    a_timeout_of_zero_waits_for_partitions_only,
     a_policy_is_deterministic,
 )
 """All laws of a watermark policy."""
@@ -113,8 +174,10 @@ def _advance(policy: WatermarkPolicy, history: History, summaries: Sequence[Cloc
 __all__ = [
     "WATERMARK_LAWS",
     "a_policy_is_deterministic",
+    "a_timeout_of_zero_waits_for_partitions_only",
     "a_watermark_never_moves_back",
     "an_ended_source_stays_at_the_end",
     "percentile_watermarks_are_ordered",
+    "percentile_watermarks_stand_still_with_the_source",
     "summaries_of_parts_merge",
 ]

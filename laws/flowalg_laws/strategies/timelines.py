@@ -23,7 +23,11 @@ _SHORT_GAPS: tuple[int, ...] = (0, 1, 3)
 _CROWDED = 5
 """The last minute of timelines whose windows have many elements, often late ones."""
 
-Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[str]]
+Step = tuple[int, tuple[Reading, ...], EventTime | None, EventTime | None, frozenset[str], bool]
+
+
+_IDLE = st.sampled_from((False, False, False, True))
+"""Whether the source is idle until its next instant, which matters if there are others."""
 
 
 @cached
@@ -38,7 +42,7 @@ def free_timelines(*, ends: bool | None = None) -> SearchStrategy[Timeline[Readi
 
     def bringing(elements: SearchStrategy[tuple[Reading, ...]]) -> SearchStrategy[Timeline[Reading]]:
         signals = st.sampled_from(("", "", "x", "y")).map(_signals)
-        step = st.tuples(st.sampled_from(_GAPS), elements, reads, reads, signals)
+        step = st.tuples(st.sampled_from(_GAPS), elements, reads, reads, signals, _IDLE)
         return st.tuples(st.lists(step, max_size=8), ending).map(_timeline)
 
     return bringing(bundles()) | bringing(bundles(latest=_CROWDED))
@@ -52,7 +56,7 @@ def dense_timelines() -> SearchStrategy[DenseTimeline]:
     close = event_times(_CROWDED + 3)
     reads = st.none() | close | close.map(_just_before)
     step = st.tuples(
-        st.sampled_from(_SHORT_GAPS), few, reads, reads, st.sampled_from(("", "x")).map(_signals)
+        st.sampled_from(_SHORT_GAPS), few, reads, reads, st.sampled_from(("", "x")).map(_signals), _IDLE
     )
     return st.tuples(st.lists(step, min_size=2, max_size=8), st.booleans()).map(_timeline).map(DenseTimeline)
 
@@ -69,11 +73,12 @@ def _timeline(drawn: tuple[list[Step], bool]) -> Timeline[Reading]:
     steps, ends = drawn
     instants: list[Instant[Reading]] = []
     clock, watermark, percentile = processing_time(START), MIN_TIME, MIN_TIME
-    for gap, elements, reads, quickly, signals in steps:
+    for gap, elements, reads, quickly, signals, idle in steps:
         clock = ProcessingTime(clock + gap * 60_000_000)
         watermark = max(watermark, MIN_TIME if reads is None else reads)
         percentile = max(percentile, MIN_TIME if quickly is None else quickly)
-        instants.append(Instant(clock, elements, watermark, {0.5: percentile}, signals))
+        idle_at = clock if idle else None
+        instants.append(Instant(clock, elements, watermark, {0.5: percentile}, signals, idle_at=idle_at))
     if ends:
         instants.append(Instant(clock, (), MAX_TIME, {0.5: MAX_TIME}))
     return Timeline(tuple(instants))

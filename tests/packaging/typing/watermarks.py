@@ -124,7 +124,7 @@ def fitted(policy: FittedLag, clock: SourceClock) -> None:
     """``FittedLag``."""
     assert_type(policy.q, float)
     assert_type(policy.distribution, LagDistribution)
-    assert_type(policy.distribution.quantile(1.0, 2.0, 0.5), float)
+    assert_type(policy.keeps_moments, bool)
     assert_type(policy.candidate(clock), int | None)
     assert_type(policy.description, str)
 
@@ -135,6 +135,11 @@ def quantile(policy: LagQuantile, clock: SourceClock) -> None:
     assert_type(policy.keeps_lags, bool)
     assert_type(policy.candidate(clock), int | None)
     assert_type(policy.description, str)
+
+
+def distributions(distribution: LagDistribution) -> None:
+    """``LagDistribution``."""
+    assert_type(distribution.quantile(1.0, 2.0, 0.5), float)
 
 
 def ingress(policy: IngressTime, clock: SourceClock) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from flowalg_columns.layout import layout_of
 from flowalg_columns.values import read_elements
 from flowalg_reference.debugging.history import SelectedInstants
@@ -67,28 +67,31 @@ class ColumnHistory:
     def latest(self, source: str, until: ProcessingTime) -> Instant[object] | None:
         """Returns the last instant at or before a processing time, without its elements."""
         number = bisect_right(self.times, until) - 1
-        return None if number < 0 else self.instant(number, reached=self._reached(number))
+        if number < 0:
+            return None
+        reached, idle_at = self._progress(number)
+        return evolve(self.instant(number), reached=reached, idle_at=idle_at)
 
-    def instant(
-        self, number: int, elements: Sequence[object] = (), *, reached: Mapping[str, EventTime] | None = None
-    ) -> Instant[object]:
+    def instant(self, number: int, elements: Sequence[object] = ()) -> Instant[object]:
         """Returns an instant with some elements."""
         time, watermark = ProcessingTime(self.times[number]), EventTime(self.watermarks[number])
-        return Instant(time, tuple(elements), watermark, reached=reached or {})
+        return Instant(time, tuple(elements), watermark)
 
-    def _reached(self, number: int) -> dict[str, EventTime]:
-        """``Instant.reached``: the greatest event time of the only partition, unless it is idle or has no record."""
+    def _progress(self, number: int) -> tuple[dict[str, EventTime], ProcessingTime | None]:
+        """``reached`` and ``idle_at`` of an instant: there is one partition, which may be idle or have no record."""
         if self.ends and number == len(self.clock) - 1:
-            return {}
+            return {}, None
         end = int(self.bounds[number + 1])
         events, times = self.elements.event_times[:end], self.processing_times[:end]
         ahead, idle = self.policy.max_ahead_micros, self.policy.idle_micros
         if ahead is not None:
             counts = events - times <= min(ahead, LONGEST)
             events, times = events[counts], times[counts]
+        latest = [self.times[0], *([int(times.max())] if len(times) else [])]
+        idle_at = None if idle is None else ProcessingTime(max(latest) + idle)
         if not len(events) or (idle is not None and self.times[number] - int(times.max()) >= idle):
-            return {}
-        return {"": EventTime(int(events.max()))}
+            return {}, idle_at
+        return {"": EventTime(int(events.max()))}, idle_at
 
     def arrivals(self, grouping: GroupingNode, first: int, last: int) -> Iterator[tuple[object, EventTime]]:
         """Yields the key and the event time of the elements that the grouping receives in a range of instants."""

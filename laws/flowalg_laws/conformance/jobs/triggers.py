@@ -31,7 +31,7 @@ from flowalg_laws.kit.readings import Reading
 
 MINUTE = timedelta(minutes=1)
 SIGNALLED = feed(*LINES, signals={1: frozenset({"go"}), 3: frozenset({"other"}), 4: frozenset({"go"})})
-OUTRUN = feed(*LINES, policy=BoundedOutOfOrderness(5 * MINUTE, percentiles=(0.5,)))
+OUTRUN = feed(*LINES, policy=BoundedOutOfOrderness(5 * MINUTE, lag_percentiles=(0.5,)))
 
 
 def of_trigger(

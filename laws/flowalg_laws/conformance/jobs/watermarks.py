@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from flowalg import (
+    KV,
     AtWatermark,
     BoundedOutOfOrderness,
     ClockView,
@@ -17,13 +18,25 @@ from flowalg import (
     Perfect,
     ProcessingTimeLag,
     Repeat,
+    Sum,
     Timeout,
     Trigger,
     WatermarkPolicy,
+    flatten,
 )
 from flowalg.triggers.syntax import DEFAULT_TRIGGER
-from flowalg_laws.conformance.jobs.feeds import feed, sum_in_windows, sums_in_fives
-from flowalg_laws.conformance.jobs.job import Job, job
+from flowalg_laws.conformance.jobs.feeds import (
+    feed,
+    five,
+    key,
+    readings,
+    sum_in_windows,
+    sums_in_fives,
+)
+from flowalg_laws.conformance.jobs.job import Answer, Job, grouped, job
+from flowalg_laws.conformance.jobs.replay import Feed
+from flowalg_laws.conformance.jobs.transforms import OTHERS, in_fives, other_values
+from flowalg_laws.kit.readings import VALUES, Reading
 
 MINUTE = timedelta(minutes=1)
 LINES = (
@@ -283,5 +296,72 @@ JOBS = (
     """,
     ),
 )
+
+IDLE_AFTER_FIVE = BoundedOutOfOrderness(MINUTE, idle_after=5 * MINUTE)
+STEADY = feed(
+    "3: a=1@2", "6: a=2@5", "9: a=4@8", "12: a=8@11", "15: a=16@14", "18: a=32@17", policy=IDLE_AFTER_FIVE
+)
+SILENT = Feed(OTHERS, Reading, tuple(map(readings, ("3: a=100@2", "15: a=200@4, a=300@14"))), IDLE_AFTER_FIVE)
+"""The second source is silent for twelve minutes, and then has an element that has become late."""
+
+
+@job(
+    in_fives(flatten(VALUES, other_values)).combine_per_key(Sum()),
+    STEADY,
+    SILENT,
+    panes="""
+        9: +a=101 [0, 5) on_time 0
+        12: +a=6 [5, 10) on_time 0
+        15: -a=101 [0, 5) late 0
+        15: +a=301 [0, 5) late 1
+        18: +a=324 [10, 15) on_time 0
+        18: +a=32 [15, 20) on_time 0
+    """,
+)
+def a_union_with_an_idle_source(steady: list[Reading], silent: list[Reading]) -> Answer:
+    """A union does not wait for a source that is idle; what it has later may be late."""
+    return sums_in_fives([*steady, *silent])
+
+
+@job(
+    in_fives(VALUES).inner_join(in_fives(other_values)),
+    STEADY,
+    SILENT,
+)
+def a_join_with_an_idle_source(steady: list[Reading], silent: list[Reading]) -> Answer:
+    """A join does not wait for a source that is idle."""
+    for name, window, some in grouped(steady, key, five):
+        for other in silent:
+            if (other.key, five(other)[0]) == (name, window):
+                for reading in some:
+                    yield KV(name, (reading.value, other.value)), window
+
+
+def add_side_value(pair: KV[str, int], side: int) -> KV[str, int]:
+    """Adds the value of a side input to a value."""
+    return KV(pair.key, pair.value + side)
+
+
+@job(
+    in_fives(
+        VALUES.map_with(
+            in_fives(other_values)
+            .map(lambda pair: pair.value)
+            .combine_globally(Sum())
+            .as_singleton(default=0),
+            add_side_value,
+        )
+    ).combine_per_key(Sum()),
+    STEADY,
+    Feed(OTHERS, Reading, (readings("3: a=100@2"),), IDLE_AFTER_FIVE),
+)
+def an_idle_side_input(steady: list[Reading], silent: list[Reading]) -> Answer:
+    """Elements do not wait for a side input that is idle: its windows are complete as far as they have come."""
+    for name, window, some in grouped(steady, key, five):
+        total = sum(other.value for other in silent if five(other)[0] == window)
+        yield KV(name, sum(reading.value + total for reading in some)), window
+
+
+JOBS = (*JOBS, a_union_with_an_idle_source, a_join_with_an_idle_source, an_idle_side_input)
 
 __all__ = ["JOBS"]

@@ -1,0 +1,200 @@
+"""Idle sources where several meet: a union, a join, a side input (SEMANTICS section 9).
+
+The oracle computes the watermark of a union from its definition, instant by instant. The vectorized step is compared
+with the reference on pipelines of two sources with generated watermarks, idle and active.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import groupby
+
+import flowalg_reference as reference
+import pytest
+from attrs import evolve
+from flowalg_laws.conformance.drawing import full_line
+from flowalg_laws.conformance.drops import count_drops
+from flowalg_laws.conformance.jobs.transforms import OTHERS, in_fives, other_values
+from flowalg_laws.kit.readings import READINGS, VALUES, Reading
+from flowalg_laws.strategies import free_timelines
+from flowalg_laws.strategies.times import point
+from flowalg_polars import Cluster, PolarsStreaming
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flowalg import (
+    KV,
+    MAX_TIME,
+    MIN_TIME,
+    BoundedOutOfOrderness,
+    Count,
+    FixedWindows,
+    Mode,
+    PCollection,
+    Sum,
+    Timeline,
+    Timing,
+    Window,
+    flatten,
+)
+from flowalg.data.time import EventTime, ProcessingTime, event_time, processing_time
+
+MINUTE = timedelta(minutes=1)
+
+
+def union_watermarks(
+    timelines: tuple[Timeline[Reading], ...],
+) -> list[tuple[ProcessingTime, EventTime]]:
+    """Returns the processing time and the watermark of a union after each instant, from the definition."""
+    numbered = [
+        (time, number, source, instant)
+        for source, timeline in enumerate(timelines)
+        for time, same in groupby(timeline, key=lambda instant: instant.processing_time)
+        for number, instant in enumerate(same)
+    ]
+    found: list[tuple[ProcessingTime, EventTime]] = []
+    before = MIN_TIME
+    for moment in sorted({(time, number) for time, number, _, _ in numbered}):
+        waiting, idle = [], []
+        for source in range(len(timelines)):
+            past = [
+                instant for time, number, of, instant in numbered if of == source and (time, number) <= moment
+            ]
+            last = past[-1] if past else None
+            watermark = MIN_TIME if last is None else last.watermark
+            if watermark == MAX_TIME:
+                continue
+            is_idle = last is not None and last.idle_at is not None and last.idle_at <= moment[0]
+            (idle if is_idle else waiting).append(watermark)
+        before = max(before, min(waiting) if waiting else max(idle, default=MAX_TIME))
+        found.append((moment[0], before))
+    return found
+
+
+@given(free_timelines(), free_timelines())
+def test_the_watermark_of_a_union_leaves_idle_sources_out(
+    first: Timeline[Reading], second: Timeline[Reading]
+) -> None:
+    """The watermark is the least of the active sources, the greatest if all are idle, and never moves back."""
+    first, second = (
+        Timeline(tuple(evolve(instant, elements=()) for instant in each)) for each in (first, second)
+    )
+    run = reference.run(
+        in_fives(flatten(VALUES, other_values)).combine_per_key(Sum()),
+        {READINGS: first, OTHERS: second},
+        mode=Mode.MICRO_BATCH,
+    )
+    readings = [(reading.processing_time, reading.output) for reading in run.watermarks]
+    assert readings == union_watermarks((first, second))
+    assert [reading.input for reading in run.watermarks] == [reading.output for reading in run.watermarks]
+
+
+def add_side_value(pair: KV[str, int], side: int) -> KV[str, int]:
+    """Adds the value of a side input to a value."""
+    return KV(pair.key, pair.value + side)
+
+
+TOTALS = in_fives(other_values).map(lambda pair: pair.value).combine_globally(Sum())
+UNION = in_fives(flatten(VALUES, other_values)).combine_per_key(Sum())
+NESTED = in_fives(
+    flatten(in_fives(VALUES).combine_per_key(Sum()), in_fives(other_values).combine_per_key(Sum()))
+).combine_per_key(Count())
+JOIN = in_fives(VALUES).left_join(in_fives(other_values))
+SIDE = in_fives(VALUES.map_with(TOTALS.as_singleton(default=0), add_side_value)).combine_per_key(Sum())
+
+
+@pytest.mark.parametrize("pipeline", [UNION, NESTED, JOIN, SIDE], ids=["union", "nested", "join", "side"])
+@given(first=free_timelines(), second=free_timelines(), mode=st.sampled_from(Mode))
+def test_the_step_leaves_idle_sources_out_as_the_reference_does(
+    pipeline: PCollection[KV[str, object]], first: Timeline[Reading], second: Timeline[Reading], mode: Mode
+) -> None:
+    """With idle sources, the step has the panes and drops of the reference, where two sources meet in any way."""
+    inputs = {READINGS: first, OTHERS: second}
+    run = PolarsStreaming(Cluster(partitions=2, shards=2), mode=mode).run(pipeline, inputs)
+    expected = reference.run(pipeline, inputs, mode=mode)
+    assert list(map(full_line, run.panes)) == list(map(full_line, expected.panes))
+    assert count_drops(run.dropped) == count_drops(expected.dropped)
+
+
+@given(free_timelines(), free_timelines())
+def test_nested_unions_have_one_watermark(first: Timeline[Reading], second: Timeline[Reading]) -> None:
+    """Law: ``flatten`` is associative with idle sources too, although what is left out returns."""
+    summed = VALUES.map_values(lambda value: value)
+    nested = flatten(flatten(VALUES, other_values), summed)
+    flat = flatten(VALUES, flatten(other_values, summed))
+    inputs = {READINGS: first, OTHERS: second}
+    runs = [reference.run(in_fives(each).combine_per_key(Count()), inputs) for each in (nested, flat)]
+    assert runs[0].panes == runs[1].panes
+    assert runs[0].watermarks == runs[1].watermarks
+
+
+def timeline(*records: tuple[float, float], policy: BoundedOutOfOrderness) -> Timeline[Reading]:
+    """Returns the timeline of records with a processing and an event time in minutes, without its end."""
+    return Timeline.from_records(
+        READINGS,
+        [Reading("a", 1, point(int(at)), point(int(seen))) for seen, at in records],
+        processing_time=lambda reading: reading.seen,
+        watermark=policy,
+        ends=False,
+    )
+
+
+def timings(first: Timeline[Reading], second: Timeline[Reading]) -> list[tuple[int, int, Timing]]:
+    """Returns the minute, the value and the timing of each pane of a union."""
+    panes = reference.run(
+        flatten(VALUES, other_values).window(FixedWindows(5 * MINUTE)).combine_per_key(Sum()),
+        {READINGS: first, OTHERS: second},
+    ).panes
+    start = processing_time(point(0))
+    return [((pane.processing_time - start) // 60_000_000, pane.value, pane.timing) for pane in panes]
+
+
+def test_an_idle_source_is_waited_for_again_when_it_has_records() -> None:
+    """A silent source holds the union back until it is idle; what it brings later may be late, and holds it again."""
+    policy = BoundedOutOfOrderness(timedelta(0), idle_after=4 * MINUTE)
+    steady = timeline((1, 1), (6, 6), (7, 7), (12, 12), (16, 16), (17, 17), policy=policy)
+    silent = timeline((3, 3), (13, 4), policy=policy)
+    assert timings(steady, silent) == [
+        (7, 2, Timing.ON_TIME),
+        (12, 2, Timing.ON_TIME),
+        (13, 3, Timing.LATE),
+        (17, 1, Timing.ON_TIME),
+    ]
+    patient = timeline((3, 3), (13, 4), policy=BoundedOutOfOrderness(timedelta(0)))
+    assert timings(steady, patient) == []
+
+
+def test_a_source_that_never_starts_is_idle_after_a_while() -> None:
+    """A source without any record is idle ``idle_after`` beyond the first instant of any source."""
+    policy = BoundedOutOfOrderness(timedelta(0), idle_after=4 * MINUTE)
+    steady = timeline((1, 1), (4, 6), (5, 7), policy=policy)
+    assert timings(steady, timeline(policy=policy)) == [(5, 1, Timing.ON_TIME)]
+    assert timings(steady, timeline(policy=BoundedOutOfOrderness(timedelta(0)))) == []
+
+
+def test_the_cause_of_waiting_is_not_an_idle_source() -> None:
+    """``why_not`` names the source that holds the watermark, and an idle one only if all are idle."""
+    policy = BoundedOutOfOrderness(timedelta(0), idle_after=4 * MINUTE)
+    steady = timeline((1, 1), (6, 4), policy=policy)
+    silent = timeline((1, 2), policy=policy)
+    pipeline = flatten(VALUES, other_values).window(FixedWindows(5 * MINUTE)).combine_per_key(Sum())
+    run = reference.run(pipeline, {READINGS: steady, OTHERS: silent})
+    window = Window(event_time(point(0)), event_time(point(5)))
+
+    def cause(minute: int) -> str:
+        return str(reference.why_not(run, "a", window, at=point(minute)).hold)
+
+    assert (
+        cause(3)
+        == "source 'readings', whose watermark is at 2024-01-01T00:01:00Z; its greatest event time is "
+        "2024-01-01T00:01:00Z"
+    )
+    assert cause(6).startswith("source 'readings', whose watermark is at 2024-01-01T00:04:00Z")
+    both = Timeline[Reading]().at(
+        point(1), Reading("a", 1, point(1), point(1)), watermark=point(1), idle=True
+    )
+    run = reference.run(pipeline, {READINGS: both, OTHERS: both.at(point(1), watermark=point(2), idle=True)})
+    assert (
+        cause(1) == "source 'others', which is idle, as all others are, and whose watermark is at "
+        "2024-01-01T00:02:00Z"
+    )
