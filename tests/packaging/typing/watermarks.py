@@ -183,6 +183,9 @@ def clocks(clock: SourceClock, report: ClockSummary, now: ProcessingTime) -> Non
     assert_type(clock.observe(report, now), SourceClock)
     assert_type(clock.reached_in_time(None), EventTime | None)
     assert_type(clock.idle_partitions(60), frozenset[str])
+    assert_type(clock.started, ProcessingTime | None)
+    assert_type(clock.idle_at(60), ProcessingTime | None)
+    assert_type(clock.is_idle(None), bool)
     assert_type(clock.reached(None), EventTime | None)
     assert_type(clock.reached_by_partition(None), dict[str, EventTime])
 
